@@ -49,6 +49,8 @@ export interface ControllerParts {
   /** Where the dialect may keep files: its own, absolute, and made by the dialect. */
   readonly directory: string;
   readonly options: DialectOptions;
+  /** Directories for the notes of servers, the first usable one is taken; none where this user's programs have no need to find them. */
+  readonly notes: readonly string[];
   /** Takes an address, `host:port`, while the server starts. Rejects with `rpc-listen` when it cannot be had. */
   readonly openPort: (address: string) => Promise<RpcPort>;
   /** Programs and ports in Pods of the API that controllers are at work for; absent where that has no address. */

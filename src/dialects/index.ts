@@ -48,3 +48,9 @@ export const loadDialects = (): Promise<readonly Dialect[]> => Promise.all(diale
 /** What these dialects share, which is no single one's. */
 export const loadShared = async (dialects: readonly Dialect[]): Promise<Shared> =>
   (await import("./shared.ts")).sharedOf(dialects);
+
+/** How programs of a user find that user's servers, and their tokens. */
+export async function loadNotedServers() {
+  const [noted, tokens] = await Promise.all([import("./noted-servers.ts"), import("./token-file.ts")]);
+  return { ...noted, ...tokens };
+}

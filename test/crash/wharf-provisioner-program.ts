@@ -27,10 +27,11 @@ const listening = await openProvisioner(
     runtime: "host",
     allowLocalRepos: true,
   },
-  { directory, version: "0.0.0" },
+  { directory, version: "0.0.0", notes: [], options: {}, tellPort: () => undefined },
+  { token: "t", tokenFile: "", allowsAnonymous: true },
 );
 manager.run(new AbortController().signal).catch((thrown: unknown) => {
   log.error("controllers have failed", { error: messageOf(thrown) });
   process.exit(1);
 });
-process.stdout.write(`${listening}\n`);
+process.stdout.write(`${listening.address}\n`);

@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { signalGroup } from "#lib/base/index.node.ts";
 import { bundleProgram } from "#test/support/bundle-program.ts";
 import { freePort } from "#test/support/free-port.ts";
-import { WharfRest } from "#test/support/hosted-builds.ts";
+import { type WharfPart, WharfRest } from "#test/support/hosted-builds.ts";
 import { cleanEnvironment, slipwayBin } from "#test/support/slipway.ts";
 import { hostWorkersBelow } from "#test/support/wharf.ts";
+import { wharfHeaders } from "#test/support/wharf-access.ts";
 import { within } from "#test/support/within.ts";
 
 /** What hosted builds are made of besides workers, each a process of its own. */
@@ -50,7 +51,11 @@ export class WharfServices extends WharfRest {
     return opened;
   }
 
-  address(part: "wharf-api" | "Wharf's provisioner"): string {
+  credential(part: WharfPart): Readonly<Record<string, string>> {
+    return wharfHeaders(join(this.directory, part === "wharf-api" ? part : "provisioner"));
+  }
+
+  address(part: WharfPart): string {
     return `http://127.0.0.1:${this.#ports[part === "wharf-api" ? part : "provisioner"]}`;
   }
 

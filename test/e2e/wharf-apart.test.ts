@@ -8,6 +8,7 @@ import { giveRights } from "#test/support/accounts.ts";
 import { openBareCluster } from "#test/support/cluster-under-test.ts";
 import { freePort } from "#test/support/free-port.ts";
 import { bareRepository } from "#test/support/git-servers.ts";
+import { wharfHeaders } from "#test/support/wharf-access.ts";
 import { blocksOf, commandsOf } from "#test/support/markdown.ts";
 import { cleanEnvironment, removeDirectory, slipwayBin, temporaryDirectory } from "#test/support/slipway.ts";
 
@@ -66,12 +67,19 @@ function start(line: string): void {
   parts.push(part);
 }
 
+/** Data directories are those of the guide's commands, below the directory of this test. */
+const credential = (service: keyof typeof ports) => wharfHeaders(join(root, service));
+
 const everything = () => parts.map(({ name, said }) => `--- ${name}\n${said}`).join("\n");
 
 async function ask<T>(service: keyof typeof ports, method: string, path: string, body?: object): Promise<T> {
   const response = await fetch(`http://127.0.0.1:${ports[service]}${path}`, {
     method,
-    headers: { "content-type": "application/json", ...(service === "api" ? { origin: "https://wharf.example" } : {}) },
+    headers: {
+      ...credential(service),
+      "content-type": "application/json",
+      ...(service === "api" ? { origin: "https://wharf.example" } : {}),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
@@ -119,11 +127,11 @@ test("the parts of the guide carry a build to its end, and fail one whose worker
   await expect.poll(() => statusOf(2), patience).toMatchObject({ status: "Failed", reason: "WorkerLost" });
   const lines = await ask<readonly { readonly message: string }[]>("api", "GET", "/api/build/1/log");
   expect(lines.map(({ message }) => message)).toContain("hello");
-  // A page that is not named is let in nowhere.
+  // A page has no token, and one that is not named could not read an answer.
   const foreign = await fetch(`http://127.0.0.1:${ports.api}/api/build/1`, {
     headers: { origin: "https://other.example" },
   });
-  expect(foreign.status).toBe(403);
+  expect([foreign.status, foreign.headers.get("access-control-allow-origin")]).toEqual([401, null]);
   for (const { process } of parts) process.kill("SIGTERM");
   const codes = await Promise.all(
     parts.map(async ({ process }) =>

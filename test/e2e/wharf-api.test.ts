@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { TestEngine } from "#dialects/wharf/testing/plane.ts";
 import { blocksOf } from "#test/support/markdown.ts";
+import { wharfHeaders } from "#test/support/wharf-access.ts";
 import {
   cleanEnvironment,
   endRunner,
@@ -48,7 +49,10 @@ const address = (): string => /wharf-api at (\S+)/.exec(server.printed())?.[1] ?
 
 /** As people do: the body as curl prints it, and nothing where it fails. */
 async function curl(path: string, ...words: readonly string[]): Promise<string> {
-  const { code, out, err } = await exec("curl", ["--silent", "--show-error", `http://${address()}${path}`, ...words]);
+  const { authorization } = wharfHeaders(server.directory);
+  const bearer = ["-H", `Authorization: ${authorization}`];
+  const url = `http://${address()}${path}`;
+  const { code, out, err } = await exec("curl", ["--silent", "--show-error", url, ...bearer, ...words]);
   expect(code, err).toBe(0);
   return out;
 }
@@ -160,6 +164,7 @@ test("the commands of the guide do what it says", async () => {
   let out = "";
   const env = {
     API: `http://${address()}`,
+    TOKEN: wharfHeaders(server.directory).authorization.replace("Bearer ", ""),
     KUBECONFIG: server.kubeconfig,
     SLIPWAY_KUBECONFIG: server.kubeconfig,
   };
@@ -212,9 +217,10 @@ test("it is a process of its own, for a server that controls builds itself", asy
   try {
     await expect.poll(() => printed, patience).toMatch(/^wharf-api: 127\.0\.0\.1:\d+$/m);
     const [, other = ""] = /^wharf-api: (\S+)$/m.exec(printed) ?? [];
+    const credential = () => wharfHeaders(join(directory, "api"));
     const ask = async (path: string, body?: object): Promise<unknown> => {
       const request = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-      return await (await fetch(`http://${other}${path}`, request)).json();
+      return await (await fetch(`http://${other}${path}`, { ...request, headers: credential() })).json();
     };
     await ask("/api/project", { name: "web", gitUrl: "https://git.example/web.git" });
     expect(await ask("/api/project/1/build?branch=main", {})).toEqual({ buildRef: "1" });
@@ -225,7 +231,7 @@ test("it is a process of its own, for a server that controls builds itself", asy
     await expect.poll(() => ask("/api/build/1"), patience).toMatchObject({ status: "Failed", reason: "Canceled" });
     // What it has of a build goes with it, although another process has controlled the build.
     const line = JSON.stringify({ workerStepId: 1, workerLogId: 1, timestamp: "2026-01-31T12:00:00Z", message: "x" });
-    await fetch(`http://${other}/api/build/1/logs`, { method: "PUT", body: line });
+    await fetch(`http://${other}/api/build/1/logs`, { method: "PUT", body: line, headers: credential() });
     const logs = async () => (await readdir(join(directory, "api/wharf/logs"))).filter((name) => name === "1");
     expect(await logs()).toEqual(["1"]);
     await kubectl("delete", "build", "build-1", "--timeout=60s");
@@ -236,12 +242,14 @@ test("it is a process of its own, for a server that controls builds itself", asy
   expect(await ended).toEqual([0, null]);
 });
 
-test("with a token nobody asks without it", async () => {
+test("a token that was named is required, and the server's own is not taken then", async () => {
   await server.stop();
   await writeFile(join(directory, "token"), "s3cret\n");
   server = await start(["--wharf-auth-token-file", join(directory, "token")]);
-  expect(JSON.parse(await curl("/api/engine"))).toMatchObject({ status: 401, type: "/prob/api/unauthorized" });
-  expect(JSON.parse(await curl("/api/engine", "-H", "Authorization: Bearer s3cret"))).toMatchObject({
-    defaultEngine: { id: "wharf-cmd" },
-  });
+  const ask = async (token: string): Promise<unknown> =>
+    await (await fetch(`http://${address()}/api/engine`, { headers: { authorization: `Bearer ${token}` } })).json();
+  const refused = { status: 401, type: "/prob/api/unauthorized" };
+  expect(await (await fetch(`http://${address()}/api/engine`)).json()).toMatchObject(refused);
+  expect(JSON.parse(await curl("/api/engine"))).toMatchObject(refused);
+  expect(await ask("s3cret")).toMatchObject({ defaultEngine: { id: "wharf-cmd" } });
 });

@@ -56,6 +56,7 @@ function open(options: Partial<HostOptions> = {}): HostBackend {
     program: { words: [process.execPath, program], environment: plainGit(`${root}/nobody`) },
     runtime: "host",
     serve: async (directory) => ({ address: `served:${directory}`, close: async () => undefined }),
+    tokenOf: (uid) => `token-of-${uid}`,
     changed: () => undefined,
     clock: systemClock,
     log: silentLog,
@@ -104,7 +105,8 @@ test("a worker clones, builds, serves, and ends when it is asked to", async () =
   });
   const { process: owner, address } = await backend.observe(worker);
   expect(owner?.pid).toBeGreaterThan(1);
-  const answer = await fetch(`http://${address}/`);
+  const headers = { authorization: `Bearer token-of-${worker.uid}` };
+  const answer = await fetch(`http://${address}/`, { headers });
   expect(await answer.json()).toEqual({ message: "pong" });
   const directory = directoryOf(worker);
   const [said = ""] = (await readFile(`${directory}/output.log`, "utf8"))
@@ -112,6 +114,7 @@ test("a worker clones, builds, serves, and ends when it is asked to", async () =
     .filter((line) => line.startsWith("{"));
   expect(JSON.parse(said)).toEqual({
     pid: owner?.pid,
+    authTokenFile: `${directory}/access-token`,
     project: `${directory}/repository`,
     resultsDir: `${directory}/results`,
     runtime: "host",

@@ -37,7 +37,11 @@ test("with a token a worker answers nobody without its own, its results arrive, 
     fetch(`${hosted.address("Wharf's provisioner")}/api/worker?token=${token}`, { method: "POST" });
   expect([(await started("open-sesame")).status, (await started("other")).status]).toEqual([400, 401]);
   const list = ["wharf", "provisioner", "list", "--url", hosted.address("Wharf's provisioner")];
-  expect((await slipway(list)).err).toMatch(/needs a token.*\nname the file that it is in with --auth-token-file\n/);
+  // Where its note is not found: another user, for one.
+  const elsewhere = { env: { TMPDIR: join(directory, "elsewhere") } };
+  expect((await slipway(list, elsewhere)).err).toMatch(
+    /needs a token.*\nname the file that it is in with --auth-token-file\n/,
+  );
   // Who names no address means the server of this user that asks for the token, wherever it is, and no other.
   const tokens = { own: join(directory, "own.token"), other: join(directory, "other.token") };
   await writeFile(tokens.own, "open-sesame\n");
@@ -47,7 +51,7 @@ test("with a token a worker answers nobody without its own, its results arrive, 
   expect(await listWith(tokens.own)).toMatchObject({ code: 0, out: expect.stringContaining(`${address}`) as string });
   const refused = await listWith(tokens.other);
   expect(refused).toMatchObject({ code: 2, out: "" });
-  expect(refused.err).toContain("no provisioner of this user runs here and asks for this token");
+  expect(refused.err).toContain("this user runs no provisioner with this token on this machine");
   await writeFile(gate, "");
   await expect.poll(() => hosted.facts(number), patience).toMatchObject({ status: "Completed" });
   expect((await hosted.log(number, 1)).map(({ message }) => message)).toEqual(["done"]);

@@ -68,7 +68,7 @@ test("a build of three stages: its log, its artifacts, its outputs and its state
   expect(list.map(({ name }) => name).toSorted()).toEqual(["outputs.env", "report.txt"]);
   const report = list.find(({ name }) => name === "report.txt");
   const url = `${hosted.address("wharf-api")}/api/build/${number}/artifact/${report?.artifactId}`;
-  expect(await (await fetch(url)).text()).toBe("fine\n");
+  expect(await (await fetch(url, { headers: hosted.credential() })).text()).toBe("fine\n");
   // How soon it is looked at decides which of them are seen; none comes twice, and never in another order.
   expect(states.join(" ")).toMatch(/^(?:Scheduling )?(?:Running )?Completed$/);
   const path = "jsonpath={.status.outputs.V} {.status.steps[*].status} {.status.phase}";

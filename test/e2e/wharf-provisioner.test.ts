@@ -4,7 +4,16 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { commands } from "#app/cli/commands/index.ts";
 import { bareRepository, gitOverHttp, type GitServer } from "../support/git-servers.ts";
 import { freePort } from "../support/free-port.ts";
-import { removeDirectory, slipway, startServer, temporaryDirectory, type TestServer } from "../support/slipway.ts";
+import { workerTokenOf } from "../../src/dialects/wharf/provisioner/worker-token.ts";
+import { wharfTokenFile } from "../support/wharf-access.ts";
+import {
+  exec,
+  removeDirectory,
+  slipway,
+  startServer,
+  temporaryDirectory,
+  type TestServer,
+} from "../support/slipway.ts";
 
 // The provisioner of `slipway up` with real workers: the command line that people type, a repository behind a token, and a server that is killed.
 
@@ -26,6 +35,7 @@ let url: string;
 
 beforeAll(async () => {
   root = await realpath(await temporaryDirectory());
+  Object.assign(env, { XDG_RUNTIME_DIR: root, TMPDIR: root });
   bareRepository(root, "quick.git", { ".wharf-ci.yml": definition });
   bareRepository(root, "long.git", { ".wharf-ci.yml": definition, hold: "" });
   git = await gitOverHttp(root, { token });
@@ -56,6 +66,9 @@ const start = (address: string) =>
     SLIPWAY_WHARF_PROVISIONER_LISTEN: address,
     GIT_CONFIG_NOSYSTEM: "1",
   });
+/** Servers of other tests are this user's, too. */
+const env = { XDG_RUNTIME_DIR: "", TMPDIR: "" };
+const workers = () => `${root}/data/wharf/workers`;
 const name = (build: number) => `wharf-cmd-worker-local-${build}`;
 
 const create = (repository: string, build: number) =>
@@ -63,6 +76,7 @@ const create = (repository: string, build: number) =>
     `wharf provisioner create --url ${url} GIT_FULLURL=http://127.0.0.1:${git.port}/${repository}.git BUILD_REF=${build} REPO_NAME=r GIT_TOKEN=@${root}/token VARS=@${root}/vars`.split(
       " ",
     ),
+    { env },
   );
 
 interface Told {
@@ -73,9 +87,30 @@ interface Told {
 }
 
 async function worker(build: number): Promise<Told | undefined> {
-  const { out, err, code } = await slipway(["wharf", "provisioner", "list", "--url", url, "-o", "json"]);
+  const { out, err, code } = await slipway(["wharf", "provisioner", "list", "--url", url, "-o", "json"], { env });
   expect(code, err).toBe(0);
   return (JSON.parse(out) as Told[]).find(({ workerId }) => workerId === name(build));
+}
+
+/** The log of a step as a worker serves it, to who has the worker's own token and to nobody else. */
+async function logOf(build: number, step: number): Promise<string> {
+  const address = `http://${(await worker(build))?.address}/api/build/step/${step}/log`;
+  expect((await fetch(address)).status).toBe(401);
+  const place = (await readdir(workers())).find((entry) => entry.startsWith(`${name(build)}.`)) ?? "";
+  const stored = `${root}/data/kubeconfig`;
+  const uid = await exec("kubectl", [
+    "--kubeconfig",
+    stored,
+    "get",
+    "worker",
+    name(build),
+    "-o",
+    "jsonpath={.metadata.uid}",
+  ]);
+  expect(uid.out.endsWith(place.split(".")[1] ?? "none"), uid.err).toBe(true);
+  const own = await readFile(wharfTokenFile(`${root}/data`), "utf8");
+  const headers = { authorization: `Bearer ${workerTokenOf(own.trim(), uid.out)}` };
+  return await (await fetch(address, { headers })).text();
 }
 
 /** Words of processes of ours. */
@@ -102,8 +137,7 @@ async function everythingIn(directory: string): Promise<string> {
 test("a build runs, its results are served, and nothing secret was written or said", async () => {
   expect(await create("quick", 1)).toMatchObject({ code: 0, out: expect.stringContaining(name(1)) });
   await expect.poll(() => worker(1)).toMatchObject({ status: "Success", message: "" });
-  const log = await fetch(`http://${(await worker(1))?.address}/api/build/step/1/log`);
-  expect(await log.text()).toBe("hello me *** of r\n");
+  expect(await logOf(1, 1)).toBe("hello me *** of r\n");
   expect(await create("quick", 1)).toMatchObject({ code: 0 });
   expect(commandLines()).toContain("wharf launch");
   expect(commandLines()).not.toMatch(/t0ken-of-the-project|inpu7-value/);
@@ -118,35 +152,25 @@ test("a worker outlives a server that is killed, and ends when it is cancelled",
   await server.kill();
   server = await start(new URL(url).host);
   await expect.poll(() => worker(2)).toEqual(before);
-  expect((await slipway(["wharf", "provisioner", "delete", "--url", url, name(2)])).code).toBe(0);
+  expect((await slipway(["wharf", "provisioner", "delete", "--url", url, name(2)], { env })).code).toBe(0);
   await expect.poll(() => worker(2)).toMatchObject({ status: "Cancelled" });
 });
 
 test("what cannot be is told by the name of the parameter, and a clone that fails by Git's words", async () => {
-  const bad = await slipway([
-    "wharf",
-    "provisioner",
-    "create",
-    "--url",
-    url,
-    "GIT_FULLURL=--upload-pack=x",
-    "BUILD_REF=a",
-  ]);
+  const words = ["--url", url, "GIT_FULLURL=--upload-pack=x", "BUILD_REF=a"];
+  const bad = await slipway(["wharf", "provisioner", "create", ...words], { env });
   expect(bad.code).toBe(1);
   expect(bad.err).toMatch(/GIT_FULLURL: .*BUILD_REF: /);
   await writeFile(`${root}/token`, "wr0ng");
   expect(await create("quick", 3)).toMatchObject({ code: 0 });
   await expect.poll(() => worker(3)).toMatchObject({ status: "Failed" });
-  const log = await fetch(`http://${(await worker(3))?.address}/api/build/step/0/log`);
-  expect(await log.text()).toContain("Authentication failed");
+  expect(await logOf(3, 0)).toContain("Authentication failed");
   expect((await slipway(["wharf", "provisioner", "list", "--url", "http://127.0.0.1:1"])).err).toContain(
     "does not answer",
   );
 });
 
 test("examples of the help mean the server of this user where they name none", async () => {
-  // Servers of other tests are this user's, too.
-  const env = { XDG_RUNTIME_DIR: root, TMPDIR: root };
   const created = await slipway([...example("create", 4, "long"), `GIT_TOKEN=@${root}/token`], { env });
   expect(created, created.err).toMatchObject({ code: 0, out: expect.stringContaining(name(4)) });
   expect((await slipway(example("list", 4, "long"), { env })).out).toContain(name(4));
@@ -154,9 +178,10 @@ test("examples of the help mean the server of this user where they name none", a
 });
 
 test("workers that are deleted with force are gone, and nothing is left of them", async () => {
-  const done = await slipway(["wharf", "provisioner", "delete", "--force", "--url", url, ...[1, 2, 3, 4].map(name)]);
+  const force = ["wharf", "provisioner", "delete", "--force", "--url", url];
+  const done = await slipway([...force, ...[1, 2, 3, 4].map(name)], { env });
   expect(done).toMatchObject({ code: 0, out: [1, 2, 3, 4].map((build) => `${name(build)}\n`).join("") });
-  await expect.poll(async () => await readdir(`${root}/data/wharf/workers`)).toEqual([]);
+  await expect.poll(async () => await readdir(workers())).toEqual([]);
   // A program that was started for one of them, and came too late to become it, ends by itself.
   await expect.poll(commandLines).not.toContain("wharf launch");
 });

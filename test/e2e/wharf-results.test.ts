@@ -7,6 +7,7 @@ import { createResults } from "../../src/dialects/wharf/results/results-store.ts
 import { newBuild } from "../../src/dialects/wharf/results/testing/new-build.ts";
 import { systemClock } from "../../src/lib/base/index.ts";
 import { cleanEnvironment, removeDirectory, slipwayBin, temporaryDirectory } from "../support/slipway.ts";
+import { wharfHeaders } from "#test/support/wharf-access.ts";
 
 // Results that a build has left, shown and removed by the real program. Builds of this user lie below TMPDIR, which is a folder of the test.
 
@@ -51,12 +52,14 @@ const [serving = "", pruning = ""] = wharfResultsCommand.examples;
 test(serving, async () => {
   const served = run(serving);
   const url = await served.printed;
-  expect(await (await fetch(`${url}/api/build/step/1/log`)).text()).toBe("printed by 7\n");
-  expect(await (await fetch(`${url}/api/build`)).json()).toMatchObject({
+  expect((await fetch(`${url}/api/build`)).status).toBe(401);
+  const headers = wharfHeaders(join(home, ".slipway"));
+  expect(await (await fetch(`${url}/api/build/step/1/log`, { headers })).text()).toBe("printed by 7\n");
+  expect(await (await fetch(`${url}/api/build`, { headers })).json()).toMatchObject({
     frozen: true,
     logs: [{ stepId: 1, lines: 1 }],
   });
-  expect((await fetch(`${url}/api/build/cancel`, { method: "POST" })).status).toBe(202);
+  expect((await fetch(`${url}/api/build/cancel`, { method: "POST", headers })).status).toBe(202);
   served.stop();
   expect(await served.ended).toEqual({ code: 0, out: `${url}\n` });
 });

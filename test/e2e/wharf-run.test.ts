@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { cleanEnvironment, removeDirectory, slipway, slipwayBin } from "#test/support/slipway.ts";
+import { wharfHeaders, wharfTokenFile } from "#test/support/wharf-access.ts";
 import {
   messagesOf,
   processesBelow,
@@ -342,16 +343,21 @@ describe("served results", () => {
   /** Said before anything of the build, on the other stream. */
   const port = (build: ReturnType<typeof startWharf>): string =>
     /served at http:\/\/(\S+)\n/.exec(build.err())?.[1] ?? "";
-  const ask = async (address: string, path: string, init: RequestInit = {}): Promise<unknown> =>
-    (await fetch(`http://${address}${path}`, init)).json();
+  const ask = async (address: string, path: string, headers: Record<string, string>): Promise<Response> =>
+    await fetch(`http://${address}${path}`, { headers });
 
   test("of a build that has failed can be read after it, until a signal ends the worker with the build's code", async () => {
     const at = await project(`s:\n  bad: ${step("echo what was wrong", "exit 3")}\n`);
     const build = startWharf(at, ["--build-id", "1", "--serve", "--address", "127.0.0.1:0"]);
     await expect.poll(build.out).toContain("build 1 Failed");
     const address = port(build);
-    expect(await ask(address, "/api/build")).toMatchObject({ buildId: 1, status: "Failed", frozen: true });
-    const log = await fetch(`http://${address}/api/build/step/1/log`);
+    // The token is this user's own, in a file that the log names.
+    expect(build.err()).toContain(`clients present the token in ${wharfTokenFile(join(at.home, ".slipway"))}`);
+    const headers = { ...wharfHeaders(join(at.home, ".slipway")) };
+    expect((await ask(address, "/api/build", {})).status).toBe(401);
+    const told: unknown = await (await ask(address, "/api/build", headers)).json();
+    expect(told).toMatchObject({ buildId: 1, status: "Failed", frozen: true });
+    const log = await ask(address, "/api/build/step/1/log", headers);
     expect(await log.text()).toBe("what was wrong\n");
     expect(await readBuildFile(resultsOf(at, 1))).toMatchObject({ address });
     build.child.kill("SIGTERM");

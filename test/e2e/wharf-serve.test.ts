@@ -1,11 +1,14 @@
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { tcpConnect } from "../../src/dialects/wharf/worker-api/tcp-connect.ts";
 import { readLines } from "../../src/dialects/wharf/worker-api/line-frames.ts";
 import { WorkerClient } from "../../src/dialects/wharf/worker-api/worker-client.ts";
 import { silentLog, systemClock } from "../../src/lib/base/index.ts";
 import { removeDirectory, slipway } from "../support/slipway.ts";
+import { wharfTokenFile } from "../support/wharf-access.ts";
 import { readBuildFile, resultsOf, startWharf, type WharfProject, wharfProject } from "../support/wharf.ts";
 
 // A worker that shows its build to others, as the real program.
@@ -31,8 +34,10 @@ test("a build that has failed is served until its worker is told to end, which s
   const buildFile = () => readBuildFile(directory).catch(() => undefined);
   await expect.poll(buildFile).toMatchObject({ frozen: true, status: "Failed", address: expect.any(String) as string });
   const { address } = (await readBuildFile(directory)) as unknown as { readonly address: string };
+  const token = (await readFile(wharfTokenFile(join(at.home, ".slipway")), "utf8")).trim();
   const client = new WorkerClient({
     connect: tcpConnect(address),
+    token,
     clock: systemClock,
     random: Math.random,
     log: silentLog,

@@ -10,6 +10,7 @@ export const bareControllerParts: ControllerParts = {
   version: "0.0.0",
   directory: nowhere,
   options: {},
+  notes: [],
   openPort: () => Promise.reject(new Error("there are no ports")),
   tellPort: () => undefined,
   tellLogs: () => undefined,

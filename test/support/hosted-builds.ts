@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
 import { bareRepository } from "./git-servers.ts";
 import { endRunner, startServer, type TestServer } from "./slipway.ts";
+import { wharfHeaders } from "./wharf-access.ts";
 
 /** A line of a build, as wharf-api tells it. */
 export interface BuildLine {
@@ -30,6 +31,9 @@ export interface ToldWorker {
   readonly address: string;
 }
 
+/** A service, as a server's greeting calls it. */
+export type WharfPart = "wharf-api" | "Wharf's provisioner";
+
 /** wharf-api and the provisioner, asked over REST, wherever they are. */
 export abstract class WharfRest {
   /** Of the test: its repositories are there. */
@@ -40,16 +44,14 @@ export abstract class WharfRest {
   }
 
   /** Where a service answers, `http://host:port`. */
-  abstract address(part: "wharf-api" | "Wharf's provisioner"): string;
+  abstract address(part: WharfPart): string;
 
-  /** What every request bears. */
-  protected get credential(): Readonly<Record<string, string>> {
-    return {};
-  }
+  /** What every request to a service bears. */
+  abstract credential(part: WharfPart): Readonly<Record<string, string>>;
 
   /** An answer of wharf-api as data; refusals fail the test. */
   async ask<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
-    const headers = { ...this.credential, "content-type": "application/json" };
+    const headers = { ...this.credential("wharf-api"), "content-type": "application/json" };
     const response = await fetch(`${this.address("wharf-api")}/api${path}`, {
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -61,7 +63,8 @@ export abstract class WharfRest {
   }
 
   async workers(): Promise<readonly ToldWorker[]> {
-    const response = await fetch(`${this.address("Wharf's provisioner")}/api/worker`, { headers: this.credential });
+    const headers = this.credential("Wharf's provisioner");
+    const response = await fetch(`${this.address("Wharf's provisioner")}/api/worker`, { headers });
     return (await response.json()) as readonly ToldWorker[];
   }
 
@@ -98,14 +101,14 @@ export abstract class WharfRest {
     for (const { workerId } of await this.workers().catch(() => []))
       await fetch(`${this.address("Wharf's provisioner")}/api/worker/${workerId}?force=1`, {
         method: "DELETE",
-        headers: this.credential,
+        headers: this.credential("Wharf's provisioner"),
       });
   }
 }
 
 /** What such a server is started with. */
 export interface HostedOptions {
-  /** Its services ask for it, and so do its workers for theirs. */
+  /** Its services require it, and its workers tokens made of it; a random one that the server keeps when absent. */
   readonly token?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -138,13 +141,13 @@ export class HostedBuilds extends WharfRest {
     this.server = await startIn(this.directory, this.#options);
   }
 
-  address(part: "wharf-api" | "Wharf's provisioner"): string {
+  address(part: WharfPart): string {
     return `http://${new RegExp(`${part} at (\\S+)`).exec(this.server.printed())?.[1] ?? ""}`;
   }
 
-  protected override get credential(): Readonly<Record<string, string>> {
+  credential(): Readonly<Record<string, string>> {
     const { token } = this.#options;
-    return token === undefined ? {} : { authorization: `Bearer ${token}` };
+    return token === undefined ? wharfHeaders(this.server.directory) : { authorization: `Bearer ${token}` };
   }
 
   /** Ends workers, then the server: one that is still to be ended when the server stops would live on. */

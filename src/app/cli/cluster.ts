@@ -5,6 +5,7 @@ import type { Invocation, OptionSpec } from "./command.ts";
 import { namedKubeconfig } from "./connect.ts";
 import { defaultDataDirectory } from "./environment.ts";
 import { exitCode } from "./exit-codes.ts";
+import { noteDirectories } from "./noted-servers.ts";
 
 // What commands have in common that are at work for somebody's cluster.
 
@@ -69,6 +70,7 @@ export async function serveCluster(invocation: Invocation<ClusterFlags>, work: C
     ...parts,
     connection,
     ...(leaseName === undefined ? {} : { lease: { namespace, name: leaseName } }),
+    notes: noteDirectories(environment),
     installsDefinitions: options.installCrds === true,
     directory: path.resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment)),
     clock,

@@ -13,6 +13,11 @@ export const prefixedOption =
     heading,
   });
 
+/** The same for options without a value; `OptionReader.flag` reads them. */
+export const prefixedFlag =
+  (prefix: string, heading: string) =>
+  (name: string, summary: string): OptionSpec => ({ flags: `--${prefix}-${name}`, summary, heading });
+
 /** Where options of the command line come from, and how files are found. */
 export interface OptionSources {
   /** Commander's values: `--tink-poll-hold` is `tinkPollHold`. */
@@ -60,8 +65,8 @@ export class OptionReader {
     const member = `${this.#prefix}-${name}`.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
     const { options, variable } = this.#sources;
     const given = new Map<string, unknown>(Object.entries(options)).get(member);
-    return typeof given === "string"
-      ? given
+    return typeof given === "string" || given === true
+      ? `${given}`
       : variable(`SLIPWAY_${`${this.#prefix}-${name}`.toUpperCase().replaceAll("-", "_")}`);
   }
 
@@ -100,6 +105,11 @@ export class OptionReader {
     if (port === "" || Number(port) > 65_535)
       this.problem(name, `expected HOST:PORT or off, found ${JSON.stringify(text)}`);
     return { address: text ?? usual, isUsual: text === undefined };
+  }
+
+  /** An option without a value; its variable is `true` or `false`. */
+  flag(name: string): boolean {
+    return this.oneOf(name, ["true", "false"]) === "true";
   }
 
   /** Checked here and not by commander, which knows nothing of variables. */

@@ -3,7 +3,6 @@ import type { Invocation } from "./command.ts";
 import { defaultDataDirectory } from "./environment.ts";
 import { UsageError } from "./exit-codes.ts";
 import { inFull, readWharfOptions, type ServiceFlags } from "./wharf-options.ts";
-import { noteDirectories } from "./wharf-servers.ts";
 import { readWharfSettings, settingsCode } from "./wharf-settings.ts";
 
 /**
@@ -28,8 +27,7 @@ export async function serveWharfApi(invocation: Invocation<ClusterFlags & Servic
   const { listen, ...more } = given.value;
   if (listen === undefined) throw new UsageError("a server without an address: --wharf-listen is off");
   // Somebody wants a server and no other part: an address that is taken is a failure, also the usual one.
-  const notes = noteDirectories(environment);
-  const wharf = { ...more, notes, listen: { ...listen, isUsual: false } };
+  const wharf = { ...more, listen: { ...listen, isUsual: false } };
   // A `slipway up` of the same directory has stores of its own there.
   const dataDir = options.dataDir ?? path.join(defaultDataDirectory(environment), "wharf-api");
   return await serveCluster(

@@ -15,11 +15,11 @@ export interface SaidService {
   readonly tokenFile?: string | undefined;
 }
 
-/** What the command line says of both, and where they are when nobody says it; nowhere for a part of a server that has both. */
+/** What the command line says of both, and what was found for it; nothing for a part of a server that has both. */
 export interface SaidServices {
   readonly api?: SaidService;
   readonly provisioner?: SaidService;
-  readonly usual?: { readonly api?: string | undefined; readonly provisioner?: string | undefined };
+  readonly found?: { readonly api?: SaidService; readonly provisioner?: SaidService };
 }
 
 /** Where what is wrong is kept, and how files are found. */
@@ -65,10 +65,10 @@ function servicesOf(part: "aggregator" | "watchdog", settings: WharfSettings, sa
     tokenFile: settings[`${part}.provisionerTokenFile`],
   };
   return {
-    ...named("api", serviceOf("--api", said.api, api, said.usual?.api, reading)),
+    ...named("api", serviceOf("--api", said.api, api, said.found?.api, reading)),
     ...named(
       "provisioner",
-      serviceOf("--provisioner", said.provisioner, provisioner, said.usual?.provisioner, reading),
+      serviceOf("--provisioner", said.provisioner, provisioner, said.found?.provisioner, reading),
     ),
   };
 }
@@ -84,10 +84,10 @@ function serviceOf(
     readonly url: { readonly by: string; readonly text: string | undefined };
     readonly tokenFile: string | undefined;
   },
-  usual: string | undefined,
+  found: SaidService | undefined,
   { problems, resolve }: Reading,
 ): Service | undefined {
-  const url = said.url ?? set.url.text ?? usual;
+  const url = said.url ?? set.url.text ?? found?.url;
   if (url === undefined) return undefined;
   if (said.tokenFile !== undefined && said.url === undefined && set.url.text !== undefined) {
     problems.push(
@@ -95,7 +95,7 @@ function serviceOf(
     );
     return undefined;
   }
-  const tokenFile = said.tokenFile ?? (said.url === undefined ? set.tokenFile : undefined);
+  const tokenFile = said.tokenFile ?? (said.url === undefined ? set.tokenFile : undefined) ?? found?.tokenFile;
   if (!isUrl(url)) {
     problems.push(`${said.url === undefined ? set.url.by : flag}: expected a URL of http or https, found ${url}`);
     return undefined;

@@ -21,6 +21,7 @@ test("everything can be said", () => {
   const given = {
     wharfListen: "0.0.0.0:1",
     wharfAuthTokenFile: "token",
+    wharfAnonymousAuth: "true",
     wharfNamespace: "ci",
     wharfInstance: "prod",
     wharfAggregator: "off",
@@ -38,6 +39,7 @@ test("everything can be said", () => {
     value: {
       listen: { address: "0.0.0.0:1", isUsual: false },
       tokenFile: "/here/token",
+      allowsAnonymous: true,
       namespace: "ci",
       instance: "prod",
       aggregator: "off",

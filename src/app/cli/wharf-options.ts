@@ -2,7 +2,7 @@ import type { DialectOptions } from "#dialects/index.ts";
 import type { WharfSettings } from "#dialects/wharf/index.ts";
 import { err, ok, type Result } from "#lib/base/index.ts";
 import type { OptionSpec } from "./command.ts";
-import { OptionReader, prefixedOption, type OptionSources } from "./option-reader.ts";
+import { OptionReader, prefixedFlag, prefixedOption, type OptionSources } from "./option-reader.ts";
 import { aggregatorOf, watchdogOf } from "./wharf-clients.ts";
 import { optionTexts, originsOf } from "./wharf-settings.ts";
 
@@ -19,12 +19,18 @@ export const usualWharfListen = "127.0.0.1:5001";
 /** Where the provisioner does, on the same terms. */
 const usualProvisionerListen = "127.0.0.1:5009";
 
-const option = prefixedOption("wharf", "Wharf:");
+const heading = "Wharf:";
+const option = prefixedOption("wharf", heading);
 
 /** The options of `slipway up` that are about Wharf. None has an initial value, because a variable may say it. */
 export const wharfOptions: readonly OptionSpec[] = [
-  option("listen", "address", `HOST:PORT where wharf-api answers, or off (default: ${usualWharfListen} if it is free)`),
-  option("auth-token-file", "file", "a token that every request must bear: Authorization: Bearer"),
+  option(
+    "listen",
+    "address",
+    `HOST:PORT of wharf-api, or off (default: ${usualWharfListen} once a Project or Build exists)`,
+  ),
+  option("auth-token-file", "file", "bearer token that clients must present (default: a random one)"),
+  prefixedFlag("wharf", heading)("anonymous-auth", "serve clients without credentials, too"),
   option("namespace", "name", "where projects are that come over REST (default: default)"),
   option("instance", "name", "the name of this installation, part of the names of workers (default: local)"),
   option(
@@ -42,7 +48,7 @@ export const wharfOptions: readonly OptionSpec[] = [
   option(
     "provisioner-listen",
     "address",
-    `HOST:PORT of the provisioner, or off (default: ${usualProvisionerListen} if it is free)`,
+    `HOST:PORT of the provisioner, or off (default: ${usualProvisionerListen}, likewise)`,
   ),
   option("backend", "name", "what workers are: host (default; processes), docker (containers) or kubernetes (Pods)"),
   option("max-workers", "n", "builds at work at once; further ones wait (default: any number)"),
@@ -50,12 +56,13 @@ export const wharfOptions: readonly OptionSpec[] = [
 ];
 
 const namedOptions = (names: readonly string[]): readonly OptionSpec[] =>
-  wharfOptions.filter(({ flags }) => names.some((name) => flags.startsWith(`--wharf-${name} `)));
+  wharfOptions.filter(({ flags }) => names.some((name) => flags.split(" ")[0] === `--wharf-${name}`));
 
 /** Those that are about wharf-api, for a process that is nothing else. */
 export const wharfApiOptions = namedOptions([
   "listen",
   "auth-token-file",
+  "anonymous-auth",
   "namespace",
   "instance",
   "aggregator",
@@ -68,6 +75,7 @@ export const wharfApiOptions = namedOptions([
 export const wharfProvisionerOptions = namedOptions([
   "provisioner-listen",
   "auth-token-file",
+  "anonymous-auth",
   "namespace",
   "instance",
   "backend",
@@ -121,6 +129,7 @@ export function readWharfOptions(
   const given: WharfOptions = {
     ...(listen === undefined ? {} : { listen }),
     ...(tokenFile === undefined ? {} : { tokenFile }),
+    ...(reader.flag("anonymous-auth") ? { allowsAnonymous: true } : {}),
     ...(namespace === undefined ? {} : { namespace }),
     ...(instance === undefined ? {} : { instance }),
     ...(engineUrl === undefined ? {} : { engineUrl }),

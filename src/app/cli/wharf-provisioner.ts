@@ -26,14 +26,14 @@ export interface ProvisionerFlags {
 
 /** Which provisioner is asked. */
 export const provisionerAddressOptions: readonly OptionSpec[] = [
-  { flags: "--url <url>", summary: `which provisioner is asked (default: that of this user, else ${usualUrl})` },
+  { flags: "--url <url>", summary: `which provisioner is asked (default: that of this user)` },
 ];
 
 type Asked = Invocation<ProvisionerFlags>;
 
 /** `provisioner list`. Ends with 1 when the provisioner refuses, or is not there, as all of these do. */
 export async function listWorkers(invocation: Asked): Promise<number> {
-  const client = await clientOf(invocation, false);
+  const client = await clientOf(invocation);
   return await print(await client.list(invocation.signal), invocation);
 }
 
@@ -43,8 +43,7 @@ export async function listWorkers(invocation: Asked): Promise<number> {
  */
 export async function createWorker(invocation: Asked): Promise<number> {
   const parameters = await readParameters(invocation.rest, invocation);
-  // Parameters may be passwords and tokens of repositories.
-  const client = await clientOf(invocation, true);
+  const client = await clientOf(invocation);
   const { worker } = await client.create(parameters, invocation.signal);
   return await print([worker], invocation);
 }
@@ -55,7 +54,7 @@ export async function createWorker(invocation: Asked): Promise<number> {
  */
 export async function deleteWorkers(invocation: Asked): Promise<number> {
   const { rest, options, environment, signal } = invocation;
-  const client = await clientOf(invocation, false);
+  const client = await clientOf(invocation);
   for (const name of rest) {
     await client.delete(name, options.force === true, signal);
     environment.out.write(`${name}\n`);
@@ -63,21 +62,16 @@ export async function deleteWorkers(invocation: Asked): Promise<number> {
   return exitCode.succeeded;
 }
 
-/** Of the provisioner that was named, or of this user's; `isSecret` says that what it is told is nobody else's business. */
-async function clientOf({ options, environment }: Asked, isSecret: boolean) {
+/** Of the provisioner that was named, or of this user's. */
+async function clientOf({ options, environment }: Asked) {
   const { loadProvisionerClient } = await import("#dialects/wharf/index.ts");
   const { ProvisionerClient } = await loadProvisionerClient();
-  const { readToken } = await import("./wharf-serving.ts");
-  const { findServer } = await import("./wharf-servers.ts");
-  const token = await readToken(options, environment);
-  const sought = {
-    serves: "provisioner",
-    token,
-    flag: "--url",
-    usual: usualUrl,
-    isSecret: isSecret || token !== undefined,
-  } as const;
-  return new ProvisionerClient({ url: options.url ?? (await findServer(sought, environment)), token });
+  const { opensService, tokenFileOf } = await import("./wharf-serving.ts");
+  const { findServer, readToken } = await import("./noted-servers.ts");
+  const sought = { serves: "provisioner", flag: "--url", usual: usualUrl, opens: opensService("provisioner") };
+  const tokenFile = tokenFileOf(options, environment);
+  const found = await findServer({ ...sought, url: options.url, tokenFile }, environment);
+  return new ProvisionerClient({ url: found.url, token: await readToken(found.tokenFile) });
 }
 
 /**
@@ -106,15 +100,14 @@ export async function serveProvisioner(
   if (settings === undefined) return settingsCode;
   const given = readWharfOptions(sources, settings, { program, runtime: "host" });
   if (!given.ok) throw new UsageError(given.error.join("\n"));
-  const { provisioner: own, tokenFile, namespace, instance } = given.value;
+  const { provisioner: own, tokenFile, allowsAnonymous, namespace, instance } = given.value;
   if (own === undefined) throw new UsageError("a provisioner without an address: --wharf-provisioner-listen is off");
-  const { noteDirectories } = await import("./wharf-servers.ts");
   const wharf = {
     part: "provisioner",
-    notes: noteDirectories(environment),
     // Somebody wants it and no other part: an address that is taken is a failure, also the usual one.
     provisioner: { ...own, listen: { ...own.listen, isUsual: false } },
     ...(tokenFile === undefined ? {} : { tokenFile }),
+    ...(allowsAnonymous === undefined ? {} : { allowsAnonymous }),
     ...(namespace === undefined ? {} : { namespace }),
     ...(instance === undefined ? {} : { instance }),
   } as const;

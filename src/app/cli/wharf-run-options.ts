@@ -52,6 +52,7 @@ export interface WharfRunOptions {
   readonly address?: string;
   readonly serve?: boolean;
   readonly authTokenFile?: string;
+  readonly anonymousAuth?: boolean;
   /** For looking into what went wrong. */
   readonly keep?: boolean;
   /** Only the last block is printed. */
@@ -119,7 +120,8 @@ export const wharfRunOptions: readonly OptionSpec[] = [
   loglevelOption("how much is told beside the output of steps (default: info)"),
   { flags: "--serve", summary: "serve the results over REST and gRPC, after the build until a signal" },
   { flags: "--address <host:port>", summary: "where to serve them (default: 127.0.0.1:5010)" },
-  { flags: "--auth-token-file <file>", summary: "a token that everybody has to bring who asks for them" },
+  { flags: "--auth-token-file <file>", summary: "bearer token that clients must present (default: a random one)" },
+  { flags: "--anonymous-auth", summary: "serve clients without credentials, too" },
   { flags: "--rerun-failed <build>", summary: "what has not succeeded in a former build, by its number or as last" },
   { flags: "--keep", summary: "what failed steps have worked in stays" },
   { flags: "--quiet", summary: "only the last block" },

@@ -12,7 +12,7 @@ import { tell, worldOf } from "./wharf-reading.ts";
 import { consoleLog } from "./wharf-log.ts";
 import { readWanted, selectionOf, type Wanted } from "./wharf-rerun.ts";
 import type { WharfRunOptions } from "./wharf-run-options.ts";
-import { readToken, serveOf } from "./wharf-serving.ts";
+import { serveOf, servingAccess } from "./wharf-serving.ts";
 import { isTold, readWharfSettings, settingsCode } from "./wharf-settings.ts";
 import { type BuildOver, type BuildSignals, watchSignals } from "./wharf-signals.ts";
 
@@ -107,7 +107,7 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
           ? undefined
           : {
               address: serve,
-              token: await readToken(options, environment),
+              ...(await servingAccess(options, environment, (text) => log.info(text))),
               cancel: (reason) => signals.cancel(reason ?? "cancelled over the network"),
               log,
             },

@@ -1,10 +1,10 @@
 import { type ClusterFlags, serveCluster } from "./cluster.ts";
 import type { Invocation, OptionSpec } from "./command.ts";
-import type { NotedService, WharfSettings } from "#dialects/wharf/index.ts";
+import type { WharfSettings } from "#dialects/wharf/index.ts";
 import { UsageError } from "./exit-codes.ts";
 import { aggregatorOf, type SaidService, type SaidServices, watchdogOf } from "./wharf-clients.ts";
-import { findServer, type SoughtServer } from "./wharf-servers.ts";
-import { readToken } from "./wharf-serving.ts";
+import { findServer, type SoughtServer } from "./noted-servers.ts";
+import { opensService } from "./wharf-serving.ts";
 import { readWharfSettings, settingsCode } from "./wharf-settings.ts";
 
 // Parts of the hosted system as processes of their own. In `slipway up` they are one process, and reach each other by the same addresses.
@@ -89,30 +89,25 @@ async function saidOf(
 ): Promise<SaidServices> {
   const api = { url: options.api, tokenFile: options.apiTokenFile ?? options.authTokenFile };
   const provisioner = { url: options.provisioner, tokenFile: options.provisionerTokenFile ?? options.authTokenFile };
-  const find = async (
-    serves: NotedService,
-    flags: Pick<SoughtServer, "flag" | "usual">,
-    said: SaidService,
-    set: SaidService,
-  ) => {
-    if (said.url !== undefined || set.url !== undefined) return undefined;
-    const authTokenFile = said.tokenFile ?? set.tokenFile;
-    const token = await readToken(authTokenFile === undefined ? {} : { authTokenFile }, environment);
-    // What goes to wharf-api is what builds have said, and what a provisioner lists decides over builds: neither is anybody else's.
-    return await findServer({ serves, token, ...flags, isSecret: true }, environment);
+  const { resolve } = await readingIn(environment);
+  // One that was named may be started later: its token is looked up when it is asked.
+  const find = async (sought: Omit<SoughtServer, "opens">, said: SaidService, set: SaidService) => {
+    if (said.url !== undefined || set.url !== undefined) return {};
+    const file = said.tokenFile ?? set.tokenFile;
+    const tokenFile = file && resolve(file);
+    return await findServer({ ...sought, tokenFile, opens: opensService(sought.serves) }, environment);
   };
   const [ofApi, ofProvisioner] = [
     { url: settings[`${part}.wharfApiUrl`], tokenFile: settings[`${part}.wharfApiTokenFile`] },
     { url: settings[`${part}.provisionerUrl`], tokenFile: settings[`${part}.provisionerTokenFile`] },
   ];
-  const usual = {
-    api: await find("wharf-api", { flag: "--api", usual: usualApi }, api, ofApi),
+  const found = {
+    api: await find({ serves: "wharf-api", flag: "--api", usual: usualApi }, api, ofApi),
     provisioner: await find(
-      "provisioner",
-      { flag: "--provisioner", usual: usualProvisioner },
+      { serves: "provisioner", flag: "--provisioner", usual: usualProvisioner },
       provisioner,
       ofProvisioner,
     ),
   };
-  return { api, provisioner, usual };
+  return { api, provisioner, found };
 }

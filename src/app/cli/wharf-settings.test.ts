@@ -141,19 +141,22 @@ test("a token is for the address that it was set with: one that a command line n
     "watchdog.provisionerTokenFile": "of-usual",
   };
   const reading = { problems: [], resolve: (file: string) => `/here/${file}` };
-  const usual = { api: "http://127.0.0.1:5001", provisioner: "http://127.0.0.1:5009" };
-  expect(aggregatorOf(settings, { usual }, reading)).toEqual({
+  const found = {
+    api: { url: "http://127.0.0.1:5001" },
+    provisioner: { url: "http://127.0.0.1:5009", tokenFile: "/run/noted" },
+  };
+  expect(aggregatorOf(settings, { found }, reading)).toEqual({
     api: { url: "http://set.example", tokenFile: "/here/set" },
-    provisioner: { url: usual.provisioner },
+    provisioner: { url: found.provisioner.url, tokenFile: "/here//run/noted" },
   });
-  const said = { api: { url: "http://said.example" }, provisioner: { tokenFile: "own" }, usual };
+  const said = { api: { url: "http://said.example" }, provisioner: { tokenFile: "own" }, found };
   expect(aggregatorOf(settings, said, reading)).toEqual({
     api: { url: "http://said.example" },
-    provisioner: { url: usual.provisioner, tokenFile: "/here/own" },
+    provisioner: { url: found.provisioner.url, tokenFile: "/here/own" },
   });
-  expect(watchdogOf(settings, { usual }, reading)).toEqual({
-    api: { url: usual.api },
-    provisioner: { url: usual.provisioner, tokenFile: "/here/of-usual" },
+  expect(watchdogOf(settings, { found }, reading)).toEqual({
+    api: { url: found.api.url },
+    provisioner: { url: found.provisioner.url, tokenFile: "/here/of-usual" },
   });
 });
 

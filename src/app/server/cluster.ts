@@ -51,6 +51,8 @@ export interface ClusterOptions {
   readonly isForAny?: boolean;
   /** Bring the definitions up to date first; else they have to be there. */
   readonly installsDefinitions: boolean;
+  /** See `ControllerParts`. */
+  readonly notes: readonly string[];
   /** Where dialects may keep files; absolute. */
   readonly directory: string;
   readonly clock: Clock;
@@ -102,6 +104,7 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
         templates,
         directory: dialectDirectory(options.directory, dialect),
         options: dialectOptions,
+        notes: options.notes,
         async openPort(address) {
           const { RpcPort } = await import("#kernel/rpc/index.ts");
           const port = await RpcPort.open(address);

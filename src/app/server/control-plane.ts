@@ -60,6 +60,8 @@ export interface ControlPlaneOptions {
   readonly yamlReaderPath?: string;
   /** The parts of the template module; those beside this program when absent. */
   readonly templateFiles?: ModuleFiles;
+  /** See `ControllerParts`. */
+  readonly notes?: readonly string[];
   /** What a person has set of dialects. */
   readonly dialectOptions?: DialectOptions;
   /** Where steps run, ours to close from now on; host processes with a runner of their own when absent. */
@@ -303,7 +305,7 @@ function onceThere(find: () => PodSessions | undefined): PodSessions {
 
 /** For the controllers of a dialect. gRPC's part of the bundle sleeps until a dialect opens a port. */
 const controllerParts = (
-  { directory, version, dialectOptions = {} }: Counted,
+  { directory, version, notes = [], dialectOptions = {} }: Counted,
   { templates, words, streams }: Parts,
   dialect: Dialect,
 ): ControllerParts => ({
@@ -311,6 +313,7 @@ const controllerParts = (
   templates,
   directory: dialectDirectory(directory, dialect),
   options: dialectOptions,
+  notes,
   async openPort(address) {
     const { RpcPort } = await import("#kernel/rpc/index.ts");
     const port = await RpcPort.open(address);

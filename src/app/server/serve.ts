@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import type { DialectOptions, DialectPort } from "#dialects/index.ts";
 import { type Clock, codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
 import {
   type ApiServer,
   AuditLog,
@@ -12,7 +12,6 @@ import {
   openStore,
   readEncryptionKeys,
   readKubeconfigToken,
-  refuseShared,
   type ServingCertificates,
   writeKubeconfig,
 } from "#kernel/apiserver/index.ts";
@@ -46,6 +45,8 @@ export interface ServeOptions {
   readonly allowPrivileged?: boolean;
   /** The store of artifacts has its own when absent. */
   readonly artifactLimits?: ArtifactLimits;
+  /** See `ControllerParts`. */
+  readonly notes?: readonly string[];
   /** What a person has set of dialects. */
   readonly dialectOptions?: DialectOptions;
   readonly clock: Clock;

@@ -10,7 +10,6 @@ import { viewBuild } from "./view.ts";
 
 export type { Configuration as WharfSettings } from "./configuration/keys.ts";
 export type { WharfOptions } from "./options.ts";
-export type { NotedServer, NotedService } from "./noted-servers.ts";
 export type { HostedBuild } from "./provisioner/host/launch.ts";
 export type { ToldWorker } from "./provisioner/provisioner-client.ts";
 export type { Diagnostic } from "./definition/diagnostics.ts";
@@ -158,15 +157,6 @@ export async function loadLauncher() {
   const [{ launchWorker }, { launchClone }] = [launch, inPod];
   return { launchWorker, launchClone, clone: clone.clone, readSourceUrl: url.readSourceUrl };
 }
-
-/** What reads tokens that are asked for, or brought. Loaded when a file of one was named. */
-export async function loadTokenFile() {
-  const { readTokenFile } = await import("./http/token-file.ts");
-  return { readTokenFile };
-}
-
-/** Which servers of this user there are. Loaded when somebody has named none. */
-export const loadNotedServers = () => import("./noted-servers.ts");
 
 /** What asks a provisioner. Loaded when one is asked. */
 export async function loadProvisionerClient() {

@@ -10,10 +10,10 @@ import type { ProvisionerOptions } from "./provisioner/open-provisioner.ts";
 export interface WharfOptions {
   /** Where wharf-api answers; nowhere without. */
   readonly listen?: ListenChoice;
-  /** The file of the token that every request must bear; absolute. */
+  /** The file of the token that clients present; absolute. A random token, in a file of the server's own, when absent. */
   readonly tokenFile?: string;
-  /** Directories of this user in which servers note where they are, the first that is fit; nothing is noted without. */
-  readonly notes?: readonly string[];
+  /** Clients that present nothing are let in, as the original does. */
+  readonly allowsAnonymous?: boolean;
   /** Origins of web pages that may use wharf-api, `*` for all of them; none when absent. */
   readonly origins?: readonly string[];
   /** Where projects are created that come over REST. */

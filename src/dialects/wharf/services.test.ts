@@ -1,98 +1,96 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { noteServer } from "./noted-servers.ts";
-import { enginesOf, ownServices, servicesOf } from "./services.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { deferred } from "#lib/base/index.ts";
+import type { OpenedPort } from "../needed-port.ts";
+import { noteServer } from "../noted-servers.ts";
+import { enginesOf, type OwnService, servicesOf } from "./services.ts";
 
 const listen = { address: "127.0.0.1:5001", isUsual: true };
-const own = { address: "127.0.0.1:5009", token: "ours" };
 const engineUrl = "https://elsewhere.example:8443/api/worker";
+const own = (address: string): OwnService => ({
+  address,
+  opened: Promise.resolve({ address, port: undefined }),
+  token: "ours",
+});
 
-test("a token goes to the address that asks for it, and to no other", async () => {
-  const [engine] = enginesOf({ engineUrl, listen }, own, { engine: "theirs", own: "ours" });
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "slipway-services-"));
+});
+afterEach(() => rm(root, { recursive: true }));
+
+async function note(port: number, token: string, serves = "provisioner") {
+  const tokenFile = join(root, token);
+  await writeFile(tokenFile, token);
+  return await noteServer([root], { serves, url: `http://127.0.0.1:${port}`, tokenFile });
+}
+const engineWith = (given: Parameters<typeof enginesOf>[0], mine?: OwnService, token?: string) =>
+  enginesOf(given, mine, token, [root])[0];
+
+test("a token goes to the address that requires it, and to no other", async () => {
+  const engine = engineWith({ engineUrl, listen }, own("127.0.0.1:5009"), "theirs");
   expect(engine).toMatchObject({ url: engineUrl, token: "theirs" });
-  const services = await servicesOf({}, ownServices("127.0.0.1:5001", "ours", engine));
-  expect(services).toEqual({
+  const services = await servicesOf({}, [], own("127.0.0.1:5001"), engine);
+  expect(await services?.()).toEqual({
     api: { url: "http://127.0.0.1:5001", token: "ours" },
     provisioner: { url: "https://elsewhere.example:8443", token: "theirs" },
   });
 });
 
-test("an engine elsewhere without a token gets none, and so does one that only has the usual address", () => {
-  for (const given of [{ engineUrl, listen }, { listen }]) {
-    const [engine] = enginesOf(given, undefined, { own: "ours" });
-    expect(engine).not.toHaveProperty("token");
-  }
-  const { provisioner } = ownServices("127.0.0.1:5001", "ours", enginesOf({ engineUrl, listen }, undefined, {})[0]);
-  expect(provisioner?.token).toBeUndefined();
+test("an engine that was named without a token gets none, unless this user's note has one for its address", async () => {
+  expect(await engineWith({ engineUrl, listen })?.find?.()).toEqual({ url: "https://elsewhere.example:8443" });
+  await note(4001, "noted");
+  const noted = engineWith({ engineUrl: "http://127.0.0.1:4001/api/worker", listen });
+  expect(await noted?.find?.()).toEqual({ url: "http://127.0.0.1:4001", token: "noted" });
 });
 
-describe("where no provisioner is named and this server has none,", () => {
-  let notes: string;
-  beforeEach(async () => {
-    notes = await mkdtemp(join(tmpdir(), "slipway-services-"));
+test("where none is named, only a provisioner of this user is asked, whoever has the usual address", async () => {
+  const engine = engineWith({ listen });
+  await expect(engine?.find?.()).rejects.toMatchObject({
+    code: "provisioner-unreachable",
+    message:
+      "this user runs no provisioner here; name the one that is meant: --wharf-engine-url http://127.0.0.1:5009/api/worker",
   });
-  afterEach(() => rm(notes, { recursive: true }));
-  const noted = async (address: string, token?: string) => await noteServer([notes], "provisioner", address, token);
-  const services = () => {
-    const [engine] = enginesOf({ listen, notes: [notes] }, undefined, { own: "ours" });
-    return { engine, provisioner: ownServices("127.0.0.1:5001", "ours", engine).provisioner };
-  };
-
-  test("whoever has the usual address is asked by nobody", async () => {
-    await noted("127.0.0.1:4001", "theirs");
-    const { engine, provisioner } = services();
-    const told = {
-      code: "provisioner-unreachable",
-      message:
-        "no provisioner of this user runs here; name the one that is meant: --wharf-engine-url http://127.0.0.1:5009/api/worker",
-    };
-    await expect(engine?.find?.()).rejects.toMatchObject(told);
-    await expect(provisioner?.find?.()).rejects.toMatchObject(told);
-  });
-
-  test("the one that this user has started is, from then on, with a token if it asks for the one of this server", async () => {
-    const { engine, provisioner } = services();
-    const takeBack = await noted("127.0.0.1:4001");
-    expect(await engine?.find?.()).toEqual({ url: "http://127.0.0.1:4001" });
-    await takeBack?.();
-    await noted("127.0.0.1:4002", "ours");
-    expect(await provisioner?.find?.()).toEqual({ url: "http://127.0.0.1:4002", token: "ours" });
-    // What its workers ask for is made of that one.
-    expect(provisioner?.token).toBe("ours");
-  });
-
-  test("of several one has to be named", async () => {
-    await noted("127.0.0.1:4001");
-    await noted("127.0.0.1:4002");
-    await expect(services().engine?.find?.()).rejects.toThrow(/several run here: http.*, http.*--wharf-engine-url/);
-    await noted("127.0.0.1:5009");
-    expect(await services().engine?.find?.()).toEqual({ url: "http://127.0.0.1:5009" });
-  });
+  const takeBack = await note(4001, "first");
+  expect(await engine?.find?.()).toEqual({ url: "http://127.0.0.1:4001", token: "first" });
+  await takeBack?.();
+  await note(4002, "second");
+  expect(await engine?.find?.()).toEqual({ url: "http://127.0.0.1:4002", token: "second" });
+  await note(4003, "third");
+  await expect(engine?.find?.()).rejects.toThrow(/several run here: http.*, http.*--wharf-engine-url/);
+  await note(5009, "usual");
+  expect(await engine?.find?.()).toEqual({ url: "http://127.0.0.1:5009", token: "usual" });
 });
 
-test("the provisioner of this server asks for the token of this server", () => {
-  const [engine] = enginesOf({ listen }, own, {});
-  expect(engine).toMatchObject({ url: "http://127.0.0.1:5009/api/worker", token: "ours" });
-  expect(engine).not.toHaveProperty("find");
-  expect(enginesOf({}, undefined, {})).toEqual([]);
+test("the provisioner of this process is asked once its port is open", async () => {
+  const opening = deferred<OpenedPort<unknown>>();
+  const engine = engineWith({ listen }, { address: undefined, opened: opening.promise, token: "ours" });
+  expect(engine?.url).toBe("http://127.0.0.1:5009/api/worker");
+  const found = engine?.find?.();
+  opening.resolve({ address: "127.0.0.1:4001", port: undefined });
+  expect(await found).toEqual({ url: "http://127.0.0.1:4001", token: "ours" });
+  expect(engineWith({})).toBeUndefined();
 });
 
-test("services that were named ask for what was named with each; without both there is nothing to do", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "slipway-services-"));
-  const tokenFile = join(directory, "token");
-  const own = ownServices("127.0.0.1:1", "ours", undefined);
+test("services that were named get the token that was named with each; without both there is nothing to do", async () => {
+  const tokenFile = join(root, "token");
   const named = { api: { url: "http://api.example/", tokenFile }, provisioner: { url: "http://prov.example" } };
-  try {
-    await expect(servicesOf(named, own)).rejects.toMatchObject({ code: "wharf-token" });
-    await writeFile(tokenFile, "theirs\n");
-    expect(await servicesOf(named, own)).toEqual({
-      api: { url: "http://api.example", token: "theirs" },
-      provisioner: { url: "http://prov.example", token: undefined },
-    });
-  } finally {
-    await rm(directory, { recursive: true });
-  }
-  expect(await servicesOf({}, own)).toBeUndefined();
+  await expect(servicesOf(named, [root], own("127.0.0.1:1"))).rejects.toMatchObject({ code: "auth-token" });
+  await writeFile(tokenFile, "theirs\n");
+  const services = await (await servicesOf(named, [root], own("127.0.0.1:1")))?.();
+  expect(services?.api).toEqual({ url: "http://api.example", token: "theirs" });
+  expect(await services?.provisioner.find?.()).toEqual({ url: "http://prov.example" });
+  expect(await servicesOf({}, [root], own("127.0.0.1:1"))).toBeUndefined();
+});
+
+test("services that were named without tokens are asked with those of their notes, also when they start later", async () => {
+  const named = { api: { url: "http://127.0.0.1:4001" }, provisioner: { url: "http://127.0.0.1:4002" } };
+  const services = await (await servicesOf(named, [root]))?.();
+  expect(await services?.api.findToken?.()).toBeUndefined();
+  await note(4001, "of-the-api", "wharf-api");
+  await note(4002, "of-the-provisioner");
+  expect(await services?.api.findToken?.()).toBe("of-the-api");
+  expect((await services?.provisioner.find?.())?.token).toBe("of-the-provisioner");
 });

@@ -1,123 +1,128 @@
 import { SlipwayError } from "#lib/base/index.ts";
+import type { OpenedPort } from "../needed-port.ts";
+import { meantOf, type NotedServer, notedServers } from "../noted-servers.ts";
+import { readTokenFile } from "../token-file.ts";
 import type { ServiceAddress } from "./aggregator/api-connection.ts";
 import type { Engine, Engines } from "./builds/engines.ts";
-import { readTokenFile } from "./http/token-file.ts";
-import { digestOf, meantOf, notedServers } from "./noted-servers.ts";
 import type { NamedService, NamedServices, WharfOptions } from "./options.ts";
 import type { ProvisionerAddress } from "./provisioner/provisioner-client.ts";
 
-// Who is asked over HTTP, and with which token. A token belongs to the address that asks for it: the one that opens this server opens no engine
-// elsewhere, and whoever runs that engine is not to learn it.
+// Which services are asked over HTTP, and with which token. A token belongs to the address that requires it: the token of this server is not presented
+// to an engine elsewhere.
 
-/** Where a provisioner answers when nobody says it. */
+/** Where a provisioner listens unless it was given another address. */
 const usualProvisioner = "127.0.0.1:5009";
 
-/** Where the provisioner of this server answers, and to whom. */
-export interface OwnProvisioner {
-  /** `host:port` */
-  readonly address: string;
-  /** What it asks for; undefined where it answers everybody. */
-  readonly token: string | undefined;
+/** A service of this process. */
+export interface OwnService {
+  /** `host:port`; undefined if its port opens with the first object that needs it. */
+  readonly address: string | undefined;
+  readonly opened: Promise<OpenedPort<unknown>>;
+  readonly token: string;
 }
 
-/** What this server asks for and what it was told to bring to an engine. */
-export interface Tokens {
-  readonly own?: string | undefined;
-  readonly engine?: string | undefined;
-}
+/** Where a service is at this moment, and its token. */
+type Found = { readonly url: string; readonly token?: string | undefined };
 
 /**
- * Engines that builds are run by, the default one first: the one that was named, with the token that was named for it, else the provisioner of this
- * server with its own, else the one that this user has started in another process, which is looked for each time that it is asked. None where nobody
- * listens: a control plane for one command runs no builds.
+ * The engines that run builds, the default first: the one that was named, with the token that was named for it; else the provisioner of this process;
+ * else the one that this user runs in another process, which is looked up for each request. None without listeners: a control plane for one command
+ * runs no builds.
  */
 export function enginesOf(
-  { engineUrl, listen, notes = [] }: Pick<WharfOptions, "engineUrl" | "listen" | "notes">,
-  own: OwnProvisioner | undefined,
-  tokens: Tokens,
+  { engineUrl, listen }: Pick<WharfOptions, "engineUrl" | "listen">,
+  own: OwnService | undefined,
+  engineToken: string | undefined,
+  notes: readonly string[],
 ): Engines {
   if (engineUrl === undefined && listen === undefined && own === undefined) return [];
   const url = engineUrl ?? `http://${own?.address ?? usualProvisioner}/api/worker`;
-  const token = engineUrl === undefined ? own?.token : tokens.engine;
-  const find = async () => await findProvisioner(notes, tokens.own);
-  return [
-    {
-      id: "wharf-cmd",
-      name: "wharf-cmd",
-      url,
-      api: "wharf-cmd.v1",
-      ...(token === undefined ? {} : { token }),
-      ...(engineUrl === undefined && own === undefined ? { find } : {}),
-    },
-  ];
+  const named = { id: "wharf-cmd", name: "wharf-cmd", url, api: "wharf-cmd.v1" } as const;
+  if (engineUrl !== undefined && engineToken !== undefined) return [{ ...named, token: engineToken }];
+  if (engineUrl !== undefined)
+    return [{ ...named, find: async () => await findNamed("provisioner", engineUrl, notes) }];
+  return [{ ...named, find: own === undefined ? async () => await findProvisioner(notes) : finding(own) }];
+}
+
+/** A service of this process, once its port is open. */
+const finding =
+  ({ opened, token }: OwnService) =>
+  async (): Promise<Found> => ({ url: `http://${(await opened).address}`, token });
+
+const notedAs = async (serves: string, notes: readonly string[]): Promise<readonly NotedServer[]> =>
+  (await notedServers(notes)).filter((server) => server.serves === serves);
+
+const withToken = async ({ url, serves, tokenFile }: NotedServer): Promise<Found> => ({
+  url,
+  token: await readTokenFile(tokenFile, `the token of the ${serves}:`),
+});
+
+/** A service that was named without a token; if this user runs it, its note has the token. */
+async function findNamed(serves: string, url: string, notes: readonly string[]): Promise<Found> {
+  const { origin } = new URL(url);
+  const noted = (await notedAs(serves, notes)).find((server) => server.url === origin);
+  return noted === undefined ? { url: origin } : await withToken(noted);
 }
 
 /**
- * The provisioner of this user that asks for no token, or for the one of this server. Whoever else has the usual address is told nothing: parameters of
- * builds are passwords and tokens of repositories, and its list of workers would decide over builds.
+ * The provisioner of this user. Whoever else listens at the usual address is not asked: the parameters of builds are passwords and tokens of
+ * repositories, and its list of workers would decide about builds.
  */
-async function findProvisioner(notes: readonly string[], token: string | undefined): ReturnType<Found> {
-  const digest = token === undefined ? undefined : digestOf(token);
-  const servers = (await notedServers(notes)).filter(
-    ({ serves, tokenDigest }) => serves === "provisioner" && (tokenDigest === undefined || tokenDigest === digest),
-  );
-  const meant = meantOf(servers, `http://${usualProvisioner}`);
-  if (typeof meant === "string") {
-    const asks = servers.some(({ url, tokenDigest }) => url === meant && tokenDigest !== undefined);
-    return { url: meant, ...(asks ? { token } : {}) };
-  }
-  const what = meant.length === 0 ? "no provisioner of this user runs here" : `several run here: ${meant.join(", ")}`;
-  const address = meant[0] ?? `http://${usualProvisioner}`;
+async function findProvisioner(notes: readonly string[]): Promise<Found> {
+  const meant = meantOf(await notedAs("provisioner", notes), `http://${usualProvisioner}`);
+  if ("url" in meant) return await withToken(meant);
+  const urls = meant.map(({ url }) => url);
+  const what = urls.length === 0 ? "this user runs no provisioner here" : `several run here: ${urls.join(", ")}`;
+  const address = urls[0] ?? `http://${usualProvisioner}`;
   throw new SlipwayError(
     "provisioner-unreachable",
     `${what}; name the one that is meant: --wharf-engine-url ${address}/api/worker`,
   );
 }
 
-type Found = NonNullable<ProvisionerAddress["find"]>;
-
-/** Where wharf-api is and where workers are ended; absent where there is none. */
-export interface Services {
-  readonly api?: ServiceAddress | undefined;
-  readonly provisioner?: ProvisionerAddress | undefined;
+/** The services that an aggregator or a watchdog is a client of. */
+export interface ClientServices {
+  readonly api: ServiceAddress;
+  readonly provisioner: ProvisionerAddress;
 }
 
 /**
- * What parts of this server are clients of: its own address with its own token, the engine with the engine's. Workers of one that is looked for ask for
- * what is made of the token of this server, where it asks for any.
- */
-export const ownServices = (address: string, token: string | undefined, engine: Engine | undefined): Services => ({
-  api: { url: `http://${address}`, token },
-  ...(engine === undefined ? {} : { provisioner: provisionerOf(engine, token) }),
-});
-
-const provisionerOf = ({ url, token, find }: Engine, ownToken: string | undefined): ProvisionerAddress =>
-  find === undefined ? { url: new URL(url).origin, token } : { url: new URL(url).origin, token: ownToken, find };
-
-/**
- * The services of an aggregator or a watchdog: those that were named as URLs ask for the token that was named with each, others are those of this
- * server. Undefined where one is nowhere, and there is nothing to do. Rejects with `wharf-token` for a file that has none.
+ * The services of an aggregator or a watchdog: those that were named, with the tokens that were named for them, otherwise those of this process.
+ * Undefined if there is nothing to do because one of them is missing; the promise that is returned then resolves when the ports are open. Rejects
+ * with `auth-token` for a file without a token.
  */
 export async function servicesOf(
   { api, provisioner }: NamedServices,
-  own: Services,
-): Promise<{ readonly api: ServiceAddress; readonly provisioner: ProvisionerAddress } | undefined> {
-  const found = {
-    api: (await addressOf(api)) ?? own.api,
-    provisioner: (await addressOf(provisioner)) ?? own.provisioner,
-  };
-  return found.api === undefined || found.provisioner === undefined
-    ? undefined
-    : { api: found.api, provisioner: found.provisioner };
+  notes: readonly string[],
+  ownApi?: OwnService,
+  engine?: Engine,
+): Promise<(() => Promise<ClientServices>) | undefined> {
+  const namedApi = api && (await apiOf(api, notes));
+  const findApi = namedApi === undefined ? ownApi && finding(ownApi) : async () => namedApi;
+  const ender = (provisioner && (await provisionerOf(provisioner, notes))) ?? (engine && addressOf(engine));
+  return findApi && ender && (async () => ({ api: await findApi(), provisioner: ender }));
 }
 
-/** Where a service elsewhere is, and what it asks for. */
-async function addressOf(service: NamedService | undefined): Promise<ServiceAddress | undefined> {
-  if (service === undefined) return undefined;
-  const { url, tokenFile } = service;
+const addressOf = ({ url, token, find }: Engine): ProvisionerAddress => ({
+  url: new URL(url).origin,
+  token,
+  ...(find === undefined ? {} : { find }),
+});
+
+async function apiOf(service: NamedService, notes: readonly string[]): Promise<ServiceAddress> {
+  const named = await tokenOf(service);
+  if (named.token !== undefined) return named;
+  return { ...named, findToken: async () => (await findNamed("wharf-api", named.url, notes)).token };
+}
+
+async function provisionerOf(service: NamedService, notes: readonly string[]): Promise<ProvisionerAddress> {
+  const named = await tokenOf(service);
+  return named.token !== undefined ? named : { ...named, find: () => findNamed("provisioner", named.url, notes) };
+}
+
+/** Where a service elsewhere is, and the token that was named for it. */
+async function tokenOf({ url, tokenFile }: NamedService): Promise<Found> {
   const { origin } = new URL(url);
-  return {
-    url: origin,
-    token: tokenFile === undefined ? undefined : await readTokenFile(tokenFile, `the token for ${origin}`),
-  };
+  if (tokenFile === undefined) return { url: origin };
+  return { url: origin, token: await readTokenFile(tokenFile, `the token for ${origin}`) };
 }

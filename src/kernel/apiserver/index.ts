@@ -6,7 +6,6 @@ export type { Identity } from "./authz/identity.ts";
 export { readEncryptionKeys } from "./authz/encryption-keys.ts";
 export { createStaticToken, newToken } from "./authz/static-tokens.ts";
 export { Credential, credentialHash, newCredential } from "./authz/credential.ts";
-export { refuseShared } from "./authz/private-path.ts";
 export { ensureAdminToken } from "./authz/tokens.ts";
 export type { KindAdmission } from "./crds/admission.ts";
 export { preferringStored } from "./crds/preferred-version.ts";

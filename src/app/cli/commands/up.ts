@@ -139,9 +139,8 @@ export const upCommand = command<UpOptions>({
     const settings = await readWharfSettings(environment);
     // The original's code for this is that of a broken store here.
     if (settings === undefined) return exitCode.usage;
-    const { noteDirectories } = await import("../wharf-servers.ts");
-    const read = readDialectOptions({ options, variable: environment.variable, resolve }, settings, workers);
-    const dialectOptions = { ...read, wharf: { ...read.wharf, notes: noteDirectories(environment) } };
+    const { noteDirectories } = await import("../noted-servers.ts");
+    const dialectOptions = readDialectOptions({ options, variable: environment.variable, resolve }, settings, workers);
     const directory = resolve(options.dataDir ?? defaultDataDirectory(environment));
     const kubeconfig = resolve(options.kubeconfig ?? `${directory}/kubeconfig`);
     const isFound = kubeconfig === `${defaultDataDirectory(environment)}/kubeconfig`;
@@ -163,6 +162,7 @@ export const upCommand = command<UpOptions>({
       hideLogsFromViewers: options.hideLogsFromViewers === true,
       allowPrivileged: options.allowPrivileged === true,
       artifactLimits,
+      notes: noteDirectories(environment),
       dialectOptions,
       clock,
       version,

@@ -6,6 +6,7 @@ interface ResultsOptions {
   /** `host:port` */
   readonly address?: string;
   readonly authTokenFile?: string;
+  readonly anonymousAuth?: boolean;
   /** How many stay, whatever their age. */
   readonly keep?: number;
   /** As Go writes durations. */
@@ -35,7 +36,11 @@ export const wharfResultsCommand = command<ResultsOptions>({
   ],
   options: [
     { flags: "--address <host:port>", summary: `serve: where (default: ${usualAddress}); port 0 is a free one` },
-    { flags: "--auth-token-file <file>", summary: "serve: a token that every request must bear" },
+    {
+      flags: "--auth-token-file <file>",
+      summary: "serve: bearer token that clients must present (default: a random one)",
+    },
+    { flags: "--anonymous-auth", summary: "serve: clients without credentials, too" },
     { flags: "--keep <number>", summary: "prune: the youngest so many stay, whatever their age", integer: true },
     { flags: "--older-than <duration>", summary: "prune: only those that ended before that, 168h for a week" },
     {
@@ -63,13 +68,13 @@ async function serve(invocation: ResultsInvocation, directory: string | undefine
   const { loadResults } = await import("#dialects/wharf/index.ts");
   const { aborted } = await import("#lib/base/index.ts");
   const wharf = await loadResults();
-  const { readToken } = await import("../wharf-serving.ts");
+  const { servingAccess } = await import("../wharf-serving.ts");
   const { consoleLog } = await import("../wharf-log.ts");
   const { address = usualAddress } = options;
-  const token = await readToken(options, environment);
+  const access = await servingAccess(options, environment, (text) => environment.err.write(`slipway: ${text}\n`));
   const results = await wharf.readResults(resolved(invocation, directory), clock);
   const log = consoleLog("warn", (text) => environment.err.write(text));
-  const door = await wharf.serveResults(results, { address, token, clock, log });
+  const door = await wharf.serveResults(results, { address, ...access, clock, log });
   const { buildId, status } = results.build;
   environment.err.write(`slipway: build ${buildId} (${status}) is served until this ends\n`);
   environment.out.write(`http://${door.address}\n`);

@@ -29,9 +29,15 @@ const json: OptionSpec = { flags: "-o, --output <format>", summary: "json", choi
 /** Everything that decides what a definition means. */
 const reading: readonly OptionSpec[] = [...definitionOptions, ...selectionOptions];
 /** A file, and not the token: command lines are seen by everybody on the machine. */
-const servesToken: OptionSpec = { flags: "--auth-token-file <file>", summary: "a token that every request must bear" };
+const servesToken: OptionSpec = {
+  flags: "--auth-token-file <file>",
+  summary: "bearer token that clients must present",
+};
 /** The same of a client. */
-const bearsToken: OptionSpec = { flags: "--auth-token-file <file>", summary: "the token that is asked for there" };
+const bearsToken: OptionSpec = {
+  flags: "--auth-token-file <file>",
+  summary: "bearer token to present there (default: its note's)",
+};
 /** What every part that answers takes beside the options that `slipway up` has for it. */
 const serving: readonly OptionSpec[] = [
   { flags: "--address <host:port>", summary: "where it answers, as the option of `slipway up` says it" },

@@ -1,22 +1,19 @@
-import { aborted } from "#lib/base/index.ts";
+import { aborted, orAborted } from "#lib/base/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
 import { Pod, type Stored } from "#kernel/model/index.ts";
 import { Worker } from "../kinds.ts";
-import type { ProvisionerAddress } from "../provisioner/provisioner-client.ts";
 import { podSelector, workerUidLabel } from "../provisioner/worker-labels.ts";
 import { instanceLabel, labelValue } from "../worker/step-labels.ts";
 import type { ForwardPort } from "../provisioner/pod-address.ts";
-import type { ServiceAddress } from "./api-connection.ts";
+import type { ClientServices } from "../services.ts";
 import { Duties, type DutyParts } from "./duties.ts";
 import { endPod, workerOfPod } from "./pod-worker.ts";
 import { type Shard, wholeShard } from "./shard.ts";
 
 /** What an aggregator is told by who starts it. */
 export interface AggregatorOptions {
-  /** Where results go. */
-  readonly api: ServiceAddress;
-  /** Where workers are ended whose results are there. Its token tells those of its workers. */
-  readonly provisioner: ProvisionerAddress;
+  /** Resolves with wharf-api, which takes results, and with the provisioner, which ends workers, when their ports are open. */
+  readonly services: () => Promise<ClientServices>;
   /** Which of the workers are this one's; all unless told. */
   readonly shard?: Shard;
   /** Whose results are carried at once; further ones wait, the oldest first. 1,000 unless told. */
@@ -43,10 +40,13 @@ const podsOf = ({ namespace, instance }: NonNullable<AggregatorOptions["pods"]>)
  * Adds an aggregator to a manager that has not started: what carries results of workers to wharf-api and has them ended then. It keeps nothing of
  * its own: whatever ends it, the next one goes on where the API is.
  */
-export function addAggregator(manager: Manager, { shard = wholeShard, pods, ...options }: AggregatorOptions): void {
+export function addAggregator(
+  manager: Manager,
+  { services, shard = wholeShard, pods, ...options }: AggregatorOptions,
+): void {
   const { client, clock, log, random } = manager;
   const workers = manager.mirror<Worker>(Worker);
-  const found = pods && manager.mirror(Pod, podsOf(pods));
+  const workerPods = pods && manager.mirror(Pod, podsOf(pods));
   manager.add({
     name: "wharf-aggregator",
     async run({ stop }) {
@@ -54,7 +54,10 @@ export function addAggregator(manager: Manager, { shard = wholeShard, pods, ...o
         const { lostPodLines } = await import("./lost-pod.ts");
         return await lostPodLines(client, worker, signal);
       };
-      const duties = new Duties({ ...options, lostLines, shard, clock, random, log });
+      // None where a port cannot be opened, which the log says.
+      const found = await orAborted(services(), stop).catch(() => undefined);
+      if (found === undefined) return;
+      const duties = new Duties({ ...options, ...found, lostLines, shard, clock, random, log });
       const leave = workers.addHandler(
         {
           add: (worker) => duties.look(worker),
@@ -68,7 +71,7 @@ export function addAggregator(manager: Manager, { shard = wholeShard, pods, ...o
         if (worker !== undefined) duties.look(worker, { end: (signal) => endPod(client, worker, signal) });
       };
       // A Pod that is stuck changes no more: that is seen when it is looked at again.
-      const leavePods = found?.addHandler(
+      const leavePods = workerPods?.addHandler(
         { add: look, update: (_old, pod) => look(pod), delete: (pod) => duties.forget(pod) },
         { resyncEvery: podsResyncEvery },
       );

@@ -5,6 +5,8 @@ export interface ServiceAddress {
   /** `http://127.0.0.1:5001`, without a path. */
   readonly url: string;
   readonly token?: string | undefined;
+  /** Finds the token, for each request, of a service that may be started later. */
+  readonly findToken?: () => Promise<string | undefined>;
 }
 
 /** One request of a service. */
@@ -43,7 +45,7 @@ export async function askService(
   try {
     const response = await fetch(new URL(path, service.url), {
       method,
-      headers: { ...headers, ...authorizationOf(service) },
+      headers: { ...headers, ...(await authorizationOf(service)) },
       ...(body === undefined ? {} : { body: isStream ? ReadableStream.from(body) : body }),
       ...(isStream ? { duplex: "half" as const } : {}),
       redirect: "error",
@@ -71,7 +73,7 @@ export async function* readService(
   const request: ServiceRequest = { method: "GET", path };
   try {
     const response = await fetch(new URL(path, service.url), {
-      headers: authorizationOf(service),
+      headers: await authorizationOf(service),
       redirect: "error",
       signal,
     });
@@ -84,8 +86,10 @@ export async function* readService(
   }
 }
 
-const authorizationOf = ({ token }: ServiceAddress): { readonly authorization?: string } =>
-  token === undefined ? {} : { authorization: `Bearer ${token}` };
+async function authorizationOf(service: ServiceAddress): Promise<{ readonly authorization?: string }> {
+  const token = service.token ?? (await service.findToken?.());
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
+}
 
 function unanswered({ url }: ServiceAddress, { method, path }: ServiceRequest, thrown: unknown): SlipwayError {
   const cause = thrown instanceof Error && thrown.cause !== undefined ? thrown.cause : thrown;

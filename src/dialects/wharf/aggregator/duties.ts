@@ -6,10 +6,11 @@ import { forceAnnotation } from "../provisioner/store-worker.ts";
 import { BuildApis } from "./build-apis.ts";
 import { isOfShard, type Shard } from "./shard.ts";
 import type { OwnWays } from "./settle-worker.ts";
+import type { ClientServices } from "../services.ts";
 import type { AggregatorOptions } from "./add-aggregator.ts";
 
 /** What duties are done with. */
-export interface DutyParts extends Omit<AggregatorOptions, "shard"> {
+export interface DutyParts extends Omit<AggregatorOptions, "services" | "shard">, ClientServices {
   readonly shard: Shard;
   /** How wharf-api is spoken to; found out anew with each worker where it is absent. */
   readonly apis?: BuildApis;

@@ -176,7 +176,8 @@ test("Pods of a released provisioner are read and deleted, those of others are l
       };
       const manager = new Manager({ client, clock: systemClock, log: silentLog, random: seededRandom(1) });
       const pods = { namespace: "default", instance: "local" };
-      addAggregator(manager, { api, provisioner: { url, token: "of the services" }, forward, pods, workerPort: 5011 });
+      const services = async () => ({ api, provisioner: { url, token: "of the services" } });
+      addAggregator(manager, { services, forward, pods, workerPort: 5011 });
       const stop = new AbortController();
       const running = manager.run(stop.signal);
       const names = async () => (await client.list(Pod)).items.map(({ metadata }) => metadata.name);

@@ -52,7 +52,7 @@ async function carryResults(
   if (address === "") await tellLost(worker, api, (await lostLines?.(worker, signal)) ?? [], signal);
   else {
     // Who has no provisioner of ours knows none of its tokens.
-    const known = own === undefined ? provisioner.token : undefined;
+    const known = own === undefined ? ((await provisioner.find?.()) ?? provisioner).token : undefined;
     const token = known === undefined ? undefined : workerTokenOf(known, worker.metadata.uid);
     const client = new WorkerClient({
       connect: connectTo(withPort(address, workerPort), forward),

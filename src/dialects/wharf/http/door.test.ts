@@ -327,6 +327,29 @@ describe("who may ask", () => {
     expect(await overHttp2(door, { ":path": "/" })).toMatchObject({ status: 401 });
   });
 
+  test("that a service is there needs no token, and nothing else does", async () => {
+    const door = await open({ token: "s3cret" });
+    const answered = async (path: string, method = "GET") =>
+      (await fetch(urlOf(door, path), { method })).status !== 401;
+    for (const path of ["/api/health", "/api/ping/", "/api/version?pretty"]) expect(await answered(path)).toBe(true);
+    for (const path of ["/api/healthy", "/api/thing/1?/api/health", "/api/version/../thing/1"])
+      expect(await answered(path)).toBe(false);
+    expect(await answered("/api/version", "POST")).toBe(false);
+  });
+
+  test("who presents nothing is let in where that is allowed; a wrong token is refused there, too", async () => {
+    const door = await open({ token: "s3cret", allowsAnonymous: true, takesTokenInQuery: () => true });
+    const statusOf = async (path: string, headers: Record<string, string> = {}) =>
+      (await fetch(urlOf(door, path), { headers })).status;
+    expect(await statusOf("/api/thing/1")).toBe(200);
+    expect(await statusOf("/api/thing/1?token=")).toBe(200);
+    expect(await statusOf("/api/thing/1", { authorization: "Bearer s3cret" })).toBe(200);
+    expect(await statusOf("/api/thing/1", { authorization: "Bearer other" })).toBe(401);
+    expect(await statusOf("/api/thing/1", { authorization: "Basic czNjcmV0" })).toBe(401);
+    expect(await statusOf("/api/thing/1?token=other")).toBe(401);
+    expect(await statusFor(door, { host: "evil.example" })).toBe(421);
+  });
+
   test.each([
     [200, { host: "localhost:1" }],
     [200, { host: "[::1]:5001" }],

@@ -79,7 +79,7 @@ export class HttpDoor {
 
   /** For `openHttpDoor`. */
   constructor(options: HttpDoorOptions, source: RpcPort, http2: Branch) {
-    const { token, takesTokenInQuery, origins } = options;
+    const { token, allowsAnonymous, takesTokenInQuery, origins } = options;
     const { host, port } = source;
     this.#options = options;
     this.#source = source;
@@ -90,6 +90,7 @@ export class HttpDoor {
     this.#rules = {
       token,
       isLoopback,
+      ...(allowsAnonymous === undefined ? {} : { allowsAnonymous }),
       ...(takesTokenInQuery === undefined ? {} : { takesTokenInQuery }),
       ...(origins === undefined ? {} : { origins }),
     };

@@ -5,8 +5,10 @@ import { refuse, type RestRefusal } from "./problem.ts";
 
 /** Who may ask. */
 export interface EntryRules {
-  /** Asked of every request when there is one. */
+  /** What clients present; without a token, every client is let in. */
   readonly token?: string | undefined;
+  /** Clients that present nothing are let in although there is a token. */
+  readonly allowsAnonymous?: boolean;
   /** Requests that may bring it as `token` of their query: their senders know no other way. None unless told. */
   readonly takesTokenInQuery?: (request: AskedRequest) => boolean;
   /** Origins of web pages that may ask, as browsers send them; `*` is all of them. None unless told. */
@@ -29,20 +31,22 @@ interface RequestLine {
 }
 
 /**
- * What stands against a request, before anything of it is read. With a token that is the token. A server on loopback without one trusts
- * who is on this machine, and must not take pages in a browser for them: names that lead here from elsewhere (DNS rebinding)
- * and requests that a page of another origin has made are refused.
+ * Why a request is refused, before anything of it is read; undefined if it is let in. Health and version need no token. A server that lets in clients
+ * without a token must not take pages in a browser for them: it refuses names that lead here from elsewhere (DNS rebinding) and requests that a page
+ * of another origin has made.
  */
 export function refusalOf(
   headers: IncomingHttpHeaders,
   rules: EntryRules,
   asked: RequestLine = {},
 ): RestRefusal | undefined {
-  const { token, origins = [], isLoopback } = rules;
-  if (token !== undefined) {
-    const given = bearerOf(headers.authorization) ?? tokenInQuery(asked, rules);
+  const { token, allowsAnonymous = false, origins = [], isLoopback } = rules;
+  if (token !== undefined && !isHealth(asked)) {
+    const { authorization } = headers;
+    const given = authorization === undefined ? tokenInQuery(asked, rules) : bearerOf(authorization);
     if (given !== undefined && isSame(given, token)) return undefined;
-    return refuse("unauthorized", "the request needs a token: Authorization: Bearer …");
+    if (given !== undefined || !allowsAnonymous)
+      return refuse("unauthorized", "the request needs a token: Authorization: Bearer …");
   }
   const host = hostOf(headers);
   if (isLoopback && !isLocalName(host))
@@ -54,6 +58,10 @@ export function refusalOf(
   if (origins.includes("*") || (origin !== undefined && origins.includes(origin))) return undefined;
   return refuse("forbidden", `requests from the origin ${JSON.stringify(origin ?? "")} are not allowed`);
 }
+
+/** That a service is there, and of which version, is no secret. */
+const isHealth = ({ method = "", url = "" }: RequestLine): boolean =>
+  method === "GET" && /^\/api\/(?:health|ping|version)\/?(?:\?|$)/.test(url);
 
 /**
  * Whether a request is only a browser's question for a page of an origin that may ask. Browsers never bring a token with it, and it is answered
@@ -68,13 +76,14 @@ export function isAllowedPreflight(
   return origins.includes("*") || origins.includes(origin);
 }
 
-const bearerOf = (authorization = ""): string | undefined => /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+/** Empty for credentials of another kind. */
+const bearerOf = (authorization: string): string => /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? "";
 
 /** Of a request that may bring it there. */
 function tokenInQuery({ method = "", url = "" }: RequestLine, { takesTokenInQuery }: EntryRules): string | undefined {
   const [path = "", query = ""] = url.split(/\?(.*)/s);
   if (takesTokenInQuery?.({ method, path }) !== true) return undefined;
-  return new URLSearchParams(query).get("token") ?? undefined;
+  return new URLSearchParams(query).get("token") || undefined;
 }
 
 /** Takes as long for a token that is nearly right as for any other: of both a digest is compared. */

@@ -1,5 +1,6 @@
 import type { Instant } from "#lib/base/index.ts";
-import type { Owner, StepStatus } from "../results/build-document.ts";
+import type { Owner } from "../../process-owner.ts";
+import type { StepStatus } from "../results/build-document.ts";
 import type { WorkerRequest } from "./parameters.ts";
 
 /** Which worker is meant: the name says where it is found, the uid that it is not an earlier one of that name. */

@@ -16,8 +16,8 @@ export interface ServedResults {
 export interface Left {
   /** The directory of its results; nothing need be in it. */
   readonly results: string;
-  /** What whoever reads them has to bring; nothing where it is undefined. */
-  readonly token: string | undefined;
+  /** What whoever reads them has to present. */
+  readonly token: string;
   /** Carried out before results are closed that the worker has not closed itself: ends what still works for it. */
   readonly endSteps: () => Promise<void>;
   /** What there is to tell where no build has begun. */
@@ -26,13 +26,13 @@ export interface Left {
 
 /** Results of workers that are no more: each is closed once, and served from here until it is dropped. */
 export class EndedResults {
-  readonly #serve: (directory: string, token: string | undefined) => Promise<ServedResults>;
+  readonly #serve: (directory: string, token: string) => Promise<ServedResults>;
   readonly #clock: Clock;
   /** By their directories. */
   readonly #served = new Map<string, ServedResults>();
 
-  /** `serve` serves the results of a build that has ended to those who bring the token, or to all without one. */
-  constructor(serve: (directory: string, token: string | undefined) => Promise<ServedResults>, clock: Clock) {
+  /** `serve` serves the results of a build that has ended to those who present the token. */
+  constructor(serve: (directory: string, token: string) => Promise<ServedResults>, clock: Clock) {
     this.#serve = serve;
     this.#clock = clock;
   }

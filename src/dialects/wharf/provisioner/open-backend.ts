@@ -29,7 +29,7 @@ export interface BackendParts {
   /** Where each backend keeps files, in a directory of its own; absolute. */
   readonly directory: string;
   /** What every request to the provisioner must bear. Workers ask for tokens that are made of it. */
-  readonly token?: string | undefined;
+  readonly token: string;
   /** Of this program, which the usual image has, too. */
   readonly version: string;
   /** Where workers are stored, and their Pods. */
@@ -46,18 +46,13 @@ export async function openBackend(manager: Manager, parts: BackendParts): Promis
   const { clock, log } = manager;
   const { program, runtime, backend, directory, token } = parts;
   // Whoever takes results over asks, as he would have asked the worker.
-  const serve = async (results: string, access: string | undefined): Promise<ServedResults> =>
+  const serve = async (results: string, access: string): Promise<ServedResults> =>
     await serveResults(await readResults(results, clock), { address: "127.0.0.1:0", token: access, clock, log });
+  const tokenOf = (uid: string): string => workerTokenOf(token, uid);
   if (backend === undefined) {
-    const tokenOf = (uid: string) => (token === undefined ? undefined : workerTokenOf(token, uid));
     const options = { directory: `${directory}/workers`, program, runtime, clock, log, serve, tokenOf };
     return (changed) => new HostBackend({ ...options, changed });
   }
-  if (token === undefined)
-    throw provisionerError("worker-backend", "workers outside of this machine's own processes need a token", {
-      hint: "others reach them over a network: write a secret into a file and name it with --wharf-auth-token-file",
-    });
-  const tokenOf = (uid: string): string => workerTokenOf(token, uid);
   const { settings } = backend;
   if (backend.name === "kubernetes") {
     const { podStreams, namespace, version } = parts;

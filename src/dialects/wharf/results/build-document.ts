@@ -1,3 +1,5 @@
+import type { Owner } from "../../process-owner.ts";
+
 /**
  * What a step has come to, in the order in which it does; a build and a stage use the same words.
  *
@@ -45,14 +47,6 @@ export interface Artifact {
   readonly sha256?: string;
   readonly contentType: string;
   readonly testResults: boolean;
-}
-
-/** Which process writes a store. `startTime` tells it from a later one of the same pid; it counts since `boot`. */
-export interface Owner {
-  readonly host: string;
-  readonly pid: number;
-  readonly startTime?: string;
-  readonly boot?: string;
 }
 
 export interface StageRecord {

@@ -1,15 +1,10 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseInstant, SlipwayError } from "#lib/base/index.ts";
-import { askService, refusedBy, type ServiceAddress, type ServiceRequest } from "../aggregator/api-connection.ts";
+import { askService, refusedBy, type ServiceRequest } from "../aggregator/api-connection.ts";
 import { triggerUnknown } from "../builds/transitions.ts";
-import { type ProvisionerAddress, ProvisionerClient, type ToldWorker } from "../provisioner/provisioner-client.ts";
+import { ProvisionerClient, type ToldWorker } from "../provisioner/provisioner-client.ts";
+import type { ClientServices } from "../services.ts";
 import type { ActiveBuild, SeenWorker } from "./judge.ts";
 import type { Watched } from "./watchdog.ts";
-
-/** Whom a watchdog asks. */
-export interface WatchedAddresses {
-  readonly api: ServiceAddress;
-  readonly provisioner: ProvisionerAddress;
-}
 
 /** The engine that every installation has; builds of others are not this provisioner's. */
 const ownEngine = "wharf-cmd";
@@ -20,7 +15,7 @@ const over: ReadonlySet<string> = new Set(["Success", "Failed", "Cancelled"]);
 const instantOf = (text: JsonValue | undefined): number => (typeof text === "string" ? (parseInstant(text) ?? 0) : 0);
 
 /** Workers and builds as the provisioner and wharf-api tell of them over REST. Nothing of a list that is not whole is used. */
-export function watchedServices({ api, provisioner }: WatchedAddresses): Watched {
+export function watchedServices({ api, provisioner }: ClientServices): Watched {
   const client = new ProvisionerClient(provisioner);
   const ask = async (request: ServiceRequest, signal: AbortSignal): Promise<JsonValue | undefined> => {
     const answer = await askService(api, request, signal);

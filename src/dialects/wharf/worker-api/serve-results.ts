@@ -6,8 +6,10 @@ import type { Results } from "../results/results.ts";
 export interface ServeResultsOptions {
   /** `host:port`; port 0 is a free one. */
   readonly address: string;
-  /** Asked of everybody when there is one. */
+  /** What clients present; without a token, every client is let in. */
   readonly token?: string | undefined;
+  /** Clients that present nothing are let in although there is a token. */
+  readonly allowsAnonymous?: boolean;
   /** Origins of web pages that may ask. */
   readonly origins?: readonly string[];
   /** Ends the build. Absent where there is nothing to end. */
@@ -28,13 +30,14 @@ export async function serveResults(
   results: Results | Promise<Results>,
   options: ServeResultsOptions,
 ): Promise<HttpDoor> {
-  const { address, token, origins, cancel, clock, log } = options;
+  const { address, token, allowsAnonymous = false, origins, cancel, clock, log } = options;
   // Who connects is told; that nobody does is no bug.
   if (results instanceof Promise) results.catch(() => undefined);
   const allowed = origins === undefined ? {} : { origins };
   return await openHttpDoor({
     address,
     token,
+    allowsAnonymous,
     ...allowed,
     clock,
     log,

@@ -56,7 +56,7 @@ export interface BuildOptions {
   /** Aborted: the build is cancelled. */
   readonly signal: AbortSignal;
   /** Serves the results while and after the build. Absent: nobody but this process reads them. */
-  readonly serve?: Pick<ServeResultsOptions, "address" | "token" | "cancel" | "log"> | undefined;
+  readonly serve?: Pick<ServeResultsOptions, "address" | "token" | "allowsAnonymous" | "cancel" | "log"> | undefined;
   readonly limits?: ArtifactLimits | undefined;
   readonly maxLineBytes?: number | undefined;
   readonly look: Look;

@@ -4,10 +4,9 @@ import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { codeOf, type Instant, SlipwayError } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
 import { newAccountKey } from "./account-tokens.ts";
 import { admin, mastersGroup } from "./identity.ts";
-import { refuseShared } from "./private-path.ts";
 import type { CertificateSubject, KeyPair } from "./x509.ts";
 
 /** What a listener needs, the authority its clients must trust, and the keys that let the administrator in. All PEM. */

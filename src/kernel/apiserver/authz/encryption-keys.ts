@@ -1,7 +1,7 @@
 import { readFile, realpath } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import { messageOf, SlipwayError } from "#lib/base/index.ts";
-import { refuseShared } from "./private-path.ts";
+import { refuseShared } from "#lib/base/index.node.ts";
 import { type SealingKey, sealingKey } from "../store/sealed-disk.ts";
 
 const howTo = "make one with: (umask 077; openssl rand -base64 32 > FILE)";

@@ -44,7 +44,7 @@ export interface DockerOptions {
   /** Where results of those are that have died; of this backend alone. */
   readonly directory: string;
   /** See `EndedResults`. */
-  readonly serve: (directory: string, token: string | undefined) => Promise<ServedResults>;
+  readonly serve: (directory: string, token: string) => Promise<ServedResults>;
   /** What a worker asks of everybody, by its uid: other containers reach it. */
   readonly tokenOf: (uid: string) => string;
   /** Logins of this machine that are meant for an image. */

@@ -2,8 +2,8 @@ import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, codeOf, type Logger, messageOf, parseInstant } from "#lib/base/index.ts";
 import { signalGroup } from "#lib/base/index.node.ts";
-import { isFinal, type Owner } from "../../results/build-document.ts";
-import { isDead } from "../../results/owner.ts";
+import { isFinal } from "../../results/build-document.ts";
+import { isDead, type Owner } from "../../../process-owner.ts";
 import { readBuild } from "../../results/read-build.ts";
 import { buildFile, workDirectory } from "../../results/results.ts";
 import { readDocument } from "../../results/stored-documents.ts";
@@ -38,10 +38,10 @@ export interface HostOptions {
   readonly program: LauncherProgram;
   /** Where steps run. */
   readonly runtime: LaunchRequest["runtime"];
-  /** Serves the results of a build that has ended to those who bring the token, or to all without one. */
-  readonly serve: (directory: string, token: string | undefined) => Promise<ServedResults>;
-  /** What a worker asks of everybody, by its uid; nothing where it answers undefined. Absent where none asks for anything. */
-  readonly tokenOf?: ((uid: string) => string | undefined) | undefined;
+  /** Serves the results of a build that has ended to those who present the token. */
+  readonly serve: (directory: string, token: string) => Promise<ServedResults>;
+  /** The token that the clients of a worker present, by the worker's uid. */
+  readonly tokenOf: (uid: string) => string;
   /** Is told that there may be something new of a worker. */
   readonly changed: (worker: WorkerIdentity) => void;
   readonly clock: Clock;
@@ -77,7 +77,7 @@ export class HostBackend implements WorkerBackend {
     const id = await writeRequest(directory, {
       ...request,
       runtime: this.#options.runtime,
-      accessToken: this.#options.tokenOf?.(worker.uid),
+      accessToken: this.#options.tokenOf(worker.uid),
     });
     this.#news.follow(directory, () => this.#options.changed(worker));
     if (launch.count === mostLaunches) return await this.#giveUp(directory, request);
@@ -192,7 +192,7 @@ export class HostBackend implements WorkerBackend {
     const results = resultsDirectory(directory);
     return await this.#ended.observe({
       results,
-      token: this.#options.tokenOf?.(uid),
+      token: this.#options.tokenOf(uid),
       endSteps: () => killLeftovers(workDirectory(results)),
       unbegun: async () => {
         const lines = await lastOutput(directory, mostLines);

@@ -1,6 +1,13 @@
 import { hostname } from "node:os";
 import { hasEnded, identityOf } from "#lib/base/index.node.ts";
-import type { Owner } from "./build-document.ts";
+
+/** Which process writes or listens. `startTime` tells it from a later one of the same pid; it counts since `boot`. */
+export interface Owner {
+  readonly host: string;
+  readonly pid: number;
+  readonly startTime?: string;
+  readonly boot?: string;
+}
 
 /** The process that runs. */
 export function thisProcess(): Owner {
@@ -14,7 +21,7 @@ export function thisProcess(): Owner {
 }
 
 /**
- * Whether the writer of a store has ended for certain. Of another machine nobody here can tell, so that its stores are left alone; where
+ * Whether the process has ended for certain. A process of another machine counts as alive; where
  * the system tells no start times a process of that number counts as the one that was meant.
  */
 export const isDead = ({ host, pid, startTime, boot }: Owner): boolean =>

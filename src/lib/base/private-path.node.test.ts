@@ -2,7 +2,7 @@ import { chown, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { refuseShared } from "./private-path.ts";
+import { refuseShared } from "./private-path.node.ts";
 
 test("what belongs to another user is refused, however closed it is", async () => {
   const own = await mkdtemp(join(tmpdir(), "slipway-private-"));

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { SlipwayError } from "#lib/base/index.ts";
+import { SlipwayError } from "./errors.ts";
 
 /**
  * ssh's rule: a secret that others can use is not used. Making it private now would hide that it may be known already, and whoever owns a

@@ -1,0 +1,65 @@
+import { randomBytes } from "node:crypto";
+import { link, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf, messageOf, SlipwayError } from "#lib/base/index.ts";
+import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
+
+/** The longest token, in characters; servers accept longer headers. */
+const longestToken = 4096;
+
+/** What clients of a server must present, and the file it comes from, from which this user's programs read it. */
+export interface ServerToken {
+  readonly token: string;
+  /** Absolute. */
+  readonly file: string;
+}
+
+/**
+ * The token of a server: from the file that was named, else from `auth-token` in the server's own directory, which is created with a random token
+ * when it is missing. Rejects with `auth-token`, and with `insecure-permissions` when other users can read the server's own file.
+ */
+export async function serverToken(directory: string, named?: string, flag = ""): Promise<ServerToken> {
+  if (named !== undefined) return { token: await readTokenFile(named, flag), file: named };
+  const file = join(directory, "auth-token");
+  await makeDirectories(directory, 0o700);
+  const next = `${file}.${randomBytes(6).toString("hex")}.next`;
+  await writeFile(next, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600 });
+  try {
+    await link(next, file);
+  } catch (thrown) {
+    if (codeOf(thrown) !== "EEXIST") throw thrown;
+  } finally {
+    await rm(next, { force: true });
+  }
+  await refuseShared(file);
+  return { token: await readTokenFile(file, flag), file };
+}
+
+/**
+ * Reads the token from a file, without surrounding white space. Rejects with `auth-token` for an empty file and for a token that does not fit into an
+ * `Authorization` header; the message names `flag` and never quotes the file.
+ */
+export async function readTokenFile(file: string, flag: string): Promise<string> {
+  const hint = `put a token into the file, or leave ${flag} out`;
+  let text: string;
+  try {
+    text = (await readFile(file, "utf8")).trim();
+  } catch (thrown) {
+    throw new SlipwayError("auth-token", `${flag}: cannot read the token: ${messageOf(thrown)}`, {
+      hint,
+      cause: thrown,
+    });
+  }
+  const problem = problemOf(text);
+  if (problem !== undefined)
+    throw new SlipwayError("auth-token", `${flag} ${file}: expected a token, found ${problem}`, { hint });
+  return text;
+}
+
+/** Why a text is not a token; undefined for a token. */
+function problemOf(text: string): string | undefined {
+  if (text === "") return "nothing";
+  if (text.length > longestToken) return `more than ${longestToken} characters`;
+  if (/\s/.test(text)) return "several words or lines";
+  return /^[\x21-\x7e]+$/.test(text) ? undefined : "characters other than visible ASCII";
+}

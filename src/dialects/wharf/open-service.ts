@@ -1,0 +1,63 @@
+import type { Manager } from "#kernel/kit/index.ts";
+import { aborted } from "#lib/base/index.ts";
+import type { ControllerParts } from "../controller-parts.ts";
+import type { ListenChoice } from "../listening.ts";
+import { openWhenNeeded } from "../needed-port.ts";
+import { type HttpDoorOptions, openHttpDoor } from "./http/index.ts";
+import { Build, Project, Worker } from "./kinds.ts";
+import type { OwnService } from "./services.ts";
+
+/** Who is let in by a service. */
+export interface ServiceAccess {
+  readonly token: string;
+  /** The file it comes from; absolute. */
+  readonly tokenFile: string;
+  /** Clients that present nothing are let in. */
+  readonly allowsAnonymous: boolean;
+}
+
+/** A service of this process over HTTP. */
+export interface Service extends Pick<HttpDoorOptions, "origins" | "serves" | "takesTokenInQuery"> {
+  readonly name: "provisioner" | "wharf-api";
+  readonly listen: ListenChoice;
+  /** Runs when it answers no more. */
+  readonly onClosed?: () => Promise<void>;
+}
+
+/**
+ * Opens a service for a manager that has not started, and closes it with the manager: at once if an address was named, otherwise with the first
+ * Project, Build or Worker. Rejects with `listen-failed` when a named address cannot be had.
+ */
+export async function openService(
+  manager: Manager,
+  { name, listen, onClosed, ...rest }: Service,
+  parts: Pick<ControllerParts, "notes" | "tellPort">,
+  { token, tokenFile, allowsAnonymous }: ServiceAccess,
+): Promise<OwnService> {
+  const { clock, log } = manager;
+  const [what, flag] =
+    name === "wharf-api" ? [name, "--wharf-listen"] : ["Wharf's provisioner", "--wharf-provisioner-listen"];
+  const needed = {
+    serves: name,
+    what,
+    flag,
+    listen,
+    neededBy: [Project, Build, Worker],
+    tokenFile,
+    anonymousFlag: allowsAnonymous ? "--wharf-anonymous-auth" : undefined,
+  };
+  const { opened } = await openWhenNeeded(manager, parts, needed, (address) =>
+    openHttpDoor({ ...rest, address, token, allowsAnonymous, clock, log }),
+  );
+  // Answers also where another process leads: what it stores is acted upon there.
+  manager.add({
+    name: `wharf-${name}-door`,
+    runsWithoutLeadership: true,
+    async run({ stop }) {
+      await aborted(stop);
+      await opened.then(({ port }) => port.close()).catch(() => undefined);
+      await onClosed?.();
+    },
+  });
+  return { address: listen.isUsual ? undefined : (await opened).address, opened, token };
+}
