@@ -1,7 +1,7 @@
 import type { Clock, FieldPath, Instant, JsonObject, JsonValue, Position, Problem, Result } from "#lib/base/index.ts";
 import type { Kind } from "#lib/schema/index.ts";
 import type { ActionName, Dialect as DialectName, GroupKind, ObjectRef, RunDialect } from "#engine/index.ts";
-import type { KubeObject, StatusCause } from "#kernel/model/index.ts";
+import type { KubeObject, StatusCause, Writer } from "#kernel/model/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
 import type { Agents } from "./agents.ts";
 import type { CacheExplanation, CacheQuestion } from "./cached-result.ts";
@@ -74,18 +74,14 @@ export interface Admission extends GroupKind {
   /** What the server adds to a new object or takes from it. `writer` is who creates it, where somebody has asked by name. */
   prepareForCreate(object: JsonObject, writer?: Writer): JsonObject;
   /**
-   * Present when what the controller does for an object has to be what its writer may do (`Manager.clientFor`): the part that says
-   * what is done. Whoever changes it is the writer from then on.
+   * Present when what the controller does for an object has to be what its writers may do (`Manager.clientFor`): the part that says
+   * what is done. Whoever changes it becomes one of them.
    */
   actsOn?(object: JsonObject): JsonValue | undefined;
+  /** Present where the controllers of the server go by a status: the part of it that only they and administrators may write. */
+  ownStatus?(status: JsonObject): JsonValue | undefined;
   /** Everything against the object; with `old`, everything against this change of it. `server`: what may be asked of who stores it. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Admitted;
-}
-
-/** Who sends an object, as the server has verified it. */
-export interface Writer {
-  readonly user: string;
-  readonly groups: readonly string[];
 }
 
 /** What an admission may know of the server it works for. Absent in tools that only check documents. */

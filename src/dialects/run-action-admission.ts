@@ -12,6 +12,8 @@ export const runActionAdmission = (languages: Languages): Admission => ({
   group: RunAction.group,
   kind: RunAction.kind,
   coversSchema: true,
+  /** Who acts. The answer may be that of a controller in another process, with an account of its own. */
+  ownStatus: ({ by = null, groups = null }) => [by, groups],
   prepareForCreate: ({ status: _dropped, ...object }, writer) =>
     writer === undefined ? object : { ...object, status: { by: writer.user, groups: [...writer.groups] } },
   validate(object, old) {

@@ -1,9 +1,10 @@
-import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { admitted, isSameSpec } from "../admitted.ts";
 import type { Admission } from "../dialect.ts";
 import { Workflow, WorkflowTemplate } from "./kinds.ts";
 import { finalizer } from "./messages.ts";
 import { collectProblems, type Report } from "../problems.ts";
+import { resubmittedFrom, reuseFrom } from "./resubmit.ts";
 import { maxSpecBytes } from "./spec-of.ts";
 import { warnUnserved } from "./unknown-kinds.ts";
 import { checkUpdate } from "./update.ts";
@@ -25,11 +26,12 @@ export const workflowAdmission: Admission = {
     if (finalizers.includes(finalizer)) return object;
     return { ...object, metadata: { ...metadata, finalizers: [...finalizers, finalizer] } };
   },
-  /** All but what holds a run up, which others may do to a run that is not theirs. */
-  actsOn({ spec }) {
-    if (!isJsonObject(spec)) return spec;
-    const { suspend: _held, ...rest } = spec;
-    return rest;
+  ownStatus: (status) => status,
+  /** All but what holds a run up, which others may do to a run that is not theirs; and the run whose results it takes over. */
+  actsOn({ spec, metadata }) {
+    const { annotations } = isJsonObject(metadata) ? metadata : {};
+    const { [resubmittedFrom]: name = null, [reuseFrom]: uid = null } = isJsonObject(annotations) ? annotations : {};
+    return [unheld(spec), name, uid];
   },
   validate(object, old, server) {
     const found = collectProblems();
@@ -43,12 +45,21 @@ export const workflowAdmission: Admission = {
   },
 };
 
+/** A specification without what holds it up, which says nothing of what is done. */
+export function unheld(spec: JsonValue = null): JsonValue {
+  if (!isJsonObject(spec)) return spec;
+  const { suspend: _held, ...rest } = spec;
+  return rest;
+}
+
 /** As of a Workflow; a template may change at any time, since runs hold on to what they started with. */
 export const templateAdmission: Admission = {
   group: WorkflowTemplate.group,
   kind: WorkflowTemplate.kind,
   coversSchema: true,
   prepareForCreate: (object) => object,
+  /** A run that refers to it does what the writers of both may do. */
+  actsOn: ({ spec }) => spec,
   validate(object, old) {
     const found = collectProblems();
     if (old !== undefined && isSameSpec(object, old)) return admitted([]);

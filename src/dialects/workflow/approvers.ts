@@ -1,3 +1,4 @@
+import { unverifiedUser } from "#kernel/model/index.ts";
 import type { Approval, Approver } from "./kinds.ts";
 
 // Nothing here needs Node: views say who is waited for, and the controller refuses everybody else in the same words.
@@ -21,15 +22,12 @@ export interface Actor {
   readonly groups?: readonly string[];
 }
 
-/** What a server without our admission lets stand for the name of who acts. */
-const unverified = "unverified";
-
 /** Why somebody may not decide, with who may; undefined when they may. Without a name nobody can be told from anybody. */
 export function refusalOf(
   { approvers = [], minApprovals = 1 }: Approval,
   { by, groups = [] }: Actor,
 ): string | undefined {
-  const isKnown = by !== undefined && by !== unverified;
+  const isKnown = by !== undefined && by !== unverifiedUser;
   if (approvers.length === 0) {
     if (isKnown || minApprovals === 1) return undefined;
     return `the server has not verified who acts, and ${minApprovals} different users must approve`;

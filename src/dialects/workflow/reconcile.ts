@@ -23,6 +23,7 @@ import type { Parts, Pass, Turn } from "./reconcile/pass.ts";
 import { quietStage } from "./reconcile/quiet.ts";
 import { keepResults } from "./reconcile/results.ts";
 import { resolveStage } from "./reconcile/resolve.ts";
+import { actingFor } from "./writer.ts";
 import { reuseStage } from "./reconcile/reuse.ts";
 import { storeStage } from "./reconcile/store.ts";
 import { strayStage } from "./reconcile/strays.ts";
@@ -94,10 +95,11 @@ function rest(
 async function passOver(pass: Pass): Promise<Turn> {
   if (pass.workflow.metadata.deletionTimestamp !== undefined) return await finalizeStage(pass);
   if (isFinished(pass.workflow) && !hasOpenActions(pass)) return await finishedStage(pass);
-  const held = at(pass, await withFinalizer(pass));
+  const found = at(pass, await withFinalizer(pass));
+  const resolution = await resolveStage(found);
+  if (resolution.is === "unresolved") return await invalidStage(found, resolution.problems, resolution.reason);
+  const held = at(found, actingFor(found.workflow, resolution.writers));
   const { memory, workflow } = held;
-  const resolution = await resolveStage(held);
-  if (resolution.is === "unresolved") return await invalidStage(held, resolution.problems, resolution.reason);
   const { compiled, problems } = compilationOf(memory, workflow, resolution);
   if (compiled === undefined) return await invalidStage(held, problems);
   // Only before its start: a run that goes on is not held by what others have begun to wait for.
@@ -150,12 +152,15 @@ async function finishedStage(pass: Pass): Promise<Turn> {
  * The heart of a pass: look, advance, store, tell, act. Facts that only carrying out an effect has shown come from memory and are
  * forgotten once the store stage is through: until then a conflict loses nothing, because the effect is still owed.
  */
-async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionStep): Promise<Turn> {
-  const { workflow, memory, now, signal, executors } = pass;
-  const known = runOf(memory, workflow);
-  const conflicts = conflictsOf(memory, workflow, compiled);
-  const before = { workflow, compiled, run: known.run, now };
-  const observed = await observeSteps(before, executors, memory, conflicts, signal);
+async function runStage(seen: Pass, compiled: CompiledWorkflow, action: ActionStep): Promise<Turn> {
+  const { memory, now, signal, executors } = seen;
+  const known = runOf(memory, seen.workflow);
+  const conflicts = conflictsOf(memory, seen.workflow, compiled);
+  const looking = { workflow: seen.workflow, compiled, run: known.run, now };
+  const observed = await observeSteps(looking, executors, memory, conflicts, signal);
+  const workflow = actingFor(seen.workflow, observed.writers);
+  const pass = at(seen, workflow);
+  const before = { ...looking, workflow };
   const locks = lockFacts(pass, compiled, known.run);
   const entry = entryOf(pass, compiled, known.run);
   if (!entry.ok) return await invalidStage(pass, entry.error);
@@ -179,8 +184,8 @@ async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionSt
   await answerStage(pass, action, stored ?? workflow);
   if (stored !== undefined && isTerminal(next.run.phase)) return { again: stored };
   strayStage(pass, compiled);
-  const inQueue = await supersedeStage(pass, compiled, entry.value, next.run);
   const current = at(pass, stored ?? workflow);
+  const inQueue = await supersedeStage(current, compiled, entry.value, next.run);
   const acted = await effectStage(
     current,
     { ...state, workflow: current.workflow },

@@ -1,18 +1,23 @@
-import { isJsonObject } from "#lib/base/index.ts";
-import type { KubeObject } from "#kernel/model/index.ts";
+import { distinctWriters, type KubeObject, type Stored, type Writer, writersOf } from "#kernel/model/index.ts";
+import type { Workflow } from "./kinds.ts";
 
-/** Where the embedded server notes who wrote a workflow. On a cluster nobody does, and everybody's rights are the controller's. */
-const actsForAnnotation = "slipway.dev/acts-for";
+/** The names of everybody a workflow acts for; empty where those are administrators. On a cluster nobody is noted. */
+export const writerNamesOf = (workflow: KubeObject): string =>
+  writersOf(workflow)
+    .map(({ user }) => user)
+    .sort()
+    .join(", ");
 
-/** The name of whoever wrote a workflow; empty for somebody who may do everything. What cannot be read is a name of its own. */
-export function writerNameOf({ metadata }: KubeObject): string {
-  const note = metadata.annotations?.[actsForAnnotation];
-  if (note === undefined) return "";
-  try {
-    const read: unknown = JSON.parse(note);
-    if (isJsonObject(read) && typeof read["user"] === "string") return read["user"];
-  } catch {
-    // Damaged: whoever it was shares results with nobody else.
-  }
-  return note;
+/**
+ * The workflow acting for these as well: for who wrote its template, or a child that it goes by. They are part of its status from its
+ * next write on, and count at once.
+ */
+export function actingFor(workflow: Stored<Workflow>, writers: readonly Writer[]): Stored<Workflow> {
+  const { actsFor = [] } = workflow.status ?? {};
+  const all = distinctWriters([...actsFor, ...writers]);
+  if (all.length === actsFor.length) return workflow;
+  return {
+    ...workflow,
+    status: { ...workflow.status, actsFor: all.map(({ user, groups }) => ({ user, groups: [...groups] })) },
+  };
 }

@@ -1,11 +1,10 @@
 import type { PodSessions } from "#kernel/runtimes/index.ts";
 import { randomInt } from "node:crypto";
 import { type ApiClient, Metrics } from "#kernel/kit/index.ts";
-import { asJson, type KubeObject } from "#kernel/model/index.ts";
+import { type KubeObject, writersOf } from "#kernel/model/index.ts";
 import type { Clock, JsonObject, Logger } from "#lib/base/index.ts";
 import { growingUids } from "#lib/base/index.node.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
-import { writerOf } from "./authz/acts-for.ts";
 import { type Identity, internal } from "./authz/identity.ts";
 import { Authorizer } from "./authz/authorizer.ts";
 import { credentialAdmission } from "./authz/credential.ts";
@@ -94,7 +93,7 @@ export interface ApiServerOptions {
 export interface ApiServer {
   /** A client that shares admission and the write path with HTTP. Acts as the server itself unless told. */
   client(identity?: Identity): ApiClient;
-  /** A client with the rights of whoever wrote the object; undefined where that is somebody who may do everything. */
+  /** A client with the rights that everybody has who wrote a part of the object; undefined where those are administrators. */
   clientFor(object: KubeObject): ApiClient | undefined;
   /** What POST to `serviceaccounts/<name>/token` answers; throws its refusals. */
   accountToken(target: { readonly namespace: string; readonly name: string }, request: JsonObject): JsonObject;
@@ -162,13 +161,13 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     ...(audit === undefined ? {} : { audit }),
   };
   if (audit !== undefined) addAuditMetrics(metrics, audit);
-  const client = (identity: Identity = internal) =>
-    new EmbeddedClient(context, identity, (path, signal, accept) => rawGet(sources, path, signal, accept));
+  const clientOf = (...identities: readonly [Identity, ...Identity[]]) =>
+    new EmbeddedClient(context, identities, (path, signal, accept) => rawGet(sources, path, signal, accept));
   return {
-    client,
+    client: (identity = internal) => clientOf(identity),
     clientFor(object) {
-      const writer = writerOf(asJson(object));
-      return writer === undefined ? undefined : client(writer);
+      const [writer, ...others] = writersOf(object);
+      return writer === undefined ? undefined : clientOf(writer, ...others);
     },
     accountToken: (target, request) => requestToken(context, authenticator.accounts, target, request),
     async listen(listenOptions) {

@@ -22,9 +22,10 @@ import {
   unknownResource,
 } from "#kernel/model/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";
+import { valueAt } from "#kernel/specs/index.ts";
 import { accessTo, authorize } from "./authz/authorizer.ts";
 import { type Identity, internal, isMaster } from "./authz/identity.ts";
-import { writePermit } from "./authz/write-permit.ts";
+import { type WritePermit, writePermit } from "./authz/write-permit.ts";
 import { containerOf } from "./http/log-reply.ts";
 import { listMetadata } from "./http/list-reply.ts";
 import type { ServedResource } from "./kinds/served-resource.ts";
@@ -53,15 +54,17 @@ export type RawGet = (path: string, signal: AbortSignal | undefined, accept: str
 /**
  * The ApiClient of this process. It runs the same verbs as HTTP requests do, without encoding: what it returns are the shared,
  * frozen objects of the store, and what it is given is copied once, frozen parts excepted.
+ *
+ * It may act for several identities. Then it does what each of them may do, and nothing else.
  */
 export class EmbeddedClient implements ApiClient {
   readonly #context: ApiContext;
-  readonly #identity: Identity;
+  readonly #identities: readonly [Identity, ...Identity[]];
   readonly #rawGet: RawGet;
 
-  constructor(context: ApiContext, identity: Identity, rawGet: RawGet) {
+  constructor(context: ApiContext, identities: readonly [Identity, ...Identity[]], rawGet: RawGet) {
     this.#context = context;
-    this.#identity = identity;
+    this.#identities = identities;
     this.#rawGet = rawGet;
   }
 
@@ -116,8 +119,7 @@ export class EmbeddedClient implements ApiClient {
     if (type.namespaced && namespace === "") throw namespaceMissing(type);
     const body = frozenCopy(object);
     const request = this.#request(resource, options);
-    if (resource.isReview === true)
-      return typed(reviewObject(this.#context, this.#identity, resource, namespace, body, request).object);
+    if (resource.isReview === true) return typed(this.#review(resource, namespace, body, request));
     const answer = await createObject(this.#context, resource, namespace, body, request);
     return typed(answerObject(answer));
   }
@@ -228,6 +230,15 @@ export class EmbeddedClient implements ApiClient {
     return Promise.resolve();
   }
 
+  /** The answer for each of the identities; the first that says no is the answer for all. */
+  #review(resource: ServedResource, namespace: string, body: unknown, request: WriteRequest): JsonObject {
+    const answers = this.#identities.map(
+      (identity) => reviewObject(this.#context, identity, resource, namespace, body, request).object,
+    );
+    const [first = {}] = answers;
+    return answers.find((answer) => valueAt(answer, "status", "allowed") === false) ?? first;
+  }
+
   async #replace<T extends KubeObject>(
     type: ResourceType,
     object: T,
@@ -261,17 +272,22 @@ export class EmbeddedClient implements ApiClient {
     const resource = this.#context.registry().find(type.group, type.version, type.plural);
     if (resource === undefined) throw unknownResource();
     // Controllers are masters and make tens of thousands of writes a second: nothing is built for them.
-    if (isMaster(this.#identity)) return resource;
+    if (this.#identities.every(isMaster)) return resource;
     const { namespace = "", fieldSelector = "", name = selectedName(verb, fieldSelector), subresource = "" } = target;
-    authorize(this.#context.authorizer, this.#identity, accessTo(type, verb, { namespace, name, subresource }));
+    const access = accessTo(type, verb, { namespace, name, subresource });
+    for (const identity of this.#identities) authorize(this.#context.authorizer, identity, access);
     return resource;
   }
 
   /** The options, with what has to be asked about the object itself; nothing for the server's own parts. */
   #request(resource: ServedResource, options: WriteOptions, isApply = false): WriteRequest {
-    const permit = writePermit(this.#context.authorizer, this.#identity, resource, isApply);
-    const writer = this.#identity === internal ? {} : { writer: this.#identity };
-    return { ...writeRequest(options), ...writer, ...(permit === undefined ? {} : { permit }) };
+    if (this.#identities[0] === internal) return writeRequest(options);
+    const { authorizer } = this.#context;
+    const permits = this.#identities.flatMap((identity) => writePermit(authorizer, identity, resource, isApply) ?? []);
+    const permit: WritePermit = (object, old) => {
+      for (const one of permits) one(object, old);
+    };
+    return { ...writeRequest(options), writers: this.#identities, ...(permits.length === 0 ? {} : { permit }) };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import { CustomResourceDefinition, Namespace } from "#kernel/model/index.ts";
 import { mapMember } from "#kernel/specs/index.ts";
-import { bootstrapPolicy } from "./authz/rbac/bootstrap.ts";
+import { bootstrapPolicy, ownGroup } from "./authz/rbac/bootstrap.ts";
 import { withSpecDefaults } from "./crds/crd-kind.ts";
 import { addDefaultAccount, addObject } from "./verbs/add-object.ts";
 import type { ApiContext } from "./verbs/context.ts";
@@ -31,7 +31,10 @@ export async function storeFirstObjects(context: ApiContext, definitions: readon
  * listener is open: a server that only this process uses asks nobody for rights.
  */
 export async function storeFirstRoles(context: ApiContext): Promise<void> {
+  const served = context.registry().all();
+  const ownKinds = served.flatMap(({ type }) => (type.group === ownGroup && type.namespaced ? [type.plural] : []));
   await context.store.write((transaction) => {
-    for (const { type, object } of bootstrapPolicy()) addObject(context, transaction, type, object);
+    for (const { type, object } of bootstrapPolicy([...new Set(ownKinds)]))
+      addObject(context, transaction, type, object);
   });
 }

@@ -1,3 +1,4 @@
+export * from "./acts-for.ts";
 export { keptOutputLabel, maskAnnotation, outputVariable } from "./annotations.ts";
 export * from "./names.ts";
 export * from "./object.ts";

@@ -137,7 +137,7 @@ describe("the writer of a workflow", () => {
     }
   });
 
-  test("is who changed last what is done, not who held it up", async () => {
+  test("is whoever changed what is done, not who held it up", async () => {
     await send(workflows, workflow("changed", spec));
     expect(await noted("changed")).toBeUndefined();
     const change = async (body: object) => {
@@ -152,6 +152,11 @@ describe("the writer of a workflow", () => {
     expect(await noted("changed")).toBe(his);
     const bytes = JSON.stringify({ spec: { steps: { three: { container } } } });
     await plane.api.ask("PATCH", `${workflows}/changed`, { bytes, headers: types.merge });
+    expect(await noted("changed")).toBe(his);
+    const { metadata } = await plane.get(`${workflows}/changed`);
+    const steps = { one: { container }, two: { container }, four: { container } };
+    const body = workflow("changed", { suspend: true, steps }, { metadata });
+    expect((await plane.api.ask("PUT", `${workflows}/changed`, { body })).status).toBe(200);
     expect(await noted("changed")).toBeUndefined();
   });
 });

@@ -6,7 +6,7 @@ import type { CompiledStep } from "../compile/compiled.ts";
 import type { CompiledExpression } from "../compile/expressions.ts";
 import { bindingsOf, render } from "../compile/values.ts";
 import type { Attempt } from "../steps/executor.ts";
-import { writerNameOf } from "../writer.ts";
+import { writerNamesOf } from "../writer.ts";
 import { shownInputs } from "./shown-inputs.ts";
 
 /** On the child of a step with a cache: the name of the entry that its result is to be stored as. */
@@ -31,7 +31,7 @@ export interface CacheKey {
 export function cacheKeyOf(attempt: Attempt): Result<CacheKey | undefined, string> {
   const { step, compiled, values, workflow } = attempt;
   if (step.cache === undefined) return ok(undefined);
-  const common = { writer: writerNameOf(workflow), artifacts: artifactDigests(attempt) };
+  const common = { writer: writerNamesOf(workflow), artifacts: artifactDigests(attempt) };
   if (step.cache.key !== undefined) {
     const key = render(step.cache.key, compiled, values);
     if (!key.ok) return err(`cache.key: ${key.error}`);

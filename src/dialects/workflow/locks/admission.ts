@@ -10,6 +10,7 @@ export const limitAdmission: Admission = {
   group: ConcurrencyLimit.group,
   kind: ConcurrencyLimit.kind,
   coversSchema: false,
+  ownStatus: (status) => status,
   prepareForCreate({ status: _dropped, ...object }) {
     const metadata = isJsonObject(object["metadata"]) ? object["metadata"] : {};
     const finalizers = Array.isArray(metadata["finalizers"]) ? metadata["finalizers"] : [];

@@ -1,4 +1,5 @@
 import type { Millis } from "#lib/base/index.ts";
+import type { Writer } from "#kernel/model/index.ts";
 import {
   type ChildFact,
   type Fact,
@@ -28,6 +29,8 @@ export interface Observed {
   readonly references: ReadonlyMap<string, ChildReference>;
   /** Something that no event will tell of is waited for: look again after this long. */
   readonly pollAfter?: Millis;
+  /** Who wrote the child workflows that were seen: what comes after them goes by what they did. */
+  readonly writers: readonly Writer[];
   /** Successes that further steps may take, should this pass store them. */
   readonly results: readonly StepResult[];
 }
@@ -45,8 +48,7 @@ export async function observeSteps(
 ): Promise<Observed> {
   const facts: Fact[] = [];
   const references = new Map<string, ChildReference>();
-  const results: StepResult[] = [];
-  const room = new OutputRoom(state.run);
+  const sink: Sink = { results: [], writers: [], room: new OutputRoom(state.run) };
   let isPolling = false;
   for (const key of Object.keys(state.run.steps)) {
     const step = stepState(state.run, key);
@@ -56,18 +58,36 @@ export async function observeSteps(
     const executor = executors[compiled.type];
     if (step.items !== undefined) {
       const isConflict = conflicts.includes(key);
-      facts.push(...(await observeItems(state, compiled, executor, step, memory, isConflict, signal, results, room)));
+      facts.push(...(await observeItems(state, compiled, executor, step, memory, isConflict, signal, sink)));
       continue;
     }
     const finding = await executor.observe(attempt, signal);
     const seen = finding === undefined ? createdBefore(attempt, memory) : factOf(attempt, finding, state);
-    const fact = seen?.kind === "child" ? room.admit(seen) : seen;
+    const fact = seen?.kind === "child" ? sink.room.admit(seen) : seen;
     if (fact !== undefined) facts.push(conflicts.includes(key) ? withoutRetry(fact) : fact);
-    results.push(...resultsOf(attempt, finding, fact));
+    gather(sink, attempt, finding, fact);
     if (finding?.is === "child" && finding.reference !== undefined) references.set(key, finding.reference);
     isPolling ||= finding?.is === "refused" && isOfKind(finding.reason);
   }
-  return { facts, references, results, ...(isPolling ? { pollAfter: kindPoll } : {}) };
+  const { results, writers } = sink;
+  return { facts, references, results, writers, ...(isPolling ? { pollAfter: kindPoll } : {}) };
+}
+
+/** What looks at steps and items gather beside their facts. */
+interface Sink {
+  readonly results: StepResult[];
+  readonly writers: Writer[];
+  readonly room: OutputRoom;
+}
+
+function gather(
+  { results, writers }: Sink,
+  attempt: Attempt,
+  finding: Finding | undefined,
+  fact?: ChildFact | GrantFact,
+): void {
+  results.push(...resultsOf(attempt, finding, fact));
+  if (finding?.is === "child") writers.push(...(finding.writers ?? []));
 }
 
 /** One look for each active item. Outputs that would make the lists of the step too large fail the item that brings them. */
@@ -79,8 +99,7 @@ async function observeItems(
   memory: Memory,
   isConflict: boolean,
   signal: AbortSignal,
-  results: StepResult[],
-  room: OutputRoom,
+  sink: Sink,
 ): Promise<readonly Fact[]> {
   const facts: Fact[] = [];
   let bytes: number | undefined;
@@ -91,9 +110,9 @@ async function observeItems(
     if (fact.kind === "child" && fact.state.is === "succeeded" && fact.state.outputs !== undefined) {
       bytes =
         (bytes ?? Buffer.byteLength(JSON.stringify(outputs))) + Buffer.byteLength(JSON.stringify(fact.state.outputs));
-      fact = bytes > maxOutputBytes ? { ...fact, state: tooLarge(bytes) } : room.admit(fact);
+      fact = bytes > maxOutputBytes ? { ...fact, state: tooLarge(bytes) } : sink.room.admit(fact);
     }
-    results.push(...resultsOf(attempt, finding, fact));
+    gather(sink, attempt, finding, fact);
     facts.push(isConflict ? withoutRetry(fact) : fact);
   }
   return facts;

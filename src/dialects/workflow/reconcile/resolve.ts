@@ -1,4 +1,5 @@
 import type { Problem } from "#lib/base/index.ts";
+import { type Writer, writersOf } from "#kernel/model/index.ts";
 import type { Workflow, WorkflowSpec } from "../kinds.ts";
 import { collectProblems } from "../../problems.ts";
 import { maxSpecBytes, specOf, withTemplate } from "../spec-of.ts";
@@ -10,7 +11,8 @@ export type InvalidReason = "InvalidSpec" | "TemplateNotFound" | "Forbidden";
 
 /** What a workflow runs, or why that cannot be told. */
 export type Resolution =
-  | ({ readonly is: "resolved" } & Resolved)
+  /** `writers`: who wrote the template; nobody where none is read any more. */
+  | ({ readonly is: "resolved"; readonly writers: readonly Writer[] } & Resolved)
   | { readonly is: "unresolved"; readonly reason: InvalidReason; readonly problems: readonly Problem[] };
 
 /**
@@ -20,7 +22,7 @@ export type Resolution =
 export async function resolveStage({ workflow, templates, signal }: Pass): Promise<Resolution> {
   const { spec, status } = workflow;
   if (spec.templateRef === undefined || status?.resolvedSpec !== undefined)
-    return { is: "resolved", spec: specOf(workflow), template: "" };
+    return { is: "resolved", spec: specOf(workflow), template: "", writers: [] };
   const { name } = spec.templateRef;
   const look = await templates.look(workflow, name, signal);
   if (look.is === "missing") return unresolved("TemplateNotFound", `there is no WorkflowTemplate "${name}"`);
@@ -28,7 +30,8 @@ export async function resolveStage({ workflow, templates, signal }: Pass): Promi
   const { metadata } = look.template;
   const resolved = withTemplate(spec, look.template.spec);
   const bytes = bytesOf(spec) + bytesOf(resolved);
-  if (bytes <= maxSpecBytes) return { is: "resolved", spec: resolved, template: metadata.resourceVersion };
+  const writers = writersOf(look.template);
+  if (bytes <= maxSpecBytes) return { is: "resolved", spec: resolved, template: metadata.resourceVersion, writers };
   const message = `with its template the specification has ${bytes} bytes, at most ${maxSpecBytes} can be kept`;
   return unresolved("InvalidSpec", message);
 }

@@ -1,7 +1,6 @@
-import { isJsonObject } from "#lib/base/index.ts";
 import type { Admission } from "../../dialect.ts";
 import { admitted, isSameSpec } from "../../admitted.ts";
-import { isSmall } from "../admission.ts";
+import { isSmall, unheld } from "../admission.ts";
 import type { Workflow } from "../kinds.ts";
 import { collectProblems } from "../../problems.ts";
 import { warnUnserved } from "../unknown-kinds.ts";
@@ -17,12 +16,9 @@ export const scheduleAdmission: Admission = {
   kind: ScheduledWorkflow.kind,
   coversSchema: true,
   prepareForCreate: ({ status: _dropped, ...object }) => object,
-  /** Runs may do what the writer of the schedule may; whoever holds it up does not take it over. */
-  actsOn({ spec }) {
-    if (!isJsonObject(spec)) return spec;
-    const { suspend: _held, ...rest } = spec;
-    return rest;
-  },
+  ownStatus: (status) => status,
+  /** Runs may do what the writers of the schedule may; whoever holds it up does not become one. */
+  actsOn: ({ spec }) => unheld(spec),
   validate(object, old, server) {
     const found = collectProblems();
     if (old !== undefined && isSameSpec(object, old)) return admitted([]);

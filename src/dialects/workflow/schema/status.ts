@@ -176,6 +176,12 @@ export const Status = s.object(
     resolvedSpec: s.optional(
       s.anyObject({ description: "What a workflow with a templateRef runs, as it was when it started." }),
     ),
+    actsFor: s.optional(
+      s.list(s.object({ user: s.string(), groups: s.list(s.string()) }), {
+        description:
+          "Who wrote the template and the child workflows, administrators excepted: the run does only what all of them may do.",
+      }),
+    ),
     history: s.optional(s.list(PastRun, { description: "The last ten earlier runs." })),
   },
   { preserveUnknown: true },

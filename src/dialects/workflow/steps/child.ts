@@ -13,10 +13,11 @@ import {
   keyOf,
   type ResourceType,
   type Stored,
+  writersOf,
 } from "#kernel/model/index.ts";
 import { cacheKeyAnnotation, cacheKeyOf } from "../cache/key.ts";
 import { type ChildId, childLabels } from "../child-names.ts";
-import type { Reference, Workflow } from "../kinds.ts";
+import { type Reference, Workflow } from "../kinds.ts";
 import { isLetLive } from "../compile/step-source.ts";
 import type { Attempt, Finding } from "./executor.ts";
 
@@ -222,8 +223,12 @@ export async function observeChild(
     state: released ? { is: "gone" } : state,
     reference: referenceOf(object),
     ...(cacheKey === undefined ? {} : { cacheKey }),
+    ...(isWorkflow(kind.type) ? { writers: writersOf(object) } : {}),
   };
 }
+
+/** What other kinds have in the place of the note is anybody's. */
+const isWorkflow = ({ group, kind }: ResourceType): boolean => group === Workflow.group && kind === Workflow.kind;
 
 /**
  * Whether there is a child that the mirror lacks. What another controller has created is in the workflow's status before this one's

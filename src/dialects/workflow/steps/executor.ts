@@ -1,6 +1,6 @@
 import type { Instant, JsonValue, Millis } from "#lib/base/index.ts";
 import type { ChildState, StepPhase, WaitReason } from "#engine/index.ts";
-import type { Stored } from "#kernel/model/index.ts";
+import type { Stored, Writer } from "#kernel/model/index.ts";
 import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
 import type { ExecutedType } from "../compile/step-source.ts";
 import type { RunValues } from "../compile/values.ts";
@@ -31,12 +31,13 @@ export interface Attempt {
 
 /** What starting an attempt, or looking at it, has shown. The reference is stored in the status of the step. */
 export type Finding =
-  /** `cacheKey`: what the child says that its result is to be stored as. */
+  /** `cacheKey`: what the child says that its result is to be stored as. `writers`: of a child Workflow, everybody it acts for. */
   | {
       readonly is: "child";
       readonly state: ChildState;
       readonly reference?: ChildReference;
       readonly cacheKey?: string;
+      readonly writers?: readonly Writer[];
     }
   /** The world does not let it start; nothing exists, and no attempt is lost. */
   | { readonly is: "refused"; readonly reason: WaitReason; readonly message: string }

@@ -4,8 +4,8 @@ import { allows, type CompiledRules, compileRules, type PolicyRule, policyRule }
 
 // Roles of Slipway itself, given by group. They are data and not ClusterRoles, because they have exceptions, which RBAC cannot say.
 //
-//   slipway:operators   read everything; write everything but roles, bindings, credentials, definitions, Secrets of kube-system, and what
-//                       the controllers of runs write: a status says who has approved what
+//   slipway:operators   read everything; write everything but roles, bindings, credentials, definitions, Secrets of kube-system, and
+//                       statuses, which controllers write: that of a run says who has approved what
 //   slipway:viewers     read everything but Secrets, and logs where the server is told so; no way into a container
 //   slipway:agents      `slipway:agent:<name>`: the Lease of that name in slipway-system, and Events; what is assigned to an agent
 //                       is granted to its user by bindings, as to any other
@@ -54,7 +54,7 @@ const operator: BuiltInRole = {
     policyRule({ verbs: write, apiGroups: ["rbac.authorization.k8s.io", "apiextensions.k8s.io"], resources: all }),
     policyRule({ verbs: all, apiGroups: [""], resources: ["serviceaccounts/token"] }),
     policyRule({ verbs: write, apiGroups: [Credential.group], resources: [Credential.plural] }),
-    policyRule({ verbs: write, apiGroups: [Credential.group], resources: ["*/status"] }),
+    policyRule({ verbs: write, apiGroups: all, resources: ["*/status"] }),
     policyRule({ verbs: ["create"], apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"] }),
     policyRule({ verbs: [hostPathRight.verb], apiGroups: [hostPathRight.group], resources: [hostPathRight.resource] }),
     policyRule({

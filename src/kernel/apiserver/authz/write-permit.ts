@@ -1,10 +1,11 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { isJsonObject, jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import { ApiError } from "#kernel/model/index.ts";
 import { listAt, textAt } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { rbacGroup } from "../kinds/rbac.ts";
 import { authorize, type Authorizer } from "./authorizer.ts";
 import { refuseForeignPaths } from "./host-paths.ts";
-import { type Identity, isMaster } from "./identity.ts";
+import { type Identity, isMaster, mastersGroup } from "./identity.ts";
 import { Credential } from "./credential.ts";
 import { refuseEscalation } from "./rbac/escalation.ts";
 
@@ -16,15 +17,16 @@ export type WritePermit = (object: JsonObject, old: JsonObject | undefined) => v
 
 /**
  * What has to be asked about a write beyond the verb of its request: roles and bindings may not give more than their writer has,
- * credentials are made by those who may act as their user, an apply that creates needs the right to create, and paths of the machine are
- * for those who have them. Undefined for masters, whose writes cost nothing more.
+ * credentials are made by those who may act as their user, an apply that creates needs the right to create, paths of the machine are
+ * for those who have them, and a status that the server acts on is written by the server. Undefined for masters, whose writes cost nothing more.
  */
 export function writePermit(
   authorizer: Authorizer,
   identity: Identity,
-  { type }: ServedResource,
+  resource: ServedResource,
   isApply: boolean,
 ): WritePermit | undefined {
+  const { type } = resource;
   const isCredential = type.group === Credential.group && type.plural === Credential.plural;
   if (isMaster(identity)) return undefined;
   return (object, old) => {
@@ -36,7 +38,29 @@ export function writePermit(
     if (isCredential && old === undefined) refuseForeignCredential(authorizer, identity, object);
     if (type.group === rbacGroup) refuseEscalation(authorizer, identity, type, object, old);
     refuseForeignPaths(authorizer, identity, object, old);
+    refuseForeignStatus(authorizer, identity, resource, object, old);
   };
+}
+
+/**
+ * The status of a run says what it has resolved, which steps are over, who has approved. A role that gives `workflows/status` is not
+ * enough to write it: only those may who could act as an administrator anyway.
+ */
+function refuseForeignStatus(
+  authorizer: Authorizer,
+  identity: Identity,
+  resource: ServedResource,
+  object: JsonObject,
+  old: JsonObject | undefined,
+): void {
+  if (resource.ownStatus === undefined || old === undefined || object["status"] === old["status"]) return;
+  const partOf = ({ status }: JsonObject) => resource.ownStatus?.(isJsonObject(status) ? status : {}) ?? null;
+  if (jsonEquals(partOf(object), partOf(old))) return;
+  if (authorizer.allows(identity, { verb: "impersonate", group: "", resource: "groups", name: mastersGroup })) return;
+  const { plural, group } = resource.type;
+  const name = textAt(object, "metadata", "name") ?? "";
+  const message = `${plural}.${group} "${name}" is forbidden: its status is written by the server alone`;
+  throw new ApiError("Forbidden", message, { details: { name, group, kind: plural } });
 }
 
 /** Whoever has a credential of somebody acts as him: that is `impersonate` on the user and on each group. */

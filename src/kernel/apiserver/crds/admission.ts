@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
-import type { Identity } from "../authz/identity.ts";
+import type { Writer } from "#kernel/model/index.ts";
 import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 
 /**
@@ -15,12 +15,14 @@ export interface KindAdmission {
    */
   readonly coversSchema?: boolean;
   /** What is added to a new object or taken from it. `writer` is who creates it; undefined for this process itself. */
-  prepareForCreate(object: JsonObject, writer?: Identity): JsonObject;
+  prepareForCreate(object: JsonObject, writer?: Writer): JsonObject;
   /**
-   * Present when a controller of the owner does what objects of this kind say, and has to do it with the rights of their writer: that
-   * part of an object. Whoever changes it is its writer from then on.
+   * Present when a controller of the owner does what objects of this kind say, and has to do it with the rights of their writers: that
+   * part of an object. Whoever changes it becomes one of its writers.
    */
   actsOn?(object: JsonObject): JsonValue | undefined;
+  /** Present where the owner's controllers go by a status: the part of it that nobody else but administrators may write. */
+  ownStatus?(status: JsonObject): JsonValue | undefined;
   /** Everything against the object; with `old`, everything against this change of it. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Validation;
 }
@@ -50,6 +52,7 @@ export function withAdmission(
   return {
     ...served,
     ...(admission.actsOn === undefined ? {} : { actsOn: (object) => admission.actsOn?.(object) }),
+    ...(admission.ownStatus === undefined ? {} : { ownStatus: (status) => admission.ownStatus?.(status) }),
     prepareForCreate: (object, writer) => admission.prepareForCreate(served.prepareForCreate(object), writer),
     validateCreate: (object) => judged(served.validateCreate(object), object),
     validateUpdate: (object, old) => judged(served.validateUpdate(object, old), object, old),

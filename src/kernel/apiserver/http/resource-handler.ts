@@ -278,7 +278,7 @@ function writeRequestOf(
   duplicates: readonly string[],
   isApply = false,
 ): WriteRequest {
-  const options = { ...writeRequest(query, duplicates, request.headers["user-agent"]), writer: identity };
+  const options = { ...writeRequest(query, duplicates, request.headers["user-agent"]), writers: [identity] };
   const permit = writePermit(authorizer, identity, resource, isApply);
   return permit === undefined ? options : { ...options, permit };
 }

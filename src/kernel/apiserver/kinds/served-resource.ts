@@ -1,7 +1,6 @@
 import type { Instant, JsonObject, JsonValue, Random } from "#lib/base/index.ts";
 import type { FieldError, Schema } from "#lib/schema/index.ts";
-import type { ResourceType, StatusCause } from "#kernel/model/index.ts";
-import type { Identity } from "../authz/identity.ts";
+import type { ResourceType, StatusCause, Writer } from "#kernel/model/index.ts";
 
 /** A column of a server-side table. `priority` above 0 shows only with `-o wide`. */
 export interface Column {
@@ -78,15 +77,17 @@ export interface ServedResource {
    */
   completeStored?(object: JsonObject): JsonObject;
   /** Server-owned changes at creation (Secret `stringData` folded in, Job selector and labels, status dropped). */
-  prepareForCreate(object: JsonObject, writer?: Identity): JsonObject;
+  prepareForCreate(object: JsonObject, writer?: Writer): JsonObject;
   /**
    * Present where objects of one simple shape are created in large numbers. True only when it can be seen without the schema that
    * prune, withDefaults and prepareForCreate would leave the object as it is, and that validateCreate and the rules for metadata
    * would find nothing wrong; false: ask them.
    */
   isPlain?(object: JsonObject): boolean;
-  /** Present where a controller acts for the writer of an object: the part of it that says what is done. See `withWriter`. */
+  /** Present where a controller acts for the writers of an object: the part of it that says what is done. See `withWriters`. */
   actsOn?(object: JsonObject): JsonValue | undefined;
+  /** Present where what the server does follows from a status: the part of it that only this process and administrators may write. */
+  ownStatus?(status: JsonObject): JsonValue | undefined;
   /** Server-owned changes on the main endpoint (status kept from `old`, …). */
   prepareForUpdate(object: JsonObject, old: JsonObject): JsonObject;
   /** On `/status`: everything but status from `old`. */

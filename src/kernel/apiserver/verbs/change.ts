@@ -9,7 +9,7 @@ import {
 import { invalid, invalidValue, notFound, required, staleRevision, uidMismatch } from "#kernel/model/index.ts";
 import type { Manager } from "../apply/managers.ts";
 import { withMembers } from "#kernel/specs/index.ts";
-import { withWriter } from "../authz/acts-for.ts";
+import { withWriters } from "../authz/acts-for.ts";
 import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 import type { Entry, StoreKey, Transaction } from "../store/store.ts";
 import { checkSize, refuseUnreadable, tidyMetadata } from "./admission.ts";
@@ -150,12 +150,10 @@ function prepareEndpoint(change: Change, candidate: JsonObject, old: JsonObject)
       };
     case "main":
     case "scale":
-      return withWriter(
-        resource,
-        resource.prepareForUpdate(resource.withDefaults(candidate), old),
-        old,
-        change.request.writer,
-      );
+      return withWriters(resource, resource.prepareForUpdate(resource.withDefaults(candidate), old), old, {
+        writers: change.request.writers,
+        replaces: change.replaces,
+      });
   }
 }
 

@@ -1,7 +1,7 @@
 import { deepFreeze, formatTime, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { alreadyExists, badRequest, generatedName, invalid, type StatusCause } from "#kernel/model/index.ts";
 import type { Manager } from "../apply/managers.ts";
-import { withWriter } from "../authz/acts-for.ts";
+import { soleWriter, withWriters } from "../authz/acts-for.ts";
 import type { Identity } from "../authz/identity.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
@@ -106,13 +106,13 @@ function draftOf(
       resource,
       namespace,
       request,
-      first: owned(buildObject(resource, admitted, birth, request.writer)),
+      first: owned(buildObject(resource, admitted, birth, request.writers)),
       renamed: undefined,
     };
   }
   const renamed = () =>
     owned(
-      buildObject(resource, admitted, { ...birth, name: generatedName(generateName, context.random) }, request.writer),
+      buildObject(resource, admitted, { ...birth, name: generatedName(generateName, context.random) }, request.writers),
     );
   return { resource, namespace, request, first: renamed(), renamed };
 }
@@ -160,9 +160,9 @@ function buildObject(
   resource: ServedResource,
   admitted: Admitted,
   birth: JsonObject,
-  writer: Identity | undefined,
+  writers: readonly Identity[] | undefined,
 ): Built {
-  const built = judgedObject(resource, admitted, birth, writer);
+  const built = judgedObject(resource, admitted, birth, writers);
   if (built.causes.length > 0) refuseUnreadable(admitted.object, resource);
   return built;
 }
@@ -171,7 +171,7 @@ function judgedObject(
   resource: ServedResource,
   admitted: Admitted,
   birth: JsonObject,
-  writer: Identity | undefined,
+  writers: readonly Identity[] | undefined,
 ): Built {
   const stamped = withMetadata(admitted.object, {
     ...birth,
@@ -183,8 +183,8 @@ function judgedObject(
   // Wrong metadata may have any shape, and the functions of a kind count on a right one.
   const metadataCauses = checkMetadata(stamped, resource.type);
   if (metadataCauses.length > 0) return { object: stamped, causes: metadataCauses, warnings: [] };
-  const prepared = resource.prepareForCreate(resource.withDefaults(stamped), writer);
-  const object = withWriter(resource, prepared, undefined, writer);
+  const prepared = resource.prepareForCreate(resource.withDefaults(stamped), soleWriter(writers));
+  const object = withWriters(resource, prepared, undefined, { writers, replaces: true });
   const found = resource.validateCreate(object);
   return {
     object,

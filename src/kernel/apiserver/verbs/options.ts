@@ -11,8 +11,8 @@ export interface WriteRequest {
   readonly fieldManager?: string;
   /** The program of the caller, from its User-Agent: the manager of those who name none. Absent for this process itself. */
   readonly program?: string;
-  /** Who asks, for kinds that keep it. Absent for this process itself. */
-  readonly writer?: Identity;
+  /** Who asks, for kinds that keep it; several where a controller acts for all of them. Absent for this process itself. */
+  readonly writers?: readonly Identity[];
   /** Asked before anything is stored, where the caller's rights depend on what that is. */
   readonly permit?: WritePermit;
   /** An apply takes over fields that others own. */

@@ -8,6 +8,9 @@ import { type PolicyRule, policyRule, ruleJson } from "./policy-rule.ts";
 // The roles and bindings that every server starts with, by the names of Kubernetes' bootstrap policy and with what of it concerns kinds
 // that are served here. What a user has changed is not changed back.
 
+/** The API group of kinds of Slipway itself. */
+export const ownGroup = "slipway.dev";
+
 const read = ["get", "list", "watch"];
 const write = ["create", "delete", "deletecollection", "patch", "update"];
 const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" };
@@ -61,7 +64,7 @@ const viewed = [
   resources("batch", read, "cronjobs", "cronjobs/status", "jobs", "jobs/status"),
   resources("networking.k8s.io", read, "ingresses", "ingresses/status", "networkpolicies"),
   resources("policy", read, "poddisruptionbudgets", "poddisruptionbudgets/status"),
-  resources("slipway.dev", read, "*"),
+  resources(ownGroup, read, "*"),
 ];
 
 /**
@@ -101,7 +104,6 @@ const edited = [
   resources("coordination.k8s.io", [...write, ...read], "leases"),
   resources("networking.k8s.io", write, "ingresses", "networkpolicies"),
   resources("policy", write, "poddisruptionbudgets"),
-  resources("slipway.dev", write, "*"),
 ];
 
 const administered = [
@@ -133,7 +135,8 @@ interface RoleData {
   readonly gathers?: string;
 }
 
-const roles: readonly RoleData[] = [
+/** `ownKinds`: plurals of the kinds of `slipway.dev` in namespaces. Their subresources are not given: a status is written by controllers. */
+const rolesFor = (ownKinds: readonly string[]): readonly RoleData[] => [
   {
     name: "cluster-admin",
     rules: [
@@ -142,7 +145,11 @@ const roles: readonly RoleData[] = [
     ],
   },
   { name: "system:aggregate-to-view", labels: aggregateTo("view"), rules: viewed },
-  { name: "system:aggregate-to-edit", labels: aggregateTo("edit"), rules: edited },
+  {
+    name: "system:aggregate-to-edit",
+    labels: aggregateTo("edit"),
+    rules: [...edited, resources(ownGroup, write, ...ownKinds)],
+  },
   { name: "system:aggregate-to-admin", labels: aggregateTo("admin"), rules: administered },
   // In this order, because each gathers the one before.
   { name: "view", labels: aggregateTo("edit"), gathers: "view" },
@@ -180,9 +187,9 @@ export interface FirstObject {
 }
 
 /** Kubernetes' bootstrap policy as objects, aggregated roles with their rules. About 20 µs. */
-export function bootstrapPolicy(): readonly FirstObject[] {
+export function bootstrapPolicy(ownKinds: readonly string[]): readonly FirstObject[] {
   const made: JsonObject[] = [];
-  for (const role of roles) made.push(roleObject(role, made));
+  for (const role of rolesFor(ownKinds)) made.push(roleObject(role, made));
   return [
     ...made.map((object) => ({ type: ClusterRole, object })),
     ...bindings.map((binding) => ({ type: ClusterRoleBinding, object: bindingObject(binding) })),
