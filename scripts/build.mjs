@@ -1,25 +1,22 @@
-// Bundles the sources into dist/: programs as CommonJS that V8 can keep compiled, the command line in parts, and the library's entries as
-// modules. Rebuilds only what is older than its sources.
-//   node scripts/build.mjs [--force]     also keeps the compiled code of the commands people wait for
-import { execFile } from "node:child_process";
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+// Bundles the sources into dist/: programs as CommonJS, and the library's entries as ES modules (docs/decisions/0094).
+//   node scripts/build.mjs [--force]     without --force, rebuilds only when a source has changed
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { build } from "esbuild";
-import { apartModules, buildApart } from "./apart-modules.mjs";
 import { lazyModules } from "./lazy-modules.mjs";
-import { buildParts } from "./parts.mjs";
-import { cli, parts } from "./program-parts.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = `${root}dist`;
 const stampFile = `${dist}/.built`;
 
-const builders = ["build", "apart-modules", "lazy-modules", "parts", "program-parts"].map(
-  (name) => `${root}scripts/${name}.mjs`,
-);
+const builders = ["build", "lazy-modules"].map((name) => `${root}scripts/${name}.mjs`);
+
+const cli = "src/app/cli/main.ts";
 
 const programs = {
+  slipway: cli,
   runner: "src/kernel/runtimes/process/runner/main.ts",
   "yaml-reader": "src/kernel/apiserver/http/yaml-reader-program.ts",
   "template-thread": "src/kernel/template/thread-program.ts",
@@ -44,13 +41,9 @@ export const common = {
   minifySyntax: true,
   minifyWhitespace: true,
   legalComments: "none",
-  metafile: true,
   write: false,
   logLevel: "warning",
 };
-
-/** Used by few commands, and large. */
-const apart = ["@bomb.sh/tab", "@grpc/grpc-js", "@peculiar/x509", "pino", "prom-client"];
 
 /** Used late or never, and slow to load. */
 const lazy = [
@@ -81,7 +74,7 @@ const lazyFiles = /_pb\.js$/;
 export const programOptions = (version) => ({
   ...common,
   format: "cjs",
-  // What V8 kept compiled has no hook for import(); require loads whatever is left outside the bundle.
+  // Modules imported on use stay inside the one file.
   supported: { "dynamic-import": false },
   define: {
     SLIPWAY_VERSION: JSON.stringify(version),
@@ -90,9 +83,15 @@ export const programOptions = (version) => ({
     "performance.now": "__monotonic",
   },
   banner: { js: "const __monotonic=()=>{const[s,n]=process.hrtime();return s*1e3+n/1e6};" },
-  // `require` is the one of bin/slipway.cjs.
-  plugins: [lazyModules(lazy, lazyFiles), apartModules(apart, "../dist")],
+  plugins: [lazyModules(lazy, lazyFiles)],
 });
+
+/** Leaves out every module that the program imports on use: the help and the version need none. */
+const withoutImportsOnUse = {
+  name: "without-imports-on-use",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^/ }, ({ kind, path }) => (kind === "dynamic-import" ? { path, external: true } : undefined)),
+};
 
 async function newestSource() {
   const listed = await readdir(`${root}src`, { recursive: true, withFileTypes: true });
@@ -114,13 +113,18 @@ export async function bundle({ force = false, onBuild = () => undefined } = {}) 
   onBuild();
   const { version } = JSON.parse(await readFile(`${root}package.json`, "utf8"));
   await mkdir(dist, { recursive: true });
-  const [program, ...results] = await Promise.all([
-    buildParts(cli, parts, programOptions(version)),
+  const results = await Promise.all([
     build({
       ...programOptions(version),
       entryPoints: programs,
       outdir: dist,
       outExtension: { ".js": ".cjs" },
+    }),
+    build({
+      ...programOptions(version),
+      entryPoints: [cli],
+      outfile: `${dist}/help.cjs`,
+      plugins: [lazyModules(lazy, lazyFiles), withoutImportsOnUse],
     }),
     build({
       ...common,
@@ -133,20 +137,21 @@ export async function bundle({ force = false, onBuild = () => undefined } = {}) 
       splitting: true,
       chunkNames: "chunks/[name]-[hash]",
     }),
-    ...buildApart(apart, common, dist),
   ]);
-  const files = [
-    { path: `${dist}/slipway.parts`, text: program.text },
-    ...results.flatMap(({ outputFiles }) => outputFiles),
-  ];
-  await Promise.all(files.map(({ path, text }) => replace(path, text)));
+  const files = results.flatMap(({ outputFiles }) => outputFiles.map(asAscii));
+  await Promise.all(files.map(({ path, contents }) => replace(path, contents)));
   await Promise.all(
     templateFiles.map(async (name) => replace(`${dist}/${name}`, await readFile(`${root}go/built/${name}`))),
   );
-  await removeStale([...files.map(({ path }) => path), ...templateFiles.map((name) => `${dist}/${name}`)]);
-  await writeFile(`${dist}/meta.json`, JSON.stringify(program.metafile));
   await writeFile(stampFile, stamp);
+  await removeStale([...files.map(({ path }) => path), ...templateFiles.map((name) => `${dist}/${name}`)]);
   return true;
+}
+
+/** The file behind a comment with its hash. esbuild leaves characters outside ASCII in regular expressions. */
+function asAscii({ path, text }) {
+  const ascii = text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return { path, contents: `//${createHash("sha256").update(ascii).digest("hex").slice(0, 16)}\n${ascii}` };
 }
 
 /** A program that starts meanwhile sees the old file or the new one. */
@@ -156,40 +161,13 @@ async function replace(path, content) {
   await rename(`${path}.${process.pid}`, path);
 }
 
+/** Removes every other file in dist/, and folders that are empty then. */
 async function removeStale(wanted) {
-  const kept = new Set(["meta.json", ".built", ...wanted.map((path) => path.slice(dist.length + 1))]);
-  const present = await readdir(dist, { recursive: true, withFileTypes: true });
-  const files = present.filter((entry) => entry.isFile()).map((entry) => `${entry.parentPath}/${entry.name}`);
+  const kept = new Set([stampFile, ...wanted].flatMap((path) => [path, dirname(path)]));
+  const present = (await readdir(dist, { recursive: true })).map((name) => `${dist}/${name}`);
   await Promise.all(
-    files.filter((file) => !kept.has(file.slice(dist.length + 1))).map((file) => rm(file, { force: true })),
+    present.filter((path) => !kept.has(path)).map((path) => rm(path, { recursive: true, force: true })),
   );
 }
 
-/** Lets commands run once and keeps what they compiled beside the bundle, for this Node.js. */
-async function keepCompiled() {
-  const code = `${dist}/slipway-code`;
-  await rm(code, { recursive: true, force: true });
-  const env = { PATH: process.env.PATH, XDG_CACHE_HOME: dist };
-  const commands = [["help"], ["version"], ["run", "--ephemeral", "examples/workflow/hello.yaml"]];
-  const run = promisify(execFile);
-  for (const args of commands) await run(process.execPath, ["bin/slipway.cjs", ...args], { cwd: root, env });
-  const build = [
-    "run",
-    "--runtime",
-    "host",
-    "--build-id",
-    "1",
-    "--results-dir",
-    `${dist}/results`,
-    "examples/wharf/hello",
-  ];
-  await run(process.execPath, ["bin/slipway.cjs", ...build], { cwd: root, env: { ...env, TMPDIR: dist } });
-  for (const left of ["results", "iver-wharf"]) await rm(`${dist}/${left}`, { recursive: true, force: true });
-  await chmod(code, 0o755);
-  for (const name of await readdir(code)) await chmod(`${code}/${name}`, 0o644);
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const built = await bundle({ force: process.argv.includes("--force") });
-  if (built) await keepCompiled();
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) await bundle({ force: process.argv.includes("--force") });

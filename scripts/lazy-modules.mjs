@@ -22,7 +22,7 @@ export function lazyModules(names, files) {
           : { path: join(resolveDir, path), namespace: "lazy" },
       );
       build.onLoad({ filter: /.*/, namespace: "lazy" }, async ({ path }) => ({
-        contents: stub(path, files.test(path) ? await exportsOf(path) : Object.keys(await import(path))),
+        contents: stub(path, files.test(path) ? await exportsOf(path) : await namesOf(path)),
         loader: "js",
         resolveDir: import.meta.dirname,
       }));
@@ -30,7 +30,10 @@ export function lazyModules(names, files) {
   };
 }
 
-/** Of a generated file, which Node could not load without a bundler. */
+/** The exports of a package or a module of Node. From Node 23 on those of CommonJS include "module.exports", which is no name. */
+const namesOf = async (path) => Object.keys(await import(path)).filter((name) => /^[\w$]+$/.test(name));
+
+/** The exports of a generated file, which Node cannot load without a bundler. */
 const exportsOf = async (path) =>
   Array.from((await readFile(path, "utf8")).matchAll(/^export const (\w+)/gm), ([, name]) => name);
 

@@ -1,16 +1,12 @@
-// The command line from a clone: brings dist/ up to date, then runs it in this process.
+// The command line from a clone: rebuilds dist/ when a source has changed, then runs the program in this process.
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { bundle } from "./build.mjs";
-import { tellBuild } from "./tell-build.mjs";
 
-let isDone = () => undefined;
-const after = (act, ms) => {
-  const timer = setTimeout(() => act(), ms);
-  return () => clearTimeout(timer);
+// Only for people: a program may read stderr, and stdout belongs to the command.
+const onBuild = () => {
+  if (process.stderr.isTTY) process.stderr.write("slipway: compiling the sources...\n");
 };
-// Nothing of it goes to stdout, which is the program's.
-await bundle({ onBuild: () => (isDone = tellBuild(process.stderr, after)) });
-isDone();
+await bundle({ onBuild });
 process.argv[1] = fileURLToPath(new URL("../bin/slipway.cjs", import.meta.url));
 createRequire(import.meta.url)("../bin/slipway.cjs");

@@ -5,7 +5,6 @@ import { ensureAllTestTools } from "./test-tools.mjs";
 
 const run = (program, ...args) => spawnSync(program, args, { stdio: "inherit" }).status === 0;
 
-// As it is installed: with the compiled code of the commands people wait for, which every test that runs one would else compile anew.
 if (!ensureAllTestTools() || !run("node", "scripts/build.mjs")) process.exit(1);
 const programs = ["alone", "cluster", "containers", "crash", "e2e"].flatMap((project) => ["--project", project]);
 // These take minutes, so that people see them pass; a log holds what fails.

@@ -45,7 +45,10 @@ const variables = [
   ["FORCE_COLOR", "colours although the output is no terminal; `0` means none"],
   ["TERM", "`dumb`: no live view and no colours"],
   ["LC_ALL, LC_CTYPE, LANG", "the first that is set decides: UTF-8, or only ASCII is drawn"],
-  ["XDG_CACHE_HOME", "`slipway-code` in it keeps compiled commands for the next start; `~/.cache` when unset"],
+  [
+    "NODE_COMPILE_CACHE, XDG_CACHE_HOME",
+    "the directory for compiled commands, in `slipway-code`; the first that is set, else `~/.cache`",
+  ],
   [
     "XDG_RUNTIME_DIR",
     "`slipway` in it tells which servers of Wharf this user has started; `$TMPDIR/slipway-UID` when unset",

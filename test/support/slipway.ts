@@ -32,6 +32,8 @@ export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}): R
   PATH: process.env["PATH"] ?? "/usr/bin:/bin",
   HOME: tmpdir(),
   LANG: "C.UTF-8",
+  // Each test has a home of its own, and would compile every command again.
+  NODE_COMPILE_CACHE: join(root, "node_modules/.cache"),
   SLIPWAY_TINK_LISTEN: "off",
   SLIPWAY_WHARF_LISTEN: "off",
   SLIPWAY_WHARF_PROVISIONER_LISTEN: "off",
