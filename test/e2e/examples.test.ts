@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -187,6 +187,19 @@ test("the release checks, tests and packs a library, and its checksums hold", as
   expect(await readFile(join(directory, "SHA256SUMS"), "utf8")).toBe(`${digest}  numerals-1.2.0.tar.gz\n`);
   const listed = await exec("tar", ["-tzf", join(directory, "numerals-1.2.0.tar.gz")]);
   expect(listed.out.split("\n").filter((name) => name.endsWith(".mjs"))).toEqual(["src/roman.mjs", "src/words.mjs"]);
+});
+
+test("the examples need Node.js and POSIX tools: those of busybox will do", async () => {
+  const tools = join(directory, "bin");
+  await mkdir(tools);
+  expect(await exec("busybox", ["--install", "-s", tools])).toMatchObject({ code: 0 });
+  await symlink(process.execPath, join(tools, "node"));
+  for (const name of ["hello", "diamond", "artifacts", "apply", "templates", "release/release"]) {
+    const example = ["run", "--ephemeral", `examples/workflow/${name}.yaml`];
+    const out = name.startsWith("release") ? ["--param", `out=${join(directory, "out")}`] : [];
+    const { code, err } = await slipway([...example, ...out], { env: { PATH: tools } });
+    expect(code, err).toBe(0);
+  }
 });
 
 test("a library that fails its tests is not packed", async () => {
