@@ -5,6 +5,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { ensureClientNode } from "./client-node.mjs";
 import { ensureKubectlMinors } from "./kubectl-minors.mjs";
+import { ensureNodeVersions } from "./node-versions.mjs";
 
 const cache = fileURLToPath(new URL("../node_modules/.cache/test-tools", import.meta.url));
 
@@ -75,7 +76,8 @@ export function ensureTestTools() {
   return false;
 }
 
-/** As above, with the other minors of kubectl and Kubernetes' client for JavaScript, which the conformance suite drives. */
-export const ensureAllTestTools = () => [ensureTestTools(), ensureKubectlMinors(), ensureClientNode()].every(Boolean);
+/** As above, with the other minors of kubectl, Kubernetes' client for JavaScript, and the other versions of Node.js. */
+export const ensureAllTestTools = () =>
+  [ensureTestTools(), ensureKubectlMinors(), ensureClientNode(), ensureNodeVersions()].every(Boolean);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = ensureAllTestTools() ? 0 : 1;

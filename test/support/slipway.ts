@@ -106,8 +106,9 @@ export async function startServer(
   directory: string,
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  [node, bin]: readonly [node: string, bin: string] = [process.execPath, slipwayBin],
 ): Promise<TestServer> {
-  const child = spawn(process.execPath, [slipwayBin, "up", "--data-dir", directory, "--port", "0", ...args], {
+  const child = spawn(node, [bin, "up", "--data-dir", directory, "--port", "0", ...args], {
     cwd: root,
     env: cleanEnvironment(env),
     stdio: ["ignore", "pipe", "pipe"],
