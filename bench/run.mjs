@@ -31,7 +31,11 @@ await build({
 });
 const child = spawn(process.execPath, ["--enable-source-maps", `${outdir}/main.mjs`, ...process.argv.slice(2)], {
   stdio: "inherit",
-  env: { ...process.env, SLIPWAY_BENCH: here },
+  env: {
+    ...process.env,
+    SLIPWAY_BENCH: here,
+    ...(process.argv.includes("--smoke") ? { SLIPWAY_BENCH_SMOKE: "1" } : {}),
+  },
 });
 // The child gets the terminal's signals too and cleans up; this process only waits for it.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));

@@ -8,12 +8,13 @@ import { quantile } from "../harness/statistics.ts";
 import type { Benchmark, CandidateSource, Line, Measured } from "../harness/types.ts";
 import { actionCount } from "../ours/agents.ts";
 import { Fleet, type FleetSetup } from "./fleet.ts";
+import { sized } from "../harness/sizes.ts";
 
-const many = 10_000;
+const many = sized(10_000);
 /** Agents that have just come are not idle: the server looks through them after 20 s, and what their coming has left is collected. */
-const settleMs = 30_000;
+const settleMs = sized(30_000);
 /** The first thousand workflows and their events cost three times as much as those after them, because code is still being compiled. */
-const warmWindowMs = 2000;
+const warmWindowMs = sized(2000);
 
 /** Agents of Tinkerbell, each on a connection of its own: B5 while they are idle, B5b told, B5c reporting, B5d after a crash. */
 export const agents = (environment: Environment): readonly Benchmark[] => [
@@ -32,7 +33,7 @@ function idle(environment: Environment): Benchmark {
   return {
     id: "B5",
     title: `${many} idle agents`,
-    windowMs: 10_000,
+    windowMs: sized(10_000),
     isCold: true,
     candidates: bothOf(environment, setup, async (fleet, ms) => {
       await sleep(Math.max(0, fleet.connectedAt + settleMs - performance.now()));
@@ -73,7 +74,7 @@ function idle(environment: Environment): Benchmark {
 /** A rate for each number of agents: one can be told no sooner than it has reported. */
 const rates = [
   { agents: 1, perSecond: 20, isAnsweringAtOnce: true },
-  { agents: 1000, perSecond: 200, isAnsweringAtOnce: true },
+  { agents: sized(1000), perSecond: 200, isAnsweringAtOnce: true },
   { agents: many, perSecond: 1000, isAnsweringAtOnce: false },
 ] as const;
 
@@ -126,7 +127,7 @@ async function assign(fleet: Fleet, ms: number, perSecond: number): Promise<Meas
 }
 
 /** So many agents report at once, each one event after the other. */
-const busy = 1000;
+const busy = sized(1000);
 
 function reports(environment: Environment): Benchmark {
   const setup = { agents: many, isTls: false };

@@ -1,5 +1,6 @@
 import { inWorker } from "../harness/candidates.ts";
 import type { Environment } from "../harness/environment.ts";
+import { sized } from "../harness/sizes.ts";
 import type { EngineLoad } from "../harness/peers.ts";
 import type { Benchmark, CandidateSource, Measured } from "../harness/types.ts";
 import { chainLength, fanWidth } from "../ours/workflows.ts";
@@ -14,8 +15,8 @@ export const b1 = (environment: Environment): Benchmark => ({
   id: "B1",
   title: "runs of 10 sequential no-op steps, 200 in flight",
   candidates: [
-    ...candidatesOf(environment, { kind: "seq", inFlight: 200, effects: chainLength }),
-    serverCandidate(environment, "server", "ours/workflow-server", { kind: "seq", inFlight: 200 }),
+    ...candidatesOf(environment, { kind: "seq", inFlight: sized(200), effects: chainLength }),
+    serverCandidate(environment, "server", "ours/workflow-server", { kind: "seq", inFlight: sized(200) }),
   ],
   lines: [
     {

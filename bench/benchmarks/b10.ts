@@ -4,8 +4,9 @@ import type { Benchmark, Candidate, CandidateSource, Measured } from "../harness
 import { itemsPath } from "../ours/items.ts";
 import { json, overTls, type Serving, startListServer, table } from "./list-server.ts";
 import { etcdVersion } from "./versions.ts";
+import { sized } from "../harness/sizes.ts";
 
-const count = 10_000;
+const count = sized(10_000);
 const bytes = 2048;
 const msEach = ({ ops, ms }: Measured): number => ms / ops;
 

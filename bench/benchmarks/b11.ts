@@ -8,11 +8,12 @@ import { installedVersion, startKillable } from "../harness/peers.ts";
 import type { Benchmark, CandidateSource, Measured } from "../harness/types.ts";
 import type { WorkerProcess } from "../harness/worker-process.ts";
 import { engines } from "./engines.ts";
+import { sized } from "../harness/sizes.ts";
 
-const runs = 1000;
+const runs = sized(1000);
 const steps = 3;
 /** Steps that were carried out when it is killed: few enough that no run has ended in most of the windows. */
-const killAt = { least: 100, most: 1000 };
+const killAt = { least: sized(100), most: sized(1000) };
 
 /** SIGKILL of a server with many runs in flight, until the one that takes its place carries out the first step. */
 export const b11 = (environment: Environment): Benchmark => ({

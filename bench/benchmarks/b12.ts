@@ -7,11 +7,12 @@ import { withCpu } from "../harness/candidates.ts";
 import type { Environment } from "../harness/environment.ts";
 import { treeRssBytes } from "../harness/memory.ts";
 import type { Benchmark, Candidate, CandidateSource, Measured } from "../harness/types.ts";
+import { sized } from "../harness/sizes.ts";
 
 const megabytes = ({ rssBytes = NaN }: Measured): number => rssBytes / 1e6;
 const percentOfCore = ({ cpuUs, ms }: Measured): number => cpuUs / 10 / ms;
 /** CPU time is counted in hundredths of a second. */
-const idleMs = 10_000;
+const idleMs = sized(10_000);
 
 const bareServer =
   'require("http").createServer((q, r) => r.end("ok")).listen(0, "127.0.0.1", () => console.log("http://"))';

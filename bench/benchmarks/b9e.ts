@@ -5,6 +5,7 @@ import { mostRssBytes } from "../harness/memory.ts";
 import type { Benchmark, Candidate, CandidateSource, Line, Measured } from "../harness/types.ts";
 import { carriedSteps } from "../ours/carried-lines.ts";
 import { HostedParts } from "./hosted-parts.ts";
+import { sized } from "../harness/sizes.ts";
 
 const floor = "carry bytes";
 /** What a line goes through, each a process of its own, in the floor as well. */
@@ -12,7 +13,7 @@ const programs = ["the worker", "the aggregator", "wharf-api"] as const;
 type Program = (typeof programs)[number];
 
 /** Of each of the four steps: a million lines in all, fewer for the edit loop. */
-const linesOf = (ms: number): number => (ms >= 2000 ? 250_000 : 100_000);
+const linesOf = (ms: number): number => (ms >= 2000 ? 250_000 : sized(100_000));
 
 /** Lines from the results of their worker to the disk of wharf-api, brought there by an aggregator as users start it. */
 export const b9e = (environment: Environment): Benchmark => ({

@@ -3,16 +3,17 @@ import { join } from "node:path";
 import { inNewWorker, withCpu } from "../harness/candidates.ts";
 import type { Environment } from "../harness/environment.ts";
 import type { Benchmark, CandidateSource, Measured } from "../harness/types.ts";
+import { sized } from "../harness/sizes.ts";
 
 const maxParallel = 8;
 const perSecond = ({ ops, ms }: Measured): number => (ops * 1000) / ms;
 
 /** Windows of ten seconds (`--ms 10000`) are about the largest fan-out there is, which takes minutes; others about a fifth of it. */
-const itemsOf = (ms: number): number => (ms >= 10_000 ? 10_000 : 2_000);
+const itemsOf = (ms: number): number => (ms >= 10_000 ? 10_000 : sized(2_000));
 
 /** One step with thousands of items, each a host process, beside bare processes. */
 export function fanOut(environment: Environment): Benchmark {
-  const load = { jobs: 2_000, atOnce: maxParallel };
+  const load = { jobs: sized(2_000), atOnce: maxParallel };
   return {
     id: "W1",
     title: `one step, thousands of items, ${maxParallel} at once, each a host process`,

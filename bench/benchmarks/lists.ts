@@ -3,8 +3,9 @@ import type { Benchmark, Measured } from "../harness/types.ts";
 import { itemsPath } from "../ours/items.ts";
 import { podsPath } from "../ours/pods-server.ts";
 import { json, overTls, startListServer, table } from "./list-server.ts";
+import { sized } from "../harness/sizes.ts";
 
-const count = 10_000;
+const count = sized(10_000);
 const bytes = 1_200;
 const pageSize = 500;
 const msEach = ({ ops, ms }: Measured): number => ms / ops;

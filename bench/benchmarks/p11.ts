@@ -2,8 +2,9 @@ import { join } from "node:path";
 import { inNewWorker } from "../harness/candidates.ts";
 import type { Environment } from "../harness/environment.ts";
 import type { Benchmark, Measured } from "../harness/types.ts";
+import { sized } from "../harness/sizes.ts";
 
-const jobs = 1000;
+const jobs = sized(1000);
 const seconds = ({ ms }: Measured): number => ms / 1000;
 
 /** Many Jobs at once, whose Pods do nothing or are host processes. */

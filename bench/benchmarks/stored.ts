@@ -1,6 +1,7 @@
 import type { Environment } from "../harness/environment.ts";
 import { treeRssBytes } from "../harness/memory.ts";
 import type { Benchmark, Candidate, CandidateSource, Measured } from "../harness/types.ts";
+import { sized } from "../harness/sizes.ts";
 
 const bytes = 1200;
 
@@ -15,13 +16,13 @@ export function stored(environment: Environment): readonly Benchmark[] {
       id: "P8",
       title: "memory of 50,000 objects of 1.2 KB, their events kept",
       isCold: true,
-      candidates: [floor(50_000), candidate(50_000)],
+      candidates: [floor(sized(50_000)), candidate(sized(50_000))],
       lines: [
         {
           metric: "resident memory for an object",
           unit: "KiB",
           better: "less",
-          value: ({ rssBytes = NaN }: Measured) => rssBytes / 50_000 / 1024,
+          value: ({ rssBytes = NaN }: Measured) => rssBytes / sized(50_000) / 1024,
           ours: "50k",
           floor: "texts",
           hold: [{ ratio: 4 }],
@@ -32,7 +33,7 @@ export function stored(environment: Environment): readonly Benchmark[] {
       id: "P9",
       title: "start with 100,000 objects",
       isCold: true,
-      candidates: [floor(100_000), candidate(100_000)],
+      candidates: [floor(sized(100_000)), candidate(sized(100_000))],
       lines: [
         {
           metric: "start",

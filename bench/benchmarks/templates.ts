@@ -4,13 +4,14 @@ import { promisify } from "node:util";
 import { inNewWorker, inWorker } from "../harness/candidates.ts";
 import type { Environment } from "../harness/environment.ts";
 import type { Benchmark, CandidateSource } from "../harness/types.ts";
+import { sized } from "../harness/sizes.ts";
 
 const floor = "native Go";
 
 /** Templates rendered by the WebAssembly module, and by the same Go code outside of it where Go is installed. */
 export const templates = (environment: Environment): readonly Benchmark[] => [
   benchmark(environment, "T1", "first template, from nothing to its plan", 0),
-  benchmark(environment, "T2", "a template after a thousand others", 1000),
+  benchmark(environment, "T2", "a template after a thousand others", sized(1000)),
 ];
 
 function benchmark(environment: Environment, id: string, title: string, before: number): Benchmark {

@@ -8,6 +8,7 @@ import type { Benchmark, CandidateSource, Line, Measured } from "../harness/type
 import type { WorkerProcess } from "../harness/worker-process.ts";
 import { itemsPath } from "../ours/items.ts";
 import { etcdVersion } from "./versions.ts";
+import { sized } from "../harness/sizes.ts";
 
 const perSecond = ({ ops, ms }: Measured): number => (ops / ms) * 1000;
 
@@ -102,7 +103,7 @@ function p7(environment: Environment): Benchmark {
     id: "P7",
     title: "1,000 idle watchers over TLS",
     // V8 may give back what a thousand handshakes have taken, or keep it: 56 and 75 MB were both seen.
-    windowMs: 20_000,
+    windowMs: sized(20_000),
     isCold: true,
     candidates: bothOf(environment, { watchers: 1000, objects: 1, bytes: 1200, measure: idle }),
     lines: [

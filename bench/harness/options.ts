@@ -4,6 +4,8 @@ export interface Options {
   /** Ids of benchmarks; all when empty. */
   readonly only: readonly string[];
   readonly isQuick: boolean;
+  /** Try every benchmark once, with a hundredth of its objects and without peers. */
+  readonly isSmoke: boolean;
   /** Exit 1 below a hold line; with `--quick`, when CPU per operation against the floors has grown. */
   readonly isCheck: boolean;
   /** Write a V8 CPU profile of our programs. */
@@ -22,6 +24,7 @@ export function parseOptions(args: readonly string[]): Options {
     options: {
       only: { type: "string" },
       quick: { type: "boolean", default: false },
+      smoke: { type: "boolean", default: false },
       check: { type: "boolean", default: false },
       profile: { type: "boolean", default: false },
       record: { type: "boolean", default: false },
@@ -30,15 +33,16 @@ export function parseOptions(args: readonly string[]): Options {
       ms: { type: "string" },
     },
   });
-  const { only, quick, check, profile, record, json } = values;
+  const { only, quick, smoke, check, profile, record, json } = values;
   return {
     only: only === undefined ? [] : only.split(",").map((id) => id.trim()),
     isQuick: quick,
+    isSmoke: smoke,
     isCheck: check,
     isProfiling: profile,
     isRecording: record,
     isJson: json,
-    rounds: Number(values.rounds ?? (quick ? 2 : 5)),
-    ms: Number(values.ms ?? (quick ? 1000 : 2000)),
+    rounds: Number(values.rounds ?? (smoke ? 1 : quick ? 2 : 5)),
+    ms: Number(values.ms ?? (smoke ? 50 : quick ? 1000 : 2000)),
   };
 }

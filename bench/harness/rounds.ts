@@ -6,6 +6,8 @@ export interface Length {
   readonly rounds: number;
   /** Of one window. */
   readonly ms: number;
+  /** One window of each of ours and each floor, whatever the machine does meanwhile. */
+  readonly isSmoke?: boolean;
 }
 
 const mostRepeats = 3;
@@ -30,14 +32,19 @@ export async function measureAll(
 ): Promise<readonly Series[]> {
   const ms = Math.max(length.ms, benchmark.windowMs ?? 0);
   // A window that starts programs may take a minute; a disturbed one is marked and kept.
-  const repeats = benchmark.isCold === true ? 0 : mostRepeats;
+  const isOnce = length.isSmoke === true || benchmark.isCold === true;
+  const repeats = isOnce ? 0 : mostRepeats;
   const started: Started[] = [];
   try {
     for (const source of benchmark.candidates) {
+      if (length.isSmoke === true && source.role === "peer") {
+        tell(`${benchmark.id}: WITHOUT ${source.name}: a smoke run has no peers`);
+        continue;
+      }
       const candidate = await startOf(source, benchmark.id, tell);
       if (candidate !== undefined) started.push({ source, candidate, windows: [], isNoisy: false });
     }
-    if (benchmark.isCold !== true) for (const one of started) await warmUp(one, ms / 2);
+    if (!isOnce) for (const one of started) await warmUp(one, ms / 2);
     for (let round = 0; round < length.rounds; round++) {
       for (const one of started) await measureQuietly(one, ms, `${round}`, probes, repeats);
       tell(`${benchmark.id}: round ${round + 1} of ${length.rounds}`);

@@ -1,4 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { within } from "#test/support/within.ts";
+import { isSmoke } from "./sizes.ts";
+
+/** No window takes longer; in a smoke run none takes a second. */
+const mostMs = isSmoke ? 60_000 : 1_200_000;
 
 /** What a worker answers. */
 export interface Answer {
@@ -14,10 +19,12 @@ export interface WorkerOptions {
 
 /** A child process that answers one question at a time. It says something first, when it is ready. */
 export class WorkerProcess {
+  readonly #name: string;
   readonly #child: ChildProcess;
   readonly #ready: Promise<unknown>;
 
   constructor(program: string, args: readonly string[], options: WorkerOptions = {}) {
+    this.#name = args[0] ?? program;
     this.#child = fork(program, args, {
       execArgv: [...(options.execArgv ?? [])],
       env: { ...process.env, ...options.env },
@@ -41,7 +48,7 @@ export class WorkerProcess {
   /** Calls a function of the worker's module. */
   async call<T>(method: string, argument?: unknown): Promise<T> {
     await this.#ready;
-    const answered = this.#next();
+    const answered = within(mostMs, `${this.#name} answers ${method}`, this.#next());
     this.#child.send({ method, argument });
     const { value, error } = (await answered) as Answer;
     if (error !== undefined) throw new Error(error);

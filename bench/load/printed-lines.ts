@@ -2,9 +2,10 @@ import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { sized } from "../harness/sizes.ts";
 
 /** Lines of 100 bytes that one run prints. */
-export const printedLines = 600_000;
+export const printedLines = sized(600_000);
 const line = `${"x".repeat(99)}\n`;
 
 export interface Load {

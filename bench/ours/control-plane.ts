@@ -1,5 +1,6 @@
 import { addWorkflowControllers } from "#dialects/workflow/controller.ts";
 import { dialect } from "#dialects/workflow/index.ts";
+import { sharedOf } from "#dialects/shared.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { toCrd } from "#lib/schema/index.ts";
 import {
@@ -12,6 +13,7 @@ import {
 } from "#kernel/apiserver/index.ts";
 import { type ApiClient, installCrds, Manager } from "#kernel/kit/index.ts";
 import type { StepExecutor } from "#dialects/workflow/steps/executor.ts";
+import { eventually } from "#test/support/within.ts";
 import type { Endpoint } from "./items.ts";
 
 /** A durable control plane whose `container` steps do nothing, in this process; everything else is as users have it. */
@@ -36,14 +38,20 @@ export async function startNoopPlane(dir: string): Promise<NoopPlane> {
   });
   const client = server.client();
   const parts = { clock: systemClock, log: silentLog, random: Math.random };
-  await installCrds(client, dialect.kinds.map(toCrd), { ...parts, signal: new AbortController().signal });
+  const kinds = [...dialect.kinds, ...sharedOf([dialect]).kinds];
+  await installCrds(client, kinds.map(toCrd), { ...parts, signal: new AbortController().signal });
   const manager = new Manager({ client, ...parts });
   let count = 0;
   const container = noopExecutor(() => count++);
   addWorkflowControllers(manager, { executors: { container } });
   const stop = new AbortController();
   const ended = manager.run(stop.signal);
-  while (manager.phase !== "running") await new Promise((resolve) => setImmediate(resolve));
+  await eventually(
+    30_000,
+    "the controllers run",
+    () => manager.phase === "running",
+    () => `${manager.phase}: ${manager.informers.unsynced().join(", ")}`,
+  );
   return {
     client,
     server,

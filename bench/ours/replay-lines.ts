@@ -1,6 +1,8 @@
 // What the programs of B9c have in common.
 
-export const replayLines = 500_000;
+import { sized } from "../harness/sizes.ts";
+
+export const replayLines = sized(500_000);
 /** With its newline, and without what is written before it. */
 export const replayLine = `${"x".repeat(99)}\n`;
 
