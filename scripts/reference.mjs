@@ -1,10 +1,10 @@
-// Writes docs/reference/cli.md from the commands, docs/reference/workflow.md, tinkerbell.md and wharf.md from the kinds.
+// Writes docs/reference/cli.md from the commands, docs/reference/workflow.md, tinkerbell.md, wharf.md and kubernetes.md from the kinds.
 //   node scripts/reference.mjs [--check]      with --check nothing is written; ends with 1 when a page is not what would be written
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { cliPage } from "./reference/cli.mjs";
-import { tinkerbellPage, wharfPage, workflowPage } from "./reference/kinds.mjs";
+import { kubernetesPage, tinkerbellPage, wharfPage, workflowPage } from "./reference/kinds.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -22,6 +22,8 @@ async function loadSources() {
     "./src/dialects/tinkerbell/kinds.ts":
       "Agent, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow as TinkerbellWorkflow, WorkflowV2",
     "./src/dialects/wharf/kinds.ts": "Project, Build, Worker",
+    "./src/kernel/apiserver/kinds/built-in-kinds.ts": "builtInKinds",
+    "./src/kernel/apiserver/kinds/descriptions.ts": "describeDefinition",
   };
   const contents = Object.entries(names).map(([path, exported]) => `export { ${exported} } from "${path}";`);
   const leaveOut = {
@@ -50,6 +52,7 @@ const pages = {
   "docs/reference/workflow.md": workflowPage(sources),
   "docs/reference/tinkerbell.md": tinkerbellPage(sources),
   "docs/reference/wharf.md": wharfPage(sources),
+  "docs/reference/kubernetes.md": kubernetesPage(sources),
 };
 for (const [path, text] of Object.entries(pages)) {
   const present = await readFile(`${root}${path}`, "utf8").catch(() => undefined);

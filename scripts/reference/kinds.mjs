@@ -167,3 +167,24 @@ export function wharfPage({ Project, Build, Worker }) {
   ];
   return `${lines.join("\n").trimEnd()}\n`;
 }
+
+/** Kubernetes' own kinds, with what `kubectl explain` says of each. Questions in the form of objects are left out. */
+export function kubernetesPage({ builtInKinds, describeDefinition }) {
+  const rows = builtInKinds
+    .filter(({ isReview }) => !isReview)
+    .map(({ type, definition }) => [
+      type.kind,
+      code([type.group, type.version].filter(Boolean).join("/")),
+      (type.shortNames ?? []).map(code).join(", "),
+      describeDefinition(definition, {}).description ?? "",
+    ]);
+  const lines = [
+    generatedFrom("src/kernel/apiserver/kinds/built-in-kinds.ts"),
+    "# Kubernetes' kinds on the embedded server",
+    "",
+    "A kind that is stored, not acted upon, is there so that documents can be applied whole; every write of it warns. Other",
+    "kinds come from CustomResourceDefinitions.",
+    ...table(["Kind", "API version", "Short names", "Meaning"], rows),
+  ];
+  return `${lines.join("\n").trimEnd()}\n`;
+}
