@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdir, readdir, readFile, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -18,7 +18,17 @@ import { isAlive } from "#lib/base/index.node.ts";
 import { outcomeOf } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, testRuntime } from "#kernel/runtimes/testing/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
-import { exec, removeDirectory, root, slipway, temporaryDirectory } from "#test/support/slipway.ts";
+import {
+  cleanEnvironment,
+  exec,
+  removeDirectory,
+  root,
+  slipway,
+  slipwayBin,
+  startServer,
+  temporaryDirectory,
+} from "#test/support/slipway.ts";
+import { eventually } from "#test/support/within.ts";
 import { messagesOf, readBuildFile, startWharf, wharfProject } from "#test/support/wharf.ts";
 
 const run = promisify(execFile);
@@ -128,6 +138,56 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a 
     await rm(join(disk, "filler"));
     await run("mount", ["-o", "remount,size=4m", disk]);
     await expect(store.put("default", bytes())).resolves.toMatchObject({ size: 16 * 64 * 1024 });
+  });
+
+  test("run, why and describe tell when the disk of the server is full", async () => {
+    await run("mount", ["-o", "remount,size=96m,nr_inodes=0", disk]);
+    const server = await startServer(join(disk, "server"));
+    const env = { SLIPWAY_KUBECONFIG: server.kubeconfig };
+    const document = join(directory, "w.json");
+    const steps = { a: { wait: { seconds: 600 } } };
+    const metadata = { name: "held" };
+    await writeFile(
+      document,
+      JSON.stringify({ apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", metadata, spec: { steps } }),
+    );
+    const child = spawn(process.execPath, [slipwayBin, "run", document], { cwd: root, env: cleanEnvironment(env) });
+    let said = "";
+    child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    try {
+      await eventually(
+        60_000,
+        "the run is there",
+        () => /slipway: on the control plane/.test(said),
+        () => said,
+      );
+      await expect.poll(async () => (await slipway(["get", "wf", "held"], { env })).code).toBe(0);
+      await fill();
+      const config = { apiVersion: "v1", kind: "ConfigMap", data: { text: "x".repeat(400_000) } };
+      let count = 0;
+      // The server keeps some room of its own, which takes a while to fill.
+      await expect
+        .poll(async () => {
+          const input = JSON.stringify({ ...config, metadata: { name: `c${count++}` } });
+          return (await slipway(["apply", "-f", "-"], { env, input })).err;
+        })
+        .toContain("its disk is full");
+      const sentence = /slipway: the control plane is degraded: store: .*its disk is full/;
+      expect((await slipway(["why", "held"], { env })).err).toMatch(sentence);
+      expect((await slipway(["describe", "held"], { env })).err).toMatch(sentence);
+      const status = await slipway(["status"], { env });
+      expect(status.code).toBe(1);
+      expect(status.out).toContain("its disk is full");
+      await eventually(
+        60_000,
+        "the run is told",
+        () => sentence.test(said),
+        () => said,
+      );
+    } finally {
+      child.kill("SIGKILL");
+      await server.kill();
+    }
   });
 
   test("the store is read-only while its disk is full, answers reads, and takes writes again when there is room", async () => {

@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   cleanEnvironment,
   endRunner,
+  exec,
   type Finished,
   removeDirectory,
   root,
@@ -504,4 +505,45 @@ describe("a template that the server has", () => {
     expect(refused).toMatchObject({ code: 2 });
     expect(refused.err).toContain('there is no WorkflowTemplate "nowhere" among the documents or on the server');
   });
+});
+
+test("bash completes words, also when the script is sourced twice and the package bash-completion is absent", async () => {
+  const script = `set -eu
+slipway() { "${process.execPath}" "${slipwayBin}" "$@"; }
+slipway completion bash >"${directory}/completion"
+source "${directory}/completion"; source "${directory}/completion"
+complete -p slipway
+words() { COMP_LINE=$1 COMP_POINT=\${#1}; _slipway; printf '%s\\n' "\${COMPREPLY[*]}"; }
+words "slipway des"; words "slipway up --runtime "; words "slipway run examples/workflow/hel"`;
+  const { code, out, err } = await exec("bash", ["--norc", "-c", script]);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out.split("\n")).toEqual([
+    "complete -o default -F _slipway slipway",
+    "describe",
+    "process docker",
+    "examples/workflow/hello.yaml",
+    "",
+  ]);
+});
+
+test("a credential that is not accepted is told with what to do", async () => {
+  const kubeconfig = join(directory, "revoked");
+  const text = await readFile(server.kubeconfig, "utf8");
+  await writeFile(
+    kubeconfig,
+    text.replace(/token: \S+/, "token: revoked").replaceAll(/client-(?:certificate|key)-data: .*/g, ""),
+  );
+  const { code, err } = await slipway(["get", "wf"], { env: { SLIPWAY_KUBECONFIG: kubeconfig } });
+  expect(code).toBe(1);
+  expect(err).toMatch(
+    /^slipway: Unauthorized\nthe server does not accept this credential: .*\nslipway credential create\n$/,
+  );
+});
+
+test("the script of a clone says what to do before its dependencies are installed", async () => {
+  const clone = join(directory, "clone");
+  await cp(join(root, "scripts"), join(clone, "scripts"), { recursive: true });
+  await copyFile(join(root, "package.json"), join(clone, "package.json"));
+  const { code, err } = await exec(process.execPath, ["scripts/slipway.mjs", "version"], { cwd: clone });
+  expect({ code, err }).toEqual({ code: 1, err: "slipway: its dependencies are not installed; run: npm ci\n" });
 });

@@ -250,6 +250,12 @@ test.each(examplesOf("ui"))("%s", async (example) => {
   expect(code, err).toBe(0);
 });
 
+// What is deleted has been looked at before.
+test.each(examplesOf("apply", "wait", "delete"))("%s", async (example) => {
+  const { code, out, err } = await onServer(example);
+  expect(code, err + out).toBe(0);
+});
+
 test("no command was left out", () => {
   // Words with verbs behind them have the examples of those.
   const families = ["wharf vars", "wharf provisioner", "wharf api", "wharf aggregator", "wharf watchdog"];
@@ -262,6 +268,9 @@ test("no command was left out", () => {
     "ui",
     "resubmit",
     "run",
+    "apply",
+    "wait",
+    "delete",
     "up",
     "down",
     "status",

@@ -25,7 +25,7 @@ export async function execute(
     },
   });
   try {
-    await program.parseAsync(separateValues(args, specs), { from: "user" });
+    await program.parseAsync(separateValues(asHelpOption(args, specs), specs), { from: "user" });
     return ended;
   } catch (thrown) {
     // Commander has printed its own messages before it threw them.
@@ -38,6 +38,14 @@ export async function execute(
 /** A server that calls a document or a request wrong says what we would have said, had we known. */
 const isRefusal = async (thrown: unknown): Promise<boolean> =>
   (await import("#kernel/model/index.ts")).isInvalid(thrown);
+
+/** `help wharf run` as `wharf run --help`; of an unknown command the word alone, so that it is refused as one. */
+function asHelpOption([first, ...words]: readonly string[], specs: readonly CommandSpec[]): readonly string[] {
+  const [verb] = words;
+  if (first !== "help" || verb === undefined) return first === undefined ? [] : [first, ...words];
+  const isKnown = specs.some(({ name, aliases = [] }) => name.split(" ")[0] === verb || aliases.includes(verb));
+  return isKnown ? [...words, "--help"] : [verb];
+}
 
 /**
  * `-o=json` as `-o json`: kubectl takes both, and its users type both. `--dry-run FILE` as `--dry-run=client FILE`: a value that may be left out is one of
@@ -69,7 +77,7 @@ function optionalIn(specs: readonly CommandSpec[], long: string) {
 export function failureText(thrown: unknown, verbose: number): string {
   if (thrown instanceof Exit) return "";
   const error = toError(thrown);
-  const hint = error instanceof UsageError || error instanceof SlipwayError ? error.hint : undefined;
+  const hint = error instanceof UsageError || error instanceof SlipwayError ? error.hint : hintOf(error);
   const lines = [
     `slipway: ${error.message}`,
     ...(hint === undefined ? [] : [hint]),
@@ -78,6 +86,12 @@ export function failureText(thrown: unknown, verbose: number): string {
   ];
   return `${lines.join("\n")}\n`;
 }
+
+/** What to do about a refusal of the server. */
+const hintOf = (error: Error): string | undefined =>
+  "reason" in error && error.reason === "Unauthorized"
+    ? "the server does not accept this credential: use the kubeconfig that its slipway up writes, or a new one made with\nslipway credential create"
+    : undefined;
 
 /** What caused it, what caused that, and so on, ten at most: the chain of a broken library may be a circle. */
 function causesOf(error: Error): readonly Error[] {

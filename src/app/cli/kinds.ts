@@ -39,10 +39,7 @@ export async function findKind(client: ApiClient, word: string): Promise<Resourc
   const wanted = word.toLowerCase();
   const found = types.find((type) => namesOf(type).includes(wanted));
   if (found !== undefined) return found;
-  const suggestion = nearest(
-    wanted,
-    types.flatMap((type) => [type.plural, ...(type.shortNames ?? [])]),
-  );
+  const suggestion = nearest(wanted, types.flatMap(namesOf));
   const problem = `the server serves no kind "${word}"`;
   if (suggestion !== undefined) throw new UsageError(`${problem}; did you mean "${suggestion}"?`);
   throw new UsageError(problem, `it serves: ${types.map(qualifiedResource).sort().join(", ")}`);

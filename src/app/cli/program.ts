@@ -38,6 +38,7 @@ export function buildProgram(
     .addOption(new Option("--color <when>", "colours").choices(["auto", "always", "never"]).default("auto"))
     .enablePositionalOptions()
     .showSuggestionAfterError()
+    .showHelpAfterError("See 'slipway --help'.")
     .addHelpText("before", examplesText(firstExamples(specs)))
     .configureHelp({ helpWidth: 80, showGlobalOptions: false, subcommandTerm })
     .configureOutput(outputOf(surroundings))
@@ -91,12 +92,12 @@ function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onE
     .configureOutput(outputOf(surroundings))
     .exitOverride();
   // Which words and options are whose is what its own help tells.
-  built.showHelpAfterError(`what it takes: slipway ${spec.name} --help`);
+  built.showHelpAfterError(`See 'slipway ${spec.name} --help'.`);
   for (const argument of spec.args) built.argument(argument);
   if (spec.shown !== undefined) built.usage(["[options]", ...spec.shown].join(" "));
   for (const option of spec.options) built.addOption(toOption(option));
   for (const option of inherited.filter(({ flags }) => !spec.options.some((own) => own.flags.includes(longOf(flags)))))
-    built.addOption(toOption(option).hideHelp());
+    built.addOption(toOption({ ...option, heading: "Options of every command:" }));
   built.action(async () => {
     const values = built.processedArgs as (string | string[] | undefined)[];
     const options = { ...rootOf(built).opts<object>(), ...defined(built.opts<object>()) } as GlobalOptions & Manner;
@@ -125,7 +126,7 @@ const outputOf = ({ environment }: Surroundings) => ({
   writeErr: (text: string) => environment("auto").err.write(text),
 });
 
-// The options of the program again on every command, hidden from its help: people write `slipway get wf -n demo` as readily as
+// The options of the program again on every command: people write `slipway get wf -n demo` as readily as
 // `slipway -n demo get wf`.
 const inherited: readonly OptionSpec[] = [
   { flags: "-n, --namespace <name>", summary: "the namespace" },

@@ -30,6 +30,8 @@ export interface ActionAnswer {
   readonly message: string;
   /** The name of the run that the action has created, where it is a run of its own. */
   readonly createdRun?: string;
+  /** The RunAction itself. */
+  readonly object: KubeObject;
 }
 
 /** Far longer than a controller that runs needs, so that its absence can be told from its being busy. */
@@ -85,12 +87,14 @@ async function judged(client: ApiClient, created: Stored, signal: AbortSignal): 
 }
 
 /** Undefined while it is new or only accepted. */
-function answerOf({ status }: KubeObject): ActionAnswer | undefined {
+function answerOf(object: KubeObject): ActionAnswer | undefined {
+  const { status } = object;
   if (!isJsonObject(status)) return undefined;
   const { phase, message, createdRun } = status;
   if (phase !== "Done" && phase !== "Refused") return undefined;
   return {
     phase,
+    object,
     message: typeof message === "string" ? message : "",
     ...(typeof createdRun === "string" ? { createdRun } : {}),
   };

@@ -5,6 +5,7 @@ import type { Invocation } from "./command.ts";
 import type { RunOptions } from "./commands/run.ts";
 import { type Document, objectsOf, type ReadDocuments } from "./documents.ts";
 import { type ControlPlaneSession, openControlPlane } from "./control-plane.ts";
+import type { Environment } from "./environment.ts";
 import { exitCode, UsageError } from "./exit-codes.ts";
 import { printProblems } from "./output/problems.ts";
 import { withReferred } from "./referred-documents.ts";
@@ -28,8 +29,7 @@ export async function runDocuments(
   given: Readonly<Record<string, string>>,
   invocation: Invocation<RunOptions>,
 ): Promise<number> {
-  if (!hasRun(read))
-    throw new UsageError("the documents hold no run: nothing would happen", "slipway lint tells what they hold");
+  if (!hasRun(read)) throw noRun(read, invocation.rest);
   const dialects = new Set(read.documents.flatMap(({ dialect }) => dialect ?? []));
   const session = await openControlPlane(invocation, [...dialects]);
   try {
@@ -60,6 +60,20 @@ export async function runDocuments(
     await session.close();
   }
 }
+
+/** Schedules and templates are stored first, and run by their names then. */
+function noRun(read: ReadDocuments, files: readonly string[]): UsageError {
+  const runnable = objectsOf(read).flatMap(({ object: { apiVersion, kind, metadata } }) => {
+    const word = apiVersion.startsWith("slipway.dev/") ? runnableAs[kind] : undefined;
+    return word === undefined ? [] : [`slipway run ${word}/${metadata.name ?? "NAME"}`];
+  });
+  const store = `store them with: slipway apply ${files.map((file) => `-f ${file}`).join(" ")}`;
+  const run = runnable.length === 0 ? "" : `\nthen run one with: ${runnable.slice(0, 3).join(", or ")}`;
+  return new UsageError("the files hold no run, only other objects", `${store}${run}`);
+}
+
+/** What `slipway run` calls objects that it can start a run of. */
+const runnableAs: Readonly<Record<string, string>> = { WorkflowTemplate: "wft", ScheduledWorkflow: "schedule" };
 
 /** Whether there is anything to carry out. Wrong documents count for nothing. */
 export const hasRun = (read: ReadDocuments): boolean =>
@@ -151,10 +165,16 @@ async function start(
 function detached(
   session: ControlPlaneSession,
   started: readonly { readonly stored: Stored }[],
-  { environment }: Invocation<RunOptions>,
+  { environment, options }: Invocation<RunOptions>,
 ): number {
-  if (session.isEphemeral) throw new UsageError("--detach needs a running control plane", "start one with: slipway up");
-  for (const { stored } of started)
-    environment.out.write(`${stored.kind.toLowerCase()}/${stored.metadata.name} created\n`);
+  if (session.isEphemeral)
+    throw new UsageError("--detach needs a running control plane", "start one with: slipway up --detach");
+  for (const { stored } of started) tellCreated(stored, options.output, environment);
   return exitCode.succeeded;
+}
+
+/** A run that is not waited for: its object where one was asked for. */
+export function tellCreated(stored: Stored, output: RunOptions["output"], { out }: Pick<Environment, "out">): void {
+  if (output === "json") out.write(`${JSON.stringify(stored, null, 2)}\n`);
+  else out.write(`${stored.kind.toLowerCase()}/${stored.metadata.name} created\n`);
 }

@@ -1,17 +1,18 @@
-import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { type Clock, isJsonObject, type JsonObject, type Millis } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
+import type { Environment } from "./environment.ts";
 
 /**
  * What the control plane says is wrong with itself: the failed checks of its `/readyz`, such as `store: … its disk is full`. Empty if it is
- * ready, or says nothing that can be read.
+ * ready, or if that is not known.
  */
 export async function troublesOf(client: ApiClient, signal?: AbortSignal): Promise<readonly string[]> {
   try {
     await client.raw("/readyz", signal === undefined ? {} : { signal });
     return [];
   } catch (thrown) {
-    if (!(thrown instanceof ApiError)) throw thrown;
+    if (!(thrown instanceof ApiError)) return [];
     return [...thrown.message.matchAll(/^\[-\]([a-z-]+) failed: (.+)$/gm)].map(
       ([, check = "", reason = ""]) => `${check}: ${reason}`,
     );
@@ -27,4 +28,38 @@ export async function aboutServer(client: ApiClient): Promise<JsonObject | undef
     if (thrown instanceof ApiError) return undefined;
     throw thrown;
   }
+}
+
+/** Prints what is wrong with the control plane, for commands that explain why something does not get on. */
+export async function tellTroubles(client: ApiClient, { err }: Pick<Environment, "err">): Promise<void> {
+  for (const trouble of await troublesOf(client)) err.write(`${sentenceOf(trouble)}\n`);
+}
+
+const sentenceOf = (trouble: string): string => `slipway: the control plane is degraded: ${trouble}`;
+
+const lookMs: Millis = 2000;
+
+/** Tells of every trouble of the control plane when it begins, until the signal aborts. */
+export function watchTroubles(
+  client: ApiClient,
+  clock: Clock,
+  tell: (sentence: string) => void,
+  signal: AbortSignal,
+): void {
+  let known: readonly string[] = [];
+  const look = async (): Promise<void> => {
+    const found = await troublesOf(client, signal);
+    if (signal.aborted) return;
+    for (const trouble of found) if (!known.includes(trouble)) tell(sentenceOf(trouble));
+    known = found;
+    lookLater();
+  };
+  const lookLater = (): void => {
+    const cancel = clock.after(lookMs, () => {
+      signal.removeEventListener("abort", cancel);
+      void look();
+    });
+    signal.addEventListener("abort", cancel, { once: true });
+  };
+  lookLater();
 }

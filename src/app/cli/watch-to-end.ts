@@ -17,6 +17,7 @@ import { patiently } from "./patience.ts";
 import { act } from "./run-actions.ts";
 import { podScopeOf, watchRunPods } from "./run-pods.ts";
 import { childrenOf, viewOf } from "./runs.ts";
+import { watchTroubles } from "./server-state.ts";
 import { obstacleText } from "./stuck.ts";
 import { failedTails, type StepTail } from "./step-logs.ts";
 
@@ -62,7 +63,7 @@ export async function watchToEnd(
   const { stored, type, dialect } = run;
   const over = new AbortController();
   const ref = { type, namespace: stored.metadata.namespace ?? "default", name: stored.metadata.name };
-  const interrupted = cancelOnSignal(client, run, invocation);
+  const interrupted = cancelOnSignal(client, run, invocation, display);
   const stream =
     options.logs === true
       ? startLogStream(client, environment, { prefix: true }, clock, interrupted.giveUp)
@@ -70,6 +71,7 @@ export async function watchToEnd(
   const picture = pictureOf(run, display);
   const scope = podScopeOf(dialect, stored);
   if (scope !== undefined) watchRunPods(client, scope, clock, (pods) => picture.seePods(pods), over.signal);
+  if (!run.isAlone) watchTroubles(client, clock, display.say, over.signal);
   try {
     const last = await followRun(
       client,
@@ -148,11 +150,13 @@ function pictureOf({ dialect, isAlone }: StartedRun, display: Display) {
 function cancelOnSignal(
   client: ApiClient,
   { stored, type }: StartedRun,
-  { signal, clock, environment }: Invocation<WatchOptions>,
+  { signal, clock }: Invocation<WatchOptions>,
+  display: Display,
 ) {
   const giveUp = new AbortController();
   const onAbort = () => {
-    environment.err.write("slipway: canceling the run; once more to stop at once\n");
+    // Above the live view, which would be drawn over it.
+    display.say("slipway: canceling the run; once more to stop at once");
     const run = { type, name: stored.metadata.name };
     act(
       client,

@@ -16,6 +16,7 @@ interface ActionOptions {
   readonly fromFailed?: boolean;
   /** Is stored in the RunAction, where everybody who sees the run can read it. */
   readonly reason?: string;
+  readonly output?: "json" | "yaml" | "name";
 }
 
 type Verb = ActionRequest["action"];
@@ -31,7 +32,14 @@ interface Action {
   readonly examples?: readonly string[];
 }
 
-const reason: OptionSpec = { flags: "--reason <text>", summary: "why, for those who look later" };
+const common: readonly OptionSpec[] = [
+  { flags: "--reason <text>", summary: "why, for those who look later" },
+  {
+    flags: "-o, --output <format>",
+    summary: "print the RunAction as it was judged: json, yaml or name",
+    choices: ["json", "yaml", "name"],
+  },
+];
 
 /**
  * The commands that steer a run. All do the same: record a RunAction and tell how it was judged. They end with 0 when
@@ -44,7 +52,7 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
     summary,
     group: "Runs",
     examples: examples ?? [`slipway ${verb} diamond`, `slipway ${verb} workflow/diamond`],
-    options: [...own, reason],
+    options: [...own, ...common],
     completes: taken === undefined ? ["run"] : ["run", "step"],
     async action(invocation) {
       const { withSession } = await import("../session.ts");
@@ -66,10 +74,15 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
               );
         const answer = await act(client, namespace, run, requestOf(verb, named, values), clock, signal);
         const name = `${run.type.kind.toLowerCase()}/${run.name}`;
+        if (options.output !== undefined) {
+          const { formatObjects } = await import("../output/formats.ts");
+          environment.out.write(await formatObjects([answer.object], true, { kind: options.output }));
+        }
         if (answer.phase === "Refused") {
           environment.err.write(`slipway: ${name}: ${answer.message}\n`);
           return exitCode.failed;
         }
+        if (options.output !== undefined) return exitCode.succeeded;
         // Of an approval it matters how many are still missing.
         // A retry may be a run of its own, which the person wants to follow.
         const made = answer.createdRun === undefined ? "" : ` as ${answer.createdRun}`;

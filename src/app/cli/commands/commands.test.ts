@@ -150,7 +150,7 @@ describe("run", () => {
     await writeFile(join(cli.directory, "map.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lonely}\n");
     expect(await cli.run("run", "map.yaml")).toMatchObject({
       code: 2,
-      err: "slipway: the documents hold no run: nothing would happen\nslipway lint tells what they hold\n",
+      err: "slipway: the files hold no run, only other objects\nstore them with: slipway apply -f map.yaml\n",
     });
     expect((await cli.run("get", "cm", "lonely")).code).toBe(1);
   });

@@ -4,6 +4,29 @@ import { exitCode, UsageError } from "../exit-codes.ts";
 const shells = ["bash", "zsh", "fish", "powershell"] as const;
 
 /**
+ * The library's own needs the package bash-completion, and fails when it is sourced a second time. Words are joined again that bash splits at
+ * `=` and `:`; the last line that `complete` prints, which begins with a colon, is for other shells.
+ */
+const bashScript = `# bash completion for slipway
+_slipway() {
+  local line cur words
+  line=\${COMP_LINE:0:COMP_POINT}
+  read -ra words <<< "$line"
+  cur=
+  [[ $line == *[[:space:]] ]] || { cur=\${words[\${#words[@]}-1]}; unset "words[\${#words[@]}-1]"; }
+  COMPREPLY=()
+  while IFS= read -r line; do
+    line=\${line%%$'\\t'*}
+    [[ $line == :* || $line != "$cur"* ]] || COMPREPLY+=("$line")
+  done < <("\${words[0]:-slipway}" complete -- "\${words[@]:1}" "$cur" 2>/dev/null)
+  # Bash puts the words in the place of what follows the last = or :
+  [[ $cur != *[=:]* || $COMP_WORDBREAKS != *[=:]* ]] || COMPREPLY=("\${COMPREPLY[@]#"\${cur%"\${cur##*[=:]}"}"}")
+  [[ \${#COMPREPLY[@]} -ne 1 || \${COMPREPLY[0]} != */ ]] || compopt -o nospace 2>/dev/null
+}
+complete -o default -F _slipway slipway
+`;
+
+/**
  * The scripts call back `slipway complete`, so that names come from the server at the moment of typing, and a new
  * version needs no new script.
  */
@@ -15,10 +38,14 @@ export const completionCommand = command({
   examples: ["source <(slipway completion bash)", "slipway completion fish > ~/.config/fish/completions/slipway.fish"],
   options: [],
   completes: [shells],
-  async action({ args }) {
+  async action({ args, environment }) {
     const shell = args[0];
     if (!shells.some((known) => known === shell))
       throw new UsageError(`no completion for "${shell}": expected one of ${shells.join(", ")}`);
+    if (shell === "bash") {
+      environment.out.write(bashScript);
+      return exitCode.succeeded;
+    }
     const { RootCommand } = await import("@bomb.sh/tab");
     new RootCommand().setup("slipway", "slipway", shell ?? "");
     return exitCode.succeeded;

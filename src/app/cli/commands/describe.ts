@@ -40,6 +40,7 @@ export const describeCommand = command<DescribeOptions>({
     const { withSession } = await import("../session.ts");
     const { findNamed } = await import("../runs.ts");
     const { eventsOf, formatEvents } = await import("../output/events.ts");
+    const { tellTroubles } = await import("../server-state.ts");
     const { environment, clock, rest, options } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {
       const { type, name, rest: more } = await findNamed({ client, namespace }, rest);
@@ -53,6 +54,7 @@ export const describeCommand = command<DescribeOptions>({
       }
       environment.out.write(text);
       environment.out.write(formatEvents(await eventsOf(client, object), clock.now()));
+      await tellTroubles(client, environment);
       return exitCode.succeeded;
     });
   },

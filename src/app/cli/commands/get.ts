@@ -1,5 +1,5 @@
 import type { ApiClient } from "#kernel/kit/index.ts";
-import type { ResourceType, Stored } from "#kernel/model/index.ts";
+import { qualifiedResource, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { messageOf, oneLine } from "#lib/base/index.ts";
 import { command, type Invocation } from "../command.ts";
 import type { Environment } from "../environment.ts";
@@ -157,8 +157,11 @@ async function tellOthers(target: Target, others: readonly ResourceType[], { err
     const scope = type.namespaced && namespace !== undefined ? { namespace } : {};
     const { items } = await client.list(type, { ...scope, limit: 1 }).catch(() => ({ items: [] }));
     if (items.length === 0) continue;
-    const shown = `${target.type.plural}.${target.type.group}`;
-    err.write(`slipway: these are ${shown}; for the others: slipway get ${type.plural}.${type.group}\n`);
+    // One kind may be served in two groups, as Events are.
+    const [same] = (await client.list(target.type, { ...scope, limit: 1 })).items;
+    if (items[0]?.metadata.uid === same?.metadata.uid) continue;
+    const [own, other] = [qualifiedResource(target.type), qualifiedResource(type)];
+    err.write(`slipway: these are ${own}; for the others: slipway get ${other}\n`);
   }
 }
 

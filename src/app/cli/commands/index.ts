@@ -1,6 +1,7 @@
 import type { CommandSpec } from "../command.ts";
 import { actionCommands } from "./actions.ts";
 import { agentCommand } from "./agent.ts";
+import { applyCommand } from "./apply.ts";
 import { artifactsCommand } from "./artifacts.ts";
 import { cacheCommand } from "./cache.ts";
 import { completeCommand } from "./complete.ts";
@@ -9,6 +10,7 @@ import { convertCommand } from "./convert.ts";
 import { controllersCommand } from "./controllers.ts";
 import { crdsCommand } from "./crds.ts";
 import { credentialCommand } from "./credential.ts";
+import { deleteCommand } from "./delete.ts";
 import { downCommand } from "./down.ts";
 import { describeCommand } from "./describe.ts";
 import { getCommand } from "./get.ts";
@@ -25,6 +27,7 @@ import { tinkCommand } from "./tink.ts";
 import { uiCommand } from "./ui.ts";
 import { upCommand } from "./up.ts";
 import { versionCommand } from "./version.ts";
+import { waitCommand } from "./wait.ts";
 import { wharfCommands } from "./wharf.ts";
 import { whyCommand } from "./why.ts";
 
@@ -38,7 +41,10 @@ const verbs: readonly CommandSpec[] = [
   artifactsCommand,
   ...actionCommands,
   resubmitCommand,
+  waitCommand,
+  deleteCommand,
   lintCommand,
+  applyCommand,
   graphCommand,
   simulateCommand,
   diffCommand,

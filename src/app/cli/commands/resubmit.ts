@@ -46,9 +46,9 @@ export const resubmitCommand = command<ResubmitOptions>({
       const problems = [...params.problems, ...read.problems.map(({ position: _none, ...problem }) => problem)];
       if (printProblems(problems, environment.err) || read.object === undefined) return exitCode.usage;
       const stored = await client.create(type, read.object);
-      const named = `${type.kind.toLowerCase()}/${stored.metadata.name}`;
       if (options.detach === true) {
-        environment.out.write(`${named} created\n`);
+        const { tellCreated } = await import("../run-documents.ts");
+        tellCreated(stored, options.output, environment);
         return exitCode.succeeded;
       }
       environment.err.write(`slipway: this run is ${stored.metadata.name}\n`);

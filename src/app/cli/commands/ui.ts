@@ -10,13 +10,13 @@ const codesPath = "/slipway/codes";
 const sessionPath = "/slipway/session";
 
 /**
- * Asks the running control plane for a code that lets this user log in from a browser, which can keep no token safe. The code alone
- * is on stdout, so that `$(…)` takes it; where it is good is for people.
+ * Asks the running control plane for a code with which a client that can keep no token, such as a browser, logs in as this user. The code
+ * alone is on stdout, so that `$(…)` takes it; where it is accepted is for people.
  */
 export const uiCommand = command<UiOptions>({
   name: "ui",
   args: [],
-  summary: "Print a one-time code that opens a session in a browser",
+  summary: "Print a one-time code that a client exchanges for a session cookie",
   group: "Control plane",
   examples: ["slipway ui", "slipway ui -o json"],
   options: [

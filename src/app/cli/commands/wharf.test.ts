@@ -169,7 +169,7 @@ test.each([
   const { code, out, err } = await line.run("wharf", ...words);
   expect([code, out]).toEqual([2, ""]);
   expect(err).toContain(`error: unknown option '${option}'`);
-  expect(err).toContain(`what it takes: slipway ${verb} --help\n`);
+  expect(err).toContain(`See 'slipway ${verb} --help'.\n`);
 });
 
 test("a word that is no verb is refused with what may be meant, at every place", async () => {

@@ -24,6 +24,7 @@ export const whyCommand = command<WhyOptions>({
     const { whyOf } = await import("../why.ts");
     const { withChildren } = await import("../why-children.ts");
     const { whyText } = await import("../output/why-text.ts");
+    const { tellTroubles } = await import("../server-state.ts");
     const { paintFor } = await import("../output/paint.ts");
     const { nearest } = await import("#lib/text/index.ts");
     const { environment, clock, args, rest: words, options } = invocation;
@@ -52,6 +53,7 @@ export const whyCommand = command<WhyOptions>({
           ? `${JSON.stringify(why, null, 2)}\n`
           : whyText(why, clock.now(), paintFor(environment.out.color));
       environment.out.write(text);
+      await tellTroubles(client, environment);
       return exitCode.succeeded;
     });
   },

@@ -52,6 +52,26 @@ test("a run is a head line, a line per step and the final steps under their head
   ]);
 });
 
+test("on a narrow terminal names are cut, and states are not", () => {
+  const view = run(
+    [
+      step("a-step-with-a-name-that-is-longer-than-the-terminal", {
+        phase: "Running",
+        startedAt: 0,
+        attempt: 2,
+        attempts: 3,
+      }),
+      step("short", { phase: "Failed", startedAt: 0, finishedAt: 400, attempt: 1, reason: "Error" }),
+    ],
+    { name: "a-run-with-a-name-that-is-longer-than-the-terminal" },
+  );
+  expect(renderTree(view, 2400, { ...style, columns: 40 })).toEqual([
+    "a-run-with-a-name-t…  Running  1/2  2.4s",
+    "⠋ a-step-with-a-nam…   2.4s  attempt 2/3",
+    "✗ short                0.4s  Error",
+  ]);
+});
+
 test("without unicode only ASCII is drawn and long lines are cut", () => {
   const view = run([
     step("x", { phase: "Failed", startedAt: 0, finishedAt: 1, attempt: 1, reason: "Error", message: "y".repeat(100) }),

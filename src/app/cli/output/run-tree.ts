@@ -81,7 +81,13 @@ export const titleOf = ({ name }: StepView): string => oneLine(name);
  * longer than `columns` is cut. Pure; the same picture for the same `now` and `frame`.
  */
 export function renderTree(view: RunView, now: Instant, style: TreeStyle): string[] {
-  const width = Math.max(0, ...view.steps.map((step) => titleOf(step).length));
+  // On a narrow terminal names are cut before states, which may take half of it.
+  const state = Math.min(
+    Math.floor(style.columns / 2),
+    Math.max(0, ...view.steps.map((step) => stateOf(step, now).length)),
+  );
+  const longest = Math.max(0, ...view.steps.map((step) => titleOf(step).length));
+  const width = Math.min(longest, Math.max(shortestName, style.columns - state - 3));
   const main = view.steps.filter((step) => step.final !== true);
   const final = view.steps.filter((step) => step.final === true);
   const lines = (steps: readonly StepView[]) => steps.map((step) => stepLine(step, now, width, style));
@@ -92,14 +98,21 @@ export function renderTree(view: RunView, now: Instant, style: TreeStyle): strin
   ];
 }
 
+/** How long a step has taken, and what else there is to know. */
+const stateOf = (step: StepView, now: Instant): string =>
+  `${elapsedOf(step, now).padStart(6)}  ${remarkOf(step)}`.trimEnd();
+
+/** Enough of a name to tell it from others, mostly. */
+const shortestName = 8;
+
 /** What stands for a cut end. */
 const ellipsisOf = ({ unicode }: TreeStyle): string => (unicode ? "…" : "~");
 
 function headLine(view: RunView, now: Instant, style: TreeStyle): string {
   const { done, total } = view.progress;
-  const text =
-    `${view.name}  ${view.nativePhase}  ${done}/${total}  ${elapsedOf(view, now)}  ${explanationOf(view)}`.trimEnd();
-  return style.paint.bold(fit(text, style.columns, ellipsisOf(style)));
+  const state = `  ${view.nativePhase}  ${done}/${total}  ${elapsedOf(view, now)}`;
+  const name = fit(view.name, Math.max(shortestName, style.columns - state.length), ellipsisOf(style));
+  return style.paint.bold(fit(`${name}${state}  ${explanationOf(view)}`.trimEnd(), style.columns, ellipsisOf(style)));
 }
 
 function stepLine(step: StepView, now: Instant, width: number, style: TreeStyle): string {
@@ -107,12 +120,8 @@ function stepLine(step: StepView, now: Instant, width: number, style: TreeStyle)
   const moving = step.phase === "Running" && step.holdUp === undefined;
   const frames = style.unicode ? spinner.unicode : spinner.ascii;
   const glyph = moving ? (frames[style.frame % frames.length] ?? "") : style.unicode ? sign.unicode : sign.ascii;
-  const elapsed = elapsedOf(step, now).padStart(6);
-  const rest = fit(
-    `${titleOf(step).padEnd(width)} ${elapsed}  ${remarkOf(step)}`.trimEnd(),
-    style.columns - 2,
-    ellipsisOf(style),
-  );
+  const name = fit(titleOf(step), width, ellipsisOf(style)).padEnd(width);
+  const rest = fit(`${name} ${stateOf(step, now)}`.trimEnd(), style.columns - 2, ellipsisOf(style));
   const quiet = step.phase === "Pending" || step.phase === "Skipped";
   return `${style.paint[sign.paint](glyph)} ${quiet ? style.paint.dim(rest) : rest}`;
 }

@@ -253,7 +253,8 @@ async function serve(
   });
   if (isOpenToAll({ listen, ...(auth === undefined ? {} : { auth }) }))
     log.warn("anybody who reaches the address of agents may speak for them", { address: listen });
-  log.info("agents are served", { address: listen, port: listener.port });
+  // Its port may have been left to the system.
+  log.info("agents are served", { address: listen.replace(/:0$/, `:${listener.port}`) });
   onListening(listener.port);
   if (!stop.aborted)
     await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));

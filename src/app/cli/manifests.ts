@@ -1,0 +1,93 @@
+import { formatProblem, hasErrors, isJsonObject, type JsonValue, messageOf, type Problem } from "#lib/base/index.ts";
+import { readYaml } from "#lib/yaml/index.ts";
+import { type ApiClient, isKubeObject, type Ref } from "#kernel/kit/index.ts";
+import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
+import type { Environment } from "./environment.ts";
+import { UsageError } from "./exit-codes.ts";
+import { readSources } from "./source-texts.ts";
+import { readStdin } from "./stdin.ts";
+
+/**
+ * The objects of files, folders and standard input (`-`), in order, as they are written: several documents per file, and the items of a List.
+ * Throws a UsageError with everything that cannot be read.
+ */
+export async function readManifests(
+  paths: readonly string[],
+  { directory }: Pick<Environment, "directory">,
+): Promise<readonly KubeObject[]> {
+  const problems: Problem[] = [];
+  const objects: KubeObject[] = [];
+  for (const source of await readSources(paths, { directory, stdin: readStdin })) {
+    if ("problem" in source) {
+      problems.push(source.problem);
+      continue;
+    }
+    const read = readYaml(source.text, { file: source.file });
+    if (!read.ok) problems.push(...read.error);
+    for (const { value, positionOf } of read.ok ? read.value.documents : []) {
+      if (value === null) continue;
+      const found = objectsIn(value);
+      objects.push(...(found ?? []));
+      const message = "expected a Kubernetes object with apiVersion, kind and metadata";
+      if (found === undefined)
+        problems.push({ severity: "error", code: "unknown-document", path: "", message, position: positionOf([]) });
+    }
+  }
+  if (hasErrors(problems)) throw new UsageError(problems.map(formatProblem).join("\n"));
+  if (objects.length === 0) throw new UsageError(`${paths.join(", ")} holds no object`);
+  return objects;
+}
+
+/** Undefined if a value is neither an object nor a List of objects. */
+function objectsIn(value: JsonValue): readonly KubeObject[] | undefined {
+  if (
+    isJsonObject(value) &&
+    typeof value["kind"] === "string" &&
+    value["kind"].endsWith("List") &&
+    Array.isArray(value["items"])
+  ) {
+    const all = value["items"].map(objectsIn);
+    return all.every((found) => found !== undefined) ? all.flat() : undefined;
+  }
+  return isKubeObject(value) ? [value] : undefined;
+}
+
+/** Where an object of a file belongs. `given` is the namespace of the command line, which must not contradict the object's. */
+export async function refOf(
+  client: ApiClient,
+  { apiVersion, kind, metadata }: KubeObject,
+  namespace: string,
+  given: string | undefined,
+): Promise<Ref> {
+  const type = await client.resourceType(apiVersion, kind);
+  if (type === undefined) throw new UsageError(`the server serves no kind ${kind} in ${apiVersion}`);
+  const { name, namespace: own } = metadata;
+  if (name === undefined) throw new UsageError(`a ${kind} has no metadata.name`, "slipway run starts runs without one");
+  if (!type.namespaced) return { type, name };
+  if (own !== undefined && given !== undefined && own !== given)
+    throw new UsageError(`${titleOf({ type, name })} is of namespace ${own}, and --namespace says ${given}`);
+  return { type, name, namespace: own ?? namespace };
+}
+
+/** `workflow.slipway.dev`, as kubectl calls a kind beside a name. */
+export const wordOf = ({ kind, group }: ResourceType): string =>
+  group === "" ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
+
+/** `workflow.slipway.dev/hello`. */
+export const titleOf = ({ type, name }: Ref): string => `${wordOf(type)}/${name}`;
+
+/** Does the same to each, and goes on with the others if it fails. Answers whether all went well; what failed is printed. */
+export async function forEach<T>(
+  all: readonly T[],
+  act: (one: T) => Promise<void>,
+  { err }: Pick<Environment, "err">,
+): Promise<boolean> {
+  let isWell = true;
+  for (const one of all) {
+    await act(one).catch((thrown: unknown) => {
+      isWell = false;
+      err.write(`slipway: ${messageOf(thrown)}\n`);
+    });
+  }
+  return isWell;
+}
