@@ -227,13 +227,14 @@ test.each(examplesOf("up").filter((example) => !example.includes("--detach")))("
   for (const directory of [".slipway", "state"]) await endRunner(join(home, directory));
 });
 
-test.each([...examplesOf("up").filter((example) => example.includes("--detach")), ...examplesOf("status", "down")])(
-  "%s",
-  async (example) => {
-    const { code, err } = await inShell(example, { SLIPWAY_DATA_DIR: join(home, "background") });
-    expect(code, err).toBe(0);
-  },
-);
+test.each([
+  ...examplesOf("up").filter((example) => example.includes("--detach")),
+  ...examplesOf("status"),
+  ...examplesOf("down"),
+])("%s", async (example) => {
+  const { code, err } = await inShell(example, { SLIPWAY_DATA_DIR: join(home, "background") });
+  expect(code, err).toBe(0);
+});
 
 test.each(examplesOf("store"))("%s", async (example) => {
   const { code, out, err } = await inShell(example, { SLIPWAY_DATA_DIR: server.directory });

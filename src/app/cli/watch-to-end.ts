@@ -71,7 +71,7 @@ export async function watchToEnd(
   const picture = pictureOf(run, display);
   const scope = podScopeOf(dialect, stored);
   if (scope !== undefined) watchRunPods(client, scope, clock, (pods) => picture.seePods(pods), over.signal);
-  if (!run.isAlone) watchTroubles(client, clock, display.say, over.signal);
+  if (!run.isAlone) watchTroubles(client, clock, (text) => display.say(text), over.signal);
   try {
     const last = await followRun(
       client,
