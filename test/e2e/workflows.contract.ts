@@ -325,8 +325,14 @@ export function workflowContract(
 
     test("line 35: documents of workflow.k8s.io, converted and applied, run in the same order", async () => {
       const job = (text: string) => ({
-        spec: { template: { spec: { restartPolicy: "Never", containers: [shell("main", text)] } } },
+        spec: {
+          template: {
+            metadata: { labels: { app: "mine" } },
+            spec: { restartPolicy: "Never", containers: [shell("main", text)] },
+          },
+        },
       });
+      const selector = { matchLabels: { app: "old" } };
       const steps = [
         { name: "last", dependencies: ["left", "right"], jobTemplate: job("true") },
         { name: "left", dependencies: ["first"], jobTemplate: job("true") },
@@ -335,8 +341,15 @@ export function workflowContract(
       ];
       const old = { apiVersion: "workflow.k8s.io/v1", metadata: { name: "old" } };
       const documents = [
-        { ...old, kind: "Workflow", spec: { steps } },
-        { ...old, kind: "CronWorkflow", spec: { schedule: "0 3 * * *", workflowTemplate: { spec: { steps } } } },
+        { ...old, kind: "Workflow", spec: { selector, steps } },
+        {
+          ...old,
+          kind: "CronWorkflow",
+          spec: {
+            schedule: "0 3 * * *",
+            workflowTemplate: { metadata: { name: "nightly" }, spec: { selector, steps } },
+          },
+        },
       ];
       const converted = await slipway(["convert", "-"], {
         input: documents.map((one) => JSON.stringify(one)).join("\n---\n"),
@@ -350,6 +363,12 @@ export function workflowContract(
       );
       const order = starts.toSorted(([a], [b]) => a - b).map(([, name]) => name);
       expect([order[0], order.at(-1)]).toEqual(["first", "last"]);
+      const labelled = async (kind: string, app: string) =>
+        (await place.kubectl.must(["get", kind, "-l", `slipway.dev/workflow=old,app=${app}`, "-o", "name"]))
+          .trim()
+          .split("\n");
+      expect(await labelled("jobs", "old")).toHaveLength(4);
+      expect(await labelled("pods", "mine")).toHaveLength(4);
       await place.kubectl.must(["delete", "swf", "old"]);
       expect(await place.kubectl.must(["explain", "wf.spec.steps"])).toContain("FIELD");
       expect(await place.kubectl.must(["explain", "wf.spec.steps.dependencies"])).toContain("DESCRIPTION:");

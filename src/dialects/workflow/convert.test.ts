@@ -90,6 +90,13 @@ test("a CronWorkflow becomes a ScheduledWorkflow, whose steps are found where th
   ]);
 });
 
+test("what has no effect in the template of a CronWorkflow, such as a name, is left out; labels stay, and so do unknown fields", () => {
+  const metadata = { name: "run", namespace: "n", creationTimestamp: null, labels: { app: "x" }, labl: {} };
+  const workflowTemplate = { metadata, spec: { steps: [] } };
+  const { converted } = run(shipped({ schedule: "0 3 * * *", workflowTemplate }, "CronWorkflow"));
+  expect(converted?.object["spec"]).toHaveProperty("workflowTemplate.metadata", { labels: { app: "x" }, labl: {} });
+});
+
 test("an antischedule is refused", () => {
   const { converted, messages } = run(shipped({ schedule: "* * * * *", antischedule: "x" }, "CronWorkflow"));
   expect(converted).toBeUndefined();

@@ -47,7 +47,7 @@ const counterparts: ReadonlyMap<unknown, Counterpart> = new Map([
 ]);
 
 /**
- * Turns a `workflow.k8s.io/v1` Workflow into a `slipway.dev` one, and a CronWorkflow into a ScheduledWorkflow. Nothing is dropped:
+ * Turns a `workflow.k8s.io/v1` Workflow into a `slipway.dev` one, and a CronWorkflow into a ScheduledWorkflow. Nothing with an effect is dropped:
  * fields this function does not know stand where they stood. Undefined when the document cannot be carried; every reason has then been
  * reported.
  */
@@ -67,7 +67,19 @@ export function convert(document: JsonObject, report: Report): Converted | undef
     report(["spec", "antischedule"], "not-carried", words);
     return undefined;
   }
-  return withMaps({ ...document, apiVersion: ours, kind: counterpart.kind }, counterpart.lists, report);
+  const renamed = { ...document, apiVersion: ours, kind: counterpart.kind };
+  return withMaps(isJsonObject(spec) ? { ...renamed, spec: withoutNames(spec) } : renamed, counterpart.lists, report);
+}
+
+/** Metadata that the template of a run may have, as a Go client writes them, without effect: every run gets its own. */
+const ownOfRuns = ["name", "generateName", "namespace", "creationTimestamp"];
+
+/** As for the template of a CronJob. A Workflow has no such template. */
+function withoutNames(spec: JsonObject): JsonObject {
+  const { workflowTemplate: template } = spec;
+  if (!isJsonObject(template) || !isJsonObject(template["metadata"])) return spec;
+  const metadata = Object.entries(template["metadata"]).filter(([name]) => !ownOfRuns.includes(name));
+  return { ...spec, workflowTemplate: { ...template, metadata: Object.fromEntries(metadata) } };
 }
 
 /** Only the lists differ; everything else is the same document under another name. */

@@ -287,3 +287,26 @@ spec:
     spec: { steps: { two: { dependencies: ["one"] } } },
   });
 });
+
+test("documents of the shipped controller are read although Pods have labels of their own and a template has a name", () => {
+  const steps = (indent: string) => `
+${indent}selector: {matchLabels: {workflow: nightly}}
+${indent}steps:
+${indent}- name: one
+${indent}  jobTemplate:
+${indent}    spec:
+${indent}      template:
+${indent}        metadata: {labels: {workflow: other, app: web}}
+${indent}        spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}`;
+  const document = (kind: string, spec: string) =>
+    read(`apiVersion: workflow.k8s.io/v1\nkind: ${kind}\nmetadata: {name: old}\nspec:${spec}\n`);
+  const cron = `
+  schedule: "0 3 * * *"
+  workflowTemplate:
+    metadata: {name: nightly, labels: {app: web}}
+    spec:${steps("      ")}`;
+  for (const { problems, object } of [document("Workflow", steps("  ")), document("CronWorkflow", cron)]) {
+    expect(texts(problems)).toEqual([]);
+    expect(object).toBeDefined();
+  }
+});

@@ -69,6 +69,11 @@ test("a label of the selector may not have another value in a template", () => {
   expect(problems(jobOf({}, {}, { app: "one", more: "x" }), { selector })).toEqual([]);
 });
 
+test("the Pods of a Job may have other labels than the selector, which selects Jobs", () => {
+  const template = { metadata: { labels: { app: "web" } }, spec: { restartPolicy: "Never", containers: [{}] } };
+  expect(problems({ jobTemplate: { spec: { template } } }, { selector: { matchLabels: { app: "one" } } })).toEqual([]);
+});
+
 test("a selector that cannot be put on jobs is refused", () => {
   expect(problems(jobOf({}), { selector: { matchExpressions: [{}] } })).toEqual([
     "spec.selector.matchExpressions: only matchLabels can be put on the created jobs",

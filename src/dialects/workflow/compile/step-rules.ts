@@ -82,7 +82,6 @@ function checkJob(template: JsonObject, path: FieldPath, context: RuleContext, r
   const pod = spec["template"];
   if (!isJsonObject(pod))
     return report([...path, "spec", "template"], "required", "the template of the Pod is required");
-  checkLabels(pod["metadata"], [...path, "spec", "template", "metadata"], context, report);
   checkPod(pod["spec"], [...path, "spec", "template", "spec"], report);
 }
 
@@ -102,7 +101,7 @@ function checkPod(pod: JsonValue | undefined, path: FieldPath, report: Report): 
 /** True for a text whose value is known only when the step starts. */
 const isTemplated = (value: JsonValue | undefined): boolean => typeof value === "string" && value.includes("${{");
 
-/** A label of `spec.selector` goes onto every child; a template may not give it another value. */
+/** Every child carries the labels of `spec.selector`, so a template may not give them other values. The Pods of a Job may have others. */
 function checkLabels(
   metadata: JsonValue | undefined,
   path: FieldPath,

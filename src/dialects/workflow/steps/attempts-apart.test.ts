@@ -108,3 +108,17 @@ test("a first attempt asks for no pods", async () => {
   await harness.endAll();
   expect(lists).toBe(0);
 });
+
+test("the Pods of a step are found although the author has given them another value of a label of the selector", async () => {
+  const pod = {
+    metadata: { labels: { app: "web" } },
+    spec: { restartPolicy: "Never", containers: [{ name: "main", image: "i" }] },
+  };
+  const steps = { a: { jobTemplate: { spec: { template: pod } }, outputs: { tag: {} } } };
+  await harness.create({ selector: { matchLabels: { app: "one" } }, steps });
+  const made = await harness.jobOf("a");
+  expect(made.metadata.labels).toMatchObject({ app: "one" });
+  expect(made.spec).toMatchObject({ template: { metadata: { labels: { app: "web" } } } });
+  await harness.end("a", { message: "tag=1" });
+  expect((await harness.status()).statuses?.["a"]).toMatchObject({ phase: "Succeeded", outputs: { tag: "1" } });
+});

@@ -63,6 +63,13 @@ test("what the template says stays, except its name, its own clean-up and what t
   expect(manifest.spec).not.toHaveProperty("ttlSecondsAfterFinished");
 });
 
+test("on Pods the author's labels win over those of the selector, and never over those by which children are found", () => {
+  const labels = { team: "web", "slipway.dev/step": "b" };
+  const { metadata, spec } = jobManifest(attempt(), { spec: { template: { metadata: { labels } } } });
+  expect(metadata.labels).toMatchObject({ team: "edge", "slipway.dev/step": "a" });
+  expect(spec).toMatchObject({ template: { metadata: { labels: { team: "web", "slipway.dev/step": "a" } } } });
+});
+
 test("each container, initial ones too, learns its step; the output path follows its termination message path", () => {
   const { spec } = jobManifest(
     attempt(),

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { Job, type KubeObject, outputVariable } from "#kernel/model/index.ts";
-import { childName } from "../child-names.ts";
+import { childLabels, childName } from "../child-names.ts";
 import { childOf, labelsOf } from "./child.ts";
 import type { Attempt } from "./executor.ts";
 
@@ -11,14 +11,14 @@ const defaultMessagePath = "/dev/termination-log";
 export type PodAnnotations = Readonly<Record<string, string>>;
 
 /**
- * The Job of an attempt from the rendered `jobTemplate` of its step: name and labels of the attempt, on the Pods too;
- * the variables `SLIPWAY_*` in every container; everything else as the document has it. The owner reference is added
+ * The Job of an attempt from the rendered `jobTemplate` of its step: name and labels of the attempt, on the Pods too,
+ * where the author's labels win over those of the selector, which selects Jobs; the variables `SLIPWAY_*` in every container; everything else as the document has it. The owner reference is added
  * on creation. `ttlSecondsAfterFinished` is left out: the controller deletes finished Jobs itself, after their
  * outcome is recorded.
  */
 export function jobManifest(attempt: Attempt, template: JsonObject, artifacts: PodAnnotations = {}): KubeObject {
   const { namespace } = attempt.workflow.metadata;
-  const labels = labelsOf(attempt);
+  const child = childOf(attempt);
   const spec = objectAt(template, "spec");
   // The controller deletes finished Jobs itself, after their outcome is recorded: see finished-children.ts.
   const { ttlSecondsAfterFinished: _own, ...jobSpec } = spec;
@@ -27,30 +27,35 @@ export function jobManifest(attempt: Attempt, template: JsonObject, artifacts: P
     apiVersion: "batch/v1",
     kind: Job.kind,
     metadata: {
-      name: childName(childOf(attempt)),
+      name: childName(child),
       ...(namespace === undefined ? {} : { namespace }),
-      ...labelled(template["metadata"], labels),
+      ...labelled(template["metadata"], {}, labelsOf(attempt)),
     },
     spec: {
       ...jobSpec,
       template: {
         ...pod,
-        metadata: { ...objectAt(pod, "metadata"), ...labelled(pod["metadata"], labels, artifacts) },
+        metadata: {
+          ...objectAt(pod, "metadata"),
+          ...labelled(pod["metadata"], attempt.compiled.selector, childLabels(child), artifacts),
+        },
         spec: podSpec(objectAt(pod, "spec"), attempt),
       },
     },
   };
 }
 
+type Labels = Readonly<Record<string, string>>;
+
 /**
- * Labels and annotations as texts, which an expression may have made numbers. Ours win: they are how children are
- * found.
+ * Labels and annotations as texts, which an expression may have made numbers. The author's labels win over `defaults`;
+ * `own` labels and annotations always win, because children are found by them.
  */
-function labelled(metadata: JsonValue | undefined, labels: Readonly<Record<string, string>>, own: PodAnnotations = {}) {
+function labelled(metadata: JsonValue | undefined, defaults: Labels, own: Labels, ownAnnotations: PodAnnotations = {}) {
   const given = isJsonObject(metadata) ? metadata : {};
-  const annotations = { ...objectAt(given, "annotations"), ...own };
+  const annotations = { ...objectAt(given, "annotations"), ...ownAnnotations };
   return {
-    labels: { ...texts(objectAt(given, "labels")), ...labels },
+    labels: { ...defaults, ...texts(objectAt(given, "labels")), ...own },
     ...(Object.keys(annotations).length === 0 ? {} : { annotations: texts(annotations) }),
   };
 }

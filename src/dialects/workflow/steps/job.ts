@@ -3,19 +3,11 @@ import { parseOutputs } from "#lib/text/index.ts";
 import type { ChildState } from "#engine/index.ts";
 import type { ApiClient, Lister } from "#kernel/kit/index.ts";
 import { asJson, isForbidden, Job, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
-import { childName, labels } from "../child-names.ts";
+import { childLabels, childName, labels } from "../child-names.ts";
 import { jobOfContainer, mainContainer } from "../compile/container-job.ts";
 import { render } from "../compile/values.ts";
 import type { ObjectState } from "../completion.ts";
-import {
-  childOf,
-  createChild,
-  deleteChild,
-  labelsOf,
-  observeChild,
-  plannedReference,
-  type StepClients,
-} from "./child.ts";
+import { childOf, createChild, deleteChild, observeChild, plannedReference, type StepClients } from "./child.ts";
 import { artifactAnnotations, nobodyCarries, withArtifacts } from "./artifacts.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { jobManifest } from "./job-manifest.ts";
@@ -171,9 +163,11 @@ async function success(client: ApiClient, attempt: Attempt, job: Stored, signal:
   return { is: "failed", ...told, retryable };
 }
 
-/** Pods bear the labels of their Job. */
+/** The Pods of an attempt are found by these; those of the selector may differ on them. */
+const podLabelsOf = (attempt: Attempt) => childLabels(childOf(attempt));
+
 const endOf = (client: ApiClient, attempt: Attempt, outcome: "succeeded" | "failed", signal: AbortSignal) =>
-  containerEnd(client, attempt.workflow.metadata.namespace, labelsOf(attempt), outcome, signal);
+  containerEnd(client, attempt.workflow.metadata.namespace, podLabelsOf(attempt), outcome, signal);
 
 type JobFailure = Extract<ObjectState, { readonly is: "failed" }>;
 
@@ -193,7 +187,7 @@ async function failure(client: ApiClient, attempt: Attempt, job: JobFailure, sig
 const lacking = async (client: ApiClient, attempt: Attempt, signal: AbortSignal): Promise<Lack | undefined> =>
   attempt.step.takes.length === 0
     ? undefined
-    : await podLack(client, attempt.workflow.metadata.namespace, labelsOf(attempt), signal);
+    : await podLack(client, attempt.workflow.metadata.namespace, podLabelsOf(attempt), signal);
 
 /** Characters of a container's last word that stand in the status of its step. */
 const longestSaid = 1_024;

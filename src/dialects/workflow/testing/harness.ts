@@ -206,10 +206,16 @@ export class Harness {
 
   async #podOf(owner: Stored, exitCode: number, message: string, left: JsonObject | undefined): Promise<void> {
     const terminated = { exitCode, ...(message === "" ? {} : { message }) };
+    // Some tests make a Job without a specification themselves.
+    const spec = owner.spec as { readonly template: { readonly metadata: JsonObject } } | undefined;
     const pod = await this.store.create(Pod, {
       apiVersion: "v1",
       kind: "Pod",
-      metadata: { name: `${owner.metadata.name}-pod`, namespace, labels: owner.metadata.labels ?? {} },
+      metadata: {
+        name: `${owner.metadata.name}-pod`,
+        namespace,
+        ...(spec?.template.metadata ?? { labels: owner.metadata.labels ?? {} }),
+      },
     });
     const status = {
       phase: exitCode === 0 ? "Succeeded" : "Failed",
