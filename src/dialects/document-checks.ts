@@ -15,10 +15,19 @@ const codes: Partial<Record<FieldError["reason"], string>> = {
 /** The code of a problem that the schema has found. */
 export const codeOf = (error: FieldError): string => codes[error.reason] ?? "invalid-value";
 
+/** Plain words and numbers that were meant as texts: YAML reads them as something else. */
+export function hintOf({ reason, message }: Pick<FieldError, "message"> & { readonly reason?: string }) {
+  const found =
+    reason === "FieldValueTypeInvalid" ? /must be of type string, not (\w+)$/.exec(message)?.[1] : undefined;
+  if (found === "boolean")
+    return "write it in quotes: YAML reads the plain words y, yes, on, true, n, no, off and false as booleans";
+  return found === "integer" || found === "number" ? "write it in quotes: YAML reads it as a number" : undefined;
+}
+
 /** Everything the schema has against the document, at its places; false when that is anything. The caller has filled in defaults. */
 export function checkSchema(schema: CompiledSchema, document: JsonObject, report: Report): boolean {
   const errors = schema.validate(document);
-  for (const error of errors) report(fieldTokens(document, error.field), codeOf(error), error.message);
+  for (const error of errors) report(fieldTokens(document, error.field), codeOf(error), error.message, hintOf(error));
   return errors.length === 0;
 }
 
@@ -37,6 +46,11 @@ export function checkName({ name, generateName }: JsonObject, report: Report): v
   );
 }
 
+/** What other workflow languages call a field. */
+const otherWords: Readonly<Record<string, readonly string[]>> = {
+  dependencies: ["depends", "dependsOn", "depends_on", "needs", "runAfter"],
+};
+
 /**
  * Every field that the kind does not have, at its place. Metadata belong to the server; everything else is the
  * schema's.
@@ -49,9 +63,11 @@ export function checkUnknown(
 ): void {
   for (const field of compiled.prune(document).unknown) {
     const path = fieldTokens(document, field);
-    const meant = nearest(String(path.at(-1)), fieldsAt(schema, path.slice(0, -1)));
+    const name = String(path.at(-1));
+    const fields = fieldsAt(schema, path.slice(0, -1));
+    const meant = fields.find((field) => otherWords[field]?.includes(name)) ?? nearest(name, fields);
     const guess = meant === undefined ? undefined : `did you mean "${meant}"?`;
-    const isOn = path.at(-1) === "true" && fieldsAt(schema, path.slice(0, -1)).includes("on");
+    const isOn = name === "true" && fields.includes("on");
     // To YAML 1.1, which Kubernetes speaks, the key is a boolean.
     const hint = isOn ? 'write "on" in quotes: as a plain word it means true in YAML' : guess;
     report(path, "unknown-field", "is not a field of this kind", hint);

@@ -1,11 +1,10 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import { admitted, isSameSpec } from "../admitted.ts";
 import type { Admission } from "../dialect.ts";
 import { Workflow, WorkflowTemplate } from "./kinds.ts";
 import { finalizer } from "./messages.ts";
-import { collectProblems, type Report } from "../problems.ts";
+import { collectProblems } from "../problems.ts";
 import { resubmittedFrom, reuseFrom } from "./resubmit.ts";
-import { maxSpecBytes } from "./spec-of.ts";
 import { warnUnserved } from "./unknown-kinds.ts";
 import { checkUpdate } from "./update.ts";
 import { validateTemplate, validateWorkflow } from "./validate.ts";
@@ -38,7 +37,6 @@ export const workflowAdmission: Admission = {
     if (old !== undefined && isSameSpec(object, old)) return admitted([]);
     // What may not change any more need not be right: correcting it would not get it in either.
     if (old !== undefined && checkUpdate(object, old, found.error) === "finished") return admitted(found.problems);
-    if (!isSmall(object, found.error)) return admitted(found.problems);
     if (validateWorkflow(object, found).compiled !== undefined && server !== undefined)
       warnUnserved((object as unknown as Workflow).spec, server.serves, found.warn); // It compiled, so it is one.
     return admitted(found.problems);
@@ -63,15 +61,7 @@ export const templateAdmission: Admission = {
   validate(object, old) {
     const found = collectProblems();
     if (old !== undefined && isSameSpec(object, old)) return admitted([]);
-    if (isSmall(object, found.error)) validateTemplate(object, found);
+    validateTemplate(object, found);
     return admitted(found.problems);
   },
 };
-
-/** False, and reported, when the specification is larger than one may be. */
-export function isSmall({ spec = {} }: JsonObject, report: Report): boolean {
-  const bytes = Buffer.byteLength(JSON.stringify(spec));
-  if (bytes <= maxSpecBytes) return true;
-  report(["spec"], "too-large", `must not be larger than ${maxSpecBytes} bytes, found ${bytes}`);
-  return false;
-}

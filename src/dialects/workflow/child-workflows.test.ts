@@ -283,7 +283,7 @@ describe("a workflow step is admitted", () => {
     const deep = { steps: { b: { workflow: { spec: { steps: { c: job({ dependencies: ["d"] }) } } } } } };
     const spec = { ...deep, arguments: {}, finaly: {}, params: [{ name: "p", required: true }] };
     expect(causes({ spec })).toEqual([
-      "spec.steps.sub.workflow.spec.finaly: is not a field of this kind",
+      'spec.steps.sub.workflow.spec.finaly: is not a field of this kind (did you mean "finally"?)',
       "spec.steps.sub.workflow.spec.arguments: a template has no arguments; give its params defaults",
       expect.stringContaining("spec.steps.sub.workflow.spec.steps.b.workflow.spec.steps.c.dependencies[0]: no step"),
       'spec.steps.sub.workflow.arguments.p: the parameter "p" is required',

@@ -186,3 +186,30 @@ test("locks on steps that do no work of their own are warned about; a lock that 
     "warning: spec.steps.b.locks: the lock is held for as long as people take to decide (put it on the step that does the work)",
   ]);
 });
+
+test.each([
+  ["needs", "dependencies"],
+  ["depends", "dependencies"],
+  ["runAfter", "dependencies"],
+  ["dependsOn", "dependencies"],
+])("what other languages call %s is called %s here, in child workflows too", (word, field) => {
+  const wrong = `is not a field of this kind (did you mean "${field}"?)`;
+  expect(lint(`a: {${box}}\nb: {${box}, ${word}: [a]}`)).toEqual([`error: spec.steps.b.${word}: ${wrong}`]);
+  expect(lint(`c: {workflow: {spec: {steps: {a: {${box}}, b: {${box}, ${word}: [a]}}}}}`)).toEqual([
+    `error: spec.steps.c.workflow.spec.steps.b.${word}: ${wrong}`,
+  ]);
+});
+
+test("plain words and numbers of YAML that should be texts are told to be put in quotes, in both forms of a step", () => {
+  const env = 'env: [{name: A, value: N}, {name: B, value: 1.10}, {name: C, value: "N"}]';
+  const pod = `{restartPolicy: Never, containers: [{name: main, image: busybox, ${env}}]}`;
+  const words = "write it in quotes: YAML reads the plain words y, yes, on, true, n, no, off and false as booleans";
+  const told = (at: string) => [
+    `error: ${at}.env[0].value: Invalid value: false: must be of type string, not boolean (${words})`,
+    `error: ${at}.env[1].value: Invalid value: 1.1: must be of type string, not number (write it in quotes: YAML reads it as a number)`,
+  ];
+  expect(lint(`a: {container: {image: busybox, ${env}}}`)).toEqual(told("spec.steps.a.container"));
+  expect(lint(`a: {jobTemplate: {spec: {template: {spec: ${pod}}}}}`)).toEqual(
+    told("spec.steps.a.jobTemplate.spec.template.spec.containers[0]"),
+  );
+});

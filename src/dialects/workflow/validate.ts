@@ -12,10 +12,11 @@ import { compileWorkflow } from "./compile/compile.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { checkStepCount } from "./compile/shape.ts";
 import { checkStepArguments } from "./step-arguments.ts";
-import { codeOf } from "../document-checks.ts";
+import { checkUnknown, codeOf, hintOf } from "../document-checks.ts";
 import { fieldTokens, isWithin, parentOf } from "../field-tokens.ts";
 import { Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 import { collectProblems, type ProblemCollector, type Report } from "../problems.ts";
+import { maxSpecBytes } from "./spec-of.ts";
 
 /**
  * A document that was checked. `compiled` exists exactly when there is no error; warnings may be there in both cases.
@@ -37,7 +38,15 @@ const templateSchema = compileSchema(WorkflowTemplate.schema);
  * longer the farther it is beyond the bound, and a change that brings it below will be checked again anyway.
  */
 export const validateWorkflow = (document: JsonObject, found: ProblemCollector = collectProblems()): Validated =>
-  validate(document, workflowSchema, found);
+  validate(document, workflowSchema, found, isSmall);
+
+/** False, and reported, when the specification is larger than one may be. */
+export function isSmall({ spec = {} }: JsonObject, report: Report): boolean {
+  const bytes = Buffer.byteLength(JSON.stringify(spec));
+  if (bytes <= maxSpecBytes) return true;
+  report(["spec"], "too-large", `must not be larger than ${maxSpecBytes} bytes, found ${bytes}`);
+  return false;
+}
 
 /** Of a run, and not of what is run. */
 const notOfTemplates = {
@@ -49,8 +58,13 @@ const notOfTemplates = {
 /**
  * Checks a WorkflowTemplate document as `validateWorkflow` does a Workflow. Required parameters may be without a value: whoever
  * refers to the template gives it. Its name is nobody's who runs it, so that references to a Workflow of that name are fine.
+ * `isAllowed` judges its size, which for a template inside another document is a part of that document's.
  */
-export function validateTemplate(document: JsonObject, found: ProblemCollector = collectProblems()): Validated {
+export function validateTemplate(
+  document: JsonObject,
+  found: ProblemCollector = collectProblems(),
+  isAllowed = isSmall,
+): Validated {
   const spec = objectAt(document, "spec");
   for (const [field, message] of Object.entries(notOfTemplates))
     if (spec[field] !== undefined) found.error(["spec", field], "forbidden", message);
@@ -62,15 +76,21 @@ export function validateTemplate(document: JsonObject, found: ProblemCollector =
     ...found,
     error: (path, code, ...told) => (code === "missing-argument" ? undefined : found.error(path, code, ...told)),
   };
-  return validate(bare, templateSchema, later);
+  return validate(bare, templateSchema, later, isAllowed);
 }
 
-function validate(document: JsonObject, schema: CompiledSchema, found: ProblemCollector): Validated {
-  if (!checkStepCount(countSteps(document), found.error)) return { compiled: undefined, problems: found.problems };
+function validate(
+  document: JsonObject,
+  schema: CompiledSchema,
+  found: ProblemCollector,
+  isAllowed: typeof isSmall,
+): Validated {
+  if (!checkStepCount(countSteps(document), found.error) || !isAllowed(document, found.error))
+    return { compiled: undefined, problems: found.problems };
   const broken = checkRaw(document, found.error);
   for (const error of schema.validate(document)) {
     if (broken.some((path) => isWithin(error.field, path))) continue;
-    found.error(fieldTokens(document, error.field), codeOf(error), error.message);
+    found.error(fieldTokens(document, error.field), codeOf(error), error.message, hintOf(error));
     broken.push(error.reason === "FieldValueRequired" ? parentOf(error.field) : error.field);
   }
   const compiled = compileWorkflow(asWorkflow(repaired(document, broken)), quietAbout(broken, found));
@@ -88,9 +108,9 @@ function checkChildren(document: JsonObject, found: ProblemCollector): void {
       if (!isJsonObject(child)) continue;
       const at = ["spec", part, key, "workflow"];
       const template = { ...templateHead, spec: child };
-      for (const field of templateSchema.prune(template).unknown)
-        found.error([...at, ...fieldTokens(template, field)], "unknown-field", "is not a field of this kind");
-      validateTemplate({ ...template, metadata: namespace === undefined ? {} : { namespace } }, within(at, found));
+      const inPlace = within(at, found);
+      checkUnknown(WorkflowTemplate.schema, templateSchema, template, inPlace.error);
+      validateTemplate({ ...template, metadata: namespace === undefined ? {} : { namespace } }, inPlace, () => true);
       checkChildArguments(template, objectAt(objectAt(spec, part), key)["workflow"], at, found);
     }
   }

@@ -49,6 +49,8 @@ const dayOfWeek: Range = {
   words: ["sun", "mon", "tue", "wed", "thu", "fri", "sat"],
 };
 
+const ranges: readonly Range[] = [minute, hour, dayOfMonth, month, dayOfWeek];
+
 const macros: ReadonlyMap<string, string> = new Map([
   ["@yearly", "0 0 1 1 *"],
   ["@annually", "0 0 1 1 *"],
@@ -88,9 +90,7 @@ function parseMacro(body: string): Result<CronSchedule, string> {
 function parseFields(body: string): Result<CronSchedule, string> {
   const texts = body === "" ? [] : body.split(/\s+/);
   if (texts.length !== 5) return err(`expected exactly 5 fields, found ${texts.length}: ${JSON.stringify(body)}`);
-  const read = [minute, hour, dayOfMonth, month, dayOfWeek].map((range, index) =>
-    parseField(texts[index] ?? "", range),
-  );
+  const read = ranges.map((range, index) => parseField(texts[index] ?? "", range));
   for (const field of read) if (!field.ok) return field;
   const [minutes, hours, days, months, weekdays] = read.map((field) => (field.ok ? field.value : nothing));
   return ok({
@@ -124,6 +124,23 @@ function parseField(text: string, range: Range): Result<Field, string> {
     isStar ||= read.isStar;
   }
   return ok({ values, isStar });
+}
+
+/**
+ * A step that is larger than its field, as in `*\/70` minutes: Kubernetes takes it, and then it means the first value alone. The answer says
+ * which; undefined when there is none. Asked of texts that `parseCron` takes.
+ */
+export function stepBeyondField(text: string): string | undefined {
+  const body = text.trim();
+  if (body.startsWith("@")) return undefined;
+  for (const [index, field] of body.split(/\s+/).entries()) {
+    const range = ranges[index];
+    const count = range === undefined ? 0 : range.to - range.from + 1;
+    const part = field.split(",").find((one) => Number(one.split("/")[1] ?? 1) > count);
+    if (range !== undefined && part !== undefined)
+      return `${range.name}: a step may be ${count} at most, found ${JSON.stringify(part)}`;
+  }
+  return undefined;
 }
 
 interface Part {

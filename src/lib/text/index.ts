@@ -1,4 +1,4 @@
-export { type CronFields, type CronSchedule, parseCron } from "./cron.ts";
+export { type CronFields, type CronSchedule, parseCron, stepBeyondField } from "./cron.ts";
 export { nextTime } from "./cron-times.ts";
 export * from "./expand.ts";
 export { nextLocalTime } from "./local-times.ts";

@@ -577,6 +577,20 @@ describe("lint", () => {
     expect(await cli.run("lint", warned, wrong)).toMatchObject({ code: 2, err: "2 documents, 1 error, 1 warning\n" });
   });
 
+  test("20 warnings of a code are shown, then their number; json has them all", async () => {
+    const steps = Object.fromEntries(
+      Array.from({ length: 25 }, (_, at) => [`s${at}`, { wait: { seconds: 1 }, locks: [{ name: "l" }] }]),
+    );
+    const path = await file("many", steps);
+    const { code, out, err } = await cli.run("lint", path);
+    const lines = out.trimEnd().split("\n");
+    expect(lines.filter((line) => line.includes("a timer takes no locks"))).toHaveLength(20);
+    expect(lines).toHaveLength(22);
+    expect(lines.at(-1)).toBe("warning: 5 more warnings with the code idle-lock; -o json lists them all");
+    expect([code, err]).toEqual([0, "1 document, 0 errors, 26 warnings\n"]);
+    expect(JSON.parse((await cli.run("lint", path, "-o", "json")).out)).toHaveLength(26);
+  });
+
   test("json is a list of problems, an empty one when all is well", async () => {
     const good = await file("sound", { a: make() }, { activeDeadlineSeconds: 5 });
     expect(await cli.run("lint", good, "-o", "json")).toEqual({ code: 0, out: "[]\n", err: "" });

@@ -10,8 +10,8 @@ interface LintOptions {
 
 /**
  * Needs no server. The problems are the data, so they go to stdout; their number goes to stderr. Ends with 2 on
- * errors, with `--strict` on warnings too, so that it can guard a repository. `-o json` prints a list of problems
- * with codes, an empty one when all is well.
+ * errors, with `--strict` on warnings too, so that it can guard a repository. `-o json` prints a list of all problems
+ * with codes, an empty one when all is well; for people the warnings of one code are capped.
  */
 export const lintCommand = command<LintOptions>({
   name: "lint",
@@ -44,7 +44,7 @@ export const lintCommand = command<LintOptions>({
     const problems = [...read.problems, ...rendered];
     if (options.output === "json") environment.out.write(`${JSON.stringify(problems, null, 2)}\n`);
     else {
-      for (const problem of problems) environment.out.write(`${formatProblem(problem)}\n`);
+      for (const line of linesOf(problems)) environment.out.write(`${line}\n`);
       environment.err.write(`${summary(documents.length, problems)}\n`);
     }
     return hasErrors(problems) || (options.strict === true && problems.length > 0)
@@ -52,6 +52,27 @@ export const lintCommand = command<LintOptions>({
       : exitCode.succeeded;
   },
 });
+
+/** Warnings of one code that people are shown. */
+const mostWarnings = 20;
+
+/** All errors, the first warnings of each code, and how many more of that code there are. */
+function linesOf(problems: readonly Problem[]): readonly string[] {
+  const counts = new Map<string, number>();
+  const shown = problems.filter(({ severity, code }) => {
+    if (severity === "error") return true;
+    const count = (counts.get(code) ?? 0) + 1;
+    counts.set(code, count);
+    return count <= mostWarnings;
+  });
+  const cut = [...counts].filter(([, count]) => count > mostWarnings);
+  return [
+    ...shown.map(formatProblem),
+    ...cut.map(
+      ([code, count]) => `warning: ${count - mostWarnings} more warnings with the code ${code}; -o json lists them all`,
+    ),
+  ];
+}
 
 /** `3 documents, 1 error, 0 warnings`: for people; what can be counted is on stdout. */
 function summary(documents: number, problems: readonly Problem[]): string {

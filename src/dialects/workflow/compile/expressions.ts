@@ -118,6 +118,23 @@ function environmentOf({ site, final, local = [] }: ExpressionScope): CelEnviron
   return known;
 }
 
+/** Sites of expressions that are true or false. */
+const isCondition: ReadonlySet<Site> = new Set(["gate", "completion", "retry", "until"]);
+
+/** The type of an expression's value, in the words of CEL, or of the parameter that it is; undefined when it is known only when it is evaluated. */
+function resultOf({ resultType, source, references }: CelProgram, { params = [] }: WorkflowSpec): string | undefined {
+  if (!resultType.startsWith("dyn")) return resultType;
+  const [
+    {
+      root,
+      path: [name = ""],
+    } = { root: "", path: [] },
+  ] = references.variables;
+  if (root !== "params" || source.trim() !== `params.${name}`) return undefined;
+  const type = params.find((param) => param.name === name)?.type;
+  return type === "boolean" ? "bool" : type;
+}
+
 /** Compiles a bare expression. Undefined when it is wrong; everything wrong with it has then been reported. */
 export function compileBare(
   source: string,
@@ -132,6 +149,11 @@ export function compileBare(
     return undefined;
   }
   const uses = checkReferences(program.value.references, scope, at, report);
+  if (isCondition.has(scope.site)) {
+    const type = resultOf(program.value, scope.spec);
+    if (type !== undefined && type !== "bool")
+      report(at, "invalid-expression", `column 1: expected a boolean, the expression is of type ${type}`);
+  }
   return uses === undefined ? undefined : { program: program.value, uses };
 }
 

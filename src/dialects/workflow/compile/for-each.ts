@@ -31,8 +31,17 @@ export function compileForEach(
   const items = forEach.matrix === undefined ? (forEach.items ?? from) : combinationsOf(forEach.matrix, axes.value);
   if (items === undefined) return undefined;
   const { limit = usualLimit, maxParallel, failFast = false } = forEach;
+  if (!("program" in items) && items.length > limit)
+    report(
+      [...path, forEach.matrix === undefined ? "items" : "matrix"],
+      "too-many-items",
+      tooMany(items.length, limit),
+    );
   return { items, limit, failFast, ...(maxParallel === undefined ? {} : { maxParallel }) };
 }
+
+const tooMany = (count: number, limit: number): string =>
+  `${count} items, at most ${limit} are allowed by forEach.limit`;
 
 /** Why there are no items: the reason and the message of the step. */
 interface NoItems {
@@ -57,7 +66,7 @@ export function itemsOf(
   if (found.value.length <= limit) return ok(found.value);
   return err({
     reason: "TooManyItems",
-    error: `${found.value.length} items, at most ${limit} are allowed by forEach.limit`,
+    error: tooMany(found.value.length, limit),
   });
 }
 

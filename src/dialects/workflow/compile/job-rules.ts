@@ -1,6 +1,7 @@
 import { type FieldPath, formatFieldPath, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { checkJobSpec } from "#kernel/specs/index.ts";
 import { nearest } from "#lib/text/index.ts";
+import { hintOf } from "../../document-checks.ts";
 import { fieldTokens, isWithin } from "../../field-tokens.ts";
 import type { ProblemCollector } from "../../problems.ts";
 import { jobOfContainer, mainContainer } from "./container-job.ts";
@@ -43,6 +44,7 @@ function checkContainer(container: JsonObject, path: FieldPath, found: ProblemCo
 }
 
 interface Finding {
+  readonly reason?: string;
   readonly field?: string;
   readonly message?: string;
 }
@@ -59,10 +61,11 @@ function judge(
   if (findings.causes.length + findings.unknown.length + findings.unsupported.length === 0) return;
   const told = found.problems.filter(({ severity }) => severity === "error").map((problem) => problem.path);
   const place = (field: string): FieldPath => [...path, ...fieldTokens(written, toWritten(field))];
-  const report = (kind: "error" | "warn", code: string, { field = "spec", message = "" }: Finding): void => {
+  const report = (kind: "error" | "warn", code: string, finding: Finding): void => {
+    const { reason = "", field = "spec", message = "" } = finding;
     const at = place(field);
     const name = formatFieldPath(at);
-    if (!told.some((other) => isWithin(name, other))) found[kind](at, code, message);
+    if (!told.some((other) => isWithin(name, other))) found[kind](at, code, message, hintOf({ reason, message }));
   };
   for (const cause of findings.causes) report("error", codes[cause.reason ?? ""] ?? "invalid-value", cause);
   for (const field of findings.unknown) {

@@ -65,6 +65,10 @@ const codes: Readonly<Record<GraphProblem["kind"], string>> = {
 function nodeOf({ key, path, step }: StepSource, keys: ReadonlySet<string>, report: Report, warn: Report): NodeSpec {
   const known: string[] = [];
   for (const [index, dependency] of (step.dependencies ?? []).entries()) {
+    if (known.includes(dependency)) {
+      report([...path, "dependencies", index], "duplicate-dependency", `"${dependency}" is named twice`);
+      continue;
+    }
     if (keys.has(dependency)) {
       known.push(dependency);
       continue;

@@ -1,6 +1,6 @@
 import type { Admission } from "../../dialect.ts";
 import { admitted, isSameSpec } from "../../admitted.ts";
-import { isSmall, unheld } from "../admission.ts";
+import { unheld } from "../admission.ts";
 import type { Workflow } from "../kinds.ts";
 import { collectProblems } from "../../problems.ts";
 import { warnUnserved } from "../unknown-kinds.ts";
@@ -22,7 +22,6 @@ export const scheduleAdmission: Admission = {
   validate(object, old, server) {
     const found = collectProblems();
     if (old !== undefined && isSameSpec(object, old)) return admitted([]);
-    if (!isSmall(object, found.error)) return admitted(found.problems);
     const template = validateSchedule(object, found);
     // It compiled, so it is one.
     if (template.compiled !== undefined && server !== undefined)

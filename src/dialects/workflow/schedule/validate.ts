@@ -5,9 +5,10 @@ import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { fieldTokens, isWithin } from "../../field-tokens.ts";
 import { Workflow } from "../kinds.ts";
 import { collectProblems, type ProblemCollector } from "../../problems.ts";
-import { codeOf } from "../../document-checks.ts";
-import { validateWorkflow } from "../validate.ts";
-import { calendarOf } from "./calendar.ts";
+import { codeOf, hintOf } from "../../document-checks.ts";
+import { isSmall, validateWorkflow } from "../validate.ts";
+import { stepBeyondField } from "#lib/text/index.ts";
+import { calendarOf, schedulesOf } from "./calendar.ts";
 import { ScheduledWorkflow, type ScheduleSpec } from "./kind.ts";
 
 const schema = compileSchema(ScheduledWorkflow.schema);
@@ -31,10 +32,11 @@ export interface CheckedTemplate {
  * be, so that the first run does not fail at night. Findings are added to those of `found`. Never throws.
  */
 export function validateSchedule(document: JsonObject, found: ProblemCollector): CheckedTemplate {
+  if (!isSmall(document, found.error)) return { workflow: {}, compiled: undefined, found: at(place, found) };
   const broken: string[] = [];
   for (const error of schema.validate(document)) {
     if (isWithin(error.field, templateField) && error.field !== templateField) continue;
-    found.error(fieldTokens(document, error.field), codeOf(error), error.message);
+    found.error(fieldTokens(document, error.field), codeOf(error), error.message, hintOf(error));
     broken.push(error.field);
   }
   checkName(document, found);
@@ -55,6 +57,11 @@ function checkCalendar(spec: ScheduleSpec, found: ProblemCollector): void {
   if (!calendar.ok) {
     for (const { path, message } of calendar.error) found.error(path, "invalid-schedule", message);
     return undefined;
+  }
+  for (const [index, text] of schedulesOf(spec).entries()) {
+    const wrong = stepBeyondField(text);
+    const path = schedule === undefined ? ["spec", "schedules", index] : ["spec", "schedule"];
+    if (wrong !== undefined) found.error(path, "invalid-schedule", wrong);
   }
   // Calendars that are ever due are due within the years that are looked through, from wherever.
   if (calendar.value.next(0) === undefined)
