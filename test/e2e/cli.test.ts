@@ -97,6 +97,31 @@ describe("run on a running control plane", () => {
   });
 });
 
+test("the tail of a failed step shows the exit code of each container, and of each item", async () => {
+  const container = (name: string, code: number) => ({
+    name,
+    image: "busybox",
+    command: ["sh", "-c", `echo in ${name}; exit ${code}`],
+  });
+  const spec = {
+    restartPolicy: "Never",
+    containers: [container("main", 3), container("side", 7), container("fine", 0)],
+  };
+  const file = await workflowFile("several-codes", {
+    pair: { jobTemplate: { spec: { backoffLimit: 0, template: { spec } } } },
+    each: shell("echo $SLIPWAY_ITEM; exit $SLIPWAY_ITEM", { forEach: { items: [4, 5] } }),
+  });
+  const { code, err } = await cli("run", file);
+  expect(code, err).toBe(1);
+  const tails = err.split("\n").filter((line) => /^(?:pair|each)\b/.test(line));
+  expect(tails.filter((line) => line.startsWith("pair")).sort()).toEqual([
+    "pair (fine): exit code 0",
+    "pair (side): exit code 7",
+    "pair: exit code 3",
+  ]);
+  expect(tails.filter((line) => line.startsWith("each"))).toEqual(["each[0]: exit code 4", "each[1]: exit code 5"]);
+});
+
 describe("exit codes of run", () => {
   test("2: a document that is wrong, with every problem and its place", async () => {
     const file = join(directory, "wrong.yaml");

@@ -17,6 +17,8 @@ export interface StepLog {
   readonly container: string;
   /** When it was looked up; before, a log is refused. */
   readonly hasStarted: boolean;
+  /** Of a container that has ended. */
+  readonly exitCode?: number;
   /** Of a run inside of the run: whether its step has failed. */
   readonly inner?: { readonly isFailed: boolean };
 }
@@ -40,7 +42,7 @@ export function containersOf(
   const { initContainers = [], containers = [] } = pod.spec as PodSpec;
   return [...initContainers, ...containers]
     .filter(({ name }) => only === undefined || name === only)
-    .map(({ name }) => ({ ...part, ...podOf(pod), container: name, hasStarted: hasStarted(pod, name) }));
+    .map(({ name }) => ({ ...part, ...podOf(pod), container: name, ...stateOf(pod, name) }));
 }
 
 const podOf = ({ metadata: { namespace = "default", name, uid } }: Stored) => ({
@@ -48,13 +50,19 @@ const podOf = ({ metadata: { namespace = "default", name, uid } }: Stored) => ({
   uid,
 });
 
-interface ContainerStatus {
-  readonly name: string;
-  readonly state?: { readonly waiting?: unknown };
+interface ContainerState {
+  readonly waiting?: unknown;
+  readonly terminated?: { readonly exitCode?: number };
 }
 
-/** Whether the kubelet's words allow to ask for the log: a status that is there, in any state but waiting. */
-function hasStarted(pod: Stored, container: string): boolean {
+interface ContainerStatus {
+  readonly name: string;
+  readonly state?: ContainerState;
+  readonly lastState?: ContainerState;
+}
+
+/** A log may be asked for when the kubelet reports the container in any state but waiting. The exit code is that of its last run. */
+function stateOf(pod: Stored, container: string): Pick<StepLog, "hasStarted" | "exitCode"> {
   // A stored Pod has passed its schema.
   const status = pod.status as
     | {
@@ -64,7 +72,9 @@ function hasStarted(pod: Stored, container: string): boolean {
     | undefined;
   const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const found = all.find(({ name }) => name === container);
-  return found !== undefined && found.state?.waiting === undefined;
+  const { exitCode } = found?.state?.terminated ?? found?.lastState?.terminated ?? {};
+  const hasStarted = found !== undefined && found.state?.waiting === undefined;
+  return { hasStarted, ...(exitCode === undefined ? {} : { exitCode }) };
 }
 
 /** The log of a part of a run that keeps such logs itself; it is there from when there is a reference to it. */
@@ -76,6 +86,6 @@ export function ownLog(
   return { ...part, attempt, of: { type, namespace, name }, uid, container, hasStarted: true };
 }
 
-/** Names made in one second say nothing; the server has no finer time to tell. */
-export const compareAges = (a: Stored, b: Stored): number =>
-  a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1;
+/** Objects created in the same second keep the server's order: it has no finer time. */
+export const compareAges = ({ metadata: a }: Stored, { metadata: b }: Stored): number =>
+  a.creationTimestamp === b.creationTimestamp ? 0 : a.creationTimestamp < b.creationTimestamp ? -1 : 1;

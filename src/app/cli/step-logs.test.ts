@@ -95,6 +95,25 @@ describe("the containers behind a step", () => {
     expect(namesOf(await stepLogs(client, step("s", logs), 3))).toEqual([]);
   });
 
+  test("attempts of an item are in the order of their numbers, also those that were created in one second", async () => {
+    const { client } = world({});
+    for (const [name, item, attempt] of [
+      ["a", "1", "10"],
+      ["b", "1", "9"],
+      ["c", "0", "2"],
+      ["d", "0", "1"],
+    ] as const)
+      await client.create(Pod, {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name, namespace: "default", labels: { item, attempt } },
+        spec: { containers: [{ name: "main", image: "i" }] },
+      });
+    const items = { labelSelector: "item", attemptLabel: "attempt", itemLabel: "item" };
+    const found = await stepLogs(client, step("s", [logRef("s", 1, "Workflow", { items })]));
+    expect(namesOf(found)).toEqual(["d/main#1", "c/main#2", "b/main#9", "a/main#10"]);
+  });
+
   test("what is gone, and what has no Pods, has no logs", async () => {
     const { client } = world({});
     const logs = [logRef("gone"), logRef("gone", 1, "Pod"), logRef("map", 1, "ConfigMap")];
@@ -150,6 +169,18 @@ describe("the tails of failed steps", () => {
     );
     expect(tails).toEqual([{ step: failed, attempt: 2, container: "main", lines: ["one", "two"] }]);
     expect(asked).toContainEqual({ container: "main", tailLines: 20, limitBytes: 65_536, signal: undefined });
+  });
+
+  test("each container has its own exit code, of its last run where it waits for another one", async () => {
+    const { client, pod, clock } = world({ "p/main": "m\n", "q/main": "w\n" });
+    await pod("p", "j", ["main"], { terminated: { exitCode: 7 } });
+    await pod("q", "j", ["main"], { running: {} });
+    const stored = await client.get({ type: Pod, namespace: "default", name: "q" });
+    const containerStatuses = [{ name: "main", state: { running: {} }, lastState: { terminated: { exitCode: 9 } } }];
+    await client.updateStatus(Pod, { ...stored, status: { containerStatuses } });
+    const failed = step("bad", [logRef("j")], { phase: "Failed" });
+    const tails = await failedTails(client, view([failed]), 20, clock);
+    expect(tails.map(({ exitCode }) => exitCode)).toEqual([7, 9]);
   });
 
   /** A run that keeps its logs itself; `answer` is what a look at one gives. */

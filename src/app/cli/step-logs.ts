@@ -39,7 +39,7 @@ async function attemptLogs(client: ApiClient, step: string, log: LogRef): Promis
   return run === undefined ? [] : await innerLogs(client, { object: run, dialect, name: logName({ step, attempt }) });
 }
 
-/** Of all items of a fan-out, in their order; those of one item from its oldest attempt on. */
+/** Of all items of a fan-out, in their order; those of one item by attempt. */
 async function itemLogs(
   client: ApiClient,
   step: string,
@@ -54,7 +54,7 @@ async function itemLogs(
   const children = items
     .map((child) => ({ child, step, item: place(child, itemLabel), attempt: place(child, attemptLabel) }))
     .filter(isWanted)
-    .sort((a, b) => a.item - b.item || compareAges(a.child, b.child));
+    .sort((a, b) => a.item - b.item || a.attempt - b.attempt || compareAges(a.child, b.child));
   const dialect = runs === undefined ? undefined : await dialectOf(type);
   if (dialect === undefined) return children.flatMap(({ child, ...of }) => containersOf(child, of, container));
   const logs: (readonly StepLog[])[] = children.map(() => []);
@@ -148,6 +148,10 @@ export interface StepTail {
   /** `part/tell` for a step of the run that the step is. */
   readonly inner?: string;
   readonly attempt: number;
+  /** Index of the item, where the step fans out. */
+  readonly item?: number;
+  /** Of this container; the step may have failed because of another one. */
+  readonly exitCode?: number;
   /** Absent where the run keeps the log itself: what it calls the log is an id, which says nothing to people. */
   readonly container?: string;
   readonly lines: readonly string[];
@@ -206,6 +210,8 @@ async function tailOf(client: ApiClient, step: StepView, log: StepLog, lines: nu
     step,
     ...(log.inner === undefined ? {} : { inner: logName(log) }),
     attempt: log.attempt,
+    ...(log.item === undefined ? {} : { item: log.item }),
+    ...(log.exitCode === undefined ? {} : { exitCode: log.exitCode }),
     ...(isPods ? { container: log.container } : {}),
     lines: text === "" ? [] : text.split("\n").slice(-lines).map(harmless),
   };

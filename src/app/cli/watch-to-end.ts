@@ -220,16 +220,30 @@ function plainDisplay({ environment: { err }, clock }: Invocation<WatchOptions>)
  */
 function printTails(tails: readonly StepTail[], { environment: { err } }: Invocation<WatchOptions>): void {
   const paint = paintFor(err.color);
-  for (const { step, inner, attempt, container, lines } of tails) {
+  for (const tail of tails) {
+    const { step, inner, item, attempt, container, lines } = tail;
+    const name = inner ?? `${oneLine(step.name)}${item === undefined ? "" : `[${item}]`}`;
     const which = [
       attempt > 1 && inner === undefined ? `attempt ${attempt}` : "",
       container === undefined || container === "main" ? "" : container,
     ]
       .filter(Boolean)
       .join(", ");
-    err.write(
-      `${paint.bad(`${inner ?? oneLine(step.name)}${which === "" ? "" : ` (${which})`}: ${oneLine(step.message ?? step.reason ?? "failed")}`)}\n`,
-    );
+    err.write(`${paint.bad(`${name}${which === "" ? "" : ` (${which})`}: ${failureOf(tail)}`)}\n`);
     for (const line of lines) err.write(`  ${line}\n`);
   }
+}
+
+/**
+ * The message of the step is about one of its containers, or about all its items: each has its own exit code, where it is known. What ended
+ * the step otherwise, such as a timeout, stays beside it.
+ */
+function failureOf({ step, inner, item, exitCode: code }: StepTail): string {
+  const message = oneLine(step.message ?? step.reason ?? "failed");
+  if (code === undefined) return message;
+  const own = `exit code ${code}`;
+  const isOwn = message === own || message.startsWith(`${own}:`);
+  if (isOwn && inner === undefined && item === undefined) return message;
+  const isOfOther = inner !== undefined || item !== undefined || message.startsWith("exit code ");
+  return isOfOther ? own : `${message}; ${own}`;
 }

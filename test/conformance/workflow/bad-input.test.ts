@@ -399,7 +399,7 @@ describe("found when it runs", () => {
       ],
       steps: {
         gate: { ...box, when: "params.list[5] == 1" },
-        type: { ...box, when: "params.zero" },
+        type: { ...box, when: "params.list[0]" },
         body: { container: { image: "busybox", args: ["-n", "${{ 1 / params.zero }}"] } },
         made: { template: { apiVersion: "v1", kind: "ConfigMap", data: { a: "${{ params.list[9] }}" } } },
         ref: { externalRef: { apiVersion: "v1", kind: "ConfigMap", name: "${{ params.list[3] }}" } },
