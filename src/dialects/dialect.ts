@@ -220,6 +220,14 @@ export interface Described extends GroupKind {
   describe(object: KubeObject, options: DescribeOptions): Promise<string>;
 }
 
+/** A kind whose stored objects are no runs, and can be run: `slipway run wft/NAME`. */
+export interface Startable extends GroupKind {
+  /** What a command line calls it besides the names of the kind. */
+  readonly aliases?: readonly string[];
+  /** The document of a new run of a stored object, to be read as any other; the server completes its name. */
+  run(object: KubeObject, now: Instant): JsonObject;
+}
+
 /** One language Slipway speaks. Command line, server and web interface know dialects by this interface only. */
 export interface Dialect {
   readonly name: DialectName;
@@ -229,6 +237,7 @@ export interface Dialect {
   readonly admission: readonly Admission[];
   readonly runs: Runs;
   readonly described: readonly Described[];
+  readonly startable?: readonly Startable[];
   /** Who carries out its runs, where it is not the server. */
   readonly agents?: Agents;
   /** Adds the dialect's controllers to a manager that has not started. Loads them, which is why it takes a moment. */

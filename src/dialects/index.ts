@@ -18,6 +18,7 @@ export type {
   RunPreviews,
   Runs,
   SourceDocument,
+  Startable,
 } from "./dialect.ts";
 export type { Agents, LocalAgent } from "./agents.ts";
 export type { CachedResult, CacheExplanation } from "./cached-result.ts";

@@ -214,7 +214,8 @@ describe("examples that look at runs and documents", () => {
 });
 
 test.each(examplesOf("run", "wharf run"))("%s", async (example) => {
-  const { code, err } = await inShell(example, {});
+  // What is stored is on a server.
+  const { code, err } = await (/ (?:wft|schedule)\//.test(example) ? onServer(example) : inShell(example, {}));
   expect(code, err).toBe(0);
 });
 

@@ -85,7 +85,15 @@ export interface OptionSpec {
 }
 
 /** What a positional argument may be completed with: fixed words, or what has to be looked up. */
-export type Completion = readonly string[] | "file" | "run" | "file-or-run" | "step" | "kind" | "name";
+export type Completion =
+  | readonly string[]
+  | "file"
+  | "run"
+  | "file-or-run"
+  | "file-or-startable"
+  | "step"
+  | "kind"
+  | "name";
 
 /** One verb of the command line: data, and an action that loads what it needs when it runs. */
 export interface CommandSpec<O = never> {

@@ -16,7 +16,7 @@ const most = 500;
  * so that no error leaves this function. At most `most` names.
  */
 export async function namesFor(
-  kind: "run" | "step" | "kind" | "name",
+  kind: "run" | "startable" | "step" | "kind" | "name",
   { clock, connect, options, environment }: Pick<Invocation<object>, "clock" | "connect" | "options" | "environment">,
   words: readonly string[],
 ): Promise<readonly string[]> {
@@ -39,7 +39,7 @@ export async function namesFor(
 }
 
 async function lookUp(
-  kind: "run" | "step" | "kind" | "name",
+  kind: "run" | "startable" | "step" | "kind" | "name",
   { client, namespace }: Session,
   words: readonly string[],
   signal: AbortSignal,
@@ -49,6 +49,10 @@ async function lookUp(
     const run = await findRun({ client, namespace }, [words[1] ?? ""]);
     const object = await client.get({ type: run.type, namespace, name: run.name }, { signal });
     return run.dialect.runs.view(object, []).steps.map(({ id }) => id);
+  }
+  if (kind === "startable") {
+    const { startableNames } = await import("./stored-runs.ts");
+    return (await startableNames({ client, namespace }, signal)).slice(0, most);
   }
   const types = await findKinds(client, kind === "run" ? "workflows" : (words[1] ?? ""));
   const scope = { limit: most, signal };

@@ -147,11 +147,14 @@ async function start(
   type: ResourceType,
   object: KubeObject,
   namespace: string,
-  { environment }: Invocation<RunOptions>,
+  { environment, options }: Invocation<RunOptions>,
 ): Promise<Stored> {
   const wanted = placed(object, type, namespace);
   try {
-    return await client.create(type, wanted);
+    const stored = await client.create(type, wanted);
+    if (wanted.metadata.name === undefined && options.detach !== true)
+      environment.err.write(`slipway: this run is ${stored.metadata.name}\n`);
+    return stored;
   } catch (thrown) {
     const { name, ...metadata } = wanted.metadata;
     if (!isAlreadyExists(thrown) || name === undefined) throw thrown;

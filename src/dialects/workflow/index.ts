@@ -15,6 +15,7 @@ import { ConcurrencyLimit } from "./locks/kind.ts";
 import { resubmission } from "./resubmit.ts";
 import { scheduleAdmission } from "./schedule/admission.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
+import { startable } from "./startable.ts";
 import { upToStep } from "./target.ts";
 import { isWorkflow, placeIn, viewWorkflow } from "./view.ts";
 
@@ -100,5 +101,6 @@ export const dialect: Dialect = {
         ),
     },
   ],
+  startable,
   addControllers: async (manager) => (await import("./controller.ts")).addWorkflowControllers(manager),
 };

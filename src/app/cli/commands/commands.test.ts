@@ -6,6 +6,7 @@ import { type JsonObject, systemClock } from "#lib/base/index.ts";
 import type { EphemeralControlPlane } from "#app/server/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { ConfigMap, type KubeObject } from "#kernel/model/index.ts";
+import { startableNames } from "../stored-runs.ts";
 import { type CommandLine, commandLine, type Finished } from "../testing/command-line.ts";
 
 // Command lines against a real control plane in this process: its server, its controllers, and steps that need no process. One file for all
@@ -562,6 +563,107 @@ describe("approve, reject and skip", () => {
       expect(await cli.run(...words)).toMatchObject({ code: 2 });
     },
   );
+});
+
+describe("run of what is stored", () => {
+  const slipwayDev = "slipway.dev/v1alpha1";
+  beforeAll(async () => {
+    const params = [
+      { name: "n", type: "integer", default: 1 },
+      { name: "who", required: true },
+    ];
+    const data = { n: "${{ string(params.n) }}", who: "${{ params.who }}", at: "${{ schedule.time }}" };
+    const steps = { a: { template: { apiVersion: "v1", kind: "ConfigMap", data } } };
+    const template = {
+      apiVersion: slipwayDev,
+      kind: "WorkflowTemplate",
+      metadata: { name: "greet", namespace: "default" },
+      spec: { params, steps },
+    };
+    const workflowTemplate = { metadata: { labels: { team: "x" } }, spec: { params, arguments: { who: "it" }, steps } };
+    const schedule = {
+      apiVersion: slipwayDev,
+      kind: "ScheduledWorkflow",
+      metadata: { name: "yearly", namespace: "default" },
+      spec: { schedule: "@yearly", suspend: true, workflowTemplate },
+    };
+    for (const object of [template, schedule]) await client.create(await servedType(object), object);
+  });
+
+  const servedType = async ({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }) => {
+    const type = await client.resourceType(apiVersion, kind);
+    if (type === undefined) throw new Error(`no ${kind}`);
+    return type;
+  };
+  const runOf = async (text: string) => {
+    const name = /workflow\/(\S+) created/.exec(text)?.[1] ?? "";
+    const type = await servedType({ apiVersion: slipwayDev, kind: "Workflow" });
+    return await client.get({ type, namespace: "default", name });
+  };
+
+  test("a template: with arguments read by the types of its parameters, under a new name every time", async () => {
+    for (const word of ["wft", "workflowtemplate", "workflowtemplates.slipway.dev"]) {
+      const { out } = await must("run", `${word}/greet`, "-p", "n=7", "-p", "who=you", "--detach");
+      expect(out).toMatch(/^workflow\/greet-\w{5} created\n$/);
+      const run = await runOf(out);
+      expect(run.spec).toMatchObject({ templateRef: { name: "greet" }, arguments: { n: 7, who: "you" } });
+      await until(run.metadata.name, "Succeeded");
+    }
+  });
+
+  test("it is followed to its end, and printed as json", async () => {
+    const { code, out, err } = await cli.run("run", "wft/greet", "-p", "who=you", "-o", "json");
+    expect(code, err).toBe(0);
+    expect(err).toMatch(/slipway: this run is greet-\w{5}\n/);
+    expect(JSON.parse(out)).toMatchObject({ kind: "Workflow", status: { phase: "Succeeded" } });
+  });
+
+  test("a schedule: its run now, which belongs to it, also while it is suspended", async () => {
+    for (const word of ["schedule", "swf", "scheduledworkflow"]) {
+      const { out } = await must("run", `${word}/yearly`, "--param", "who=me", "--detach");
+      const run = await runOf(out);
+      expect(run.metadata).toMatchObject({
+        name: expect.stringMatching(/^yearly-\w{5}$/),
+        labels: { team: "x", "slipway.dev/scheduled-workflow": "yearly" },
+        ownerReferences: [{ kind: "ScheduledWorkflow", name: "yearly", controller: true }],
+      });
+      expect(run.spec).toMatchObject({ arguments: { who: "me" } });
+      await until(run.metadata.name, "Succeeded");
+      const { data } = (await client.list(ConfigMap, { labelSelector: `slipway.dev/workflow=${run.metadata.name}` }))
+        .items[0] as unknown as { readonly data: object };
+      expect(data).toMatchObject({ who: "me", at: run.metadata.annotations?.["slipway.dev/scheduled-at"] });
+    }
+  });
+
+  test("2: what is wrong is told before anything starts", async () => {
+    const refused = async (...words: string[]) => {
+      const { code, err } = await cli.run("run", ...words);
+      expect(code, err).toBe(2);
+      return err;
+    };
+    expect(await refused("wft/gret")).toMatch(
+      /there is no WorkflowTemplate "gret" in the namespace default[^]*did you mean wft\/greet\?/,
+    );
+    expect(await refused("schedule/zzzzzz")).toMatch(/there is no ScheduledWorkflow "zzzzzz"[^]*it holds yearly/);
+    expect(await refused("wft/greet")).toContain('the parameter "who" is required');
+    expect(await refused("wft/greet", "-p", "who=x", "-p", "n=many")).toContain('expected an integer, found "many"');
+    expect(await refused("wft/greet", "-p", "whom=x")).toContain('no parameter "whom" is declared');
+    expect(await refused("wft/greet", "--ephemeral")).toContain("is stored on a running control plane");
+    expect(await refused("wft/greet", await file("beside", { a: make() }))).toContain("such as wft/NAME");
+    expect(await refused("nothing/greet")).toContain("nothing/greet");
+  });
+
+  test("--dry-run shows it and creates nothing", async () => {
+    const before = (await must("get", "wf", "-o", "name")).out;
+    for (const words of [["wft/greet", "-p", "who=you"], ["schedule/yearly"]])
+      expect((await must("run", ...words, "--dry-run")).out).toContain("ConfigMap");
+    expect((await must("get", "wf", "-o", "name")).out).toBe(before);
+  });
+
+  test("names are completed, with the word before them", async () => {
+    const names = await startableNames({ client, namespace: "default" }, new AbortController().signal);
+    expect(names).toEqual(["wft/greet", "schedule/yearly"]);
+  });
 });
 
 describe("lint", () => {

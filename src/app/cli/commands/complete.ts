@@ -50,8 +50,9 @@ async function candidates(
   if (typeof kind !== "string") return kind;
   if (kind === "file") return await files(words.at(-1) ?? "", invocation.environment);
   const { namesFor } = await import("../names.ts");
-  if (kind !== "file-or-run") return await namesFor(kind, invocation, words);
-  return [...(await files(words.at(-1) ?? "", invocation.environment)), ...(await namesFor("run", invocation, words))];
+  if (kind !== "file-or-run" && kind !== "file-or-startable") return await namesFor(kind, invocation, words);
+  const named = kind === "file-or-run" ? "run" : "startable";
+  return [...(await files(words.at(-1) ?? "", invocation.environment)), ...(await namesFor(named, invocation, words))];
 }
 
 /**

@@ -40,11 +40,13 @@ export interface RunOptions extends Omit<WharfRunOptions, "runtime" | "output"> 
 export const runCommand = command<RunOptions>({
   name: "run",
   args: ["[files...]"],
-  summary: "Carry documents, or the build of a repository, to their end",
+  summary: "Run workflow files, a stored wft/NAME or schedule/NAME, or a repository's build",
   group: "Runs",
   examples: [
     "slipway run examples/workflow/hello.yaml --param name=you",
     "slipway run --ephemeral examples/workflow/release/release.yaml",
+    "slipway run wft/greeting --param who=you",
+    "slipway run schedule/nightly --detach",
     "slipway run --dry-run examples/workflow/fan-out.yaml",
     "slipway run --ephemeral examples/workflow/diamond.yaml --target two",
     "slipway run --ephemeral examples/tinkerbell/template.yaml --set device_1=local",
@@ -78,7 +80,7 @@ export const runCommand = command<RunOptions>({
     },
     ...[...definitionOptions, ...wharfRunOptions].map((option) => ({ ...option, heading: "Of a build:" })),
   ],
-  completes: ["file"],
+  completes: ["file-or-startable"],
   async action(invocation: Invocation<RunOptions>) {
     if (await isBuild(invocation)) return await runBuild(invocation);
     refuseBuildOptions(invocation.options);
@@ -92,11 +94,14 @@ export const runCommand = command<RunOptions>({
     const values = { ...params.values, ...set.values };
     const hardware = await readHardware(options.hardware, directory);
     const files = hardware?.is === "file" ? [...rest, hardware.path] : rest;
-    const read = await readDocuments(files, { directory, arguments: values, stdin: readStdin }).catch(
-      async (thrown: unknown) => {
+    const stored = mayBeStored(rest)
+      ? await (await import("../stored-runs.ts")).storedRuns(values, invocation)
+      : undefined;
+    const read =
+      stored ??
+      (await readDocuments(files, { directory, arguments: values, stdin: readStdin }).catch(async (thrown: unknown) => {
         throw await orNoBuild(thrown, rest, directory);
-      },
-    );
+      }));
     const { withImpliedRuns } = await import("../implied-runs.ts");
     const named = hardware?.is === "name" ? { hardware: hardware.name } : {};
     const complete = hasRun(read) ? read : withImpliedRuns(read, { arguments: values, ...named });
@@ -109,6 +114,9 @@ export const runCommand = command<RunOptions>({
     return await runDocuments(whole, values, invocation);
   },
 });
+
+/** `wft/release` and its like; a file of that name comes first. */
+const mayBeStored = ([first = ""]: readonly string[]): boolean => /^[a-z.]+\/[^/]+$/i.test(first);
 
 /** A build is meant by its file, by a directory that has one, and by no word at all. */
 async function isBuild({ rest, options, environment }: Invocation<RunOptions>): Promise<boolean> {
