@@ -425,7 +425,7 @@ describe("found when it runs", () => {
     const { statuses } = await plane.status("wf");
     expect(statuses).toMatchObject({
       gate: { message: "no such key: index out of bounds, index 5 >= size 1" },
-      type: { message: "expected true or false, found 0" },
+      type: { message: "expected true or false, found 1" },
       body: { message: "args[1]: 1 / params.zero: division by zero" },
       output: { message: 'output "o": division by zero' },
     });
