@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import type { DialectOptions, DialectPort } from "#dialects/index.ts";
 import { type Clock, codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
@@ -87,6 +88,7 @@ export interface RunningServer {
 /** Opens a data directory and serves it over HTTPS, with all controllers. Whatever was begun is undone when it rejects. */
 export async function serve(options: ServeOptions): Promise<RunningServer> {
   const { directory, clock, signal, listen = [], names: given = [] } = options;
+  const pki = `${directory}/pki`;
   const machine = thisMachine();
   const names = namesOf(listen, given, machine);
   const log = options.isTerminal ? plainLog(options.level, clock) : (await import("./log.ts")).serverLog(options.level);
@@ -103,6 +105,8 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     const encryptionKeys = keyFile === undefined ? [] : await readEncryptionKeys(keyFile, directory);
     const store = await openStore(`${directory}/store`, {
       encryptionKeys,
+      // Keys are made when there is a store.
+      mustExist: (await readdir(pki).catch(() => [])).length > 0,
       clock,
       log,
       onFatal: (error) => {
@@ -112,7 +116,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     });
     undo.push(() => store.close());
     signal.throwIfAborted();
-    const certificates = await ensureCertificates(`${directory}/pki`, clock.now(), names);
+    const certificates = await ensureCertificates(pki, clock.now(), names);
     const token = await ensureAdminToken(store, await readKubeconfigToken(options.kubeconfig));
     const metrics = new Metrics();
     metrics.gauge("slipway_store_db_file_bytes", "Size of the database file.", () => statSync(store.file).size);
@@ -155,7 +159,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
         const tell = ({ ca: caPem, client }: ServingCertificates) =>
           writeKubeconfig(options.kubeconfig, { url: doors.url, caPem, token, client });
         await tell(certificates);
-        const kept = { directory: `${directory}/pki`, first: certificates, names };
+        const kept = { directory: pki, first: certificates, names };
         const keeper = keepCertificates(kept, { clock, log }, async (renewed) => {
           doors.renew(renewed);
           await tell(renewed);

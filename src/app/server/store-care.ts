@@ -54,7 +54,7 @@ const keysIn = async (keyFile: string | undefined, directory: string): Promise<r
  */
 export const exportAll = (directory: string, keyFile?: string): Promise<readonly JsonObject[]> =>
   atRest(directory, async (path) => {
-    const store = await openStore(path, { encryptionKeys: await keysIn(keyFile, directory) });
+    const store = await openStore(path, { mustExist: true, encryptionKeys: await keysIn(keyFile, directory) });
     try {
       return exportObjects(store);
     } finally {

@@ -31,12 +31,22 @@ export function checkRows(disk: Disk): CheckReport {
   };
   const keyByUid = new Map<string, StoreKey>();
   let [objects, records] = [0, 0];
-  for (const row of disk.objects()) {
+  let isDamaged = false;
+  const damaged = ({ message }: Error): void => {
+    isDamaged = true;
+    found(message);
+  };
+  const damagedObject = (damage: Error): void => {
+    objects++;
+    damaged(damage);
+  };
+  for (const row of disk.objects(damagedObject)) {
     objects++;
     attempt(found, () => checkObject(row, disk.meta.revision, keyByUid, found));
   }
-  for (const _ of disk.records()) records++;
-  attempt(found, () => void loadState(disk, [], 0));
+  for (const _ of disk.records(damaged)) records++;
+  // It stops at the first damaged row, and they are all known already.
+  if (!isDamaged) attempt(found, () => void loadState(disk, [], 0));
   const { revision, compacted } = disk.meta;
   return { revision, compacted, objects, records, findings };
 }

@@ -1,8 +1,7 @@
-import { open, readFile, truncate, writeFile } from "node:fs/promises";
+import { readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { prepareDatabaseFile } from "./database-file.ts";
-import { hasAllPages, pageBytes } from "./database-pages.ts";
 import { openStore } from "./open.ts";
 import { putItem, withDirectory } from "./test-objects.ts";
 
@@ -41,34 +40,6 @@ describe("a database file", () => {
       for (const share of [0.99, 0.9, 0.5, 0.2, 0.1]) {
         await truncate(path, Math.floor((size * share) / 4_096) * 4_096);
         await expect(openStore(directory)).rejects.toMatchObject({ code: "store-corrupt" });
-      }
-    }));
-
-  test("that lacks only pages nobody uses is whole, whatever its tables hold", () =>
-    withDirectory(async (directory) => {
-      const path = join(directory, "store.mdb");
-      const store = await openStore(directory);
-      // In one leaf, in many, and in pages of their own.
-      for (const size of [1, 500, 9_000]) {
-        await Promise.all(
-          Array.from({ length: 60 }, (_, index) => putItem(store, `${size}-${index}`, "x".repeat(size))),
-        );
-      }
-      await store.close();
-      const file = await open(path, "r+");
-      try {
-        const bytes = await file.readFile();
-        const metas = [0, pageBytes].sort((a, b) =>
-          bytes.readBigUInt64LE(a + 152) > bytes.readBigUInt64LE(b + 152) ? -1 : 1,
-        );
-        const at = metas[0] ?? 0;
-        const roots = [88, 136].map((root) => bytes.readBigUInt64LE(at + root));
-        const last = Number(bytes.readBigUInt64LE(at + 144));
-        expect(await hasAllPages(file, (last + 1) * pageBytes, roots)).toBe(true);
-        const used = bytes.findLastIndex((byte) => byte !== 0);
-        expect(await hasAllPages(file, used - (used % pageBytes), roots)).toBe(false);
-      } finally {
-        await file.close();
       }
     }));
 

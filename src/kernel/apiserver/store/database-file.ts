@@ -1,42 +1,46 @@
-import { type FileHandle, open, rm } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { codeOf } from "#lib/base/index.ts";
-import { hasAllPages, pageBytes } from "./database-pages.ts";
+import { PageWalk, pageBytes } from "./database-pages.ts";
 import { storeCorrupt } from "./errors.ts";
 
-// LMDB maps the file into memory: a file that is not a database, or that was cut short, would end the process by a signal
-// instead of an error. So its two meta pages are looked at first.
+// LMDB maps the file into memory: a file that is not a database, that was cut short or whose pages lead nowhere would end the process
+// by a signal instead of an error. So it is looked at first.
 
 /** Offsets in a meta page of LMDB's format 2 with 64-bit sizes, in bytes. */
 const metaOffset = {
   flags: 18,
   magic: 24,
   version: 28,
+  address: 32,
   pageSize: 48,
-  freeRoot: 88,
-  mainRoot: 136,
+  freeTable: 48,
+  freeFlags: 52,
+  mainTable: 96,
+  mainFlags: 100,
   lastPage: 144,
   transaction: 152,
 } as const;
 const metaPageFlag = 0x08;
 const magic = 0xbeefc0de;
 const version = 2;
+/** Of the table of free pages: its keys are numbers, and the file has no directory of its own. */
+const freeFlags = 0x4008;
+const tableBytes = 48;
+/** The most that a copy without the free pages at its end lacks: a transaction's. */
+const mostMissing = 2 ** 30;
 
 /**
- * Makes sure that LMDB can open what is at `path`, and says whether there is anything. A file that is empty or all zeros is
- * removed: that is what a power cut during creation leaves, before anything was acknowledged. Throws `store-corrupt` for
- * anything else than a database.
+ * Makes sure that LMDB can open what is at `path`, and says whether there is anything. A file that is all zeros is empty: that is what
+ * a power cut during creation leaves, before anything was acknowledged. Throws `store-corrupt` for anything else than a database.
  */
-export async function prepareDatabaseFile(path: string): Promise<"absent" | "present"> {
+export async function prepareDatabaseFile(path: string): Promise<"absent" | "empty" | "present"> {
   const file = await openExisting(path);
   if (file === undefined) return "absent";
   try {
     const { size } = await file.stat();
     const head = Buffer.alloc(2 * pageBytes);
     await file.read(head, 0, head.length, 0);
-    if (size <= head.length && head.every((byte) => byte === 0)) {
-      await rm(path);
-      return "absent";
-    }
+    if (size <= head.length && head.every((byte) => byte === 0)) return "empty";
     assertMeta(head.subarray(0, pageBytes), path);
     assertMeta(head.subarray(pageBytes), path);
     await complete(file, path, size, head);
@@ -60,7 +64,10 @@ function assertMeta(page: Buffer, path: string): void {
     (page.readUInt16LE(metaOffset.flags) & metaPageFlag) !== 0 &&
     page.readUInt32LE(metaOffset.magic) === magic &&
     page.readUInt32LE(metaOffset.version) === version &&
-    page.readUInt32LE(metaOffset.pageSize) === pageBytes;
+    page.readBigUInt64LE(metaOffset.address) === 0n &&
+    page.readUInt32LE(metaOffset.pageSize) === pageBytes &&
+    page.readUInt16LE(metaOffset.freeFlags) === freeFlags &&
+    page.readUInt16LE(metaOffset.mainFlags) === 0;
   if (!isMeta) throw storeCorrupt(`${path} is not a database of this program`);
 }
 
@@ -74,8 +81,10 @@ async function complete(file: FileHandle, path: string, size: number, head: Buff
     a.readBigUInt64LE(metaOffset.transaction) > b.readBigUInt64LE(metaOffset.transaction) ? a : b,
   );
   const wanted = (Number(newest.readBigUInt64LE(metaOffset.lastPage)) + 1) * pageBytes;
-  if (size >= wanted) return;
-  const roots = [metaOffset.mainRoot, metaOffset.freeRoot].map((at) => newest.readBigUInt64LE(at));
-  if (!(await hasAllPages(file, size, roots))) throw storeCorrupt(`${path} was cut short`);
-  await file.truncate(wanted);
+  if (wanted > size + mostMissing) throw storeCorrupt(`${path} was cut short`);
+  const { fd } = file;
+  const transaction = newest.readBigUInt64LE(metaOffset.transaction);
+  const walk = new PageWalk(fd, Math.floor(Math.min(size, wanted) / pageBytes), transaction);
+  for (const at of [metaOffset.freeTable, metaOffset.mainTable]) walk.table(newest.subarray(at, at + tableBytes));
+  if (size < wanted) await file.truncate(wanted);
 }

@@ -1,83 +1,133 @@
-import type { FileHandle } from "node:fs/promises";
+import { readSync } from "node:fs";
+import { storeCorrupt } from "./errors.ts";
 
 // The pages of LMDB's format 2 with 64-bit sizes, as far as one has to know them to follow every reference. Offsets in bytes.
 
 export const pageBytes = 4096;
 const headBytes = 24;
-const page = { flags: 18, lower: 20 } as const;
-const branchPage = 0x01;
-const leafPage = 0x02;
-/** Of an entry: the halves of its size, or of the page it leads to, then its flags and the length of its key. */
-const node = { low: 0, high: 2, flags: 4, keyLength: 6, key: 8 } as const;
-const inOwnPages = 0x01;
-const isTable = 0x02;
-/** In what stands for a table, and for a value in pages of its own. */
-const tableRoot = 40;
+const page = { number: 0, transaction: 8, flags: 18, lower: 20, upper: 22, count: 20 } as const;
+const kind = { branch: 1, leaf: 2, overflow: 4 } as const;
+/** Of an entry: the size of its value, or the page it leads to, then its flags and the length of its key. */
+const node = { size: 0, flags: 4, keyLength: 6, key: 8 } as const;
+/** Where the value of an entry is. */
+const place = { here: 0, ownPages: 1, table: 2 } as const;
 const ownPageCount = 16;
+const ownPageBytes = 24;
+/** What stands for a table. */
+const table = { flags: 4, depth: 6, branches: 8, leaves: 16, overflow: 24, entries: 32, root: 40, bytes: 48 } as const;
+const integerKeys = 0x08;
 const noRoot = 0xffff_ffff_ffff_ffffn;
 
-/** A run of pages that something refers to. */
-interface Run {
-  readonly first: bigint;
-  readonly count: bigint;
-  readonly isTree: boolean;
+/** What has been met of a table. */
+interface Tally {
+  branches: number;
+  leaves: number;
+  overflow: number;
+  entries: number;
+  /** The key that the next one has to be beyond; `mayEqual` for one that only leads to it. */
+  least: Buffer | undefined;
+  mayEqual: boolean;
+  readonly compare: (a: Buffer, b: Buffer) => number;
 }
-
-const tree = (first: bigint): Run => ({ first, count: 1n, isTree: true });
 
 /**
- * Whether everything that the roots lead to lies within the first `size` bytes of the file and looks like what it should be. Reads
- * every page that is in use but those of large values, so it is for files about which there is a doubt.
+ * Reads every page that is in use, but those of large values, and proves that all of them lie in the file, are referred to once, hold
+ * their keys in order and are as many as their table says. The library itself looks at none of this: it would end the process on its
+ * way, or miss objects. Throws `store-corrupt` otherwise. 100,000 objects take 0.2 seconds.
  */
-export async function hasAllPages(file: FileHandle, size: number, roots: readonly bigint[]): Promise<boolean> {
-  const end = BigInt(Math.floor(size / pageBytes));
-  const waiting = roots.map(tree);
-  const bytes = Buffer.alloc(pageBytes);
-  // A page is referred to once; more pages than there are mean references in a circle.
-  let left = end;
-  for (let run = waiting.pop(); run !== undefined; run = waiting.pop()) {
-    if (run.first === noRoot) continue;
-    if (run.first + run.count > end || left-- === 0n) return false;
-    if (!run.isTree) continue;
-    await file.read(bytes, 0, pageBytes, Number(run.first) * pageBytes);
-    const found = references(bytes);
-    if (found === undefined) return false;
-    waiting.push(...found);
+export class PageWalk {
+  readonly #file: number;
+  readonly #pages: number;
+  readonly #transaction: bigint;
+  readonly #met: Uint8Array;
+
+  /** Of an open file, of which `pages` may be in use, written by transactions up to `transaction`. */
+  constructor(file: number, pages: number, transaction: bigint) {
+    this.#file = file;
+    this.#pages = pages;
+    this.#transaction = transaction;
+    this.#met = new Uint8Array(pages);
   }
-  return true;
+
+  /** A table, and those whose roots it holds. */
+  table(record: Buffer): void {
+    const compare = (record.readUInt16LE(table.flags) & integerKeys) === 0 ? compareBytes : compareIntegers;
+    const tally = { branches: 0, leaves: 0, overflow: 0, entries: 0, least: undefined, mayEqual: false, compare };
+    const root = record.readBigUInt64LE(table.root);
+    const depth = record.readUInt16LE(table.depth);
+    if ((root === noRoot) !== (depth === 0)) throw damaged(Number(root));
+    if (depth > 0) this.#tree(Number(root), depth, tally);
+    for (const name of ["branches", "leaves", "overflow", "entries"] as const)
+      if (record.readBigUInt64LE(table[name]) !== BigInt(tally[name])) throw damaged(Number(root));
+  }
+
+  #tree(number: number, depth: number, tally: Tally): void {
+    const bytes = this.#read(number, 1, depth > 1 ? kind.branch : kind.leaf);
+    if (depth > 1) tally.branches++;
+    else tally.leaves++;
+    const [lower, upper] = [bytes.readUInt16LE(page.lower), bytes.readUInt16LE(page.upper)];
+    if (lower === 0 || lower % 2 !== 0 || lower > upper || headBytes + upper > pageBytes) throw damaged(number);
+    for (let index = 0; index < lower; index += 2) {
+      const at = headBytes + bytes.readUInt16LE(headBytes + index);
+      const key = at + node.key;
+      const keyEnd = key > pageBytes ? key : key + bytes.readUInt16LE(at + node.keyLength);
+      if (at < headBytes + upper || keyEnd > pageBytes) throw damaged(number);
+      // What leads to the first child of a page needs no key.
+      const isFirstChild = depth > 1 && index === 0;
+      if (!isFirstChild && !isNext(tally, bytes.subarray(key, keyEnd), depth > 1)) throw damaged(number);
+      if (depth > 1) this.#tree(childOf(bytes, at), depth - 1, tally);
+      else if (!this.#value(bytes, at, keyEnd, tally)) throw damaged(number);
+    }
+  }
+
+  /** False when an entry of a leaf makes no sense. */
+  #value(bytes: Buffer, at: number, start: number, tally: Tally): boolean {
+    tally.entries++;
+    const [flags, size] = [bytes.readUInt16LE(at + node.flags), bytes.readUInt32LE(at + node.size)];
+    if (flags === place.here) return start + size <= pageBytes;
+    if (flags === place.table && size === table.bytes && start + size <= pageBytes) {
+      this.table(bytes.subarray(start, start + size));
+      return true;
+    }
+    if (flags !== place.ownPages || start + ownPageBytes > pageBytes) return false;
+    const count = Math.ceil((headBytes + size) / pageBytes);
+    if (bytes.readBigUInt64LE(start + ownPageCount) !== BigInt(count)) return false;
+    tally.overflow += count;
+    const head = this.#read(Number(bytes.readBigUInt64LE(start)), count, kind.overflow);
+    return head.readUInt32LE(page.count) === count;
+  }
+
+  /** The first page of a run that is referred to from one place. */
+  #read(number: number, count: number, wanted: number): Buffer {
+    // The first two are no table's.
+    if (number < 2 || number + count > this.#pages) throw damaged(number);
+    const bytes = Buffer.allocUnsafe(pageBytes);
+    readSync(this.#file, bytes, 0, pageBytes, number * pageBytes);
+    const isWanted =
+      bytes.readBigUInt64LE(page.number) === BigInt(number) &&
+      // The library writes to a page of its present transaction in its place.
+      bytes.readBigUInt64LE(page.transaction) <= this.#transaction &&
+      bytes.readUInt16LE(page.flags) === wanted;
+    if (!isWanted || this.#met.subarray(number, number + count).some((met) => met === 1)) throw damaged(number);
+    this.#met.fill(1, number, number + count);
+    return bytes;
+  }
 }
 
-/** What a page of a tree refers to; undefined when it is none. */
-function references(bytes: Buffer): readonly Run[] | undefined {
-  const kind = bytes.readUInt16LE(page.flags) & (branchPage | leafPage);
-  const entries = bytes.readUInt16LE(page.lower) / 2;
-  if (kind === 0 || headBytes + entries * 2 > pageBytes) return undefined;
-  const found: Run[] = [];
-  for (let index = 0; index < entries; index++) {
-    const at = headBytes + bytes.readUInt16LE(headBytes + index * 2);
-    if (at + node.key > pageBytes) return undefined;
-    const run = kind === branchPage ? childOf(bytes, at) : valueOf(bytes, at);
-    if (run !== undefined) found.push(run);
-  }
-  return found;
+const damaged = (number: number): Error => storeCorrupt(`page ${number} of its file is damaged or missing`);
+
+/** Takes note of a key if it is in order. */
+function isNext(tally: Tally, key: Buffer, leads: boolean): boolean {
+  const { least, mayEqual, compare } = tally;
+  const order = least === undefined ? 1 : compare(key, least);
+  [tally.least, tally.mayEqual] = [key, leads];
+  return order > 0 || (order === 0 && mayEqual);
 }
 
-const childOf = (bytes: Buffer, at: number): Run =>
-  tree(
-    BigInt(bytes.readUInt16LE(at + node.low)) +
-      (BigInt(bytes.readUInt16LE(at + node.high)) << 16n) +
-      (BigInt(bytes.readUInt16LE(at + node.flags)) << 32n),
-  );
+const compareBytes = (a: Buffer, b: Buffer): number => a.compare(b);
 
-/** Most values are in the page itself and refer to nothing. */
-function valueOf(bytes: Buffer, at: number): Run | undefined {
-  const flags = bytes.readUInt16LE(at + node.flags);
-  const value = at + node.key + bytes.readUInt16LE(at + node.keyLength);
-  if ((flags & inOwnPages) !== 0 && value + ownPageCount + 8 <= pageBytes) {
-    const first = bytes.readBigUInt64LE(value);
-    return { first, count: bytes.readBigUInt64LE(value + ownPageCount), isTree: false };
-  }
-  return (flags & isTable) !== 0 && value + tableRoot + 8 <= pageBytes
-    ? tree(bytes.readBigUInt64LE(value + tableRoot))
-    : undefined;
-}
+const compareIntegers = (a: Buffer, b: Buffer): number =>
+  a.length === 8 && b.length === 8 && a.readBigUInt64LE() > b.readBigUInt64LE() ? 1 : -1;
+
+const childOf = (bytes: Buffer, at: number): number =>
+  bytes.readUInt32LE(at + node.size) + bytes.readUInt16LE(at + node.flags) * 2 ** 32;

@@ -6,6 +6,14 @@ export interface Row {
   readonly value: Buffer;
 }
 
+/** Called for each row whose bytes are not those that were written; the row itself is left out. */
+export type Damaged = (damage: Error) => void;
+
+/** Whoever is about to serve what is stored cannot go on. */
+export function refuse(damage: Error): never {
+  throw damage;
+}
+
 /** One change of one object as the disk gets it. */
 export interface DiskWrite {
   readonly revision: number;
@@ -48,10 +56,10 @@ export interface DiskMeta {
  */
 export interface Disk {
   readonly meta: DiskMeta;
-  /** Rows of the object table in order of key, as codec.ts lays them out. */
-  objects(): Iterable<Row>;
+  /** Rows of the object table in order of key, as codec.ts lays them out. Throws at a damaged one unless `damaged` takes note. */
+  objects(damaged?: Damaged): Iterable<Row>;
   /** Records of the log by revision, in its order, those kept only as the previous state of a later one included. */
-  records(): Iterable<Row>;
+  records(damaged?: Damaged): Iterable<Row>;
   /** Key and value of each system record. */
   system(): Iterable<readonly [string, Buffer]>;
   commit(batch: CommitBatch): Promise<void>;

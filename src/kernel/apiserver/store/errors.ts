@@ -38,9 +38,17 @@ export const storeCorrupt = (finding: string, cause?: unknown): SlipwayError =>
     ...(cause === undefined ? {} : { cause }),
   });
 
-export const storeFormat = (found: string): SlipwayError =>
-  failure("store-format", `the store has format ${found}, this program reads formats 1 and 2`, {
-    hint: "start the version of slipway that wrote it, or put back a backup of this version",
+/** What has held a store holds none any more: an empty one in its place would look as if everything had been deleted. */
+export const storeLost = (path: string, found: "absent" | "empty" | "foreign"): SlipwayError => {
+  const finding = { absent: "is missing", empty: "is empty", foreign: "is not a store of Slipway" }[found];
+  return failure("store-corrupt", `${path} ${finding}, but this data directory has held a store; nothing was changed`, {
+    hint: "put back a backup with `slipway store restore FILE`; to start over with an empty cluster, move the data directory away",
+  });
+};
+
+export const storeFormat = (found: string, readable: string): SlipwayError =>
+  failure("store-format", `the store has format ${found}, this version of slipway reads format ${readable}`, {
+    hint: "start the version that wrote it: its `slipway store export` prints all objects, which this version can apply to a new store",
   });
 
 export const commitFailed = (cause: unknown): SlipwayError =>

@@ -1,26 +1,32 @@
 import { randomUUID } from "node:crypto";
-import { statfs } from "node:fs/promises";
+import { rm, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { RootDatabase } from "lmdb";
 import { codeOf, messageOf } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
-import { encodeRevision, readRevision, recordKey, recordValue } from "./codec.ts";
+import { openRow, sealRow } from "./checksum.ts";
+import { decodeKey, encodeRevision, readRevision, recordKey, recordValue } from "./codec.ts";
 import { prepareDatabaseFile } from "./database-file.ts";
 import { pageBytes } from "./database-pages.ts";
-import type { CommitBatch, Disk, DiskFigures, DiskMeta, DiskWrite, Row } from "./disk.ts";
-import { readFailure, storeCorrupt, storeFormat } from "./errors.ts";
+import {
+  type CommitBatch,
+  type Damaged,
+  type Disk,
+  type DiskFigures,
+  type DiskMeta,
+  type DiskWrite,
+  refuse,
+  type Row,
+} from "./disk.ts";
+import { nameOf, readFailure, storeCorrupt, storeFormat, storeLost } from "./errors.ts";
 import { FileReserve } from "./file-reserve.ts";
-import { ensurePrivateFile, makeFile } from "./files.ts";
+import { ensurePrivateFile, flush, makeFile } from "./files.ts";
 import { decodeRow, encodeRow, LogIndex, logRows } from "./log-rows.ts";
 
 /** The database's file within a data directory. A backup is such a file. */
 export const storeFile = "store.mdb";
-/**
- * Of the tables and their rows (codec.ts). 2 may have rows of several log records, and a redo log beside it; a store of format 1 has
- * neither and becomes one of format 2 with its first change. Any other is refused.
- */
-const format = "2";
-const readableFormats: readonly (string | undefined)[] = ["1", format];
+/** Of the tables and their rows (codec.ts, checksum.ts, log-rows.ts). Any other is refused. */
+const format = "3";
 
 const binary = { encoding: "binary", keyEncoding: "binary" } as const;
 
@@ -63,13 +69,15 @@ interface Tables {
 }
 
 /**
- * Opens a database file. With `createdAt` a missing one is made and marked with that time; without, it is an error. The
- * caller holds the lock of the directory that the file belongs to.
+ * Opens a database file. With `createdAt` one that is missing or empty is made and marked with that time; without, it is an error, and
+ * nothing is touched. The caller holds the lock of the directory that the file belongs to.
  */
 export async function openLmdb(path: string, createdAt?: string): Promise<LmdbDisk> {
   await makeDirectories(dirname(path), 0o700);
   const found = await prepareDatabaseFile(path);
-  if (found === "absent" && createdAt === undefined) throw storeCorrupt(`there is no store at ${path}`);
+  if (found !== "present" && createdAt === undefined) throw storeLost(path, found);
+  // LMDB opens no file of zeros.
+  if (found === "empty") await rm(path);
   // LMDB makes files that all may read, and the directory of a copy may be open to all.
   await ensurePrivateFile(path);
   await ensurePrivateFile(`${path}-lock`);
@@ -77,7 +85,13 @@ export async function openLmdb(path: string, createdAt?: string): Promise<LmdbDi
     throw readFailure(thrown);
   });
   try {
-    if (createdAt !== undefined && tables.meta.get(metaKeys.format) === undefined) await initialise(tables, createdAt);
+    if (tables.meta.get(metaKeys.format) === undefined) {
+      if (createdAt === undefined) throw storeLost(path, "foreign");
+      await initialise(tables, createdAt);
+      // Keys and a redo log are made only now: where they are, there has been a store.
+      await flush(dirname(path));
+      await flush(dirname(dirname(path)));
+    }
     return new LmdbDisk(path, tables, readMeta(tables.meta), await FileReserve.open(path));
   } catch (thrown) {
     await tables.env.close();
@@ -106,31 +120,36 @@ async function openTables(path: string): Promise<Tables> {
 
 async function initialise({ env, meta }: Tables, createdAt: string): Promise<void> {
   await commitWhole(env, [
-    put(meta, metaKeys.clusterUid, Buffer.from(randomUUID())),
-    put(meta, metaKeys.createdAt, Buffer.from(createdAt)),
-    put(meta, metaKeys.revision, encodeRevision(0)),
-    put(meta, metaKeys.compacted, encodeRevision(0)),
+    sealed(meta, metaKeys.clusterUid, Buffer.from(randomUUID())),
+    sealed(meta, metaKeys.createdAt, Buffer.from(createdAt)),
+    sealed(meta, metaKeys.revision, encodeRevision(0)),
+    sealed(meta, metaKeys.compacted, encodeRevision(0)),
+    // Without a checksum: programs with other formats have to find it.
     put(meta, metaKeys.format, Buffer.from(format)),
   ]);
 }
 
 function readMeta(meta: Table): DiskMeta {
-  const text = (key: Buffer): string | undefined => meta.get(key)?.toString("utf8");
-  const number = (key: Buffer, name: string): number => {
-    const bytes = meta.get(key);
-    if (bytes?.length !== 8) throw storeCorrupt(`meta.${name} is missing`);
-    return readRevision(bytes, 0);
+  const found = meta.get(metaKeys.format)?.toString("utf8");
+  if (found !== format) throw storeFormat(JSON.stringify(found), format);
+  const wanted = (key: Buffer): Buffer => {
+    const value = readSealed(meta, key);
+    if (value === undefined) throw storeCorrupt(`meta.${key.toString()} is missing`);
+    return value;
   };
-  const found = text(metaKeys.format);
-  if (!readableFormats.includes(found)) throw storeFormat(JSON.stringify(found));
-  const clusterUid = text(metaKeys.clusterUid);
-  if (clusterUid === undefined) throw storeCorrupt("meta.clusterUID is missing");
   return {
-    clusterUid,
-    revision: number(metaKeys.revision, "revision"),
-    compacted: number(metaKeys.compacted, "compacted"),
+    clusterUid: wanted(metaKeys.clusterUid).toString("utf8"),
+    revision: readRevision(wanted(metaKeys.revision), 0),
+    compacted: readRevision(wanted(metaKeys.compacted), 0),
   };
 }
+
+function readSealed(meta: Table, key: Buffer): Buffer | undefined {
+  const bytes = meta.get(key);
+  return bytes === undefined ? undefined : (openRow(key, bytes) ?? refuse(damage(`meta.${key.toString()}`)));
+}
+
+const damage = (what: string): Error => storeCorrupt(`${what} is damaged: its bytes were changed`);
 
 /** The tables. Every change is a transaction of its own, so that they are whole at any moment; the redo log makes one of many. */
 export class LmdbDisk implements Disk {
@@ -140,7 +159,6 @@ export class LmdbDisk implements Disk {
   /** Undefined until the log has been read whole. */
   #index: LogIndex | undefined;
   #probes = 0;
-  #isUpgraded = false;
   readonly #reserve: FileReserve;
 
   constructor(path: string, tables: Tables, meta: DiskMeta, reserve: FileReserve) {
@@ -156,20 +174,24 @@ export class LmdbDisk implements Disk {
 
   /** The segment of the redo log that is to be replayed first; undefined when everything is in the tables. */
   get redo(): Buffer | undefined {
-    const id = this.#tables.meta.get(metaKeys.redo);
+    const id = readSealed(this.#tables.meta, metaKeys.redo);
     return id === undefined ? undefined : Buffer.from(id);
   }
 
-  objects(): Iterable<Row> {
-    return rows(this.#tables.obj);
+  *objects(damaged: Damaged = refuse): Generator<Row> {
+    for (const { key, value } of rows(this.#tables.obj)) {
+      const opened = openRow(key, value);
+      if (opened === undefined) damaged(damage(nameOf(decodeKey(key))));
+      else yield { key, value: opened };
+    }
   }
 
   /** Takes note of what a compaction has to know on the way, because that is the same pass over all of the log. */
-  *records(): Generator<Row> {
+  *records(damaged: Damaged = refuse): Generator<Row> {
     const index = new LogIndex();
     for (const { key, value } of rows(this.#tables.log)) {
       const first = readRevision(key, 0);
-      const records = decodeRow(value);
+      const records = decodeRow(value, first, damaged);
       index.add({ first, records });
       for (const [at, record] of records.entries())
         yield { key: at === 0 ? key : encodeRevision(first + at), value: record };
@@ -179,7 +201,10 @@ export class LmdbDisk implements Disk {
 
   /** Copied, unlike rows: these stay in memory for good. */
   *system(): Generator<readonly [string, Buffer]> {
-    for (const { key, value } of rows(this.#tables.sys)) yield [key.toString("utf8"), Buffer.from(value)];
+    for (const { key, value } of rows(this.#tables.sys)) {
+      const name = key.toString("utf8");
+      yield [name, Buffer.from(openRow(key, value) ?? refuse(damage(`system record ${JSON.stringify(name)}`)))];
+    }
   }
 
   /**
@@ -201,22 +226,22 @@ export class LmdbDisk implements Disk {
    */
   checkpoint(batch: CommitBatch, redo: Buffer | undefined): Promise<void> {
     const { meta } = this.#tables;
-    return this.#write(batch, [redo === undefined ? remove(meta, metaKeys.redo) : put(meta, metaKeys.redo, redo)]);
+    return this.#write(batch, [redo === undefined ? remove(meta, metaKeys.redo) : sealed(meta, metaKeys.redo, redo)]);
   }
 
   async #write(batch: CommitBatch, changes: Change[]): Promise<void> {
     const { meta, obj, log, sys } = this.#tables;
     for (const { deletes, record } of latestOf(batch.writes)) {
-      changes.push(deletes ? remove(obj, recordKey(record)) : put(obj, recordKey(record), recordValue(record)));
+      changes.push(deletes ? remove(obj, recordKey(record)) : sealed(obj, recordKey(record), recordValue(record)));
     }
     const added = logRows(batch.writes);
     // Revisions only grow: appending fills pages to the end, which is a fifth of a commit's time.
     for (const row of added)
       changes.push({ table: log, key: encodeRevision(row.first), value: encodeRow(row), append: true });
     for (const { key, value } of batch.system) {
-      changes.push(value === undefined ? remove(sys, Buffer.from(key)) : put(sys, Buffer.from(key), value));
+      changes.push(value === undefined ? remove(sys, Buffer.from(key)) : sealed(sys, Buffer.from(key), value));
     }
-    if (batch.writes.length > 0) changes.push(put(meta, metaKeys.revision, encodeRevision(batch.revision)));
+    if (batch.writes.length > 0) changes.push(sealed(meta, metaKeys.revision, encodeRevision(batch.revision)));
     await this.#commit(changes);
     for (const row of added) this.#index?.add(row);
     this.#meta = { ...this.#meta, revision: batch.revision };
@@ -227,7 +252,7 @@ export class LmdbDisk implements Disk {
     const { meta, log } = this.#tables;
     const index = this.#index ?? this.#readIndex();
     const changes = index.droppable(compacted).map((revision) => remove(log, encodeRevision(revision)));
-    changes.push(put(meta, metaKeys.compacted, encodeRevision(compacted)));
+    changes.push(sealed(meta, metaKeys.compacted, encodeRevision(compacted)));
     await this.#commit(changes);
     index.drop(compacted);
     this.#meta = { ...this.#meta, compacted };
@@ -235,8 +260,10 @@ export class LmdbDisk implements Disk {
 
   #readIndex(): LogIndex {
     const index = new LogIndex();
-    for (const { key, value } of rows(this.#tables.log))
-      index.add({ first: readRevision(key, 0), records: decodeRow(value) });
+    for (const { key, value } of rows(this.#tables.log)) {
+      const first = readRevision(key, 0);
+      index.add({ first, records: decodeRow(value, first) });
+    }
     return (this.#index = index);
   }
 
@@ -244,7 +271,7 @@ export class LmdbDisk implements Disk {
   probe(): Promise<void> {
     const { meta } = this.#tables;
     this.#probes++;
-    return this.#commit([put(meta, metaKeys.probe, encodeRevision(this.#probes))]);
+    return this.#commit([sealed(meta, metaKeys.probe, encodeRevision(this.#probes))]);
   }
 
   onFailure(): void {
@@ -262,8 +289,8 @@ export class LmdbDisk implements Disk {
   raiseRevision(revision: number): Promise<void> {
     const { meta, log } = this.#tables;
     const changes = Array.from(rows(log), ({ key }) => remove(log, key));
-    changes.push(put(meta, metaKeys.revision, encodeRevision(revision)));
-    changes.push(put(meta, metaKeys.compacted, encodeRevision(revision)));
+    changes.push(sealed(meta, metaKeys.revision, encodeRevision(revision)));
+    changes.push(sealed(meta, metaKeys.compacted, encodeRevision(revision)));
     return this.#commit(changes);
   }
 
@@ -272,14 +299,12 @@ export class LmdbDisk implements Disk {
    * there is room tells one from the other.
    */
   async #commit(changes: Change[]): Promise<void> {
-    const { env, meta } = this.#tables;
-    if (!this.#isUpgraded) changes.push(put(meta, metaKeys.format, Buffer.from(format)));
+    const { env } = this.#tables;
     const room = roomFor(changes);
     const used = (): number => usedBytes(env);
     if (!this.#reserve.take(room, used)) await this.#reserve.extend(room, used());
     try {
       await commitWhole(env, changes);
-      this.#isUpgraded = true;
     } catch (thrown) {
       throw isIoError(thrown) && (await isWithoutRoom(dirname(this.#path))) ? noSpaceLeft(thrown) : thrown;
     }
@@ -288,11 +313,11 @@ export class LmdbDisk implements Disk {
   /** Puts objects and records in the place of those with their keys, in one transaction. Not to be used while it serves. */
   rewrite(objects: readonly Row[], records: readonly Row[]): Promise<void> {
     const { obj, log } = this.#tables;
-    const changes = objects.map(({ key, value }) => put(obj, key, value));
+    const changes = objects.map(({ key, value }) => sealed(obj, key, value));
     const changed = new Map(records.map(({ key, value }) => [readRevision(key, 0), value]));
     for (const { key, value } of records.length === 0 ? [] : rows(log)) {
       const first = readRevision(key, 0);
-      const old = decodeRow(value);
+      const old = decodeRow(value, first);
       const fresh = old.map((record, at) => changed.get(first + at) ?? record);
       if (fresh.some((record, at) => record !== old[at]))
         changes.push(put(log, key, Buffer.from(encodeRow({ records: fresh }))));
@@ -350,6 +375,8 @@ interface Change {
 
 /** A key that is there gets the new value. */
 const put = (table: Table, key: Buffer, value: Buffer): Change => ({ table, key, value, append: false });
+/** The same with a checksum. */
+const sealed = (table: Table, key: Buffer, value: Buffer): Change => put(table, key, sealRow(key, value));
 const remove = (table: Table, key: Buffer): Change => ({ table, key, value: undefined, append: false });
 const appended = { append: true } as const;
 

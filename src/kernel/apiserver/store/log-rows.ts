@@ -1,14 +1,17 @@
-import { previousRevisionOf, recordHead } from "./codec.ts";
-import type { DiskWrite } from "./disk.ts";
-import { storeCorrupt } from "./errors.ts";
+import { checksum, checksumBytes } from "./checksum.ts";
+import { parseKey, previousRevisionOf, recordHead } from "./codec.ts";
+import { type Damaged, type DiskWrite, refuse } from "./disk.ts";
+import { nameOf, storeCorrupt } from "./errors.ts";
 
 // A row of the log table holds the records of successive revisions; its key is the first of them. A row for each record would
 // cost the database more than the object itself.
 //
-//   one record     record
-//   several        (length:4 record)*
+//   (length:4 record checksum:4)*
 //
-// A record begins with its type, which is not 0; the length of one that shares a row does, since rows are kept small.
+// The checksum is of the length and the record.
+
+/** Of a record in a row, besides itself. */
+const frameBytes = 4 + checksumBytes;
 
 /** Pages of a row lie side by side; larger rows find no gap between others when those are dropped. */
 export const rowBytes = 64 * 1024;
@@ -25,10 +28,10 @@ export function logRows(writes: readonly DiskWrite[]): readonly LogRow[] {
   let [row, bytes] = [rows[0], 0];
   for (const { revision, record, inlined } of writes) {
     const stored = inlined ?? record.bytes;
-    bytes += 4 + stored.length;
+    bytes += frameBytes + stored.length;
     if (row === undefined || bytes > rowBytes) {
       rows.push((row = { first: revision, records: [] }));
-      bytes = 4 + stored.length;
+      bytes = frameBytes + stored.length;
     }
     row.records.push(stored);
   }
@@ -36,37 +39,49 @@ export function logRows(writes: readonly DiskWrite[]): readonly LogRow[] {
 }
 
 export function encodeRow({ records }: Pick<LogRow, "records">): Buffer {
-  const [only, ...others] = records;
-  if (only !== undefined && others.length === 0) return only;
   let length = 0;
-  for (const record of records) length += 4 + record.length;
+  for (const record of records) length += frameBytes + record.length;
   const bytes = Buffer.allocUnsafeSlow(length);
   let at = 0;
   for (const record of records) {
-    at = bytes.writeUInt32BE(record.length, at);
-    bytes.set(record, at);
-    at += record.length;
+    const end = bytes.writeUInt32BE(record.length, at) + record.length;
+    bytes.set(record, at + 4);
+    at = bytes.writeUInt32BE(checksum(bytes.subarray(at, end)), end);
   }
   return bytes;
 }
 
-/** The records of a row, in order of revision, as views of it. What they say is for others to judge, but it can be asked. */
-export function decodeRow(bytes: Buffer): readonly Buffer[] {
-  if (bytes[0] !== 0) return [assertRecord(bytes)];
+/**
+ * The records of the row that begins with revision `first`, in order of revision, as views of it. Of what lies behind a damaged
+ * record nothing is known.
+ */
+export function decodeRow(bytes: Buffer, first: number, damaged: Damaged = refuse): readonly Buffer[] {
   const records: Buffer[] = [];
   for (let at = 0; at < bytes.length; ) {
-    const start = at + 4;
-    const end = start > bytes.length ? start : start + bytes.readUInt32BE(at);
-    if (end > bytes.length) throw storeCorrupt("a row of the log ends inside a record");
-    records.push(assertRecord(bytes.subarray(start, end)));
-    at = end;
+    const end = at + 4 > bytes.length ? bytes.length : at + 4 + bytes.readUInt32BE(at);
+    const isSound =
+      end + checksumBytes <= bytes.length && bytes.readUInt32BE(end) === checksum(bytes.subarray(at, end));
+    if (!isSound) {
+      damaged(
+        storeCorrupt(`the record of revision ${first + records.length}${ownerOf(bytes.subarray(at + 4))} is damaged`),
+      );
+      break;
+    }
+    records.push(bytes.subarray(at + 4, end));
+    at = end + checksumBytes;
   }
   return records;
 }
 
-function assertRecord(bytes: Buffer): Buffer {
-  if (bytes.length < recordHead) throw storeCorrupt(`a log record has only ${bytes.length} bytes`);
-  return bytes;
+/** Whose record this is, as far as its key can be read. */
+function ownerOf(record: Buffer): string {
+  if (record.length < recordHead) return "";
+  try {
+    const key = record.toString("utf8", recordHead, recordHead + record.readUInt16BE(recordHead - 2));
+    return `, of ${nameOf(parseKey(key))},`;
+  } catch {
+    return "";
+  }
 }
 
 interface IndexedRow {

@@ -22,6 +22,8 @@ export interface StoreOptions {
   /** The disk broke for good; called once. The process should end with exit code 5. */
   readonly onFatal?: (error: Error) => void;
   readonly indexes?: readonly IndexDefinition[];
+  /** Refuses to make a store: something else says that there has been one. */
+  readonly mustExist?: boolean;
   /** Secrets are kept encrypted with the first of these; all of them open what is there. Not encrypted without. */
   readonly encryptionKeys?: readonly SealingKey[];
   /** Reckoned bytes of parsed objects kept. */
@@ -54,7 +56,8 @@ const defaultCacheBytes = 64 * 2 ** 20;
 export async function openStore(directory: string, options: StoreOptions = {}): Promise<DurableStore> {
   const { clock = systemClock } = options;
   const checkpoints = { ...defaultCheckpointLimits, ...options.checkpoints };
-  const disk = await openRedo(directory, clock, formatInstant(clock.now()), checkpoints);
+  const createdAt = options.mustExist === true ? undefined : formatInstant(clock.now());
+  const disk = await openRedo(directory, clock, createdAt, checkpoints);
   try {
     const sealed = new SealedDisk(disk, options.encryptionKeys ?? []);
     await sealed.reseal();

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { type Cancel, type Clock, type Millis, toError } from "#lib/base/index.ts";
-import type { CommitBatch, Disk, DiskFigures, DiskMeta, Row } from "./disk.ts";
+import type { CommitBatch, Damaged, Disk, DiskFigures, DiskMeta, Row } from "./disk.ts";
 import { makeFile } from "./files.ts";
 import { copyDatabase, type LmdbDisk, openLmdb, storeFile } from "./lmdb-disk.ts";
-import { readSegments, redoFiles, removeRedo, replay, replayCopied } from "./redo-log.ts";
+import { assertTaken, readSegments, redoFiles, removeRedo, replay, replayCopied } from "./redo-log.ts";
 import { idBytes, joined } from "./redo-segment.ts";
 import { SegmentFile } from "./segment-file.ts";
 import { WatchedFiles } from "./watched-files.ts";
@@ -45,7 +45,8 @@ export type CheckpointedTables = Pick<
 >;
 
 /**
- * Opens the store of a data directory with everything that was acknowledged in the tables. With `createdAt` a missing one is made.
+ * Opens the store of a data directory with everything that was acknowledged in the tables. With `createdAt` a missing one is made,
+ * unless there is the redo log of one.
  * The caller holds the lock of the directory.
  */
 export async function openRedo(
@@ -54,11 +55,14 @@ export async function openRedo(
   createdAt?: string,
   limits = defaultCheckpointLimits,
 ): Promise<RedoDisk> {
-  const tables = await openLmdb(join(directory, storeFile), createdAt);
+  const segments = await readSegments(directory);
+  // The log is made after the store.
+  const tables = await openLmdb(join(directory, storeFile), segments === undefined ? createdAt : undefined);
   try {
     const { redo } = tables;
-    if (redo !== undefined) {
-      await tables.checkpoint(replay(await readSegments(directory), redo, tables.meta), undefined);
+    if (redo === undefined) assertTaken(segments ?? [], tables.meta);
+    else {
+      await tables.checkpoint(replay(segments ?? [], redo, tables.meta), undefined);
       // Not used again: Secrets from before they were encrypted would stay in there.
       await removeRedo(directory);
     }
@@ -113,12 +117,12 @@ export class RedoDisk implements Disk {
     return { ...this.#tables.meta, revision: this.#revision };
   }
 
-  objects(): Iterable<Row> {
-    return this.#tables.objects();
+  objects(damaged?: Damaged): Iterable<Row> {
+    return this.#tables.objects(damaged);
   }
 
-  records(): Iterable<Row> {
-    return this.#tables.records();
+  records(damaged?: Damaged): Iterable<Row> {
+    return this.#tables.records(damaged);
   }
 
   system(): Iterable<readonly [string, Buffer]> {
@@ -311,7 +315,7 @@ export const copyStore = (directory: string, file: string): Promise<void> =>
 
 /** The log is read before the tables are copied: so it misses nothing that they do. */
 async function writeBackup(directory: string, file: string, copyTo: (path: string) => Promise<void>): Promise<void> {
-  const segments = await readSegments(directory);
+  const segments = (await readSegments(directory)) ?? [];
   await makeFile(file, async (draft) => {
     await copyTo(draft);
     const tables = await openLmdb(draft);

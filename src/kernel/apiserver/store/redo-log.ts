@@ -15,9 +15,10 @@ export const redoFiles = (directory: string): readonly [string, string] => [
   join(directory, names[1]),
 ];
 
-/** The segments that there are; files that are missing or hold none are left out. At most twice a segment's bytes are read. */
-export async function readSegments(directory: string): Promise<readonly Segment[]> {
+/** The segments that there are, undefined without any file for them; files that hold none are left out. At most twice a segment's bytes are read. */
+export async function readSegments(directory: string): Promise<readonly Segment[] | undefined> {
   const found = await Promise.all(redoFiles(directory).map(readIfThere));
+  if (found.every((bytes) => bytes === undefined)) return undefined;
   return found.flatMap((bytes) => (bytes === undefined ? [] : (readSegment(bytes) ?? [])));
 }
 
@@ -52,6 +53,22 @@ export function replay(segments: readonly Segment[], first: Buffer, meta: DiskMe
   const last = next ?? begin;
   if (last.isBroken) throw storeCorrupt(`the redo log is damaged behind revision ${revisionOf(last)}`);
   return joined([...begin.batches, ...(next?.batches ?? [])], meta.revision);
+}
+
+/**
+ * That the tables have everything, when they ask for no segment: what a file still holds is older then. Throws for a store that was put
+ * in the place of another one, or of its own later state, whose log would be lost.
+ */
+export function assertTaken(segments: readonly Segment[], meta: DiskMeta): void {
+  for (const segment of segments) {
+    if (segment.head.store !== meta.clusterUid) throw storeCorrupt("the redo log beside it belongs to another store");
+    const last = revisionOf(segment);
+    if (last > meta.revision) {
+      throw storeCorrupt(
+        `it ends at revision ${meta.revision}, the redo log beside it at ${last}: it is an older copy`,
+      );
+    }
+  }
 }
 
 /**

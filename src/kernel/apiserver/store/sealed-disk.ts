@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { SlipwayError } from "#lib/base/index.ts";
 import { decodeRecord, type EncodedRecord, readRevision } from "./codec.ts";
-import type { CommitBatch, Disk, DiskFigures, DiskMeta, DiskWrite, Row } from "./disk.ts";
+import type { CommitBatch, Damaged, Disk, DiskFigures, DiskMeta, DiskWrite, Row } from "./disk.ts";
 import { storeCorrupt } from "./errors.ts";
 
 // Secrets are sealed on their way to the disk and opened on their way from it; in memory, and for everybody who reads the API, they
@@ -60,14 +60,14 @@ export class SealedDisk implements Disk {
     return this.#disk.meta;
   }
 
-  *objects(): Generator<Row> {
-    for (const row of this.#disk.objects()) {
+  *objects(damaged?: Damaged): Generator<Row> {
+    for (const row of this.#disk.objects(damaged)) {
       yield isSecret(row.key) ? { key: row.key, value: openValue(this.#keys, row.key, row.value) } : row;
     }
   }
 
-  *records(): Generator<Row> {
-    for (const row of this.#disk.records()) {
+  *records(damaged?: Damaged): Generator<Row> {
+    for (const row of this.#disk.records(damaged)) {
       const key = keyOfRecord(row.value);
       yield isSecret(key)
         ? { key: row.key, value: mapRecord(row.value, key, (v) => openValue(this.#keys, key, v)) }
