@@ -87,6 +87,8 @@ export interface ControlPlaneOptions {
   readonly allowPrivileged?: boolean;
   /** See `ServeOptions`. */
   readonly artifactLimits?: ArtifactLimits;
+  /** See `Limits`. */
+  readonly maxEvents?: number;
   /** What this process counts besides the server and the controllers, which count in it too; shown at `/metrics`. */
   readonly metrics?: Metrics;
   /** The store is new: the definitions of our kinds that it starts with are those of this version. */
@@ -231,6 +233,7 @@ function startServer(
     ...(rootCertificate === undefined ? {} : { rootCertificate }),
     ...(accountKey === undefined ? {} : { accountKey }),
     ...(audit === undefined ? {} : { audit }),
+    ...(options.maxEvents === undefined ? {} : { limits: { maxEvents: options.maxEvents } }),
     ...(yamlReaderPath === undefined ? {} : { yamlReaderPath }),
   });
 }

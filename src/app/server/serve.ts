@@ -48,6 +48,8 @@ export interface ServeOptions {
   readonly artifactLimits?: ArtifactLimits;
   /** See `ControllerParts`. */
   readonly notes?: readonly string[];
+  /** See `Limits`. */
+  readonly maxEvents?: number;
   /** What a person has set of dialects. */
   readonly dialectOptions?: DialectOptions;
   readonly clock: Clock;

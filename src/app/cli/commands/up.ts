@@ -28,6 +28,7 @@ interface UpOptions {
   /** Quantities of bytes, as of resources in a Pod. */
   readonly maxArtifactSize: string;
   readonly maxArtifactsSize: string;
+  readonly maxEvents: number;
   /** Never chosen for the user where the other one does not answer. */
   readonly runtime: "process" | "docker";
   readonly logLevel: "error" | "warn" | "info" | "debug";
@@ -100,6 +101,12 @@ export const upCommand = command<UpOptions>({
       initial: "20Gi",
     },
     {
+      flags: "--max-events <count>",
+      summary: "Events that are kept, for an hour at most; the oldest go first",
+      integer: true,
+      initial: 10_000,
+    },
+    {
       flags: "--allow-privileged",
       summary:
         "let Pods have privileged containers: whoever may create Pods is then root on this machine (--runtime docker)",
@@ -121,6 +128,7 @@ export const upCommand = command<UpOptions>({
   async action({ options, environment, clock, signal }) {
     const { port } = options;
     if (port !== undefined) expectPort(port);
+    if (options.maxEvents < 1) throw new UsageError("--max-events must be 1 or more");
     const listen = (options.listen ?? []).map(parseListenAddress);
     const names = (options.name ?? []).map(parseServerName);
     const artifactLimits = {
@@ -163,6 +171,7 @@ export const upCommand = command<UpOptions>({
       allowPrivileged: options.allowPrivileged === true,
       artifactLimits,
       notes: noteDirectories(environment),
+      maxEvents: options.maxEvents,
       dialectOptions,
       clock,
       version,

@@ -7,6 +7,7 @@ import type { ApiContext } from "../verbs/context.ts";
 import { EventTtl } from "./event-ttl.ts";
 
 const hour = 3_600_000;
+const maxEvents = 2_000;
 
 let clock: FakeClock;
 let store: Store;
@@ -34,7 +35,7 @@ function start(): void {
     info: () => undefined,
     debug: () => undefined,
   };
-  const context = { store: seen, clock, log: { ...log, with: () => log }, limits: { eventTtlMs: hour } };
+  const context = { store: seen, clock, log: { ...log, with: () => log }, limits: { eventTtlMs: hour, maxEvents } };
   ttl = new EventTtl(context as unknown as ApiContext);
   subscription = store.subscribeAll((events) => ttl.observe(events));
   ttl.start();
@@ -151,6 +152,48 @@ describe("at the start", () => {
       return count() === 0;
     });
     expect(batches).toBe(3);
+  });
+});
+
+describe("more Events than may be", () => {
+  const names = () => store.page({ group: "", resource: "events" }, {}).entries.map(({ key }) => key.name);
+
+  test("the oldest go at once, whatever their time, and whoever watches is told", async () => {
+    start();
+    const gone: string[] = [];
+    store.subscribe({ group: "", resource: "events" }, store.revision, (events) => {
+      for (const { type, entry } of events) if (type === "delete") gone.push(entry.key.name);
+    });
+    await put("first");
+    for (let at = 0; at < maxEvents - 1; at++) await put(`e${at}`);
+    await clock.advance(1000);
+    expect(gone).toEqual([]);
+    // No longer the oldest.
+    await put("first", { count: 2 });
+    for (let at = 0; at < 100; at++) await put(`late${at}`);
+    await waitUntil(async () => {
+      await clock.advance(1);
+      return count() <= maxEvents;
+    });
+    const left = names();
+    expect(left).toEqual(expect.arrayContaining(["first", "late0", "late99"]));
+    expect(gone).toEqual(Array.from({ length: gone.length }, (_, at) => `e${at}`));
+    // One in a hundred more than needed, so that the next one is not a removal again.
+    expect(gone).toHaveLength(100 + maxEvents / 100);
+  });
+
+  test("that are there at the start go batch by batch, unread", async () => {
+    for (let at = 0; at < maxEvents + 1201; at++) {
+      await put(`e${at}`);
+      if (at % 500 === 0) await clock.advance(1000);
+    }
+    start();
+    await waitUntil(async () => {
+      await clock.advance(1);
+      return count() <= maxEvents;
+    });
+    expect(names()).not.toContain("e0");
+    expect(names()).toContain(`e${maxEvents + 1200}`);
   });
 });
 

@@ -16,8 +16,8 @@ interface Known {
 }
 
 /**
- * Removes Events some time after their last change (`Limits.eventTtlMs`, an hour), with one timer for all. As many records as there are
- * Events.
+ * Removes Events some time after their last change (`Limits.eventTtlMs`, an hour), and the oldest when there are more than
+ * `Limits.maxEvents`, with one timer for all. As many records as there are Events.
  */
 export class EventTtl {
   readonly #context: ApiContext;
@@ -26,6 +26,8 @@ export class EventTtl {
   readonly #ends = new DelayHeap();
   #startedAt: Instant = 0;
   #cancel: Cancel | undefined;
+  /** The timer that is set, or the removal under way, is for Events that are too many. */
+  #isHurried = false;
   #removing: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -54,7 +56,9 @@ export class EventTtl {
       if (type === "delete") this.#forget(nameOf(entry));
       else this.#watch(entry, this.#context.clock.now(), false);
     }
-    if (this.#cancel === undefined) this.#schedule();
+    if (this.#cancel !== undefined && (this.#isHurried || this.#excess() <= 0)) return;
+    this.#cancel?.();
+    this.#schedule();
   }
 
   /** Resolves when a removal that has begun has ended. */
@@ -75,13 +79,19 @@ export class EventTtl {
     this.#ends.delete(name);
   }
 
+  #excess(): number {
+    return this.#ends.size - this.#context.limits.maxEvents;
+  }
+
   /** Sets the timer for the oldest, if there is one. At most one timer or removal is under way. */
   #schedule(): void {
     this.#cancel = undefined;
+    this.#isHurried = this.#excess() > 0;
     const next = this.#ends.next();
     if (next === undefined || this.#closed) return;
     const { clock, log } = this.#context;
-    this.#cancel = clock.after(Math.max(0, next - clock.now()), () => {
+    this.#cancel = clock.after(this.#isHurried ? 0 : Math.max(0, next - clock.now()), () => {
+      this.#isHurried = true;
       this.#removing = this.#removeDue().then(
         () => this.#schedule(),
         (error: unknown) => {
@@ -106,16 +116,23 @@ export class EventTtl {
     }
   }
 
-  /** When an Event changed last is not stored apart, so what was there before counts from what it says itself. */
+  /**
+   * When an Event changed last is not stored apart, so what was there before counts from what it says itself. Of those that are too many
+   * some more go at once, or each new Event would be the removal of another one.
+   */
   #takeDue(): readonly Entry[] {
     const { clock, limits } = this.#context;
     const [now, due]: [Instant, Entry[]] = [clock.now(), []];
+    const excess = this.#excess();
+    const early = excess > 0 ? excess + limits.maxEvents / 100 : 0;
     for (let looked = 0; looked < batchSize; looked++) {
-      const name = this.#ends.takeDue(now);
+      const isEarly = looked < early;
+      const name = this.#ends.takeDue(isEarly ? Infinity : now);
       if (name === undefined) break;
       const { entry, isUnread } = this.#known.get(name) ?? {};
       if (entry === undefined) continue;
-      const changed = isUnread === true ? Math.min(lastChangeOf(entry) ?? this.#startedAt, this.#startedAt) : undefined;
+      const changed =
+        isUnread === true && !isEarly ? Math.min(lastChangeOf(entry) ?? this.#startedAt, this.#startedAt) : undefined;
       if (changed !== undefined && changed + limits.eventTtlMs > now) this.#watch(entry, changed, false);
       else due.push(entry);
     }

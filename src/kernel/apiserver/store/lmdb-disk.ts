@@ -159,6 +159,8 @@ export class LmdbDisk implements Disk {
   /** Undefined until the log has been read whole. */
   #index: LogIndex | undefined;
   #probes = 0;
+  #copies = 0;
+  #reopened: Promise<unknown> = Promise.resolve();
   readonly #reserve: FileReserve;
 
   constructor(path: string, tables: Tables, meta: DiskMeta, reserve: FileReserve) {
@@ -209,11 +211,14 @@ export class LmdbDisk implements Disk {
 
   /**
    * Lets go of the pages that have been read. The file is mapped into memory, and after loading all of it counts as this process's:
-   * 3 KiB for each object of 1.2 KB. Not to be called while anything is read or written.
+   * 3 KiB for each object of 1.2 KB, and what writing reads on its way besides. Not to be called while anything but a backup reads or writes.
    */
   async releasePages(): Promise<void> {
-    await this.#tables.env.close();
-    this.#tables = await openTables(this.#path);
+    // Backups are made at any time.
+    if (this.#copies > 0) return;
+    const reopened = this.#tables.env.close().then(() => openTables(this.#path));
+    this.#reopened = reopened;
+    this.#tables = await reopened;
   }
 
   commit(batch: CommitBatch): Promise<void> {
@@ -327,7 +332,13 @@ export class LmdbDisk implements Disk {
 
   /** A consistent copy, compacted. It still asks for the redo log that it has now. */
   async copyTo(file: string): Promise<void> {
-    await this.#tables.env.backup(file, true);
+    await this.#reopened;
+    this.#copies++;
+    try {
+      await this.#tables.env.backup(file, true);
+    } finally {
+      this.#copies--;
+    }
   }
 
   async backup(file: string): Promise<void> {

@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
-import { rename, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { FakeClock } from "#lib/base/index.ts";
 import { openFilesBelow } from "#test/support/open-files.ts";
+import { checkStore } from "./maintenance.ts";
 import { openStore } from "./open.ts";
 import { storeContract } from "./store.contract.ts";
 import { keyOf, objectOf, putItem, states, withDirectory } from "./test-objects.ts";
@@ -67,5 +70,33 @@ test.runIf(process.platform === "linux")(
       const entry = again.get(keyOf("n1"));
       expect(entry === undefined ? [] : states([entry])).toEqual([`n1="new"@${count + 1}`]);
       await again.close();
+    }),
+);
+
+test.runIf(process.platform === "linux")(
+  "a store that is written to lets its file's pages go, and is copied meanwhile",
+  () =>
+    withDirectory(async (directory) => {
+      const clock = new FakeClock();
+      const options = { clock, retention: { minEvents: 0 }, checkpoints: { segmentWrites: 50 } };
+      const store = await openStore(directory, options);
+      const fill = "x".repeat(2000);
+      for (let round = 0; round < 60; round++) {
+        const names = Array.from({ length: 60 }, (_, at) => `n${round * 60 + at}`);
+        await Promise.all(names.map((name) => putItem(store, name, fill)));
+      }
+      const copy = join(directory, "copy");
+      await mkdir(copy);
+      // It reads all of the file.
+      await store.backup(join(copy, "first.mdb"));
+      const before = mappedBytes(store.file);
+      await clock.advance(5.5 * 60_000);
+      await expect.poll(() => store.compactedRevision).toBe(3_600);
+      expect(mappedBytes(store.file)).toBeLessThan((before * 3) / 4);
+      const copied = store.backup(join(copy, "store.mdb"));
+      await putItem(store, "n0", "new");
+      await copied;
+      await store.close();
+      for (const place of [directory, copy]) expect((await checkStore(place)).findings).toEqual([]);
     }),
 );

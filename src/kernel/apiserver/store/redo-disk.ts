@@ -25,6 +25,8 @@ export const defaultCheckpointLimits: CheckpointLimits = {
 };
 
 const lookBytes = 2 ** 20;
+/** Half a minute of writing. Opening the tables again takes some milliseconds, in which commits wait. */
+const checkpointsPerRelease = 30;
 /** Objects and records, each in pages that are not full, and the other file of the log. */
 const roomPerByte = 4;
 
@@ -98,6 +100,7 @@ export class RedoDisk implements Disk {
   #moved: Promise<void> = Promise.resolve();
   #revision: number;
   #checkpoints = 0;
+  #nextRelease = checkpointsPerRelease;
   /** Why nothing more is taken. A successful probe unsets it. */
   #failure: Error | undefined;
   #tell: (cause: Error) => void = () => undefined;
@@ -163,6 +166,9 @@ export class RedoDisk implements Disk {
     return this.#inTurn(async () => {
       await this.#flush();
       await this.#tables.compact(compacted);
+      if (this.#checkpoints < this.#nextRelease) return;
+      this.#nextRelease = this.#checkpoints + checkpointsPerRelease;
+      await this.#tables.releasePages();
     });
   }
 
@@ -183,7 +189,7 @@ export class RedoDisk implements Disk {
     return this.#tables.rewrite(objects, records);
   }
 
-  /** Not to be used once something has been committed. */
+  /** Not to be used once something has been committed, but by a compaction. */
   releasePages(): Promise<void> {
     return this.#tables.releasePages();
   }

@@ -36,6 +36,8 @@ export interface Limits {
   readonly bookmarkIntervalMs: number;
   /** Since an Event last changed. */
   readonly eventTtlMs: number;
+  /** Above it the oldest Events go before their time. */
+  readonly maxEvents: number;
 }
 
 /** Kubernetes' own where it has such a limit (body 3 MiB, object as etcd's request of 1.5 MiB), else far above what clients need: the largest definitions known have 50,000 values. */
@@ -60,4 +62,5 @@ export const defaultLimits: Limits = {
   futureRevisionWaitMs: 3000,
   bookmarkIntervalMs: 60_000,
   eventTtlMs: 3_600_000,
+  maxEvents: 10_000,
 };
