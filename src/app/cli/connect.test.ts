@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { identityOf } from "#lib/base/index.node.ts";
 import { FakeClock, systemClock } from "#lib/base/index.ts";
 import { connectRunning, findConnection, findRunning } from "./connect.ts";
@@ -12,6 +12,8 @@ import { namesFor } from "./names.ts";
 import { environmentIn, keptOutput } from "./testing/command-line.ts";
 
 let home: string;
+// Loaded before clocks stand still.
+beforeAll(async () => void (await import("#kernel/kit/index.ts")));
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), "slipway-connect-"));
   await mkdir(join(home, ".slipway"));

@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { FakeClock } from "#lib/base/index.ts";
 import { loadNotedServers } from "#dialects/index.ts";
-import { environmentIn } from "./testing/command-line.ts";
+import { environmentIn, rushedClock } from "./testing/command-line.ts";
 import { findServer, noteDirectories, type SoughtServer } from "./noted-servers.ts";
 
 let home: string;
@@ -16,7 +17,10 @@ const usual = "http://127.0.0.1:5009";
 const environment = () => environmentIn(home, { variables: { XDG_RUNTIME_DIR: home, TMPDIR: home } });
 const opens = "slipway up serves it";
 const find = async (more: Partial<SoughtServer> = {}) =>
-  await findServer({ serves: "provisioner", flag: "--url", usual, opens, ...more }, environment());
+  await findServer({ serves: "provisioner", flag: "--url", usual, opens, ...more }, environment(), {
+    clock: rushedClock(),
+    signal: undefined,
+  });
 async function note(port: number, token = "ours"): Promise<string> {
   const tokenFile = join(home, token);
   await writeFile(tokenFile, token);
@@ -33,6 +37,17 @@ test("the server of this user is found with its token file; without one, people 
   const tokenFile = await note(4001);
   expect(await find()).toEqual({ url: "http://127.0.0.1:4001", tokenFile });
   await expect(find({ serves: "wharf-api" })).rejects.toThrow("runs no wharf-api");
+});
+
+test("a server that is starting is waited for", async () => {
+  await loadNotedServers();
+  const clock = new FakeClock();
+  const sought = { serves: "provisioner", flag: "--url", usual, opens };
+  const found = findServer(sought, environment(), { clock, signal: undefined });
+  await clock.advance(2000);
+  const tokenFile = await note(4001);
+  await clock.advance(100);
+  expect(await found).toEqual({ url: "http://127.0.0.1:4001", tokenFile });
 });
 
 test("a token that was named is presented to the server that requires it, or to the address that was named", async () => {

@@ -1,6 +1,7 @@
 // Which server a client means that was given no address, and the token to present there: see `dialects/noted-servers.ts`.
 
 import { SlipwayError } from "#lib/base/index.ts";
+import { absentPatience, awaitServer, type Look, type Waiting } from "./await-server.ts";
 import type { Environment } from "./environment.ts";
 import { UsageError } from "./exit-codes.ts";
 
@@ -28,28 +29,43 @@ export interface FoundServer {
 
 /**
  * The server that is meant: the one that was named, else the one that this user runs; of several the one at the usual address. Unless a token file was
- * named, it is the one that the server has noted. Throws a UsageError if no server, or several servers could be meant.
+ * named, it is the one that the server has noted. One that is starting is waited for. Throws a UsageError if no server, or several servers could
+ * be meant.
  */
-export async function findServer(sought: SoughtServer, environment: Environment): Promise<FoundServer> {
+export async function findServer(
+  sought: SoughtServer,
+  environment: Environment,
+  waiting: Omit<Waiting, "err">,
+): Promise<FoundServer> {
+  const look = () => lookFor(sought, environment);
+  return await awaitServer(`a ${sought.serves} of this user`, look, { err: environment.err, ...waiting });
+}
+
+async function lookFor(sought: SoughtServer, environment: Environment): Promise<Look<FoundServer>> {
   const { serves, url, tokenFile, flag, usual, opens } = sought;
-  if (url !== undefined && tokenFile !== undefined) return { url, tokenFile };
+  if (url !== undefined && tokenFile !== undefined) return { found: { url, tokenFile } };
   const { meantOf, notedServers, readTokenFile } = await (await import("#dialects/index.ts")).loadNotedServers();
   const noted = (await notedServers(noteDirectories(environment))).filter((server) => server.serves === serves);
   if (url !== undefined) {
     const origin = URL.canParse(url) ? new URL(url).origin : url;
-    return { url, tokenFile: noted.find((server) => server.url === origin)?.tokenFile };
+    return { found: { url, tokenFile: noted.find((server) => server.url === origin)?.tokenFile } };
   }
   const tokenIn = (file: string) => readTokenFile(file, file).catch(() => undefined);
   const token = await readToken(tokenFile);
   const tokens = token === undefined ? [] : await Promise.all(noted.map((server) => tokenIn(server.tokenFile)));
   const meant = meantOf(token === undefined ? noted : noted.filter((_, at) => tokens[at] === token), usual);
-  if ("url" in meant) return { url: meant.url, tokenFile: tokenFile ?? meant.tokenFile };
+  if ("url" in meant) return { found: { url: meant.url, tokenFile: tokenFile ?? meant.tokenFile } };
   const [first, ...others] = meant.map((server) => server.url);
   const named = `${flag} ${first ?? usual}`;
   if (first !== undefined)
     throw new UsageError(`several run here: ${[first, ...others].join(", ")}`, `name the one that is meant: ${named}`);
   const what = token === undefined ? "" : " with this token";
-  throw new UsageError(`this user runs no ${serves}${what} on this machine`, `${opens}\nor name one: ${named}`);
+  return {
+    patience: absentPatience,
+    otherwise: () => {
+      throw new UsageError(`this user runs no ${serves}${what} on this machine`, `${opens}\nor name one: ${named}`);
+    },
+  };
 }
 
 /** The token in a file that was named; what servers would refuse is a mistake of the command line. */

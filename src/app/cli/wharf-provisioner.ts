@@ -63,14 +63,14 @@ export async function deleteWorkers(invocation: Asked): Promise<number> {
 }
 
 /** Of the provisioner that was named, or of this user's. */
-async function clientOf({ options, environment }: Asked) {
+async function clientOf({ options, environment, clock, signal }: Asked) {
   const { loadProvisionerClient } = await import("#dialects/wharf/index.ts");
   const { ProvisionerClient } = await loadProvisionerClient();
   const { opensService, tokenFileOf } = await import("./wharf-serving.ts");
   const { findServer, readToken } = await import("./noted-servers.ts");
   const sought = { serves: "provisioner", flag: "--url", usual: usualUrl, opens: opensService("provisioner") };
   const tokenFile = tokenFileOf(options, environment);
-  const found = await findServer({ ...sought, url: options.url, tokenFile }, environment);
+  const found = await findServer({ ...sought, url: options.url, tokenFile }, environment, { clock, signal });
   return new ProvisionerClient({ url: found.url, token: await readToken(found.tokenFile) });
 }
 

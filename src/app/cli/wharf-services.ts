@@ -85,7 +85,7 @@ async function readingIn({ directory }: Invocation<WharfServiceFlags>["environme
 async function saidOf(
   part: "aggregator" | "watchdog",
   settings: WharfSettings,
-  { options, environment }: Invocation<WharfServiceFlags>,
+  { options, environment, clock, signal }: Invocation<WharfServiceFlags>,
 ): Promise<SaidServices> {
   const api = { url: options.api, tokenFile: options.apiTokenFile ?? options.authTokenFile };
   const provisioner = { url: options.provisioner, tokenFile: options.provisionerTokenFile ?? options.authTokenFile };
@@ -95,7 +95,8 @@ async function saidOf(
     if (said.url !== undefined || set.url !== undefined) return {};
     const file = said.tokenFile ?? set.tokenFile;
     const tokenFile = file && resolve(file);
-    return await findServer({ ...sought, tokenFile, opens: opensService(sought.serves) }, environment);
+    const wanted = { ...sought, tokenFile, opens: opensService(sought.serves) };
+    return await findServer(wanted, environment, { clock, signal });
   };
   const [ofApi, ofProvisioner] = [
     { url: settings[`${part}.wharfApiUrl`], tokenFile: settings[`${part}.wharfApiTokenFile`] },
