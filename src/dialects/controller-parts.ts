@@ -1,6 +1,7 @@
 import type { LogRequest } from "#kernel/logs/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { PodStreams } from "#kernel/kit/index.ts";
+import type { JsonObject } from "#lib/base/index.ts";
 import type { RpcPort } from "#kernel/rpc/index.ts";
 import type { TemplateHost } from "#kernel/template/index.ts";
 import type { TinkerbellOptions } from "./tinkerbell/index.ts";
@@ -55,6 +56,8 @@ export interface ControllerParts {
   readonly openPort: (address: string) => Promise<RpcPort>;
   /** Programs and ports in Pods of the API that controllers are at work for; absent where that has no address. */
   readonly podStreams?: () => PodStreams;
+  /** Writes a line into the audit log, with the time: who has had something started that runs programs. */
+  readonly audit: (entry: JsonObject) => void;
   /** Is told of what is served where. */
   readonly tellPort: (port: DialectPort) => void;
   /** Is told how logs of runs are read that the dialect itself has open; `RunLogs` says that it has some. */

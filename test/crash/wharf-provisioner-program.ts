@@ -27,7 +27,7 @@ const listening = await openProvisioner(
     runtime: "host",
     allowLocalRepos: true,
   },
-  { directory, version: "0.0.0", notes: [], options: {}, tellPort: () => undefined },
+  { directory, version: "0.0.0", audit: () => undefined, notes: [], options: {}, tellPort: () => undefined },
   { token: "t", tokenFile: "", allowsAnonymous: true },
 );
 manager.run(new AbortController().signal).catch((thrown: unknown) => {

@@ -11,6 +11,7 @@ export const bareControllerParts: ControllerParts = {
   directory: nowhere,
   options: {},
   notes: [],
+  audit: () => undefined,
   openPort: () => Promise.reject(new Error("there are no ports")),
   tellPort: () => undefined,
   tellLogs: () => undefined,

@@ -9,7 +9,7 @@ import {
   loadDialects,
   loadShared,
 } from "#dialects/index.ts";
-import { type Clock, SlipwayError } from "#lib/base/index.ts";
+import { type Clock, formatInstant, SlipwayError } from "#lib/base/index.ts";
 import { type CrdDocument, type Kind, toCrds } from "#lib/schema/index.ts";
 import {
   type ApiClient,
@@ -22,6 +22,7 @@ import {
   Manager,
 } from "#kernel/kit/index.ts";
 import { isForbidden, isNotFound, Node } from "#kernel/model/index.ts";
+import type { AuditLog } from "#kernel/apiserver/index.ts";
 import type { RpcPort } from "#kernel/rpc/index.ts";
 import { dialectDirectory } from "./log-sources.ts";
 import { onceStarted } from "./starting-cluster.ts";
@@ -82,6 +83,7 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
   const client = createHttpClient({ connection, clock, log, random, userAgent: `slipway/${version}` });
   const templates = openTemplates(clock);
   const ports: RpcPort[] = [];
+  let audit: Promise<AuditLog> | undefined;
   const streams = keptPodStreams(() => ({ connection, clock, log, random }));
   try {
     const { kinds, dialects, shared } = await speakersOf(options.language === undefined ? [] : [options.language]);
@@ -111,6 +113,13 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
           ports.push(port);
           return port;
         },
+        audit(entry) {
+          const line = JSON.stringify({ time: formatInstant(clock.now()), ...entry });
+          audit ??= import("#kernel/apiserver/index.ts").then(
+            ({ AuditLog }) => new AuditLog({ directory: `${options.directory}/audit`, clock, log }),
+          );
+          void audit.then((open) => open.append(line));
+        },
         podStreams: streams.open,
         tellPort: options.onPort,
         // Whoever has the API there serves no logs of ours.
@@ -123,6 +132,7 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
   } finally {
     for (const port of ports) port.close();
     streams.close();
+    await (await audit)?.close();
     await templates.close();
     await client.close();
   }

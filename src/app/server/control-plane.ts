@@ -11,7 +11,7 @@ import {
   type ServerCondition,
   type Shared,
 } from "#dialects/index.ts";
-import { type Clock, type JsonObject, type Logger, parseInstant, toError } from "#lib/base/index.ts";
+import { type Clock, formatInstant, type JsonObject, type Logger, parseInstant, toError } from "#lib/base/index.ts";
 import { type CrdDocument, toCrds } from "#lib/schema/index.ts";
 import {
   type ApiServer,
@@ -308,7 +308,7 @@ function onceThere(find: () => PodSessions | undefined): PodSessions {
 
 /** For the controllers of a dialect. gRPC's part of the bundle sleeps until a dialect opens a port. */
 const controllerParts = (
-  { directory, version, notes = [], dialectOptions = {} }: Counted,
+  { audit, clock, directory, version, notes = [], dialectOptions = {} }: Counted,
   { templates, words, streams }: Parts,
   dialect: Dialect,
 ): ControllerParts => ({
@@ -324,6 +324,7 @@ const controllerParts = (
     return port;
   },
   ...(streams === undefined ? {} : { podStreams: streams.open }),
+  audit: (entry) => audit?.append(JSON.stringify({ time: formatInstant(clock.now()), ...entry })),
   tellPort: (port) => void words.ports.push(port),
   tellLogs: (open) => void words.logs.set(dialect.name, open),
   tellCondition: (condition) => void words.conditions.push(condition),

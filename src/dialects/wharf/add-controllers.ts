@@ -48,7 +48,7 @@ export async function addControllers(manager: Manager, parts: ControllerParts): 
   // The number of a build that is gone is not given again.
   records.buildNumbers.saw(await stores.highestNumber());
   if (given.part !== "api")
-    addBuildControllers(manager, { records, engines, instance, triggerDeadlineMs, kept: stores });
+    addBuildControllers(manager, { records, engines, instance, triggerDeadlineMs, kept: stores, audit: parts.audit });
   const { version } = parts;
   const ended = new EndedBuilds(records);
   parts.tellLogs(openBuildLog({ logs: async () => (await stores.open()).logs, ended, clock }));

@@ -1,9 +1,11 @@
-import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { Kind } from "#lib/schema/index.ts";
 import { admitted } from "../admitted.ts";
+import type { Writer } from "#kernel/model/index.ts";
 import type { Admission } from "../dialect.ts";
 import { collectProblems, type Report } from "../problems.ts";
 import { ownSecretName } from "./builds/inputs-secret.ts";
+import { createdByAnnotation } from "./build-annotations.ts";
 import { Build, Project } from "./kinds.ts";
 import { checkBuild, checkProject } from "./rules.ts";
 
@@ -26,13 +28,32 @@ const admissionOf = ({ group, kind }: Kind, check: Check): Admission => ({
   group,
   kind,
   coversSchema: false,
-  prepareForCreate: (object) => object,
+  prepareForCreate: (object, writer) =>
+    kind === Build.kind && writer !== undefined ? createdBy(object, writer) : object,
   validate(object, old) {
     const found = collectProblems();
+    if (old !== undefined && creatorIn(object) !== creatorIn(old))
+      found.error(["metadata", "annotations", createdByAnnotation], "immutable", "the server says who created a build");
     const [spec, before] = [specOf(object), specOf(old)];
     // What the schema has against the object is said by the server. What is being deleted goes whatever it is.
     if (spec !== undefined && !isSame(spec, before)) check(spec, found.error, before, ownSecretOf(object));
     return admitted(found.problems);
+  },
+});
+
+const annotationsIn = ({ metadata }: JsonObject): JsonObject => {
+  const { annotations } = isJsonObject(metadata) ? metadata : {};
+  return isJsonObject(annotations) ? annotations : {};
+};
+
+const creatorIn = (object: JsonObject): JsonValue | undefined => annotationsIn(object)[createdByAnnotation];
+
+/** With whom the server has identified as its creator, whatever was sent. */
+const createdBy = (object: JsonObject, { user }: Writer): JsonObject => ({
+  ...object,
+  metadata: {
+    ...(isJsonObject(object["metadata"]) ? object["metadata"] : {}),
+    annotations: { ...annotationsIn(object), [createdByAnnotation]: user },
   },
 });
 

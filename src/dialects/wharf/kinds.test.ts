@@ -118,3 +118,21 @@ test("a project has one default branch at most, and keeps its number", () => {
   ]);
   expect(refusals("Project", { name: "web", projectId: 2 }, { name: "web", projectId: 1 })).toHaveLength(1);
 });
+
+test("a change of a project that would send its token elsewhere is refused", () => {
+  const spec = { name: "web", gitUrl: "https://git.example/a.git", tokenSecretRef: { name: "t", key: "token" } };
+  expect(refusals("Project", { ...spec, gitUrl: "https://evil.example/a.git" }, spec)).toEqual([
+    expect.stringContaining("spec.gitUrl: the project's token is for https://git.example"),
+  ]);
+  expect(refusals("Project", { ...spec, gitUrl: "https://git.example/b.git" }, spec)).toEqual([]);
+});
+
+test("the server notes who creates a build, whatever was sent, and keeps that", () => {
+  const rule = admission.find((one) => one.kind === "Build");
+  const annotations = { "wharf.slipway.dev/created-by": "somebody-else" };
+  const sent = { ...object("Build", { project: "p" }), metadata: { name: "x", annotations } };
+  const stored = rule?.prepareForCreate(sent, { user: "anna", groups: [] }) ?? {};
+  expect(stored).toMatchObject({ metadata: { name: "x", annotations: { "wharf.slipway.dev/created-by": "anna" } } });
+  expect(rule?.validate(sent, stored).causes).toHaveLength(1);
+  expect(rule?.validate(stored, stored).causes).toEqual([]);
+});

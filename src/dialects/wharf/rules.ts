@@ -4,6 +4,7 @@ import { inputsOf } from "./builds/inputs.ts";
 import { hasPassword } from "./clone/source-url.ts";
 import { createReporter } from "./definition/diagnostics.ts";
 import { readOutline } from "./definition/outline.ts";
+import { movedToken } from "./token-origin.ts";
 
 // What is against an object that its schema has passed. Places are those of the object.
 
@@ -80,6 +81,8 @@ export function checkProject(spec: JsonObject, report: Report, old?: JsonObject)
   const [overrides, before] = [spec["overrides"], old?.["overrides"]];
   const urlOf = (value: JsonValue | undefined) => (isJsonObject(value) ? value["gitUrl"] : undefined);
   checkGitUrl(["spec", "overrides", "gitUrl"], urlOf(overrides), urlOf(before), report);
+  const moved = old && movedToken(old, spec);
+  if (moved !== undefined) report(["spec", "gitUrl"], "invalid-value", moved);
   const id = old?.["projectId"];
   if (id !== undefined && id !== spec["projectId"])
     report(["spec", "projectId"], "immutable", "the id of a project stays as it is");

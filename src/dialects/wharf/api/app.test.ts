@@ -174,6 +174,80 @@ describe("tokens and providers", () => {
   });
 });
 
+describe("a token goes to no other server than the one it was given for", () => {
+  const evil = "https://evil.example/x.git";
+  const refused = { status: 400, body: { detail: expect.stringContaining("is not sent to https://evil.example") } };
+
+  test("not by a change of the project, nor by another project", async () => {
+    await ask("POST", "/api/token", { token: "s3cret", userName: "ann" });
+    await project({ tokenId: 1 });
+    expect(await ask("PUT", "/api/project/1", { name: "web", gitUrl: evil, tokenId: 1 })).toMatchObject(refused);
+    expect(await ask("POST", "/api/project", { name: "other", gitUrl: evil, tokenId: 1 })).toMatchObject(refused);
+    // Without the token, or with one that was given for it, the project may move.
+    expect(await ask("PUT", "/api/project/1", { name: "web", gitUrl: evil })).toMatchObject({ status: 200 });
+    await ask("POST", "/api/project/1/build");
+    expect(engine.asked[0]?.parameters).toMatchObject({ GIT_FULLURL: evil });
+    expect(engine.asked[0]?.parameters).not.toHaveProperty("GIT_TOKEN");
+    await ask("PUT", "/api/token/1", { token: "for-evil", userName: "ann" });
+    expect(await ask("PUT", "/api/project/1", { name: "web", gitUrl: evil, tokenId: 1 })).toMatchObject({
+      status: 200,
+    });
+    await ask("POST", "/api/project/1/build");
+    expect(engine.asked[1]?.parameters).toMatchObject({ GIT_FULLURL: evil, GIT_TOKEN: "for-evil" });
+  });
+
+  test("not by a build of a project that was changed in another way", async () => {
+    await ask("POST", "/api/token", { token: "s3cret", userName: "ann" });
+    await project({ tokenId: 1 });
+    const web = { type: Project, namespace: "default", name: "project-1" };
+    await plane.store.patch(web, { type: "merge", body: { spec: { overrides: { gitUrl: evil } } } });
+    await expect
+      .poll(() => ask("GET", "/api/project/1"))
+      .toMatchObject({ body: { gitUrl: expect.stringContaining("evil") } });
+    expect(await ask("POST", "/api/project/1/build")).toMatchObject({ status: 502 });
+    expect(engine.asked).toEqual([]);
+    expect((await ask("GET", "/api/build/1")).body).toMatchObject({ status: "Failed", reason: "Unstartable" });
+  });
+
+  test("nor that of a provider", async () => {
+    await ask("POST", "/api/provider", { name: "gitlab", url: "https://gitlab.example" });
+    await ask("POST", "/api/token", { token: "s3cret", userName: "ann", providerId: 1 });
+    const moved = { name: "gitlab", url: "https://evil.example" };
+    expect(await ask("PUT", "/api/provider/1", { ...moved, tokenId: 1 })).toMatchObject({ status: 400 });
+    expect(await ask("PUT", "/api/provider/1", moved)).toMatchObject({ status: 200, body: { tokenId: 0 } });
+  });
+});
+
+test("a build that starts is audited with its caller, its repository and the way it came", async () => {
+  await project();
+  await ask("POST", "/api/project/1/build");
+  expect(plane.audited).toEqual([
+    {
+      event: "build-started",
+      user: "system:anonymous",
+      via: "wharf-api",
+      build: "default/build-1",
+      number: 1,
+      project: "project-1",
+      repository: "https://git.example/tools/web.git",
+      worker: "wharf-cmd-worker-local-1",
+    },
+  ]);
+});
+
+test("clients without a token can add no more than a thousand records of a kind", async () => {
+  const spec = { name: "many" };
+  await Promise.all(
+    Array.from({ length: 1000 }, async (_, at) => {
+      const metadata = { namespace: "default", name: `many-${at}` };
+      await plane.store.create(Project, { apiVersion: "wharf.slipway.dev/v1alpha1", kind: "Project", metadata, spec });
+    }),
+  );
+  await expect.poll(async () => (await ask("POST", "/api/project", spec)).status).toBe(429);
+  const request = { method: "POST", body: JSON.stringify(spec), headers: { authorization: "Bearer checked before" } };
+  expect((await plane.api.request("/api/project", request, {})).status).toBe(201);
+});
+
 describe("starting a build", () => {
   test("asks the engine with the inputs of the definition, and answers with the number", async () => {
     await project({ buildDefinition: definition });

@@ -30,7 +30,7 @@ export interface OpenApiOptions {
 export async function openApi(
   manager: Manager,
   options: OpenApiOptions,
-  parts: Pick<ControllerParts, "notes" | "tellPort">,
+  parts: Pick<ControllerParts, "audit" | "notes" | "tellPort">,
   access: ServiceAccess,
 ): Promise<OwnService> {
   const { listen, origins = [], namespace, stores } = options;
@@ -49,7 +49,7 @@ export async function openApi(
     await manager.informers.readable(closing);
     const { records, engines, instance } = options;
     const repository = new Repository({ client, clock, records, namespace });
-    const start = { client, records, engines, instance };
+    const start = { client, records, engines, instance, audit: parts.audit };
     const given = { ...options, repository, start, tokens, providers, clock, log };
     return { fetch: createApi(given, origins).fetch, services: [logService(resultsOf(given))] };
   };

@@ -4,7 +4,7 @@ import { ApiError, isAlreadyExists, isNotFound, type KubeObject, Secret, type St
 import { apiVersionOf } from "#kernel/model/index.ts";
 import type { ResolvedInputs } from "../builds/inputs.ts";
 import { inputReferences, inputsSecret } from "../builds/inputs-secret.ts";
-import { startedByAnnotation } from "../builds/reconcile.ts";
+import { createdByAnnotation, startedByAnnotation } from "../build-annotations.ts";
 import type { Records } from "../builds/records.ts";
 import { Build, type BuildStatus, Project } from "../kinds.ts";
 import { refuse } from "../http/index.ts";
@@ -83,7 +83,12 @@ export class Repository {
    * Creates a build under the next number, with its secret inputs in a Secret of its own. Whoever calls asks for its worker: nobody else does for a
    * moment.
    */
-  async createBuild(project: Stored<Project>, spec: Omit<BuildSpec, "buildId">, secret: ResolvedInputs["secret"]) {
+  async createBuild(
+    project: Stored<Project>,
+    spec: Omit<BuildSpec, "buildId">,
+    secret: ResolvedInputs["secret"],
+    user: string,
+  ) {
     const { records, client } = this.#parts;
     const { namespace } = project.metadata;
     const build = await this.#numbered(records.buildNumbers.next.bind(records.buildNumbers), async (buildId) => {
@@ -96,7 +101,7 @@ export class Repository {
         metadata: {
           name,
           ...(namespace === undefined ? {} : { namespace }),
-          annotations: { [startedByAnnotation]: "wharf-api" },
+          annotations: { [startedByAnnotation]: "wharf-api", [createdByAnnotation]: user },
         },
         spec: { ...spec, buildId, inputs: { ...spec.inputs, ...references } },
       });

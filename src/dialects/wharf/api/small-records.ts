@@ -3,6 +3,7 @@ import { type ApiClient, type Informer, type Manager, refTo } from "#kernel/kit/
 import { asJson, ConfigMap, type KubeObject, Secret, type Stored } from "#kernel/model/index.ts";
 import { numberIn, Numbers } from "../builds/numbers.ts";
 import { refuse } from "../http/index.ts";
+import { originAnnotation, tokenIsFor } from "../token-origin.ts";
 import { stored } from "./repository.ts";
 
 // Tokens and providers are few and small, and belong to the REST API alone: tokens are Secrets, so that they are encrypted where Secrets are and
@@ -67,10 +68,22 @@ export class SmallRecords {
     return { id, members, object };
   }
 
-  /** Members that are not given stay. */
+  /** Binds a token to the only server that it is sent to; refuses one that is bound to another. */
+  async bind(id: number, origin: string): Promise<void> {
+    const { object } = this.get(id);
+    const bound = object.metadata.annotations?.[originAnnotation];
+    if (origin === "" || bound === origin) return;
+    if (bound !== undefined)
+      throw refuse("invalid-param", tokenIsFor(object.metadata.name, bound, origin), { parameter: "tokenId" });
+    const body = { metadata: { annotations: { [originAnnotation]: origin } } };
+    await stored(() => this.#client.patch(refTo(this.#type, object), { type: "merge", body }));
+  }
+
+  /** Members that are not given stay. A token that is given again is bound to no server yet. */
   async update(id: number, members: Members): Promise<SmallRecord> {
     const before = this.get(id);
-    const body = { data: this.#encoded(members) };
+    const unbound = this.#kind === "token" ? { metadata: { annotations: { [originAnnotation]: null } } } : {};
+    const body = { ...unbound, data: this.#encoded(members) };
     const object = await stored(() => this.#client.patch(refTo(this.#type, before.object), { type: "merge", body }));
     return { id, members: membersOf(object), object };
   }

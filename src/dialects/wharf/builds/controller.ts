@@ -8,12 +8,15 @@ import type { Engines } from "./engines.ts";
 import { giveProjectNumber } from "./give-number.ts";
 import { buildReconciler, type KeptResults, workersByBuild } from "./reconcile.ts";
 import type { Records } from "./records.ts";
+import type { StartParts } from "./start-worker.ts";
 
 /** What the controllers need from outside. */
 export interface BuildControllerOptions {
   readonly records: Records;
   readonly engines: Engines;
   readonly instance: string;
+  /** See `ControllerParts`. */
+  readonly audit?: StartParts["audit"];
   /** See `BuildParts`. */
   readonly triggerDeadlineMs?: Millis | undefined;
   readonly kept: KeptResults;

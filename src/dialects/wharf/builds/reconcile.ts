@@ -13,6 +13,7 @@ import {
 import { isConflict, keyOf, type Stored } from "#kernel/model/index.ts";
 import type { RunAction } from "../../run-action.ts";
 import { isOver, wordOf } from "../build-status.ts";
+import { startedByAnnotation } from "../build-annotations.ts";
 import { Build, type BuildStatus, type Worker } from "../kinds.ts";
 import { answerActions } from "./build-actions.ts";
 import { hideInputs } from "./hide-inputs.ts";
@@ -81,8 +82,7 @@ export const workersByBuild = "wharf.slipway.dev/build";
 /** Keeps a deleted build until its worker, its log and its artifacts are gone. */
 export const resultsFinalizer = "wharf.slipway.dev/results";
 
-/** Who creates a build with this annotation asks for its worker himself, and at once: nobody else does before he has had the time. */
-export const startedByAnnotation = "wharf.slipway.dev/started-by";
+/** For the request that has created a build to start it, before the controller does. */
 const starterGrace: Millis = 15_000;
 
 /** For how long an engine that does not answer is asked again. */

@@ -1,8 +1,10 @@
-import { isJsonObject, type JsonValue, SlipwayError } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, SlipwayError } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, Secret, type Stored } from "#kernel/model/index.ts";
+import { createdByAnnotation, startedByAnnotation } from "../build-annotations.ts";
 import type { Build, Project } from "../kinds.ts";
 import { secretOf } from "../rules.ts";
+import { originAnnotation, originOf, tokenIsFor } from "../token-origin.ts";
 import { type Engine, type Engines, engineOf } from "./engines.ts";
 import { type InputValue, resolveInputs } from "./inputs.ts";
 import { gitUrlOf, parametersOf } from "./parameters.ts";
@@ -16,6 +18,8 @@ export interface StartParts {
   readonly engines: Engines;
   /** Which installation this is: part of the names of workers. */
   readonly instance: string;
+  /** See `ControllerParts`. */
+  readonly audit?: ((entry: JsonObject) => void) | undefined;
 }
 
 /** Trying again would end as it has ended: `wharf-unstartable` is what the build is made of. */
@@ -50,13 +54,47 @@ export async function startWorker(
   if (gitUrlOf(project) === "") throw unstartable(`project "${project.metadata.name}" has no spec.gitUrl to clone`);
   const { namespace = "" } = build.metadata;
   const inputs = await inputsOf(build, project, { client, namespace }, signal);
-  const reference = project.spec.tokenSecretRef;
-  const gitToken =
-    reference === undefined
-      ? undefined
-      : await secretValue(reference.name, reference.key, { client, namespace }, signal);
+  const gitToken = await gitTokenOf(project, { client, namespace }, signal);
   const parameters = parametersOf({ build, project, inputs, gitToken, instance, engine });
-  return await triggerWorker(engine, parameters, signal, note);
+  const worker = await triggerWorker(engine, parameters, signal, note);
+  parts.audit?.({ ...startOf(build, project), worker });
+  return worker;
+}
+
+/** The start of a build, for the audit log. */
+function startOf(build: Stored<Build>, project: Stored<Project>): JsonObject {
+  const { annotations = {}, ownerReferences = [], namespace = "", name } = build.metadata;
+  const owner = ownerReferences.map(({ kind, name: of }) => `${kind} ${of}`)[0];
+  return {
+    event: "build-started",
+    user: annotations[createdByAnnotation] ?? "system:slipway",
+    via: annotations[startedByAnnotation] ?? owner ?? "API server",
+    build: `${namespace}/${name}`,
+    number: build.spec.buildId ?? 0,
+    project: project.metadata.name,
+    repository: gitUrlOf(project),
+  };
+}
+
+/** Only for the server that it is bound to; a token that was never used is bound here. */
+async function gitTokenOf(
+  project: Project,
+  { client, namespace }: SecretPlace,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { tokenSecretRef: reference } = project.spec;
+  if (reference === undefined) return undefined;
+  const { name, key } = reference;
+  const secret = await getOrUndefined(client, { type: Secret, namespace, name }, signal);
+  const value = valueIn(secret, key, { namespace, name });
+  const origin = originOf(gitUrlOf(project));
+  const bound = secret?.metadata.annotations?.[originAnnotation];
+  if (bound !== undefined && bound !== origin) throw unstartable(tokenIsFor(name, bound, origin));
+  if (bound === undefined) {
+    const body = { metadata: { annotations: { [originAnnotation]: origin } } };
+    await client.patch({ type: Secret, namespace, name }, { type: "merge", body });
+  }
+  return value;
 }
 
 /** The engine that runs a build. Rejects with `wharf-unstartable` where there is none. */
@@ -97,7 +135,14 @@ async function secretValue(
   { client, namespace }: SecretPlace,
   signal: AbortSignal,
 ): Promise<string> {
-  const secret = await getOrUndefined(client, { type: Secret, namespace, name }, signal);
+  return valueIn(await getOrUndefined(client, { type: Secret, namespace, name }, signal), key, { namespace, name });
+}
+
+function valueIn(
+  secret: Stored | undefined,
+  key: string,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): string {
   const data = secret === undefined ? undefined : asJson(secret)["data"];
   const value = isJsonObject(data) ? data[key] : undefined;
   if (typeof value === "string") return Buffer.from(value, "base64").toString();

@@ -24,6 +24,7 @@ const kinds = {
   forbidden: [403, "Forbidden."],
   "misdirected-request": [421, "Misdirected request."],
   conflict: [409, "Conflict."],
+  "too-many": [429, "Too many records."],
   "too-large": [413, "The request is too large."],
   "range-not-satisfiable": [416, "Range not satisfiable."],
   "internal-server-error": [500, "Internal server error."],

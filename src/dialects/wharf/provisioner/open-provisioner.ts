@@ -22,7 +22,7 @@ export interface ProvisionerOptions extends Pick<BackendParts, "program" | "runt
 /** What a provisioner takes from the process it is in. */
 type ProvisionerParts = Pick<
   ControllerParts,
-  "directory" | "notes" | "options" | "podStreams" | "tellPort" | "version"
+  "audit" | "directory" | "notes" | "options" | "podStreams" | "tellPort" | "version"
 >;
 
 /**
@@ -45,7 +45,7 @@ export async function openProvisioner(
     const { createProvisionerApi } = await import("./rest.ts");
     // Before that everything is empty, and nothing would be found.
     await manager.informers.readable(closing);
-    return { fetch: createProvisionerApi({ ...workers, origins }).fetch };
+    return { fetch: createProvisionerApi({ ...workers, origins, audit: parts.audit }).fetch };
   };
   return await openService(manager, { name: "provisioner", listen, origins, takesTokenInQuery, serves }, parts, access);
 }

@@ -1,7 +1,8 @@
-import type { Logger } from "#lib/base/index.ts";
+import type { JsonObject, Logger } from "#lib/base/index.ts";
 import { type ApiClient, type Informer, refTo } from "#kernel/kit/index.ts";
 import { isNotFound, type Stored } from "#kernel/model/index.ts";
 import { refuse } from "../http/index.ts";
+import { boundAnonymous, callerOf } from "../http/caller.ts";
 import { createRestApi, sendJson, uintOf } from "../http/rest-api.ts";
 import { Worker } from "../kinds.ts";
 import { readParameters } from "./parameters.ts";
@@ -17,6 +18,8 @@ export interface ProvisionerParts extends Omit<WorkerStore, "settings"> {
   readonly log: Logger;
   /** Pages of these origins may ask: `provisioner.http.cors`. */
   readonly origins?: readonly string[];
+  /** See `ControllerParts`. */
+  readonly audit?: (entry: JsonObject) => void;
 }
 
 /**
@@ -52,12 +55,17 @@ export function createProvisionerApi(parts: ProvisionerParts) {
       const errors = read.error.map(({ message }) => message);
       throw refuse(read.error[0]?.kind ?? "invalid-param", errors.join("; "), { errors });
     }
+    boundAnonymous(context, listOf(parts).length, "workers");
     const { worker, isNew } = await storeWorker(parts, given, read.value);
     log.info(isNew ? "worker requested" : "worker requested again", {
       worker: worker.metadata.name,
       build: read.value.buildRef,
       url: read.value.source.url,
     });
+    const { buildRef, projectId, source } = read.value;
+    const asked = { event: "worker-requested", user: callerOf(context), via: "provisioner", number: buildRef };
+    const what = { project: projectId, repository: source.url, worker: worker.metadata.name };
+    if (isNew) parts.audit?.({ ...asked, ...what });
     return sendJson(context, workerJson(worker), isNew ? 201 : 200);
   });
 

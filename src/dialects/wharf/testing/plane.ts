@@ -108,6 +108,8 @@ export class TestPlane {
     clock: systemClock,
     types: [Project, Build, Worker, RunAction, Secret, ConfigMap, Event],
   });
+  /** Lines for the audit log, oldest first. */
+  readonly audited: JsonObject[] = [];
   /** Builds whose results were removed, by number. */
   readonly removed: number[] = [];
   readonly manager: Manager;
@@ -133,7 +135,8 @@ export class TestPlane {
       },
     };
     const { client } = this.manager;
-    const start = { client, records, engines, instance: "local" };
+    const audit = (entry: JsonObject): void => void this.audited.push(entry);
+    const start = { client, records, engines, instance: "local", audit };
     if (controls) addBuildControllers(this.manager, { ...start, ...more, kept });
     const parts: ApiParts = {
       repository: new Repository({ client, records, clock: systemClock, namespace }),

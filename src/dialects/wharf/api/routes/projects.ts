@@ -4,6 +4,8 @@ import { hasPassword } from "../../clone/source-url.ts";
 import { refuse } from "../../http/index.ts";
 import { type RestContext, sendJson, uintOf } from "../../http/rest-api.ts";
 import type { Project } from "../../kinds.ts";
+import { movedToken, originOf } from "../../token-origin.ts";
+import { boundAnonymous } from "../../http/caller.ts";
 import { Fields } from "../body.ts";
 import { overridesJson, projectJson, tokenIdOf } from "../json.ts";
 import { type ListFields, pageOf } from "../list-query.ts";
@@ -49,6 +51,9 @@ export function addProjectRoutes(api: Api, parts: ApiParts): void {
     const spec = readProject(await Fields.read(context), before);
     const { tokenSecretRef, providerId = 0 } = spec;
     if (tokenSecretRef !== undefined && tokenSecretRef !== before?.tokenSecretRef) tokens.get(tokenIn(spec));
+    const { gitUrl = "", overrides = before?.overrides } = spec;
+    if (tokenSecretRef !== undefined && tokenIn(spec) > 0)
+      await tokens.bind(tokenIn(spec), originOf(overrides?.gitUrl || gitUrl));
     if (providerId > 0 && providerId !== before?.providerId) providers.get(providerId);
     return spec;
   };
@@ -58,9 +63,10 @@ export function addProjectRoutes(api: Api, parts: ApiParts): void {
     const { list, totalCount } = pageOf(numbered, new URL(context.req.url).searchParams, projectFields);
     return sendJson(context, { list: list.map(jsonOf), totalCount });
   });
-  api.post("/api/project", async (context) =>
-    sendJson(context, jsonOf(await repository.createProject(await read(context))), 201),
-  );
+  api.post("/api/project", async (context) => {
+    boundAnonymous(context, repository.records.projects.list().length, "projects");
+    return sendJson(context, jsonOf(await repository.createProject(await read(context))), 201);
+  });
   api.get("/api/project/:projectId", (context) => sendJson(context, jsonOf(repository.project(projectIdOf(context)))));
   api.put("/api/project/:projectId", async (context) => {
     const id = projectIdOf(context);
@@ -103,7 +109,9 @@ function readProject(fields: Fields, before: Project["spec"] | undefined): Omit<
   if (hasPassword(texts["gitUrl"] ?? "")) fields.problem(noPassword);
   fields.done();
   // A Secret that has no number cannot be told by one, and would be lost by every change over REST.
-  const foreign = before !== undefined && tokenIn(before) === 0 ? before.tokenSecretRef : undefined;
+  const after = { ...before, ...texts };
+  const isKept = before !== undefined && tokenIn(before) === 0 && movedToken({ ...before }, after) === undefined;
+  const foreign = isKept ? before.tokenSecretRef : undefined;
   const token = tokenId > 0 ? { name: `wharf-token-${tokenId}`, key: "token" } : foreign;
   return {
     name,

@@ -1,6 +1,8 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import { masked } from "../../variables/variable.ts";
+import { boundAnonymous } from "../../http/caller.ts";
 import { refuse } from "../../http/index.ts";
+import { originOf } from "../../token-origin.ts";
 import { sendJson, uintOf } from "../../http/rest-api.ts";
 import { Fields } from "../body.ts";
 import { timesOf } from "../json.ts";
@@ -66,15 +68,22 @@ export function addProviderRoutes(api: Api, { providers, tokens }: ApiParts): vo
     const { list, totalCount } = pageOf(providers.list(), new URL(context.req.url).searchParams, providerFields);
     return sendJson(context, { list: list.map(providerJson), totalCount });
   });
-  api.post("/api/provider", async (context) =>
-    sendJson(context, providerJson(await providers.create(read(await Fields.read(context)))), 201),
-  );
+  api.post("/api/provider", async (context) => {
+    boundAnonymous(context, providers.list().length, "providers");
+    return sendJson(context, providerJson(await providers.create(read(await Fields.read(context)))), 201);
+  });
   api.get("/api/provider/:id", (context) =>
     sendJson(context, providerJson(providers.get(uintOf("providerId", context.req.param("id"))))),
   );
   api.put("/api/provider/:id", async (context) => {
     const id = uintOf("providerId", context.req.param("id"));
-    return sendJson(context, providerJson(await providers.update(id, read(await Fields.read(context)))));
+    const members = read(await Fields.read(context));
+    const { url = "", tokenId } = providers.get(id).members;
+    if (tokenId === members.tokenId && Number(tokenId) > 0 && originOf(url) !== originOf(members.url))
+      throw refuse("invalid-param", `the provider's token is for ${originOf(url)}; name another token, or 0 for none`, {
+        parameter: "url",
+      });
+    return sendJson(context, providerJson(await providers.update(id, members)));
   });
 }
 
@@ -86,6 +95,7 @@ export function addTokenRoutes(api: Api, { tokens, providers }: ApiParts): void 
     return sendJson(context, { list: list.map(tokenJson), totalCount });
   });
   api.post("/api/token", async (context) => {
+    boundAnonymous(context, tokens.list().length, "tokens");
     const fields = await Fields.read(context);
     const members = read(fields);
     const providerId = fields.number("providerId");

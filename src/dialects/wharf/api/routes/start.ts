@@ -1,11 +1,12 @@
 import { messageOf } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { engineOf } from "../../builds/engines.ts";
-import { wordOf } from "../../build-status.ts";
+import { isOver, wordOf } from "../../build-status.ts";
 import { readInputs, resolveInputs } from "../../builds/inputs.ts";
 import { gitUrlOf } from "../../builds/parameters.ts";
 import { isRefused, isUnknown, isUnstartable, startWorker } from "../../builds/start-worker.ts";
 import { notAnswered, perhapsTriggered, triggered, untriggered, withoutNote } from "../../builds/transitions.ts";
+import { boundAnonymous, callerOf } from "../../http/caller.ts";
 import { refuse } from "../../http/index.ts";
 import { type RestContext, sendJson } from "../../http/rest-api.ts";
 import type { Build, Project } from "../../kinds.ts";
@@ -52,7 +53,9 @@ async function startBuild(context: RestContext, stage: string, parts: ApiParts):
     inputs: plain,
     engine: engine.id,
   };
-  const build = await repository.createBuild(project, spec, secret);
+  const unfinished = repository.records.builds.list().filter((one) => !isOver(wordOf(one)));
+  boundAnonymous(context, unfinished.length, "unfinished builds");
+  const build = await repository.createBuild(project, spec, secret, callerOf(context));
   await trigger(build, parts);
   return sendJson(context, { buildRef: `${build.spec.buildId ?? 0}` });
 }
