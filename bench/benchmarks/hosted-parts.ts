@@ -1,4 +1,6 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { ownCommand } from "../harness/commands.ts";
 import type { Environment } from "../harness/environment.ts";
 import type { WorkerProcess } from "../harness/worker-process.ts";
@@ -16,10 +18,12 @@ export class HostedParts {
   readonly api: Program;
   readonly aggregator: Program;
   readonly #url: string;
+  readonly #token: string;
   readonly #cluster: WorkerProcess;
 
-  private constructor(url: string, cluster: WorkerProcess, api: Program, aggregator: Program) {
+  private constructor(url: string, token: string, cluster: WorkerProcess, api: Program, aggregator: Program) {
     this.#url = url;
+    this.#token = token;
     this.#cluster = cluster;
     this.api = api;
     this.aggregator = aggregator;
@@ -29,15 +33,28 @@ export class HostedParts {
   static async start(environment: Environment): Promise<HostedParts> {
     const dir = await environment.directory();
     const cluster = environment.worker("ours/builds-cluster");
+    environment.onClose(() => cluster.close());
     const { kubeconfig, engine } = await cluster.call<BuildsCluster>("start", { dir });
+    const token = randomUUID();
+    const tokenFile = `${dir}/token`;
+    await writeFile(tokenFile, token, { mode: 0o600 });
     const listen = `127.0.0.1:${environment.ports()}`;
     const own = ["--kubeconfig", kubeconfig, "--data-dir", `${dir}/data`];
-    const flags = ["--wharf-listen", listen, "--wharf-engine-url", `${engine}/api/worker`, "--wharf-aggregator", "off"];
+    const flags = [
+      "--wharf-listen",
+      listen,
+      "--wharf-engine-url",
+      `${engine}/api/worker`,
+      "--wharf-aggregator",
+      "off",
+      "--wharf-auth-token-file",
+      tokenFile,
+    ];
     const url = `http://${listen}`;
     const api = await startProgram(environment, ["wharf", "api", "serve", ...own, ...flags], "wharf-api: ");
-    const services = ["--api", url, "--provisioner", engine];
+    const services = ["--api", url, "--provisioner", engine, "--auth-token-file", tokenFile];
     const aggregator = await startProgram(environment, ["wharf", "aggregator", "serve", ...own, ...services]);
-    const parts = new HostedParts(url, cluster, api, aggregator);
+    const parts = new HostedParts(url, token, cluster, api, aggregator);
     await parts.#ask("POST", "/project", { name: "web", groupName: "tools", gitUrl: `${dir}/none.git` });
     await parts.#ask("POST", "/project/1/branch", { name: "main", default: true });
     return parts;
@@ -84,7 +101,7 @@ export class HostedParts {
   async #ask(method: string, path: string, body?: object): Promise<unknown> {
     const response = await fetch(`${this.#url}/api${path}`, {
       method,
-      headers: { "content-type": "application/json" },
+      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
