@@ -111,7 +111,7 @@ test("a server that no agent has called has loaded neither gRPC nor HTTP/2", asy
   const env = { NODE_OPTIONS: `--require ${join(directory, "tell.cjs")}`, LOADED: out };
   const server = await startServer(join(directory, "listening"), ["--tink-listen", "127.0.0.1:0"], env);
   expect(server.printed()).toContain("agents of Tinkerbell at 127.0.0.1:");
-  await expect.poll(() => server.log()).toContain("agents are served");
+  await expect.poll(() => server.log()).toMatch(/"address":"127\.0\.0\.1:[1-9]\d*","msg":"agents are served"/);
   await server.stop();
   const { node, files } = JSON.parse(await readFile(out, "utf8")) as { node: string[]; files: string[] };
   expect(files.map((file) => basename(file)).filter((file) => file.includes("grpc"))).toEqual([]);
