@@ -46,8 +46,10 @@ test("with a token a worker answers nobody without its own, its results arrive, 
   const tokens = { own: join(directory, "own.token"), other: join(directory, "other.token") };
   await writeFile(tokens.own, "open-sesame\n");
   await writeFile(tokens.other, "of-somebody-else\n");
+  // Servers of other tests, which have the same token, note themselves below the usual temporary directory.
+  const place = { XDG_RUNTIME_DIR: directory, TMPDIR: directory };
   const listWith = (file: string) =>
-    slipway(["wharf", "provisioner", "list", "--auth-token-file", file], { env: { XDG_RUNTIME_DIR: directory } });
+    slipway(["wharf", "provisioner", "list", "--auth-token-file", file], { env: place });
   expect(await listWith(tokens.own)).toMatchObject({ code: 0, out: expect.stringContaining(`${address}`) as string });
   const refused = await listWith(tokens.other);
   expect(refused).toMatchObject({ code: 2, out: "" });
