@@ -49,6 +49,19 @@ function calls(which: Plan, ...turns: readonly (readonly Fact[])[]): RunState {
 
 const items = (run: RunState): string | undefined => stepState(run, "each").items?.states;
 
+test("items whose condition is false are skipped, and do not keep the step from succeeding", () => {
+  const which = of(fanOf(0, { count: () => ({ count: 3, skipped: [0, 2] }), outputs: ["n"] }));
+  expect(items(calls(which))).toBe("1K1A1K");
+  const end = calls(which, [about(1, "succeeded", 1, { n: "b" })]);
+  expect(stepState(end, "each")).toMatchObject({ phase: "Succeeded", outputs: { n: [null, "b", null] } });
+  const none = calls(of(fanOf(0, { count: () => ({ count: 2, skipped: [0, 1] }) })));
+  expect(stepState(none, "each")).toMatchObject({ phase: "Succeeded", items: { states: "2K" } });
+  const failed = calls(which, [about(1, "failed")]);
+  const again = reset(which, failed);
+  if (!again.ok) throw new Error(again.error);
+  expect(items(advance(which, again.value, [], 99).run)).toBe("1K1A1K");
+});
+
 test("a fan-out starts a child for each item, and is as good as all of them", () => {
   const which = of(fanOf(3));
   const { run, effects } = advance(which, newRun, [], 0);
@@ -232,7 +245,7 @@ describe("ends", () => {
       attempt: 1,
       state: { is: "failed", reason: "Error", retryable: false },
     };
-    expect(items(calls(which, [broken]))).toBe("1A2K");
+    expect(items(calls(which, [broken]))).toBe("1A2X");
     expect(stepState(calls(which, [broken], [about(0, "succeeded")]), "each")).toMatchObject({
       phase: "Canceled",
       reason: "RunFailing",

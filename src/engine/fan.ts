@@ -16,7 +16,7 @@ import { gateScope } from "./gate-scope.ts";
 import { popLeast } from "./heap.ts";
 import { isItemSettled, itemPhase, type ItemsState, newItems, renewItems } from "./items.ts";
 import { booksOf, type Ledger, noteChange, put, queueFan, stateOf, stepOf, tallyActive } from "./ledger.ts";
-import type { Failure } from "./plan.ts";
+import type { Failure, Fan } from "./plan.ts";
 import { reasons, seconds } from "./reasons.ts";
 import { isTerminal, type Outcome, type StepState } from "./run.ts";
 import { toOutcome, toRunning, toStarting, type Why } from "./transitions.ts";
@@ -28,7 +28,7 @@ import type { Instant } from "./values.ts";
 /** A fan-out has no child of its own to start: it runs at once, and without items it is over. A retried one goes on with its items. */
 export function startFan(ledger: Ledger, node: number): void {
   const step = stepOf(ledger, node);
-  const answer = step.fan?.count(gateScope(ledger, node)) ?? { count: 0 };
+  const answer: ReturnType<Fan["count"]> = step.fan?.count(gateScope(ledger, node)) ?? { count: 0 };
   const state = stateOf(ledger, node);
   if ("error" in answer) {
     const { reason = reasons.expressionError, error: message } = answer;
@@ -38,7 +38,10 @@ export function startFan(ledger: Ledger, node: number): void {
   const running = amend(toRunning(toStarting(state, ledger.now)), { items });
   ledger.fans.set(node, openBooks(step, running));
   put(ledger, node, running);
-  if (answer.count === 0) endIfThrough(ledger, node);
+  for (const index of answer.skipped ?? []) {
+    if (phaseOf(booksOf(ledger, node), index) === itemPhase.pending) moveItem(ledger, node, index, itemPhase.skipped);
+  }
+  if (booksOf(ledger, node).unsettled === 0) endIfThrough(ledger, node);
   else queueFan(ledger, node);
 }
 
@@ -132,16 +135,15 @@ export function refuseItem(ledger: Ledger, node: number, index: number, notBefor
 }
 
 /** Cancels what is not settled. */
-export const cancelItems = (ledger: Ledger, node: number): void =>
-  endItems(ledger, node, itemPhase.canceled, itemPhase.cancelling);
+export const cancelItems = (ledger: Ledger, node: number): void => endItems(ledger, node, itemPhase.cancelling);
 
-/** Skips what has not begun; what runs goes on. */
-export const skipItems = (ledger: Ledger, node: number): void => endItems(ledger, node, itemPhase.skipped);
+/** Cancels what has not begun; what runs goes on. Only an item's own condition skips it, which does not keep the step from succeeding. */
+export const cancelIdleItems = (ledger: Ledger, node: number): void => endItems(ledger, node);
 
-/** Gives items that have not begun one phase, and those that are active another. O(items). */
-function endItems(ledger: Ledger, node: number, idle: number, active?: number): void {
+/** Cancels items that have not begun, and gives those that are active a phase. O(items). */
+function endItems(ledger: Ledger, node: number, active?: number): void {
   for (const [index, phase] of booksOf(ledger, node).phases.entries()) {
-    if (phase === itemPhase.pending || phase === itemPhase.waiting) moveItem(ledger, node, index, idle);
+    if (phase === itemPhase.pending || phase === itemPhase.waiting) moveItem(ledger, node, index, itemPhase.canceled);
     else if (active !== undefined && !isItemSettled(phase) && phase !== active) moveItem(ledger, node, index, active);
   }
   endIfThrough(ledger, node);
@@ -191,7 +193,8 @@ export function endIfThrough(ledger: Ledger, node: number): void {
 
 /** A fan-out is as good as its items. One that was cut short without a failure was canceled, it did not fail. */
 function endOf(books: FanBooks, { phase, reason, message }: StepState): Why & { readonly outcome: Outcome } {
-  if (books.phases.every((item) => item === itemPhase.succeeded)) return { outcome: "Succeeded" };
+  if (books.phases.every((item) => item === itemPhase.succeeded || item === itemPhase.skipped))
+    return { outcome: "Succeeded" };
   if (phase === "Cancelling") {
     const outcome = reason === reasons.stepDeadline ? "Failed" : "Canceled";
     return { outcome, reason: reason ?? reasons.stepCanceled, message };

@@ -6,7 +6,7 @@ import { isDraining } from "./closing.ts";
 import { cancelNode, endGroups, settleAll, settleTree } from "./ending.ts";
 import { takeReady } from "./frontier.ts";
 import { askGate, describeBad, gateScope, nodesOf } from "./gate-scope.ts";
-import { skipItems, startFan, startItem, wantsSlot } from "./fan.ts";
+import { cancelIdleItems, startFan, startItem, wantsSlot } from "./fan.ts";
 import { popLeast, pushLeast } from "./heap.ts";
 import { finalScope, mainScope, type Scope } from "./layout.ts";
 import { isMainSettled, type Ledger, put, putBarrier, scopeOf, stateOf, stepOf } from "./ledger.ts";
@@ -94,7 +94,7 @@ function drain(ledger: Ledger, scope: number, cancelActive: boolean): void {
     if (phase === "Pending" || phase === "Waiting") settleTree(ledger, node, "Skipped", why);
     else if (cancelActive) cancelNode(ledger, node, why);
     else if (step.kind === "group") drain(ledger, int(ledger.layout.nested, node), false);
-    else if (step.kind === "fan" && phase === "Running") skipItems(ledger, node);
+    else if (step.kind === "fan" && phase === "Running") cancelIdleItems(ledger, node);
   }
 }
 

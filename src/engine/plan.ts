@@ -78,10 +78,12 @@ export type StepKind = "work" | "observe" | "approval" | "timer" | "group" | "fa
 
 /** One child for each of many items. Retry, timeout and grace of the step are those of each item, its deadline is for all. */
 export interface Fan {
-  /** How many items there are: asked once, when the step starts. Pure; must not throw. */
+  /** How many items there are, and which of them are skipped: asked once, when the step starts. Pure; must not throw. */
   readonly count: (
     scope: GateScope,
-  ) => { readonly count: number } | { readonly error: string; readonly reason?: string };
+  ) =>
+    | { readonly count: number; readonly skipped?: readonly number[] }
+    | { readonly error: string; readonly reason?: string };
   /** Items active at once. Absent: no limit of its own. */
   readonly maxParallel?: number;
   /** The first failure cancels the other items. */

@@ -61,6 +61,6 @@ test("(23) an item whose start is refused in a run that drains is skipped at onc
   const item = { index: 0, attempt: 1 };
   const refused: Fact = { kind: "grant", step: "each", attempt: 1, item, granted: false, notBefore: 1_020 };
   ({ run } = advance(of, run, [refused], 1_001));
-  expect(run.steps["each"]?.items?.states).toBe("1K1A");
+  expect(run.steps["each"]?.items?.states).toBe("1X1A");
   expect(advance(of, run, [], 1_001).run).toBe(run);
 });

@@ -50,6 +50,22 @@ describe("forEach", () => {
     expect(new Set(jobs.map(({ metadata }) => metadata.name)).size).toBe(2);
   });
 
+  test("skips the items whose condition is false, and fails where it has no answer", async () => {
+    await harness.create(each({ items: [{ os: "linux" }, { os: "plan9" }], when: "item.os == 'linux' && index < 5" }));
+    expect(await statesOf()).toBe("1A1K");
+    expect(await harness.jobs()).toHaveLength(1);
+    await harness.endItem("each", 0);
+    expect((await harness.status()).phase).toBe("Succeeded");
+    await harness.create(each({ items: [{}], when: "item.os == 'linux'" }), "asks");
+    expect((await harness.status("asks")).statuses?.["each"]).toMatchObject({
+      phase: "Failed",
+      reason: "ExpressionError",
+      message: expect.stringContaining("forEach.when: item 0: "),
+    });
+    await harness.create(each({ items: [1], when: "'yes'" }), "text");
+    expect(JSON.stringify((await harness.status("text")).conditions)).toContain("expected a boolean");
+  });
+
   test("ends when all items have, with outputs as lists in their order", async () => {
     await harness.create(each({ items: [1, 2, 3] }, { outputs: { n: {} } }));
     await harness.endItem("each", 2, { message: "n=c" });

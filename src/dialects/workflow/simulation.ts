@@ -1,5 +1,5 @@
 import { err, type JsonObject, ok, type Problem, type Result } from "#lib/base/index.ts";
-import type { ChildState, Plan, PlanStep, SimulatedAttempt } from "#engine/index.ts";
+import { type ChildState, newRun, type Plan, type PlanStep, type SimulatedAttempt } from "#engine/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import type { Simulation } from "../simulation.ts";
 import { templateBeside } from "./beside.ts";
@@ -11,7 +11,7 @@ import { evaluateCondition, type RunValues } from "./compile/values.ts";
 import type { Workflow, WorkflowSpec } from "./kinds.ts";
 import { collectProblems } from "../problems.ts";
 import { valuesOf } from "./reconcile/attempts.ts";
-import { limitsOf } from "./locks/claims.ts";
+import { lockNames, writtenLocks } from "./compile/locks.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
 import { manifestOf } from "./simulated-child.ts";
 import { specOf, withTemplate } from "./spec-of.ts";
@@ -39,12 +39,20 @@ export function simulationOf(
     isCached: (step) => compiled.steps.get(step)?.cache !== undefined,
     manifest: (attempt) => manifestOf(attempt, workflow, compiled),
     locks: (step) =>
-      limitsOf(compiled.steps.get(step)?.step ?? {}).map((name) => ({
+      locksAtFirst(compiled, step).map((name) => ({
         name,
         places: placesOf(name, workflow, beside),
       })),
     applies: (step) => isApplied(compiled.steps.get(step)?.step ?? {}),
   });
+}
+
+/** The locks of a step by their names, or as they are written where those are not known before the run. */
+function locksAtFirst(compiled: CompiledWorkflow, key: string): readonly string[] {
+  const step = compiled.steps.get(key);
+  if (step === undefined) return [];
+  const names = lockNames(step, compiled, valuesOf({ compiled, run: newRun }, step.final));
+  return names.ok ? names.value : writtenLocks(step.step);
 }
 
 /** As the ConcurrencyLimit says that stands among the documents; one where there is none. */
@@ -80,11 +88,12 @@ function guessFor(step: PlanStep, compiled: CompiledStep | undefined): PlanStep 
     const outputs = unknownValues(compiled.key, outputNames(compiled.step) ?? []);
     return { ...step, approval: { needed: 1, question: () => ({}), outputs: () => outputs } };
   }
-  const items = compiled?.forEach?.items;
-  if (fan !== undefined && items !== undefined && "uses" in items && items.uses.length > 0) {
+  const { items, when } = compiled?.forEach ?? {};
+  const asked = [items, when, compiled?.locks].flatMap((each) => (each && "uses" in each ? each.uses : []));
+  if (fan !== undefined && items !== undefined && asked.length > 0) {
     const count: typeof fan.count = (scope) => {
       const known = fan.count(scope);
-      return "error" in known ? { count: 1 } : known;
+      return "error" in known ? { count: "uses" in items ? 1 : items.length } : known;
     };
     return { ...step, fan: { ...fan, count } };
   }

@@ -26,6 +26,7 @@ import {
 import { compileCache } from "./cache.ts";
 import { compileForEach } from "./for-each.ts";
 import { checkJobs } from "./job-rules.ts";
+import { hasNamedLocks } from "./locks.ts";
 import { checkParams, paramValues } from "./params.ts";
 import { planOf } from "./plan.ts";
 import { checkNotifications } from "../notify/rules.ts";
@@ -158,6 +159,7 @@ function compileStep(
   const bare = (text: string | undefined, site: Site, ...at: readonly string[]): CompiledExpression | undefined =>
     text === undefined ? undefined : compileBare(text, { ...scope, site }, [...path, ...at], report);
   const until = step.wait?.until;
+  const at = [...path, "forEach"];
   const from = compileFrom(source, { ...scope, local: [], site: "body" }, report);
   const compiled: CompiledStep = {
     key,
@@ -183,9 +185,20 @@ function compileStep(
       (text, field) => bare(text, "completion", "completion", field),
       (message) => report([...path, "completion"], "invalid-value", message),
     ),
-    forEach: step.forEach && compileForEach(step.forEach, from, [...path, "forEach"], report),
+    forEach:
+      step.forEach &&
+      compileForEach(step.forEach, { from, when: bare(step.forEach.when, "item", "forEach", "when") }, at, report),
     repeatUntil: bare(step.repeat?.until, "until", "repeat", "until"),
     cache: step.cache && compileCache(step.cache, { ...scope, site: "body" }, [...path, "cache"], report),
+    // What is held from the first round to the last does not depend on the round.
+    locks: hasNamedLocks(step)
+      ? compileBody(
+          (step.locks ?? []).map(({ name }) => name),
+          { ...scope, ...(step.repeat === undefined ? {} : { local: [] }), site: "body" },
+          [...path, "locks"],
+          report,
+        )
+      : undefined,
   };
   return [[key, compiled]];
 }

@@ -29,6 +29,8 @@ export type CompiledCompletion =
 /** What a step is carried out for, once for each. Either the items are written, or an expression gives them. */
 export interface CompiledForEach {
   readonly items: readonly JsonValue[] | CompiledExpression;
+  /** Items for which it is false are skipped. */
+  readonly when: CompiledExpression | undefined;
   /** More items than this fail the step. */
   readonly limit: number;
   readonly maxParallel?: number;
@@ -64,6 +66,8 @@ export interface CompiledStep {
   /** `repeat.until`. */
   readonly repeatUntil: CompiledExpression | undefined;
   readonly cache: CompiledCache | undefined;
+  /** The names of its locks, where any of them has an expression. */
+  readonly locks: CompiledTemplate | undefined;
 }
 
 /** That an earlier result may stand for the step's own. */

@@ -20,11 +20,11 @@ import { secretMisuse, secretNames, wholeParam } from "./secret-params.ts";
 import type { StepSource } from "./step-source.ts";
 
 /**
- * Where an expression stands decides what it may name: `gate` is a step's `when`, `body` its union member and
+ * Where an expression stands decides what it may name: `gate` is a step's `when`, `item` that of its items, `body` its union member and
  * `wait.until`, `output` and `completion` see the object, `retry` the failed attempt, `until` what a round of a loop gave,
  * `result` is an output of the workflow.
  */
-export type Site = "gate" | "body" | "output" | "completion" | "retry" | "until" | "result";
+export type Site = "gate" | "item" | "body" | "output" | "completion" | "retry" | "until" | "result";
 
 /** A step whose results an expression uses. `alias` is the name it uses, which may have `_` for `-`. */
 export interface StepUse {
@@ -92,6 +92,7 @@ const commonFunctions = workflowFunctions((canonical) => hashName([canonical], 5
 /** What each site knows beside `params`, `steps`, `workflow`, `schedule`, and `run` in final steps. */
 const variables: Readonly<Record<Site, readonly string[]>> = {
   gate: [],
+  item: [],
   body: [],
   output: ["result", "object"],
   completion: ["object"],
@@ -119,7 +120,7 @@ function environmentOf({ site, final, local = [] }: ExpressionScope): CelEnviron
 }
 
 /** Sites of expressions that are true or false. */
-const isCondition: ReadonlySet<Site> = new Set(["gate", "completion", "retry", "until"]);
+const isCondition: ReadonlySet<Site> = new Set(["gate", "item", "completion", "retry", "until"]);
 
 /** The type of an expression's value, in the words of CEL, or of the parameter that it is; undefined when it is known only when it is evaluated. */
 function resultOf({ resultType, source, references }: CelProgram, { params = [] }: WorkflowSpec): string | undefined {

@@ -4,8 +4,9 @@ import type { ForEach } from "../kinds.ts";
 import type { Report } from "../../problems.ts";
 import type { CompiledForEach, CompiledStep } from "./compiled.ts";
 import type { CompiledExpression } from "./expressions.ts";
+import { lockNames } from "./locks.ts";
 import { axesOf, combinationsOf } from "./matrix.ts";
-import { evaluate, type RunValues, runValues, type StaticValues } from "./values.ts";
+import { evaluate, evaluateCondition, type RunValues, runValues, type StaticValues } from "./values.ts";
 
 /** Items of one step unless `limit` says otherwise, and of all steps of a workflow together. */
 const usualLimit = 256;
@@ -14,7 +15,7 @@ const mostItems = 20_000;
 /** Exactly one source of items; what each of them must be. Undefined, and reported, when it is not so. */
 export function compileForEach(
   forEach: ForEach,
-  from: CompiledExpression | undefined,
+  { from, when }: Readonly<Record<"from" | "when", CompiledExpression | undefined>>,
   path: FieldPath,
   report: Report,
 ): CompiledForEach | undefined {
@@ -37,7 +38,7 @@ export function compileForEach(
       "too-many-items",
       tooMany(items.length, limit),
     );
-  return { items, limit, failFast, ...(maxParallel === undefined ? {} : { maxParallel }) };
+  return { items, when, limit, failFast, ...(maxParallel === undefined ? {} : { maxParallel }) };
 }
 
 const tooMany = (count: number, limit: number): string =>
@@ -72,6 +73,30 @@ export function itemsOf(
 
 const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);
 
+/** How many items there are, and those that their condition skips; or what is wrong with the first that cannot be started. O(items). */
+export function countItems(
+  step: CompiledStep,
+  values: StaticValues,
+  run: RunValues,
+  items: readonly JsonValue[],
+): ReturnType<Fan["count"]> {
+  const when = step.forEach?.when;
+  if (when === undefined && step.locks === undefined) return { count: items.length };
+  const skipped: number[] = [];
+  for (const [index, value] of items.entries()) {
+    const local = itemValues(index, value);
+    const wanted = when === undefined ? ok(true) : evaluateCondition(when, values, { ...run, local });
+    if (!wanted.ok) return { error: `forEach.when: item ${index}: ${wanted.error}` };
+    if (!wanted.value) {
+      skipped.push(index);
+      continue;
+    }
+    const names = lockNames(step, values, run, local);
+    if (!names.ok) return { error: `item ${index}: ${names.error}` };
+  }
+  return { count: items.length, skipped };
+}
+
 /** The engine's view of a fan-out: how many, how many at once. */
 export function fanOf(step: CompiledStep, values: StaticValues): Fan {
   const { maxParallel, failFast = false } = step.forEach ?? {};
@@ -81,7 +106,7 @@ export function fanOf(step: CompiledStep, values: StaticValues): Fan {
       if (!items.ok) return items.error;
       const others = otherItems(step, values, scope);
       const count = items.value.length;
-      if (count + others <= mostItems) return { count };
+      if (count + others <= mostItems) return countItems(step, values, runValues(scope), items.value);
       const error = `${count} items beside the ${others} of other steps, at most ${mostItems} are allowed in a workflow`;
       return { reason: "TooManyItems", error };
     },

@@ -21,7 +21,8 @@ import { approvalRule } from "./approval.ts";
 import { missingInput } from "./artifacts.ts";
 import type { CompiledStep } from "./compiled.ts";
 import { gateBinding } from "./expressions.ts";
-import { fanOf, itemsOf, itemValues } from "./for-each.ts";
+import { countItems, fanOf, itemsOf, itemValues } from "./for-each.ts";
+import { lockNames } from "./locks.ts";
 import { limits } from "./shape.ts";
 import type { StepType } from "./step-source.ts";
 import { evaluate, evaluateCondition, render, runValues, type StaticValues } from "./values.ts";
@@ -125,9 +126,10 @@ const isAfterFailure = ({ when }: CompiledStep): boolean =>
  */
 function gateOf(compiled: CompiledStep, values: StaticValues): Gate {
   const condition = conditionOf(compiled, values);
-  const templates = [compiled.body, compiled.until, compiled.cache?.key];
+  const templates = [compiled.body, compiled.until, compiled.cache?.key, compiled.locks];
   const needed = [...templates.flatMap((template) => template?.uses ?? []), ...usesOfItems(compiled)];
-  if (needed.length === 0 && compiled.when === undefined && compiled.takes.length === 0) return condition;
+  const isSimple = compiled.takes.length === 0 && compiled.locks === undefined;
+  if (needed.length === 0 && compiled.when === undefined && isSimple) return condition;
   return (scope) => {
     const answer = condition(scope);
     if ("skip" in answer) return answer;
@@ -135,11 +137,18 @@ function gateOf(compiled: CompiledStep, values: StaticValues): Gate {
     if (missing !== undefined) return unavailable(`${missing.step} has not left the artifact "${missing.artifact}"`);
     const used = [...needed, ...(compiled.when?.uses ?? [])];
     // A step that did not succeed may lack outputs. Whoever cannot do without them is skipped, not failed.
-    if (used.every(({ key }) => scope.state(key).phase === "Succeeded")) return answer;
+    if (used.every(({ key }) => scope.state(key).phase === "Succeeded")) {
+      const names = "error" in answer ? ok([]) : namesOfLocks(compiled, values, scope);
+      return names.ok ? answer : { error: names.error };
+    }
     if ("error" in answer) return unavailable(answer.error);
     return inputsAvailable(compiled, values, scope);
   };
 }
+
+/** Those of items are asked for with the items. */
+const namesOfLocks = (step: CompiledStep, values: StaticValues, scope: GateScope): Result<unknown, string> =>
+  step.forEach === undefined ? lockNames(step, values, runValues(scope)) : ok([]);
 
 function conditionOf({ when, ...compiled }: CompiledStep, values: StaticValues): Gate {
   if (when === undefined) return defaultGate;
@@ -153,7 +162,9 @@ function conditionOf({ when, ...compiled }: CompiledStep, values: StaticValues):
 const unavailable = (message: string): GateResult => ({ skip: "InputUnavailable", message });
 
 const usesOfItems = ({ forEach }: CompiledStep) =>
-  forEach !== undefined && "uses" in forEach.items ? forEach.items.uses : [];
+  forEach === undefined
+    ? []
+    : [forEach.items, forEach.when].flatMap((each) => (each && "uses" in each ? each.uses : []));
 
 /**
  * Tries what the start would do. It costs a second rendering, but only for steps behind one that did not succeed. The first item
@@ -164,12 +175,15 @@ function inputsAvailable(step: CompiledStep, values: StaticValues, scope: GateSc
   const run = runValues(scope);
   const items = itemsOf(step, values, run);
   if (!items.ok) return unavailable(items.error.error);
+  const counted = countItems(step, values, run, items.value);
+  if ("error" in counted) return unavailable(counted.error);
   const [first] = items.value;
   if (forEach !== undefined && first === undefined) return { run: true };
   const local = first === undefined ? { iteration: 1 } : itemValues(0, first);
   const inputs: readonly Result<unknown, string>[] = [
     body === undefined ? ok(null) : render(body, values, { ...run, local }),
     until === undefined ? ok(null) : evaluate(until, values, run),
+    namesOfLocks(step, values, scope),
   ];
   for (const input of inputs) if (!input.ok) return unavailable(input.error);
   return { run: true };

@@ -181,7 +181,7 @@ function checkReference({ step, path }: StepSource, context: RuleContext, report
 /** Each is the name of an object. */
 function checkLocks(locks: readonly { readonly name: string }[], path: FieldPath, report: Report): void {
   for (const [index, { name }] of locks.entries()) {
-    const wrong = subdomainRule(name);
+    const wrong = isTemplated(name) ? undefined : subdomainRule(name);
     if (wrong !== undefined)
       report([...path, index, "name"], "invalid-value", `${wrong}, found ${JSON.stringify(name)}`);
   }

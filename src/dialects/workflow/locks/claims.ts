@@ -1,10 +1,16 @@
-import { countPhases, idleItems, isActive, isTerminal, settledItems } from "#engine/index.ts";
+import type { JsonObject } from "#lib/base/index.ts";
+import { countPhases, idleItems, isActive, isTerminal, type RunState, settledItems } from "#engine/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
+import { compileWorkflow } from "../compile/compile.ts";
+import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
+import { itemsOf, itemValues } from "../compile/for-each.ts";
+import { hasNamedLocks, lockNames, writtenLocks } from "../compile/locks.ts";
 import { type StepSource, stepSources } from "../compile/step-source.ts";
-import type { ItemsStatus, Workflow, WorkflowSpec, WorkflowStatus, WorkflowStep } from "../kinds.ts";
-import { statusOf } from "../reconcile/attempts.ts";
+import type { ItemsStatus, Workflow, WorkflowSpec, WorkflowStatus } from "../kinds.ts";
+import { statusOf, valuesOf } from "../reconcile/attempts.ts";
 import { isFinished } from "../reconcile/finished.ts";
 import { specOf } from "../spec-of.ts";
+import { decodeRun } from "../state.ts";
 import { type Holder, mostHolders } from "./kind.ts";
 
 // What a stored Workflow says of limits: which of them it waits for, and which of its holds are over. Both are read off its status, so
@@ -29,9 +35,39 @@ export interface Claim {
   readonly since: string | undefined;
 }
 
-/** The names of the limits a step holds while it is under way, in byte order: the order in which they are taken. */
-export const limitsOf = ({ locks = [] }: WorkflowStep): readonly string[] =>
-  [...new Set(locks.map(({ name }) => name))].sort();
+/** The limits that a step holds while it is under way, or one of its items, in the order in which they are taken. */
+export type LimitsFor = (index?: number) => readonly string[];
+
+const always =
+  (names: readonly string[]): LimitsFor =>
+  () =>
+    names;
+
+/** By the names of a compiled step. What has no name yet, or a wrong one, is not asked for: the gate of the step fails it. */
+export function limitsOf(step: CompiledStep, compiled: CompiledWorkflow, run: RunState): LimitsFor {
+  if (step.locks === undefined) return always(writtenLocks(step.step));
+  const values = valuesOf({ compiled, run }, step.final);
+  const names = (local?: JsonObject): readonly string[] => {
+    const found = lockNames(step, compiled, values, local);
+    return found.ok ? found.value : [];
+  };
+  if (step.forEach === undefined) return always(names());
+  const items = itemsOf(step, compiled, values);
+  return (index) => {
+    const value = items.ok && index !== undefined ? items.value[index] : undefined;
+    return index === undefined || value === undefined ? [] : names(itemValues(index, value));
+  };
+}
+
+/** As `limitsOf`, for a step that is known only as it is written. */
+function limitsWritten(workflow: Stored<Workflow>, { key, step }: StepSource): LimitsFor {
+  if (!hasNamedLocks(step)) return always(writtenLocks(step));
+  const compiled = compileWorkflow({ ...workflow, spec: specOf(workflow) });
+  const found = compiled?.steps.get(key);
+  return compiled === undefined || found === undefined
+    ? () => []
+    : limitsOf(found, compiled, decodeRun(workflow.status));
+}
 
 /** Identifies a holder among those of a limit. */
 export const holderKey = ({ uid, runNumber, step = "", item = -1 }: HolderId): string =>
@@ -88,22 +124,24 @@ function queuedClaim(workflow: Stored<Workflow>, spec: WorkflowSpec, status: Wor
 }
 
 /** A step that waits has one claim. A fan-out has one for each item that could start, as many as could start at once. */
-function claimsOfStep(workflow: Stored<Workflow>, { key, step }: StepSource, priority = 0): readonly Claim[] {
-  const limits = limitsOf(step);
-  const entry = limits.length === 0 ? undefined : statusOf(workflow, key);
+function claimsOfStep(workflow: Stored<Workflow>, source: StepSource, priority = 0): readonly Claim[] {
+  const { key, step } = source;
+  const entry = (step.locks ?? []).length === 0 ? undefined : statusOf(workflow, key);
   if (entry === undefined) return [];
+  const limitsFor = limitsWritten(workflow, source);
   const { uid, name, creationTimestamp: createdAt } = workflow.metadata;
   const holder = { uid, name, runNumber: workflow.status?.runNumber ?? 1, step: key };
-  const common = { limits, priority: step.priority ?? priority, createdAt };
+  const common = { priority: step.priority ?? priority, createdAt };
   const { phase, reason, refused, items } = entry;
   // A start that was refused has its locks already, and waits for something else.
   if (phase === "Waiting" && reason === "Lock" && refused !== true)
-    return [{ ...common, holder, since: entry.readyTime ?? entry.startTime }];
+    return [{ ...common, limits: limitsFor(), holder, since: entry.readyTime ?? entry.startTime }];
   if (phase !== "Running" || items === undefined) return [];
   const { R = 0, A = 0, C = 0 } = countPhases(items.states);
   const room = Math.min(mostHolders, (step.forEach?.maxParallel ?? mostHolders) - R - A - C);
   return idleItems({ items }, room).map(({ index }) => ({
     ...common,
+    limits: limitsFor(index),
     holder: { ...holder, item: index },
     since: entry.startTime,
   }));
@@ -145,11 +183,18 @@ export function isOver(workflow: Stored<Workflow>, { uid, runNumber, step, item 
 }
 
 /** All limits a Workflow may have to do with: those it names, and the one of its concurrency key. */
-export function limitsNamedBy(workflow: Workflow): readonly string[] {
+export function limitsNamedBy(workflow: Stored<Workflow>): readonly string[] {
   const own = workflow.status?.concurrency?.limitName;
   const spec = specOf(workflow);
-  const named = namesLocks(spec)
-    ? stepSources(spec).flatMap(({ step }) => (step.locks ?? []).map(({ name }) => name))
-    : [];
+  const named = namesLocks(spec) ? stepSources(spec).flatMap((source) => limitsOfStep(workflow, source)) : [];
   return [...new Set(own === undefined ? named : [...named, own])];
+}
+
+/** Of a fan-out whose items have locks of their own: those of all items. */
+function limitsOfStep(workflow: Stored<Workflow>, source: StepSource): readonly string[] {
+  const entry = statusOf(workflow, source.key);
+  if (hasNamedLocks(source.step) && entry === undefined) return [];
+  const limitsFor = limitsWritten(workflow, source);
+  const total = hasNamedLocks(source.step) ? entry?.items?.total : undefined;
+  return total === undefined ? limitsFor() : Array.from({ length: total }, (_, index) => limitsFor(index)).flat();
 }

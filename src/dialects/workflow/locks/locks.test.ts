@@ -49,6 +49,32 @@ async function end(run: Harness, workflow: string): Promise<void> {
   await run.settle();
 }
 
+test("names of locks have expressions: one place for each name, of steps and of items", async () => {
+  const run = start();
+  const params = [{ name: "env", type: "string" as const }];
+  const into = (env: string) => ({ params, arguments: { env }, steps: { a: locked("db-${{ params.env }}") } });
+  await run.create(into("prod"), "one");
+  await run.create(into("prod"), "two");
+  await run.create(into("test"), "three");
+  expect(await holders(run, "db-prod")).toEqual(["one/a"]);
+  expect([await phase(run, "two"), await phase(run, "three")]).toEqual(["Waiting", "Starting"]);
+  await end(run, "one");
+  expect(await holders(run, "db-prod")).toEqual(["two/a"]);
+  const items = job({ ...locks("node-${{ item }}"), forEach: { items: ["x", "y", "x"] } });
+  await run.create({ steps: { a: items } }, "each");
+  expect((await run.status("each")).statuses?.["a"]?.items?.states).toMatch(/1P$/);
+  expect([await holders(run, "node-x"), await holders(run, "node-y")]).toEqual([["each/a/0"], ["each/a/1"]]);
+  await end(run, "each");
+  await end(run, "each");
+  expect(await holders(run, "node-x")).toEqual(["each/a/2"]);
+  await run.create({ ...into("a b"), steps: { a: locked("${{ params.env }}") } }, "wrong");
+  expect((await run.status("wrong")).statuses?.["a"]).toMatchObject({
+    phase: "Failed",
+    reason: "ExpressionError",
+    message: expect.stringContaining("locks: "),
+  });
+});
+
 test("a lock that nobody has a limit for has one place, and goes from one to the next", async () => {
   const run = start();
   await run.create({ steps: { a: locked("db") } }, "one");

@@ -3,6 +3,7 @@ import {
   type Fact,
   type GrantFact,
   idleItems,
+  type ItemTry,
   isTerminal,
   type RunState,
   type StepState,
@@ -14,8 +15,8 @@ import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
 import type { Workflow } from "../kinds.ts";
 import type { Memory } from "../reconcile/memory.ts";
 import { isHolder, limitState } from "./allot.ts";
-import { holderKey, type HolderId, limitsOf } from "./claims.ts";
-import type { ConcurrencyLimit } from "./kind.ts";
+import { holderKey, type HolderId, type LimitsFor, limitsOf } from "./claims.ts";
+import { type ConcurrencyLimit, mostHolders } from "./kind.ts";
 
 // A pass asks the mirror of limits whether steps that wait hold what they need. An old mirror can only make them wait, see `reconcile.ts`.
 
@@ -35,15 +36,15 @@ export interface LockView {
 }
 
 /** What the limits say about the steps that wait for them. O(steps). */
-export function lockFacts(view: LockView, { steps }: CompiledWorkflow, run: RunState): readonly Fact[] {
+export function lockFacts(view: LockView, compiled: CompiledWorkflow, run: RunState): readonly Fact[] {
   if (run.suspendedSince !== undefined) return [];
   return Object.keys(run.steps).flatMap((key) => {
     const state = stepState(run, key);
-    const step = steps.get(key);
+    const step = compiled.steps.get(key);
     if (step === undefined || !isAsking(state)) return [];
-    const limits = limitsOf(step.step);
-    if (state.items === undefined) return stepFact(view, run, step, limits);
-    return limits.length === 0 ? [] : itemFacts(view, run, step, limits);
+    const limitsFor = limitsOf(step, compiled, run);
+    if (state.items === undefined) return stepFact(view, run, step, limitsFor());
+    return isLocked(step) ? itemFacts(view, run, step, limitsFor) : [];
   });
 }
 
@@ -57,11 +58,13 @@ export function lockWake(view: LockView, { steps }: CompiledWorkflow, run: RunSt
   for (const key of Object.keys(run.steps)) {
     const state = stepState(run, key);
     const step = steps.get(key);
-    if (step === undefined || !isAsking(state) || !hasIdle(state) || limitsOf(step.step).length === 0) continue;
+    if (step === undefined || !isAsking(state) || !hasIdle(state) || !isLocked(step)) continue;
     wake = Math.min(wake, nextLook(view, step, state));
   }
   return wake === Number.POSITIVE_INFINITY ? undefined : wake;
 }
+
+const isLocked = ({ step: { locks = [] } }: CompiledStep): boolean => locks.length > 0;
 
 /** Something of it could start and has not; while others of its items are under way, it is not told that some wait. */
 const hasIdle = ({ items }: StepState): boolean => items === undefined || isStill(items.states);
@@ -98,20 +101,18 @@ function itemFacts(
   view: LockView,
   run: RunState,
   { key: step }: CompiledStep,
-  limits: readonly string[],
+  limitsFor: LimitsFor,
 ): readonly GrantFact[] {
   const { items, attempt, message, startedAt } = stepState(run, step);
   const holder = holderIn(view, run);
-  const [first] = limits;
-  const candidates = first === undefined ? new Set() : itemsHolding(limitOf(view, first), { ...holder, step });
-  const idle = idleItems({ items });
+  const idle = idleItems({ items }, mostHolders);
+  const lacksOf = ({ index }: ItemTry) => lackedBy(view, { ...holder, step, item: index }, limitsFor(index));
   const granted = idle.flatMap((item): GrantFact[] => {
-    if (!candidates.has(item.index)) return [];
-    const lacks = lackedBy(view, { ...holder, step, item: item.index }, limits);
+    const lacks = lacksOf(item);
     return lacks === undefined ? [{ kind: "grant", step, attempt, item, granted: true }] : [];
   });
   const next = idle.find(({ index }) => !granted.some(({ item }) => item?.index === index));
-  const lacking = next && lackedBy(view, { ...holder, step, item: next.index }, limits);
+  const lacking = next && lacksOf(next);
   if (lacking === undefined || granted.length > 0 || !isStill(items?.states ?? "")) return granted;
   const told = tellWait(view, step, message, startedAt, lacking);
   return told === undefined || told === message
@@ -131,16 +132,6 @@ const lackedBy = (view: LockView, holder: HolderId, limits: readonly string[]): 
   const key = holderKey(holder);
   return limits.find((name) => !isHolder(limitOf(view, name), key));
 };
-
-/** The items of a step that hold a limit. */
-const itemsHolding = (limit: ConcurrencyLimit | undefined, { uid, runNumber, step }: HolderId): ReadonlySet<number> =>
-  new Set(
-    (limit?.status?.holders ?? []).flatMap((holder) =>
-      holder.uid === uid && holder.runNumber === runNumber && holder.step === step && holder.item !== undefined
-        ? [holder.item]
-        : [],
-    ),
-  );
 
 const limitOf = ({ workflow: { metadata }, limits }: LockView, name: string): ConcurrencyLimit | undefined =>
   limits.get(keyOf({ name, ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }) }));

@@ -84,6 +84,7 @@ export const ForEach = s.object(
         { description: "Every combination of the values of its axes, each a list.", preserveUnknown: true },
       ),
     ),
+    when: expression("CEL condition of each item, over item, index, params, steps and workflow: false skips the item."),
     maxParallel: positive("Items active at once."),
     failFast: s.optional(s.boolean({ description: "The first failure cancels the other items." })),
     limit: s.optional(
@@ -259,7 +260,7 @@ export const Step = s.object(
         s.object({
           name: s.string({
             minLength: 1,
-            description: "Name of a ConcurrencyLimit; one that does not exist has one place.",
+            description: "Name of a ConcurrencyLimit; one that does not exist has one place. ${{ }} is filled in.",
           }),
         }),
         { key: "name", maxItems: 16, description: "Held, all of them, from the first start of the step to its end." },
