@@ -21,6 +21,7 @@ import { silentLog, systemClock } from "#lib/base/index.ts";
 import {
   cleanEnvironment,
   exec,
+  logsTo,
   removeDirectory,
   root,
   slipway,
@@ -188,6 +189,47 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a 
       child.kill("SIGKILL");
       await server.kill();
     }
+  });
+
+  test("a server whose log finds no room goes on, and logs what it held back when there is room", async () => {
+    const log = join(disk, "log");
+    const up = await logsTo(`2>>'${log}'`, directory);
+    await fill();
+    const server = await startServer(join(directory, "server"), [], {}, up);
+    expect(await readFile(log, "utf8")).toBe("");
+    const env = { SLIPWAY_KUBECONFIG: server.kubeconfig };
+    expect((await slipway(["get", "wf"], { env })).code).toBe(0);
+    await rm(join(disk, "filler"));
+    expect(await server.stop()).toBe(0);
+    expect(await readFile(log, "utf8")).toContain("slipway: stopping");
+  });
+
+  test.each(["at once", "while the store is made"])(
+    "a server that finds no room %s names the directory",
+    async (when) => {
+      if (when === "at once") await fill();
+      const directory = join(disk, "server");
+      const { code, err } = await slipway(["up", "--data-dir", directory, "--port", "0"]);
+      expect(code).toBe(1);
+      expect(err).toContain(`slipway: cannot keep data in ${directory}: `);
+      expect(err).toMatch(/no space left on device.*\nfree some space on its disk/);
+    },
+  );
+
+  test("a server that finds no room for its kubeconfig names that file", async () => {
+    await fill();
+    const file = join(disk, "kubeconfig");
+    const { code, err } = await slipway([
+      "up",
+      "--data-dir",
+      join(directory, "d"),
+      "--port",
+      "0",
+      "--kubeconfig",
+      file,
+    ]);
+    expect(code).toBe(1);
+    expect(err).toContain(`slipway: cannot keep data in ${file}: ENOSPC`);
   });
 
   test("the store is read-only while its disk is full, answers reads, and takes writes again when there is room", async () => {

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -149,6 +149,13 @@ export async function startServer(
       return within(serverMs, "slipway up ends after SIGTERM", exited, () => log);
     },
   };
+}
+
+/** A program for `startServer` that sends the log of the server elsewhere, in words of bash: `2>/dev/full`. */
+export async function logsTo(redirection: string, directory: string): Promise<readonly [node: string, bin: string]> {
+  const script = join(directory, "up.sh");
+  await writeFile(script, `exec '${process.execPath}' '${slipwayBin}' "$@" ${redirection}\n`);
+  return ["bash", script];
 }
 
 /** The greeting is one write, and shorter than what a pipe takes at once. */

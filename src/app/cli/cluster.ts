@@ -66,6 +66,7 @@ export async function serveCluster(invocation: Invocation<ClusterFlags>, work: C
   const connection = await connectionOf(invocation);
   const { leaseName, ...parts } = work;
   const namespace = options.leaseNamespace ?? options.namespace ?? connection.namespace ?? "default";
+  invocation.process.outliveOutputs();
   await server.serveCluster({
     ...parts,
     connection,

@@ -36,6 +36,8 @@ export interface OwnProcess {
    * called when a fault of ours is about to end the process: what it does not do in that turn is not done.
    */
   takeOver(told: (signal: EndSignal) => void, abandon: () => void): void;
+  /** From now on an output that cannot be written does not end the process: for servers, which outlive their terminals and log files. */
+  outliveOutputs(): void;
   /** Ends the process in this turn; what was not written is lost. */
   exit(code: number): void;
 }

@@ -38,7 +38,7 @@ async function tell(
     environment: () => environmentIn("/nowhere", {}, out, err),
     clock: systemClock,
     signal: new AbortController().signal,
-    process: { takeOver: () => undefined, exit: () => undefined },
+    process: { takeOver: () => undefined, outliveOutputs: () => undefined, exit: () => undefined },
     connect: () => Promise.reject(new SlipwayError("no-control-plane", "nothing runs", { hint: "start it" })),
   });
   return { code, calls, out: out.text(), err: err.text() };

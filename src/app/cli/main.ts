@@ -13,6 +13,8 @@ const codes: Readonly<Record<EndSignal, number>> = { SIGHUP: 129, SIGINT: 130, S
 let isSignalled = false;
 /** Who is told of signals instead. */
 let owner: ((signal: EndSignal) => void) | undefined;
+/** A server goes on without its outputs. */
+let outlivesOutputs = false;
 
 /** The first signal asks everything to end; the second ends this process at once. */
 function onSignal(signal: EndSignal): void {
@@ -27,10 +29,10 @@ function onSignal(signal: EndSignal): void {
 
 /**
  * A reader such as `head` that went away ends us quietly and as SIGPIPE would, as does a terminal that was closed (EIO); a run that we carry is
- * canceled first. A command that owns the process goes on without its console, whatever stands against it.
+ * canceled first. A server, and a command that owns the process, go on whatever the error is.
  */
 function onLostOutput(error: Error): void {
-  if (owner !== undefined) return;
+  if (owner !== undefined || outlivesOutputs) return;
   if (codeOf(error) !== "EPIPE" && codeOf(error) !== "EIO") throw error;
   // The signal that came with it, if any, has set the code.
   process.exitCode ??= 141;
@@ -46,6 +48,9 @@ const ownProcess: OwnProcess = {
     owner = told;
     // Told, and not handled: a fault of ours ends the process as it always does, after what it carries.
     process.on("uncaughtExceptionMonitor", abandon);
+  },
+  outliveOutputs() {
+    outlivesOutputs = true;
   },
   exit: (code) => process.exit(code),
 };

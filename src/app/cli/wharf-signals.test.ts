@@ -13,6 +13,7 @@ function watched({ graceMs }: { readonly graceMs: number | undefined } = { grace
   const build: { over: BuildOver | undefined; kills: number } = { over: undefined, kills: 0 };
   const clock = new FakeClock();
   const own = {
+    outliveOutputs: () => undefined,
     takeOver: (signalled: typeof heard.signalled, abandon: typeof heard.abandon) =>
       void Object.assign(heard, { signalled, abandon }),
     exit: (code: number) => void exits.push(code),

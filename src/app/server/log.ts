@@ -3,10 +3,7 @@ import type { LogFields, Logger } from "#lib/base/index.ts";
 import type { LogLevel } from "./plain-log.ts";
 
 /** JSON lines on stderr: what operators and their collectors read. Errors keep their stacks, objects are named by kind and name. */
-export function serverLog(
-  level: LogLevel,
-  to: pino.DestinationStream = pino.destination({ fd: 2, sync: true }),
-): Logger {
+export function serverLog(level: LogLevel, to: pino.DestinationStream = stderrLines()): Logger {
   return wrap(
     pino(
       {
@@ -19,6 +16,16 @@ export function serverLog(
       to,
     ),
   );
+}
+
+/** How much of the log waits in memory while it cannot be written, as on a full disk. The rest is dropped. */
+const mostWaiting = 1024 * 1024;
+
+/** A log that cannot be written must not end the server it is about. Each new line tries to write those that wait. */
+function stderrLines(): pino.DestinationStream {
+  const lines = pino.destination({ fd: 2, sync: true, maxLength: mostWaiting });
+  lines.on("error", () => undefined);
+  return lines;
 }
 
 const wrap = (log: pino.Logger): Logger => {

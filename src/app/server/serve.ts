@@ -9,6 +9,7 @@ import {
   type DirectoryLock,
   ensureAdminToken,
   ensureCertificates,
+  isDiskFull,
   lockDirectory,
   openStore,
   readEncryptionKeys,
@@ -95,6 +96,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   const names = namesOf(listen, given, machine);
   const log = options.isTerminal ? plainLog(options.level, clock) : (await import("./log.ts")).serverLog(options.level);
   const undo: (() => Promise<void>)[] = [];
+  let writesTo = directory;
   const close = async () => {
     for (const step of undo.splice(0).reverse()) await step();
   };
@@ -160,7 +162,9 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
         listening = doors.listening.map((door) => reachOf(door, given, machine));
         const tell = ({ ca: caPem, client }: ServingCertificates) =>
           writeKubeconfig(options.kubeconfig, { url: doors.url, caPem, token, client });
+        writesTo = options.kubeconfig;
         await tell(certificates);
+        writesTo = directory;
         const kept = { directory: pki, first: certificates, names };
         const keeper = keepCertificates(kept, { clock, log }, async (renewed) => {
           doors.renew(renewed);
@@ -184,12 +188,17 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     return { url, listening, ports: plane.ports, runtime: steps.title, failed: failed.promise, close };
   } catch (thrown) {
     await close();
-    throw thrown;
+    throw isDiskFull(thrown)
+      ? cannotKeep(writesTo, thrown, "free some space on its disk, or use another disk")
+      : thrown;
   }
 }
 
+const cannotKeep = (place: string, cause: unknown, hint: string): SlipwayError =>
+  new SlipwayError("data-directory", `cannot keep data in ${place}: ${messageOf(cause)}`, { hint, cause });
+
 /** What the system answers where no directory can be made or written to; ENOENT is how /proc does. */
-const refusesDirectory = /^(?:EACCES|EEXIST|ELOOP|ENAMETOOLONG|ENOENT|ENOSPC|ENOTDIR|EPERM|EROFS)$/;
+const refusesDirectory = /^(?:EACCES|EEXIST|ELOOP|ENAMETOOLONG|ENOENT|ENOTDIR|EPERM|EROFS)$/;
 
 /**
  * Takes the data directory, or rejects with `store-locked` when a server that lives has it; what the system says
@@ -203,10 +212,6 @@ async function ownDirectory(directory: string): Promise<DirectoryLock> {
     return await lockDirectory(directory);
   } catch (thrown) {
     if (!refusesDirectory.test(codeOf(thrown) ?? "")) throw thrown;
-    const hint = "name a directory that this user may write to with --data-dir";
-    throw new SlipwayError("data-directory", `cannot keep data in ${directory}: ${messageOf(thrown)}`, {
-      hint,
-      cause: thrown,
-    });
+    throw cannotKeep(directory, thrown, "name a directory that this user may write to with --data-dir");
   }
 }

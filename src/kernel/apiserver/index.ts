@@ -13,6 +13,7 @@ export { type ApiServer, type ApiServerOptions, createApiServer } from "./api-se
 export type { HealthChecks } from "./http/health.ts";
 export type { Listener, ListenerTls, ListenOptions } from "./http/listener.ts";
 export type { CheckReport } from "./store/check.ts";
+export { isDiskFull } from "./store/errors.ts";
 export { exportObjects } from "./store/export.ts";
 export { type DirectoryLock, lockDirectory } from "./store/lock.ts";
 export { backupStore, checkStore, restoreStore } from "./store/maintenance.ts";

@@ -96,7 +96,7 @@ export const agentCommand = command<AgentOptions>({
       choices: ["error", "warn", "info", "debug"],
     },
   ],
-  async action({ options, environment, clock, signal }) {
+  async action({ options, environment, clock, signal, process: own }) {
     const { loadAgent } = await import("#dialects/tinkerbell/index.ts");
     const { readAgentOptions, defaultAgentId } = await loadAgent();
     const path = await import("node:path");
@@ -122,6 +122,7 @@ export const agentCommand = command<AgentOptions>({
     if (!read.ok) throw new UsageError(read.error.message, read.error.hint);
     const { serveAgent } = await import("#app/server/index.ts");
     const { isTerminal } = environment.err;
+    own.outliveOutputs();
     await serveAgent({ settings: read.value, version, isTerminal, variable, home, clock, signal });
     // The signal has set a code of its own, which is right for commands that were interrupted.
     process.exitCode = exitCode.succeeded;

@@ -2,7 +2,7 @@ import type { DialectOptions } from "#dialects/index.ts";
 import { command } from "../command.ts";
 import type { OptionSources } from "../option-reader.ts";
 import { defaultDataDirectory, type Environment } from "../environment.ts";
-import { Exit, exitCode, UsageError } from "../exit-codes.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
 import { expectPort, parseListenAddress, parseServerName } from "../listen-options.ts";
 import { parseSize } from "../size-options.ts";
 import { readTinkOptions, tinkOptions } from "../tink-options.ts";
@@ -125,7 +125,7 @@ export const upCommand = command<UpOptions>({
     ...tinkOptions,
     ...wharfOptions,
   ],
-  async action({ options, environment, clock, signal }) {
+  async action({ options, environment, clock, signal, process: own }) {
     const { port } = options;
     if (port !== undefined) expectPort(port);
     if (options.maxEvents < 1) throw new UsageError("--max-events must be 1 or more");
@@ -158,6 +158,7 @@ export const upCommand = command<UpOptions>({
       await greet({ ...facts, isFound, log }, options, environment);
       return exitCode.succeeded;
     }
+    own.outliveOutputs();
     const { serve } = await import("#app/server/index.ts");
     const { version } = await import("../version.ts");
     const serving = serve({
@@ -185,14 +186,14 @@ export const upCommand = command<UpOptions>({
       if (thrown !== signal.reason) throw thrown;
       return undefined;
     });
-    if (server === undefined) return asAsked(signal);
+    if (server === undefined) return asAsked();
     const { url, listening, ports, runtime } = server;
     const { pid } = process;
     await greet({ version, url, listening, ports, directory, kubeconfig, runtime, isFound, pid }, options, environment);
     const failure = await untilStopped(server, signal, () =>
       environment.err.write("slipway: stopping; running steps continue\n"),
     );
-    return failure?.code ?? asAsked(signal);
+    return failure?.code ?? asAsked();
   },
 });
 
@@ -235,7 +236,7 @@ async function untilStopped(server: Server, signal: AbortSignal, say: () => void
 }
 
 /** A server that was asked to stop, and has stopped in order, did what it was asked: the signal's own code is not a server's. */
-function asAsked({ reason }: AbortSignal): number {
-  if (!(reason instanceof Exit && reason.code === 141)) process.exitCode = exitCode.succeeded;
+function asAsked(): number {
+  process.exitCode = exitCode.succeeded;
   return exitCode.succeeded;
 }

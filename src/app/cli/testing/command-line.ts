@@ -103,6 +103,7 @@ export async function commandLine(place: Place = {}) {
         clock,
         signal,
         process: {
+          outliveOutputs: () => undefined,
           takeOver: (told) => signal.addEventListener("abort", () => told("SIGTERM"), { once: true }),
           exit: () => undefined,
         },
