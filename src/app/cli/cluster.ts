@@ -49,7 +49,7 @@ export const clusterOptions: readonly OptionSpec[] = [
 
 /** What a command decides beside what `ClusterFlags` say. */
 export interface ClusterWork
-  extends Pick<ClusterOptions, "language" | "dialectOptions" | "isForAny" | "besideOwn" | "looksAt"> {
+  extends Pick<ClusterOptions, "language" | "dialectOptions" | "isForAny" | "besideOwn" | "besideOwnIf" | "looksAt"> {
   /** The lease for whose holder alone this is; absent where any number of processes may do it. */
   readonly leaseName?: string;
 }

@@ -116,6 +116,11 @@ export async function serveProvisioner(
     leaseName: "slipway-wharf-provisioner",
     looksAt: ["workers"],
     dialectOptions: { wharf },
+    besideOwn: { wharf },
+    besideOwnIf: {
+      condition: "NoProvisioner",
+      hint: "start it with --wharf-provisioner-listen off, so that it starts no workers itself",
+    },
   });
 }
 

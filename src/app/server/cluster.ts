@@ -9,7 +9,7 @@ import {
   loadDialects,
   loadShared,
 } from "#dialects/index.ts";
-import { type Clock, formatInstant, SlipwayError } from "#lib/base/index.ts";
+import { type Clock, formatInstant, isJsonObject, type JsonValue, SlipwayError } from "#lib/base/index.ts";
 import { type CrdDocument, type Kind, toCrds } from "#lib/schema/index.ts";
 import {
   type ApiClient,
@@ -21,11 +21,11 @@ import {
   type LeaseElectionOptions,
   Manager,
 } from "#kernel/kit/index.ts";
-import { isForbidden, isNotFound, Node } from "#kernel/model/index.ts";
+import { isForbidden, isNotFound, type KubeObject, Node } from "#kernel/model/index.ts";
 import type { AuditLog } from "#kernel/apiserver/index.ts";
 import type { RpcPort } from "#kernel/rpc/index.ts";
 import { dialectDirectory } from "./log-sources.ts";
-import { onceStarted } from "./starting-cluster.ts";
+import { onceReachable, onceStarted } from "./starting-cluster.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { keptPodStreams } from "./pod-streams.ts";
 import { openTemplates } from "./templates.ts";
@@ -44,6 +44,8 @@ export interface ClusterOptions {
    * such a control plane is refused.
    */
   readonly besideOwn?: DialectOptions;
+  /** The condition of its Node by which such a control plane leaves this work to others, and how to start one that does; without, all do. */
+  readonly besideOwnIf?: { readonly condition: string; readonly hint: string };
   /** Of equal processes one acts, whoever holds this lease; absent where any number may. */
   readonly lease?: { readonly namespace: string; readonly name: string };
   /** Plurals of the kinds that this work looks at, and needs rights for; all of its languages, and what they share, when absent. */
@@ -88,8 +90,11 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
   try {
     const { kinds, dialects, shared } = await speakersOf(options.language === undefined ? [] : [options.language]);
     const patiently = <T>(ask: () => Promise<T>): Promise<T> => onceStarted(client, clock, signal, ask);
-    const isOwn = options.isForAny !== true && (await hasOwnControllers(client, signal, clock));
-    if (isOwn && options.besideOwn === undefined) throw ownControllers();
+    await onceReachable(client, { clock, log, signal });
+    const node = options.isForAny === true ? undefined : await nodeOfOwn(client, signal, clock);
+    const isOwn = node !== undefined;
+    if (isOwn && (options.besideOwn === undefined || !leavesWork(node, options.besideOwnIf?.condition)))
+      throw ownControllers(options.besideOwnIf?.hint);
     const dialectOptions = (isOwn ? options.besideOwn : options.dialectOptions) ?? {};
     if (options.installsDefinitions)
       await patiently(() => installCrds(client, toCrds(kinds).map(asOurs), { clock, log, random, signal }));
@@ -164,19 +169,26 @@ function electionOf(
   return { election: leaseElection({ ...parts, ...lease, identity }) };
 }
 
-/** A control plane of `slipway up` acts by itself: whoever acts beside it would do everything twice. Who may not list Nodes is on somebody's cluster. */
-async function hasOwnControllers(client: ApiClient, signal: AbortSignal, clock: Clock): Promise<boolean> {
+/** The Node of a control plane of `slipway up`, whose controllers must not act twice. An account that may not list Nodes is on a cluster. */
+async function nodeOfOwn(client: ApiClient, signal: AbortSignal, clock: Clock): Promise<KubeObject | undefined> {
   const ours = { labelSelector: "slipway.dev/runtime", limit: 1, signal };
   const { items } = await onceStarted(client, clock, signal, () => client.list(Node, ours)).catch((thrown: unknown) => {
     if (isForbidden(thrown)) return { items: [] };
     throw thrown;
   });
-  return items.length > 0;
+  return items[0];
 }
 
-const ownControllers = (): SlipwayError =>
+function leavesWork({ status }: KubeObject, condition: string | undefined): boolean {
+  const conditions = isJsonObject(status) ? status["conditions"] : undefined;
+  const isTrue = (item: JsonValue): boolean =>
+    isJsonObject(item) && item["type"] === condition && item["status"] === "True";
+  return condition === undefined || (Array.isArray(conditions) && conditions.some(isTrue));
+}
+
+const ownControllers = (hint = "name a cluster with --kubeconfig FILE"): SlipwayError =>
   new SlipwayError("own-controllers", "this is a control plane of slipway up, which has controllers of its own", {
-    hint: "name a cluster with --kubeconfig FILE",
+    hint,
   });
 
 /** Asks as the mirrors will: who may not list a kind hears of it now and by name. */

@@ -1,4 +1,4 @@
-import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
+import { type Clock, codeOf, type Logger, messageOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { isForbidden } from "#kernel/model/index.ts";
 
@@ -35,3 +35,32 @@ const isReady = (client: ApiClient, signal: AbortSignal): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+/** Failures that a server which is down, or starting, has for its clients. */
+const away = new Set([
+  "connection-refused",
+  "host-unknown",
+  "connection-timeout",
+  "connection-failed",
+  "request-timeout",
+]);
+const [firstWait, longestWait]: readonly [Millis, Millis] = [500, 10_000];
+
+/** Resolves when the API server answers, whatever it says, and warns while it does not. Rejects with what waiting does not change. */
+export async function onceReachable(
+  client: ApiClient,
+  { clock, log, signal }: { readonly clock: Clock; readonly log: Pick<Logger, "warn">; readonly signal: AbortSignal },
+): Promise<void> {
+  for (let wait = firstWait; ; wait = Math.min(2 * wait, longestWait)) {
+    try {
+      return void (await client.raw("/readyz", { signal }));
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const code = codeOf(thrown) ?? "";
+      if (!(thrown instanceof SlipwayError)) return;
+      if (!away.has(code)) throw thrown;
+      log.warn("waiting for the API server", { error: messageOf(thrown) });
+    }
+    await sleep(clock, wait, signal);
+  }
+}

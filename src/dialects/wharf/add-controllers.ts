@@ -1,5 +1,5 @@
 import type { Manager } from "#kernel/kit/index.ts";
-import type { ControllerParts } from "../controller-parts.ts";
+import type { ControllerParts, ServerCondition } from "../controller-parts.ts";
 import { readTokenFile, serverToken } from "../token-file.ts";
 import { addAggregator } from "./aggregator/add-aggregator.ts";
 import { addWatchdog } from "./watchdog/add-watchdog.ts";
@@ -37,6 +37,7 @@ export async function addControllers(manager: Manager, parts: ControllerParts): 
   if (given.part === "aggregator") return await aggregate(manager, parts);
   if (given.part === "provisioner") return void (await ownProvisioner(manager, parts));
   if (given.part === "watchdog") return await watch(manager, parts);
+  if (given.part === undefined) parts.tellCondition(noProvisioner(given.provisioner === undefined));
   const { instance = "local", namespace = "default" } = given;
   const records = new Records(manager);
   const { engineTokenFile, triggerDeadlineMs } = given;
@@ -63,6 +64,16 @@ export async function addControllers(manager: Manager, parts: ControllerParts): 
   await aggregate(manager, parts, own, engines[0]);
   await watch(manager, parts, nothingToCompare(manager), own, engines[0]);
 }
+
+/** On the Node of a control plane, by which a provisioner of its own process knows that nobody else starts the builds there. */
+const noProvisioner = (isTrue: boolean): ServerCondition => ({
+  type: "NoProvisioner",
+  isTrue,
+  reason: isTrue ? "Off" : "Serves",
+  message: isTrue
+    ? "this server starts no workers for builds: a provisioner has to run beside it"
+    : "this server starts workers for builds",
+});
 
 /** Which builds there are; undefined before all are mirrored, when every one would seem to be missing. */
 const knownTo = (records: Records): ((buildId: number) => boolean) | undefined =>
