@@ -337,3 +337,11 @@ test("10,000 insertions into a long list finish", () => {
   const result = applyJsonPatch(document, patch);
   expect(result.ok && (result.value as typeof document).list.length).toBe(60_000);
 });
+
+test("copies of long texts count by their length", () => {
+  const copies = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ op: "copy", from: "/a", path: `/b${n}` }));
+  const document = { a: "x".repeat(1_000_000) };
+  expect(applyJsonPatch(document, copies(3)).ok).toBe(true);
+  expect(applyJsonPatch(document, copies(4))).toMatchObject({ ok: false, error: { kind: "limit", operation: 3 } });
+});

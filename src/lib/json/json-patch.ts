@@ -20,7 +20,7 @@ export interface JsonPatchError {
 export interface JsonPatchLimits {
   /** Most operations in one patch; 10,000 unless told. */
   readonly maxOperations?: number;
-  /** Most nodes all `copy` and `move` operations together may touch; 100,000 unless told. Stops patches that double a document. */
+  /** Most nodes all `copy` and `move` operations together may touch, 32 letters counting as a node; 100,000 unless told. Stops patches that double a document. */
   readonly maxMovedNodes?: number;
   /** Deepest nesting an operation may create; 200 unless told. */
   readonly maxDepth?: number;
@@ -148,6 +148,7 @@ const tooDeep = (work: Work): Step => refuse("limit", `the patch nests deeper th
 /** The number of nodes in a value, or undefined as soon as there are more than `most` or any is nested deeper than `depth`. */
 function nodesWithin(value: JsonValue, most: number, depth: number): number | undefined {
   if (most < 1 || depth < 0) return undefined;
+  if (typeof value === "string") return 1 + (value.length >>> 5) > most ? undefined : 1 + (value.length >>> 5);
   if (typeof value !== "object" || value === null) return 1;
   let nodes = 1;
   for (const child of Object.values(value)) {

@@ -28,7 +28,7 @@ export interface Finding {
   readonly offset: number;
 }
 
-/** Nodes that aliases may add to one document, or ten times its own nodes if that is more. */
+/** Nodes that aliases and merge keys may add to one document, or ten times its own nodes if that is more. */
 export const mostAliasNodes = 10_000;
 
 /**
@@ -54,7 +54,7 @@ interface State {
   readonly report: Report;
   /** The latest value of each anchor; undefined while it is being converted. An anchor may be set again (YAML 1.2, 7.1). */
   readonly anchors: Map<string, Converted | undefined>;
-  /** Negative once the limit was reported; aliases are null from then on, and nothing is reported twice. */
+  /** Negative once the limit was reported; from then on aliases are null and nothing is merged. */
   aliasNodesLeft: number;
 }
 
@@ -89,10 +89,17 @@ function followAlias(state: State, alias: Alias, path: FieldPath): Converted {
     return fail("yaml-alias", `there is no anchor &${alias.source} before the alias`);
   const target = state.anchors.get(alias.source);
   if (target === undefined) return fail("yaml-alias", `the alias *${alias.source} is inside its own anchor`);
-  if (state.aliasNodesLeft < 0) return failed;
-  state.aliasNodesLeft -= target.nodes;
-  if (state.aliasNodesLeft < 0) return fail("yaml-alias-limit", "aliases expand to too many nodes");
-  return target;
+  return charge(state, target.nodes, () => fail("yaml-alias-limit", "aliases expand to too many nodes"))
+    ? target
+    : failed;
+}
+
+/** Whether as many nodes may still be added. Calls `exceeded` the first time they may not. */
+function charge(state: State, nodes: number, exceeded: () => void): boolean {
+  if (state.aliasNodesLeft < 0) return false;
+  state.aliasNodesLeft -= nodes;
+  if (state.aliasNodesLeft < 0) exceeded();
+  return state.aliasNodesLeft >= 0;
 }
 
 function convertSeq(state: State, seq: YAMLSeq, path: FieldPath, offset: number): Converted {
@@ -108,13 +115,14 @@ function convertSeq(state: State, seq: YAMLSeq, path: FieldPath, offset: number)
 /** Keys become texts; merge keys are collected and merged last, because the mapping's own members win wherever they stand. */
 function convertMap(state: State, map: YAMLMap, path: FieldPath, offset: number): Converted {
   const members = new Map<string, JsonValue>();
-  const merged: JsonObject[] = [];
+  const merged: (readonly [source: JsonObject, offset: number])[] = [];
   let nodes = 1;
   for (const pair of map.items) {
     if (isMergeKey(pair.key)) {
       const source = convert(state, pair.value, path, offset);
+      const at = startOf(pair.key, offset);
       nodes += source.nodes;
-      if (source !== failed) merged.push(...mergeSources(state, source.value, path, startOf(pair.key, offset)));
+      if (source !== failed) for (const each of mergeSources(state, source.value, path, at)) merged.push([each, at]);
       continue;
     }
     const key = convertKey(state, pair, path, offset);
@@ -124,7 +132,7 @@ function convertMap(state: State, map: YAMLMap, path: FieldPath, offset: number)
     if (members.has(key)) reportDuplicate(state, key, [...path, key], startOf(pair.key, offset));
     members.set(key, converted.value);
   }
-  for (const source of merged) mergeInto(members, source);
+  for (const [source, at] of merged) mergeInto(state, members, source, { path, offset: at });
   // fromEntries defines own members, so that "__proto__" is an ordinary key.
   return { value: Object.fromEntries(members), nodes };
 }
@@ -148,8 +156,17 @@ function mergeSources(state: State, value: JsonValue, path: FieldPath, offset: n
 }
 
 /** Members of the mapping itself win over merged ones, and earlier sources over later ones. */
-function mergeInto(members: Map<string, JsonValue>, source: JsonObject): void {
-  for (const [key, value] of Object.entries(source)) {
+function mergeInto(
+  state: State,
+  members: Map<string, JsonValue>,
+  source: JsonObject,
+  at: Pick<Finding, "path" | "offset">,
+): void {
+  const entries = Object.entries(source);
+  const message = "merge keys copy too many members";
+  const exceeded = () => state.report({ severity: "error", code: "yaml-alias-limit", message, ...at });
+  if (!charge(state, entries.length, exceeded)) return;
+  for (const [key, value] of entries) {
     if (value !== undefined && !members.has(key)) members.set(key, value);
   }
 }

@@ -266,7 +266,16 @@ test("aliases that multiply are refused", () => {
 
 test("merges that multiply are refused", () => {
   expect(readYaml(bomb(50, true)).ok).toBe(true);
-  expect(problemsOf(bomb(2_000, true))).toEqual([expect.stringContaining("aliases expand to too many nodes")]);
+  expect(problemsOf(bomb(2_000, true))).toEqual([expect.stringContaining("merge keys copy too many members")]);
+});
+
+test("merges inside merges are refused where they copy too much, with the place of the key", () => {
+  const members = Array.from({ length: 20_000 }, (_, n) => `k${n}: 1`).join(", ");
+  const nested = (levels: number) => `a: 1\nb: ${"{<<: ".repeat(levels)}{${members}}${"}".repeat(levels)}\n`;
+  expect(readYaml(nested(2)).ok).toBe(true);
+  expect(problemsOf(nested(150))).toEqual([
+    expect.stringMatching(/^f\.yaml:2:\d+: error: b: merge keys copy too many members/),
+  ]);
 });
 
 test("one anchor used ten thousand times is an ordinary document", () => {
