@@ -181,13 +181,13 @@ describe("forEach", () => {
     expect([harness.statusWrites - writes, await statesOf()]).toEqual([1, "3R"]);
   });
 
-  test("outputs of all items together have a bound", async () => {
-    const items = Array.from({ length: 9 }, (_, index) => index);
+  test("outputs of all items together may be 256 KiB", async () => {
+    const items = Array.from({ length: 66 }, (_, index) => index);
     await harness.create(each({ items }, { outputs: { n: {} } }));
     for (const item of items) await harness.endItem("each", item, { message: `n=${"x".repeat(4_000)}` });
     expect((await stepOf()).items).toMatchObject({
-      states: "8S1F",
-      failures: [{ index: 8, reason: "OutputTooLarge" }],
+      states: "65S1F",
+      failures: [{ index: 65, reason: "OutputTooLarge", message: expect.stringContaining("at most 262144 are kept") }],
     });
   });
 

@@ -12,7 +12,6 @@ import { keyOf } from "#kernel/model/index.ts";
 import type { CompiledStep } from "../compile/compiled.ts";
 import { isExecuted } from "../compile/step-source.ts";
 import { lookUp } from "../cache/lookup.ts";
-import { maxOutputBytes } from "../steps/outputs.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
 import { itemAttempt } from "./items.ts";
 import { effectName } from "./memory.ts";
@@ -84,7 +83,6 @@ function storedItems(run: RunState): (key: string) => ReadonlySet<string> {
 
 /** The results that are there, as facts about attempts that never had a child. */
 function answersTo(pass: Pass, state: PassState, starts: readonly Effect[]): readonly ChildFact[] {
-  const bytes = new Map<string, number>();
   const room = new OutputRoom(state.run);
   return starts.flatMap((effect): ChildFact[] => {
     const { step: key, attempt: number, item } = effect;
@@ -96,7 +94,7 @@ function answersTo(pass: Pass, state: PassState, starts: readonly Effect[]): rea
     if (looked.state === undefined) return [];
     const fact: ChildFact = { kind: "child", step: key, attempt: number, state: looked.state };
     const whole = item === undefined ? fact : { ...fact, item };
-    return (item === undefined || fits(bytes, state, fact)) && room.take(whole) === undefined ? [whole] : [];
+    return room.take(whole) === undefined ? [whole] : [];
   });
 }
 
@@ -106,16 +104,4 @@ const entryKey = (namespace: string | undefined, name: string): string =>
 function attemptFor({ executors }: Pass, state: PassState, step: CompiledStep, { item }: Effect) {
   if (!isExecuted(step.type)) return undefined;
   return item === undefined ? attemptOf(state, step) : itemAttempt(state, step, executors[step.type], item, "Starting");
-}
-
-/**
- * The lists of a step are bounded like the outputs of any other, and grow with each of its items. An item whose outputs find no room is carried
- * out, and fails by that.
- */
-function fits(bytes: Map<string, number>, { run }: PassState, { step, state }: ChildFact): boolean {
-  if (state.is !== "succeeded" || state.outputs === undefined) return true;
-  const before = bytes.get(step) ?? Buffer.byteLength(JSON.stringify(stepState(run, step).outputs ?? {}));
-  const after = before + Buffer.byteLength(JSON.stringify(state.outputs));
-  if (after <= maxOutputBytes) bytes.set(step, after);
-  return after <= maxOutputBytes;
 }

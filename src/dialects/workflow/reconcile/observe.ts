@@ -13,7 +13,6 @@ import type { CompiledStep } from "../compile/compiled.ts";
 import { isExecuted } from "../compile/step-source.ts";
 import type { ChildReference } from "../kinds.ts";
 import type { Attempt, Executors, Finding, StepExecutor } from "../steps/executor.ts";
-import { maxOutputBytes, tooLarge } from "../steps/outputs.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
 import { resultsOf, type StepResult } from "./results.ts";
 import { activeAttempts } from "./items.ts";
@@ -58,7 +57,7 @@ export async function observeSteps(
     const executor = executors[compiled.type];
     if (step.items !== undefined) {
       const isConflict = conflicts.includes(key);
-      facts.push(...(await observeItems(state, compiled, executor, step, memory, isConflict, signal, sink)));
+      facts.push(...(await observeItems(state, compiled, executor, memory, isConflict, signal, sink)));
       continue;
     }
     const finding = await executor.observe(attempt, signal);
@@ -90,28 +89,22 @@ function gather(
   if (finding?.is === "child") writers.push(...(finding.writers ?? []));
 }
 
-/** One look for each active item. Outputs that would make the lists of the step too large fail the item that brings them. */
+/** One look for each active item. */
 async function observeItems(
   state: PassState,
   compiled: CompiledStep,
   executor: StepExecutor,
-  { outputs = {} }: StepState,
   memory: Memory,
   isConflict: boolean,
   signal: AbortSignal,
   sink: Sink,
 ): Promise<readonly Fact[]> {
   const facts: Fact[] = [];
-  let bytes: number | undefined;
   for (const attempt of activeAttempts(state, compiled, executor)) {
     const finding = await executor.observe(attempt, signal);
-    let fact = finding === undefined ? createdBefore(attempt, memory) : factOf(attempt, finding, state);
-    if (fact === undefined) continue;
-    if (fact.kind === "child" && fact.state.is === "succeeded" && fact.state.outputs !== undefined) {
-      bytes =
-        (bytes ?? Buffer.byteLength(JSON.stringify(outputs))) + Buffer.byteLength(JSON.stringify(fact.state.outputs));
-      fact = bytes > maxOutputBytes ? { ...fact, state: tooLarge(bytes) } : sink.room.admit(fact);
-    }
+    const seen = finding === undefined ? createdBefore(attempt, memory) : factOf(attempt, finding, state);
+    if (seen === undefined) continue;
+    const fact = seen.kind === "child" ? sink.room.admit(seen) : seen;
     gather(sink, attempt, finding, fact);
     facts.push(isConflict ? withoutRetry(fact) : fact);
   }

@@ -39,7 +39,7 @@ export class OutputRoom {
   admit(fact: ChildFact): ChildFact {
     const all = this.take(fact);
     if (all === undefined) return fact;
-    const message = `outputs of all steps would be ${all} bytes together, at most ${mostBytes} are kept; large results belong into artifacts`;
+    const message = `outputs of all steps and items would be ${all} bytes together, at most ${mostBytes} are kept; leave large results as artifacts`;
     return { ...fact, state: { is: "failed", reason: "OutputTooLarge", message, retryable: false } };
   }
 }

@@ -70,8 +70,8 @@ export function succeeded(attempt: Attempt, sources: OutputSources, exitCode?: n
   return afterRound(attempt, sources, Object.keys(outputs).length === 0 ? {} : { outputs });
 }
 
-export function tooLarge(bytes: number): ChildState {
-  const message = `outputs of ${bytes} bytes, at most ${maxOutputBytes} are kept; large results belong into files or artifacts`;
+function tooLarge(bytes: number): ChildState {
+  const message = `outputs of ${bytes} bytes, at most ${maxOutputBytes} of one step or item are kept; leave large results as artifacts`;
   return { is: "failed", reason: "OutputTooLarge", message, retryable: false };
 }
 
