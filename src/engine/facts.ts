@@ -22,7 +22,14 @@ export type ChildState =
       readonly reason?: string;
       readonly message?: string;
     }
-  | { readonly is: "failed"; readonly reason: string; readonly message?: string; readonly retryable: boolean };
+  /** `lost`: nobody knows how it ended. */
+  | {
+      readonly is: "failed";
+      readonly reason: string;
+      readonly message?: string;
+      readonly retryable: boolean;
+      readonly lost?: true;
+    };
 
 /** An observation of one child. For another attempt than the step's current one it is stale and ignored. */
 export interface ChildFact {

@@ -2,7 +2,7 @@ import { act, actionOrder } from "./acting.ts";
 import { int } from "./arrays.ts";
 import { endCancelled, endRound, failAttempt } from "./ending.ts";
 import type { ActionFact, ChildFact, Fact, GrantFact } from "./facts.ts";
-import { explainWait, foldItem, grantItem, isCurrentItem } from "./item-facts.ts";
+import { explainWait, failureOf, foldItem, grantItem, isCurrentItem } from "./item-facts.ts";
 import { type Ledger, put, stateOf, stepOf } from "./ledger.ts";
 import { reasons } from "./reasons.ts";
 import { isTerminal, type StepState } from "./run.ts";
@@ -155,9 +155,6 @@ function foldLive(ledger: Ledger, node: number, state: StepState, child: ChildFa
       return true;
   }
 }
-
-const failureOf = ({ reason, message }: Extract<ChildFact["state"], { is: "failed" }>) =>
-  message === undefined ? { cause: "Error" as const, reason } : { cause: "Error" as const, reason, message };
 
 /** Work that was done before the cancel reached it is done; every other end is that of the cancel. */
 function foldCancelled(ledger: Ledger, node: number, state: StepState, child: ChildFact["state"]): boolean {

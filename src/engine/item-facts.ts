@@ -4,6 +4,7 @@ import { endCancelledItem, endIfThrough, failItem, moveItem, refuseItem, wantsSl
 import { attemptOf, letIn, noteOutputs, phaseOf } from "./fan-books.ts";
 import { isItemSettled, itemPhase } from "./items.ts";
 import { booksOf, type Ledger, put, queueFan, stateOf } from "./ledger.ts";
+import type { Failure } from "./plan.ts";
 import { reasons } from "./reasons.ts";
 import type { Explained } from "./run.ts";
 
@@ -35,17 +36,9 @@ function foldLive(ledger: Ledger, node: number, index: number, phase: number, ch
     case "succeeded":
       succeed(ledger, node, index, child);
       return true;
-    case "failed": {
-      const { reason, message, retryable } = child;
-      failItem(
-        ledger,
-        node,
-        index,
-        { cause: "Error", reason, ...(message === undefined ? {} : { message }) },
-        retryable,
-      );
+    case "failed":
+      failItem(ledger, node, index, failureOf(child), child.retryable);
       return true;
-    }
     case "gone":
       // Before it was seen, a child that is missing has simply not been created yet.
       if (phase !== itemPhase.running) return false;
@@ -53,6 +46,12 @@ function foldLive(ledger: Ledger, node: number, index: number, phase: number, ch
       return true;
   }
 }
+
+/** How a child failed, as a retry policy sees it. */
+export const failureOf = ({ reason, message, lost }: Extract<ChildState, { is: "failed" }>) => {
+  const cause: Failure["cause"] = lost === true ? "Lost" : "Error";
+  return message === undefined ? { cause, reason } : { cause, reason, message };
+};
 
 /** Work that was done before the cancel reached it is done; every other end is that of the cancel. */
 function foldCancelled(ledger: Ledger, node: number, index: number, child: ChildState): boolean {

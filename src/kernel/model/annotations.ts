@@ -11,3 +11,6 @@ export const outputVariable = "SLIPWAY_OUTPUT";
  * (the one named main, or else the first) and where its document sets `outputVariable`. Of what is longer they keep more than that.
  */
 export const keptOutputLabel = "slipway.dev/output-bytes";
+
+/** Why a container has terminated of which nobody knows how it ended, as Kubernetes calls it. */
+export const lostReason = "ContainerStatusUnknown";

@@ -1,5 +1,5 @@
 export * from "./acts-for.ts";
-export { keptOutputLabel, maskAnnotation, outputVariable } from "./annotations.ts";
+export { keptOutputLabel, lostReason, maskAnnotation, outputVariable } from "./annotations.ts";
 export * from "./names.ts";
 export * from "./object.ts";
 export * from "./refusals.ts";

@@ -174,6 +174,8 @@ type JobFailure = Extract<ObjectState, { readonly is: "failed" }>;
 async function failure(client: ApiClient, attempt: Attempt, job: JobFailure, signal: AbortSignal): Promise<ChildState> {
   const end = await endOf(client, attempt, "failed", signal);
   const told = explain(job, end, end === undefined ? await lacking(client, attempt, signal) : undefined);
+  // Whether a lost attempt is tried again is for `retry` to say: it has told nothing that could be asked for here.
+  if (end?.isLost === true) return { is: "failed", ...told, retryable: true, lost: true };
   const written = parseOutputs(end?.message ?? "");
   const outputs = written.ok ? written.value : {};
   return {
@@ -199,6 +201,7 @@ const longestSaid = 1_024;
 function explain({ reason, message }: JobFailure, end: ContainerEnd | undefined, lack: Lack | undefined) {
   if (lack !== undefined) return lack;
   if (end === undefined || reason !== "BackoffLimitExceeded") return { reason, message };
+  if (end.isLost === true) return { reason: "Lost", message: end.message };
   const last = end.message.trim().split("\n").at(-1) ?? "";
   const said = last.length > longestSaid ? `${last.slice(0, longestSaid)}…` : last;
   return { reason: "Error", message: `exit code ${end.exitCode}${said === "" ? "" : `: ${said}`}` };

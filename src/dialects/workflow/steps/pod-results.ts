@@ -1,13 +1,24 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { type LeftRecord, readLeft } from "#kernel/artifacts/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
-import { asJson, isForbidden, keptOutputLabel, type KubeObject, Node, Pod, type Stored } from "#kernel/model/index.ts";
+import {
+  asJson,
+  isForbidden,
+  keptOutputLabel,
+  type KubeObject,
+  lostReason,
+  Node,
+  Pod,
+  type Stored,
+} from "#kernel/model/index.ts";
 
 /** How the container that matters of a Job's pods ended. */
 export interface ContainerEnd {
   readonly exitCode: number;
   /** The termination message. */
   readonly message: string;
+  /** How it ended is not known: whoever ran it was killed. */
+  readonly isLost?: true;
   /** Name of the Node it ran on. */
   readonly node?: string;
   /** What the Pod has left, if anybody has looked. */
@@ -94,17 +105,20 @@ function endOf(pod: KubeObject): ContainerEnd | undefined {
   const statuses = isJsonObject(status) ? listOf(status["containerStatuses"]) : [];
   const ends = statuses.flatMap((container) => {
     const terminated = at(container, "state", "terminated");
-    const { exitCode, message } = terminated ?? {};
+    const { exitCode, message, reason } = terminated ?? {};
     if (typeof exitCode !== "number") return [];
-    return [{ name: container["name"], exitCode, message: typeof message === "string" ? message : "" }];
+    const said = typeof message === "string" ? message : "";
+    const lost = reason === lostReason ? ({ isLost: true } as const) : {};
+    return [{ name: container["name"], end: { exitCode, message: said, ...lost } }];
   });
-  const end = ends.find(({ name }) => name === "main") ?? ends.find(({ exitCode }) => exitCode !== 0) ?? ends[0];
+  const { end } =
+    ends.find(({ name }) => name === "main") ?? ends.find((one) => one.end.exitCode !== 0) ?? ends[0] ?? {};
   if (end === undefined) return undefined;
   const { annotations, uid = "" } = pod.metadata;
   const left = readLeft(annotations, uid);
   const { nodeName } = at(asJson(pod), "spec") ?? {};
   const place = typeof nodeName === "string" ? { node: nodeName } : {};
-  return { exitCode: end.exitCode, message: end.message, ...place, ...(left === undefined ? {} : { left }) };
+  return { ...end, ...place, ...(left === undefined ? {} : { left }) };
 }
 
 const listOf = (value: JsonValue | undefined): readonly JsonObject[] => {

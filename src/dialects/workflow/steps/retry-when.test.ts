@@ -19,6 +19,20 @@ const trying = (expression: string, more: JsonObject = {}) => ({
 const again = "Waiting/Backoff";
 
 test.each([
+  [["Lost"], "Waiting/Backoff"],
+  [["Error", "Timeout"], "Failed/Lost"],
+] as const)(
+  "a container that was lost with its runner is tried again where retry.on is %j: %s",
+  async (on, expected) => {
+    const harness = start();
+    await harness.create({ steps: { a: job({ retry: { limit: 1, initialSeconds: 1, on: [...on] } }) } });
+    const message = "the runner process ended while it ran; its exit code is unknown";
+    await harness.end("a", { exitCode: 137, reason: "ContainerStatusUnknown", message });
+    expect((await harness.phases())["a"]).toBe(expected);
+  },
+);
+
+test.each([
   ["exitCode == 75", 75, "", again],
   ["exitCode == 75", 1, "", "Failed/Error"],
   ["attempt < 1", 1, "", "Failed/Error"],

@@ -47,6 +47,8 @@ export interface JobEnd {
   readonly exitCode?: number;
   /** The termination message of its container. */
   readonly message?: string;
+  /** Why the container has terminated. */
+  readonly reason?: string;
   /** What the Pod runner notes of the artifacts that the Pod has left. */
   readonly left?: JsonObject;
 }
@@ -180,8 +182,8 @@ export class Harness {
     await this.#end(await this.jobOf(step), how);
   }
 
-  async #end(found: Stored, { exitCode = 0, message = "", left }: JobEnd): Promise<void> {
-    await this.#podOf(found, exitCode, message, left);
+  async #end(found: Stored, { exitCode = 0, message = "", reason = "", left }: JobEnd): Promise<void> {
+    await this.#podOf(found, { exitCode, message, reason }, left);
     const condition =
       exitCode === 0
         ? { type: "Complete", status: "True" }
@@ -204,8 +206,7 @@ export class Harness {
     await this.#end(newest, how);
   }
 
-  async #podOf(owner: Stored, exitCode: number, message: string, left: JsonObject | undefined): Promise<void> {
-    const terminated = { exitCode, ...(message === "" ? {} : { message }) };
+  async #podOf(owner: Stored, terminated: JsonObject, left: JsonObject | undefined): Promise<void> {
     // Some tests make a Job without a specification themselves.
     const spec = owner.spec as { readonly template: { readonly metadata: JsonObject } } | undefined;
     const pod = await this.store.create(Pod, {
@@ -218,7 +219,7 @@ export class Harness {
       },
     });
     const status = {
-      phase: exitCode === 0 ? "Succeeded" : "Failed",
+      phase: terminated["exitCode"] === 0 ? "Succeeded" : "Failed",
       containerStatuses: [{ name: "main", state: { terminated } }],
     };
     await this.store.updateStatus(Pod, { ...pod, status });

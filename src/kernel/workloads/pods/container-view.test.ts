@@ -86,7 +86,11 @@ test.each<[string, ContainerView, object]>([
       current: {
         kind: "ended",
         ranFor: 0,
-        terminated: { exitCode: 137, reason: "Error", message: "the fake runtime has no record of it any more" },
+        terminated: {
+          exitCode: 137,
+          reason: "ContainerStatusUnknown",
+          message: "the fake runtime has no record of it any more",
+        },
       },
     },
   ],
@@ -144,7 +148,7 @@ test.each<[TaskOutcome, string | undefined, object]>([
   [
     { kind: "lost", message: "the runner died", finishedAt: now },
     "ignored",
-    { exitCode: 137, reason: "Error", message: "the runner died", startedAt: time, finishedAt: time },
+    { exitCode: 137, reason: "ContainerStatusUnknown", message: "the runner died", startedAt: time, finishedAt: time },
   ],
   [
     { kind: "lost", message: "x", startedAt: now - 9_000, finishedAt: now },

@@ -1,4 +1,5 @@
 import { formatTime, type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
+import { lostReason } from "#kernel/model/index.ts";
 import type { TaskOutcome, TaskStatus } from "#kernel/runtimes/index.ts";
 import type { Container, ContainerStatus, PodObject, Terminated } from "../pod-types.ts";
 import { taskId } from "./pod-paths.ts";
@@ -79,7 +80,13 @@ function currentOf(stored: ContainerStatus | undefined, restart: number, facts: 
   }
   if (running === undefined) return { kind: "none" };
   const message = `the ${facts.runtimeName} runtime has no record of it any more`;
-  const lost = { exitCode: 137, reason: "Error", message, startedAt: running.startedAt, finishedAt: formatTime(now) };
+  const lost = {
+    exitCode: 137,
+    reason: lostReason,
+    message,
+    startedAt: running.startedAt,
+    finishedAt: formatTime(now),
+  };
   return { kind: "ended", terminated: lost, at: now, ranFor: 0 };
 }
 
@@ -144,7 +151,7 @@ export function terminatedBy(outcome: TaskOutcome, message: string | undefined, 
     case "lost":
       return {
         exitCode: 137,
-        reason: "Error",
+        reason: lostReason,
         message: outcome.message,
         startedAt: outcome.startedAt === undefined ? finishedAt : formatTime(outcome.startedAt),
         finishedAt,

@@ -175,7 +175,7 @@ test("a lost container is an error with the runtime's words, and a policy may st
   const pod = await until("lost", phaseIs("Succeeded"));
   expect(mainOf(pod)?.lastState.terminated).toMatchObject({
     exitCode: 137,
-    reason: "Error",
+    reason: "ContainerStatusUnknown",
     message: "lost by the test",
   });
 });
@@ -195,7 +195,7 @@ test("a container whose record is gone is an error, not a second run", async () 
   const pod = await until("forgotten", phaseIs("Failed"));
   expect(mainOf(pod)?.state.terminated).toMatchObject({
     exitCode: 137,
-    reason: "Error",
+    reason: "ContainerStatusUnknown",
     message: "the fake runtime has no record of it any more",
   });
   expect(runtime.started).toEqual([]);
