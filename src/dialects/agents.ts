@@ -7,6 +7,8 @@ export interface LocalAgent {
   readonly id: string;
   /** Where the server is, `host:port`. */
   readonly server: string;
+  /** The file of the token that it presents there; absolute. */
+  readonly tokenFile?: string | undefined;
   /** Its own, absolute; made by the agent. */
   readonly directory: string;
   /** Where it runs what it is told. */

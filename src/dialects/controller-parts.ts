@@ -22,6 +22,8 @@ export interface DialectPort {
   readonly serves: string;
   /** `host:port`. */
   readonly address: string;
+  /** The file of the token that clients present; absolute. */
+  readonly tokenFile?: string;
 }
 
 /**

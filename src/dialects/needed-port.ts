@@ -44,13 +44,15 @@ export async function openWhenNeeded<T extends { readonly port: number }>(
   const { serves, what, flag, listen, tokenFile, anonymousFlag } = needed;
   const { log } = manager;
   if (anonymousFlag !== undefined)
-    log.warn(`${what} lets in clients without credentials: every user who reaches its port`, { option: anonymousFlag });
+    log.warn(`${what}: clients without credentials are let in, so every user who reaches the port`, {
+      option: anonymousFlag,
+    });
   let removeNote: (() => Promise<void>) | undefined;
   const openNow = async (): Promise<OpenedPort<T>> => {
     const port = await openChosen(listen, open, { what, flag, log });
     const address = listen.address.replace(/\d+$/, `${port.port}`);
     removeNote = await noteServer(parts.notes, { serves, url: `http://${address}`, tokenFile });
-    parts.tellPort({ serves: what, address });
+    parts.tellPort({ serves: what, address, tokenFile });
     return { address, port };
   };
   const opening = deferred<OpenedPort<T>>();
@@ -62,11 +64,11 @@ export async function openWhenNeeded<T extends { readonly port: number }>(
     try {
       await orAborted(exists, stop);
       const opened = await openNow();
-      log.info(`${what} is served`, { address: opened.address });
+      log.info(`${what}: port opened`, { address: opened.address });
       opening.resolve(opened);
     } catch (thrown) {
       opening.reject(thrown);
-      if (!stop.aborted) log.error(`${what} cannot be served`, { error: messageOf(thrown) });
+      if (!stop.aborted) log.error(`${what}: cannot open the port`, { error: messageOf(thrown) });
     }
   };
   manager.add({

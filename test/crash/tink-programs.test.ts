@@ -42,7 +42,9 @@ afterEach(async () => {
 
 function startAgent(address = `127.0.0.1:${port}`, name = "agent") {
   const state = join(directory, name);
-  const words = ["agent", "--server", address, "--id", agentId, "--runtime", "host", "--state-dir", state];
+  const token = join(directory, "data/tinkerbell/auth-token");
+  const own = ["--id", agentId, "--runtime", "host", "--state-dir", state, "--token-file", token];
+  const words = ["agent", "--server", address, ...own];
   const env = cleanEnvironment({ HOME: directory });
   const child = spawn(process.execPath, [slipwayBin, ...words], { env, stdio: ["ignore", "ignore", "pipe"] });
   const agent = { child, state, said: "" };

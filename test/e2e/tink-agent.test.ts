@@ -142,7 +142,6 @@ describe("what is wrong is said", () => {
     exec(slipwayBin, ["agent", ...words], { env: cleanEnvironment({ HOME: directory }) });
 
   test.each<readonly [readonly string[], number, string]>([
-    [[], 2, "expected --server HOST:PORT, such as provision.example:42113"],
     [["--server", "nowhere"], 2, 'expected HOST:PORT for --server, such as provision.example:42113, found "nowhere"'],
     [["--server", "a:1", "--id", "a", "--runtime", "kubernetes"], 2, "docker, host"],
     [["--server", "a:1", "--id", "a", "--stop-grace", "soon"], 2, "--stop-grace: expected a duration"],

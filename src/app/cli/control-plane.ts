@@ -6,6 +6,7 @@ import { findRunning } from "./connect.ts";
 import type { Environment } from "./environment.ts";
 import { hostEnvironment } from "./host-environment.ts";
 import type { Session } from "./session.ts";
+import { noteDirectories } from "./noted-servers.ts";
 import { usualTinkListen } from "./tink-options.ts";
 import { version } from "./version.ts";
 
@@ -76,5 +77,6 @@ function agentsOf(
   if (agents === undefined) return {};
   if (awaited === undefined)
     return { agents: { listening: agents.listeningAt("127.0.0.1:0"), surroundings: environment } };
-  return { agents: { listening: agents.listeningAt(environment.variable("SLIPWAY_TINK_LISTEN") ?? usualTinkListen) } };
+  const listening = agents.listeningAt(environment.variable("SLIPWAY_TINK_LISTEN") ?? usualTinkListen);
+  return { agents: { listening, notes: noteDirectories(environment) } };
 }

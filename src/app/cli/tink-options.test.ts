@@ -34,6 +34,7 @@ test("everything can be said", () => {
     tinkTlsKey: "key",
     tinkClientCa: "ca",
     tinkAuth: "mtls",
+    tinkAnonymousAuth: "false",
     tinkScheduledTimeout: "1s",
     tinkCancellingTimeout: "2s",
     tinkRejectBackoffBase: "3s",
@@ -60,11 +61,12 @@ test("everything can be said", () => {
       maxRenderBytes: 9,
     },
     tls: { certificate: "/here/crt", key: "/here/key", clientCa: "/here/ca" },
-    auth: { mode: "mtls" },
+    auth: "mtls",
     pollHold: 6000,
     keepalive: { time: 7000, timeout: 8000 },
   });
-  expect(valueOf({ tinkAuth: "token" }).auth).toEqual({ mode: "token", namespace: "default" });
+  expect(valueOf({ tinkAuth: "token" }).auth).toBe("token");
+  expect(valueOf({ tinkAnonymousAuth: "true" }).allowsAnonymous).toBe(true);
 });
 
 test("everything that is wrong is told at once", () => {
@@ -85,6 +87,7 @@ test("everything that is wrong is told at once", () => {
   expect(problems).toEqual([
     '--tink-listen: expected HOST:PORT or off, found "42113"',
     "expected both of --tink-tls-cert and --tink-tls-key, or none",
+    '--tink-auth: expected token or mtls, found "basic"',
     '--tink-scheduled-timeout: expected a duration such as 1h30m, 45s or 300ms, found "2"',
     "--tink-cancelling-timeout: expected a duration above 0, found 0s",
     '--tink-reject-backoff-jitter: expected a number from 0 to 1, found "1.1"',
@@ -92,12 +95,15 @@ test("everything that is wrong is told at once", () => {
     '--tink-max-action-attempts: expected a whole number above 0, found "0"',
     "--tink-agent-lost-timeout: expected no negative duration, found -1s",
     '--tink-max-render-bytes: expected a whole number above 0, found "256Ki"',
-    '--tink-auth: expected none or token or mtls, found "basic"',
   ]);
 });
 
 test.each([
   [{ tinkAuth: "mtls" }, "--tink-auth mtls needs --tink-tls-cert, --tink-tls-key and --tink-client-ca"],
+  [
+    { tinkTlsCert: "c", tinkTlsKey: "k", tinkClientCa: "ca", tinkAuth: "mtls", tinkAnonymousAuth: "true" },
+    "--tink-anonymous-auth and --tink-auth mtls exclude each other",
+  ],
   [{ tinkClientCa: "ca" }, "--tink-client-ca needs --tink-tls-cert and --tink-tls-key"],
 ])("%j needs more", (given, message) => {
   expect(problemsOf(given)).toEqual([message]);

@@ -1,7 +1,7 @@
 import type { DialectOptions } from "#dialects/index.ts";
 import { err, ok, type Result } from "#lib/base/index.ts";
 import type { OptionSpec } from "./command.ts";
-import { OptionReader, prefixedOption, type OptionSources } from "./option-reader.ts";
+import { OptionReader, prefixedFlag, prefixedOption, type OptionSources } from "./option-reader.ts";
 
 // What `slipway up` can be told of Tinkerbell. It is apart from the command because there is much of it, and told to the dialect as it was said: what
 // is usual where nothing was said is the dialect's to know.
@@ -11,7 +11,8 @@ type TinkerbellOptions = NonNullable<DialectOptions["tinkerbell"]>;
 /** Where agents connect when nobody says it; another port of the host when something else has it. */
 export const usualTinkListen = "127.0.0.1:42113";
 
-const option = prefixedOption("tink", "Tinkerbell:");
+const heading = "Tinkerbell:";
+const option = prefixedOption("tink", heading);
 
 /** The options of `slipway up` that are about Tinkerbell. None has an initial value, because a variable may say it. */
 export const tinkOptions: readonly OptionSpec[] = [
@@ -19,11 +20,8 @@ export const tinkOptions: readonly OptionSpec[] = [
   option("tls-cert", "file", "what agents are shown; read again when it changes"),
   option("tls-key", "file", "the key of that certificate"),
   option("client-ca", "file", "who signs the certificates of agents"),
-  option(
-    "auth",
-    "how",
-    "how agents prove who they are: none (default), token (Secret default/tink-agent-tokens) or mtls",
-  ),
+  option("auth", "how", "token (default): the server's own or one in Secret default/tink-agent-tokens; or mtls"),
+  prefixedFlag("tink", heading)("anonymous-auth", "serve agents without credentials, too"),
   option("scheduled-timeout", "time", "for an agent to begin what it was told of (default: 2m)"),
   option("cancelling-timeout", "time", "for an agent to confirm that it has stopped (default: 1m)"),
   option("reject-backoff-base", "time", "before a workflow that was rejected is tried again (default: 5s)"),
@@ -43,11 +41,16 @@ export function readTinkOptions(sources: OptionSources): Result<TinkerbellOption
   const reader = new OptionReader("tink", sources);
   const listen = reader.listen("listen", usualTinkListen);
   const tls = tlsOf(reader);
+  const auth = authOf(reader, tls);
+  const allowsAnonymous = reader.flag("anonymous-auth");
+  if (allowsAnonymous && auth === "mtls")
+    reader.problems.push("--tink-anonymous-auth and --tink-auth mtls exclude each other");
   const given: TinkerbellOptions = {
     ...(listen === undefined ? {} : { listen }),
     settings: settingsOf(reader),
     tls,
-    auth: authOf(reader, tls),
+    auth,
+    ...(allowsAnonymous ? { allowsAnonymous } : {}),
     pollHold: reader.duration("poll-hold"),
     keepalive: { time: reader.duration("keepalive-time"), timeout: reader.duration("keepalive-timeout") },
   };
@@ -83,14 +86,10 @@ function tlsOf(reader: OptionReader): TinkerbellOptions["tls"] {
   return undefined;
 }
 
-/** Where the Secret of tokens is. */
-const tokenNamespace = "default";
-
 /** Certificates of agents prove something only where somebody is known to sign them. */
 function authOf(reader: OptionReader, tls: TinkerbellOptions["tls"]): TinkerbellOptions["auth"] {
-  const mode = reader.oneOf("auth", ["none", "token", "mtls"]);
+  const mode = reader.oneOf("auth", ["token", "mtls"]);
   if (mode === "mtls" && tls?.clientCa === undefined)
     reader.problems.push("--tink-auth mtls needs --tink-tls-cert, --tink-tls-key and --tink-client-ca");
-  if (mode === undefined) return undefined;
-  return mode === "token" ? { mode, namespace: tokenNamespace } : { mode };
+  return mode;
 }

@@ -27,6 +27,8 @@ export interface EphemeralOptions {
     readonly listening: DialectOptions;
     /** What agents in this process know of it; absent where others are waited for. */
     readonly surroundings?: DockerSurroundings;
+    /** See `ControllerParts`: where agents that are waited for look. */
+    readonly notes?: readonly string[];
   };
   /** Given for steps in containers: where the engine's address is looked for. Else they are children of this process. */
   readonly docker?: DockerSurroundings;
@@ -82,7 +84,18 @@ export async function startEphemeral({
     const chosen = await openRuntime(options.docker, { store: store.clusterUid, isEphemeral: true, clock, log });
     const { runtime = local } = chosen;
     const dialectOptions = wanted?.listening ?? {};
-    const parts = { ...options, store, log, directory, runnerPath, yamlReaderPath, dialectOptions, isFresh: true };
+    const notes = wanted?.notes ?? [];
+    const parts = {
+      ...options,
+      notes,
+      store,
+      log,
+      directory,
+      runnerPath,
+      yamlReaderPath,
+      dialectOptions,
+      isFresh: true,
+    };
     const plane = await startControlPlane(runtime === undefined ? parts : { ...parts, runtime });
     const [port] = plane.ports;
     const around = wanted?.surroundings;
@@ -92,6 +105,7 @@ export async function startEphemeral({
         ? undefined
         : new LocalAgents({
             server: port.address,
+            tokenFile: port.tokenFile,
             directory: `${directory}/agents`,
             runtime: isDocker ? "docker" : "process",
             variable: around.variable,

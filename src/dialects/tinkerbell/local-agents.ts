@@ -13,7 +13,7 @@ export const agents: Agents = {
       import("#lib/base/index.node.ts"),
     ]);
     const settings = settingsOf(given);
-    const around = { runnerPath: "", variable, home, clock, log };
+    const around = { runnerPath: "", notes: [], variable, home, clock, log };
     if (settings.runtime === "docker") return await openAgent(settings, around, signal);
     const directory = `${given.directory}/tasks`;
     await makeDirectories(directory, 0o700);
@@ -30,10 +30,17 @@ export const agents: Agents = {
 };
 
 /** Less is allowed than to the agent of a machine that is there to be provisioned: this machine is somebody's. */
-const settingsOf = ({ id, server, directory, runtime }: Omit<LocalAgent, "variable" | "home" | "clock" | "log">) =>
+const settingsOf = ({
+  id,
+  server,
+  tokenFile,
+  directory,
+  runtime,
+}: Omit<LocalAgent, "variable" | "home" | "clock" | "log">) =>
   ({
     id,
     server,
+    ...(tokenFile === undefined ? {} : { tokenFile }),
     directory,
     runtime: runtime === "docker" ? "docker" : "host",
     pull: "missing",

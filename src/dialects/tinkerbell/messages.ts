@@ -80,5 +80,9 @@ export const agentsUnserved: ServerCondition = insecure(false, "NotServed", "no 
 
 export const insecureAgents = (address: string, isOpenToAll: boolean): ServerCondition =>
   isOpenToAll
-    ? insecure(true, "NoAuthentication", `whoever reaches ${address} may speak for any agent; see --tink-auth`)
-    : insecure(false, "Trusted", `agents at ${address} are of this machine, or prove who they are`);
+    ? insecure(
+        true,
+        "NoAuthentication",
+        `every user who reaches ${address} may act as any agent: --tink-anonymous-auth`,
+      )
+    : insecure(false, "Trusted", `agents at ${address} present a token or a certificate`);

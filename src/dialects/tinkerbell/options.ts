@@ -1,7 +1,6 @@
 import type { Millis } from "#lib/base/index.ts";
 import type { ListenChoice } from "../listening.ts";
 import type { TlsPaths } from "#kernel/rpc/index.ts";
-import type { AgentAuth } from "./server/identity.ts";
 import type { Settings } from "./settings.ts";
 
 /** Members that may be left out, or left undefined by whoever reads them one by one. */
@@ -21,7 +20,10 @@ export interface TinkerbellOptions {
   /** What Agent objects call the server of this process: its own where a cluster has several. */
   readonly name?: string | undefined;
   readonly settings?: GivenSettings;
-  readonly auth?: AgentAuth | undefined;
+  /** Tokens unless told. */
+  readonly auth?: "token" | "mtls" | undefined;
+  /** Agents without a credential are let in, as any id. */
+  readonly allowsAnonymous?: boolean;
   readonly tls?: TlsPaths | undefined;
   readonly pollHold?: Millis | undefined;
   readonly keepalive?: Some<{ readonly time: Millis; readonly timeout: Millis }>;

@@ -52,10 +52,10 @@ export const agentCommand = command<AgentOptions>({
   examples: [
     "slipway agent --server provision.example:42113",
     "slipway agent --server provision.example:42113 --id 52:54:00:12:34:56 --tls",
-    "slipway agent --server 127.0.0.1:42113 --id node-7 --runtime host",
+    "slipway agent --id node-7 --runtime host",
   ],
   options: [
-    { flags: "--server <host:port>", summary: "the server that says what to do" },
+    { flags: "--server <host:port>", summary: "the server (default: your own on this machine)" },
     {
       flags: "--id <id>",
       summary: "the name of this machine to templates (default: the MAC address that leads to the default route)",
@@ -70,7 +70,7 @@ export const agentCommand = command<AgentOptions>({
     { flags: "--tls-insecure", summary: "take any certificate of the server" },
     { flags: "--cert <file>", summary: "the certificate to show to the server" },
     { flags: "--key <file>", summary: "its key" },
-    { flags: "--token-file <file>", summary: "a token to show to the server" },
+    { flags: "--token-file <file>", summary: "file of the token for the server (default: your own server's)" },
     {
       flags: "--state-dir <folder>",
       summary: "journal and logs of actions (default: agent in $SLIPWAY_DATA_DIR or ~/.slipway)",
@@ -123,7 +123,9 @@ export const agentCommand = command<AgentOptions>({
     const { serveAgent } = await import("#app/server/index.ts");
     const { isTerminal } = environment.err;
     own.outliveOutputs();
-    await serveAgent({ settings: read.value, version, isTerminal, variable, home, clock, signal });
+    const { noteDirectories } = await import("../noted-servers.ts");
+    const notes = noteDirectories(environment);
+    await serveAgent({ settings: read.value, version, isTerminal, notes, variable, home, clock, signal });
     // The signal has set a code of its own, which is right for commands that were interrupted.
     process.exitCode = exitCode.succeeded;
     return exitCode.succeeded;

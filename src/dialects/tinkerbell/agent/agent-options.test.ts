@@ -27,7 +27,9 @@ const usual = {
   logLevel: "info",
 };
 
-test("a server is all that has to be said", async () => {
+test("nothing has to be said: the server is one of this user", async () => {
+  const { server: _named, ...found } = usual;
+  expect(await read({})).toEqual({ ok: true, value: found });
   expect(await read({ server })).toEqual({ ok: true, value: usual });
 });
 
@@ -111,7 +113,6 @@ test.each<readonly [Flags, string]>([
   [{ server: "host" }, 'expected HOST:PORT for --server, such as provision.example:42113, found "host"'],
   [{ server: "http://host:1" }, 'found "http://host:1"'],
   [{ server: "host:70000" }, 'found "host:70000"'],
-  [{}, "expected --server HOST:PORT, such as provision.example:42113"],
   [{ server, id: "" }, "expected 1 to 256 bytes without control characters for --id"],
   [{ server, id: "a\nb" }, "expected 1 to 256 bytes without control characters for --id"],
   [{ server, id: "ä".repeat(129) }, "expected 1 to 256 bytes without control characters for --id"],

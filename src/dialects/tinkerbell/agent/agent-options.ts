@@ -78,9 +78,10 @@ export async function readAgentOptions(said: Said, defaults: Defaults): Promise<
     const tls = tlsOf(is, file);
     const registry = await registryOf(said, text, file, defaults);
     const tokenFile = file("token-file");
+    const server = text("server");
     return ok({
       id: checkedId(text("id") ?? defaults.id),
-      server: checkedServer(text("server")),
+      ...(server === undefined ? {} : { server: checkedServer(server) }),
       runtime: oneOf("runtime", text("runtime") ?? "docker", ["docker", "host"] as const),
       directory: file("state-dir") ?? defaults.directory,
       pull: oneOf<PullPolicy>("pull", text("pull") ?? "always", ["always", "missing", "never"]),
@@ -140,10 +141,8 @@ function checkedId(id: string | undefined): string {
 }
 
 /** A name, an address, or an IPv6 address in brackets; always with a port, because released servers and ours differ in theirs. */
-function checkedServer(server: string | undefined): string {
+function checkedServer(server: string): string {
   const example = "such as provision.example:42113";
-  if (server === undefined)
-    throw new Mistake(`expected --server HOST:PORT, ${example}`, `or set ${variableOf("server")}`);
   const [, port = ""] = /^(?:\[[0-9a-f:.]+\]|[^\s:/[\]]+):(\d{1,5})$/i.exec(server) ?? [];
   if (port !== "" && Number(port) > 0 && Number(port) <= 65_535) return server;
   throw new Mistake(`expected HOST:PORT for --server, ${example}, found ${JSON.stringify(server)}`);

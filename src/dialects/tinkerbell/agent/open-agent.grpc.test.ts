@@ -48,7 +48,15 @@ function begin(place: Place, more: Partial<AgentSettings>): readonly string[] {
       logLevel: "info",
       ...more,
     },
-    { version: "1.2.3", runnerPath: "/nowhere", variable: () => undefined, home: "/", clock: systemClock, log },
+    {
+      version: "1.2.3",
+      runnerPath: "/nowhere",
+      notes: [],
+      variable: () => undefined,
+      home: "/",
+      clock: systemClock,
+      log,
+    },
     stop.signal,
   );
   closers.push(async () => {

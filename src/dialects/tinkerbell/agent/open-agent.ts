@@ -16,6 +16,7 @@ import type { ActionRuntime } from "./action-runtime.ts";
 import { retryDelay } from "./backoff.ts";
 import { DockerRuntime, type PullPolicy } from "./docker-runtime.ts";
 import { HostRuntime } from "./host-runtime.ts";
+import { findServer, type ServerPlace } from "./find-server.ts";
 import { fileJournal } from "./journal.ts";
 import { LogPusher } from "./log-pusher.ts";
 import { describeMachine } from "./machine.ts";
@@ -25,8 +26,8 @@ import { streamClient } from "./stream-client.ts";
 /** What a person says of an agent, checked. Paths are absolute. */
 export interface AgentSettings {
   readonly id: string;
-  /** `host:port`. */
-  readonly server: string;
+  /** `host:port`; the server of this user on this machine when absent. */
+  readonly server?: string;
   /** Plaintext without. Files are read again for each connection. */
   readonly tls?: {
     readonly ca?: string;
@@ -34,7 +35,7 @@ export interface AgentSettings {
     /** False takes any certificate of the server. */
     readonly isVerified: boolean;
   };
-  /** Whose content the server is told. */
+  /** The file of the token to present; the one that the server of this user has noted when absent. */
   readonly tokenFile?: string;
   readonly runtime: "docker" | "host";
   readonly directory: string;
@@ -54,6 +55,8 @@ export interface AgentSurroundings {
   readonly runnerPath: string;
   /** What runs actions on the host instead of that runner, the agent's to close: they end with this process, and are not found again. */
   readonly processes?: Runtime;
+  /** Directories where servers of this user are noted. */
+  readonly notes: readonly string[];
   /** Answers undefined for what is unset or empty. */
   readonly variable: (name: string) => string | undefined;
   readonly home: string;
@@ -75,7 +78,7 @@ export async function openAgent(
   around: AgentSurroundings,
   signal: AbortSignal,
 ): Promise<void> {
-  const { directory, id, server } = settings;
+  const { directory, id, server = "of this user" } = settings;
   const { clock, log } = around;
   const lock = await makeDirectories(directory, 0o700)
     .then(() => acquireLock(join(directory, "agent.lock")))
@@ -92,14 +95,18 @@ export async function openAgent(
     if (opened === undefined) return;
     const { stopGrace, killsOnExit } = settings;
     const journal = fileJournal(directory);
+    let place: ServerPlace | undefined;
     const client = streamClient({
       agentId: id,
       instance: randomUUID(),
       ...present({ version: around.version }),
       runtime: settings.runtime,
       attributes: describeMachine,
-      channel: () => channelTo(settings, clock),
-      token: () => tokenIn(settings.tokenFile),
+      async channel(until) {
+        place = await findServer(settings, around, until);
+        return await channelTo(place.address, settings, clock);
+      },
+      token: () => tokenIn(place?.tokenFile),
     });
     const logs = new LogPusher({ directory, clock, random, log });
     await runAgent(
@@ -175,8 +182,8 @@ function openHost({ directory }: AgentSettings, around: AgentSurroundings): Open
  * Read anew for each connection, so that certificates can be replaced while the agent runs. A file that is missing for a moment is trouble
  * with the connection like any other, and tried again.
  */
-async function channelTo({ server, tls }: AgentSettings, clock: Clock): Promise<RpcChannelOptions> {
-  const plain = { address: server, keepalive, connectLimit, clock };
+async function channelTo(address: string, { tls }: AgentSettings, clock: Clock): Promise<RpcChannelOptions> {
+  const plain = { address, keepalive, connectLimit, clock };
   if (tls === undefined) return plain;
   const { ca, identity, isVerified } = tls;
   return {

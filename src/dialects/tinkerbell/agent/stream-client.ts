@@ -14,8 +14,8 @@ export interface StreamClientOptions {
   readonly runtime?: string;
   /** What this machine is, asked for each connection: links and disks come and go. */
   readonly attributes?: () => Promise<JsonObject>;
-  /** Asked for each connection, so that certificates and tokens may be replaced. */
-  readonly channel: () => Promise<RpcChannelOptions>;
+  /** Asked for each connection, the channel first, so that servers, certificates and tokens may be replaced. */
+  readonly channel: (signal: AbortSignal) => Promise<RpcChannelOptions>;
   readonly token: () => Promise<string | undefined>;
 }
 
@@ -27,9 +27,10 @@ const { getWorkflows, publishEvent } = workflowV2.WorkflowService.method;
 /** A server reached by the command stream, with what Slipway's own agents say besides in headers; others do not look at those. */
 export const streamClient = (options: StreamClientOptions): AgentServer => ({
   async connect(resumed, signal): Promise<AgentConnection> {
+    const to = await options.channel(signal);
     const [token, attributes] = await Promise.all([options.token(), options.attributes?.()]);
     const identity: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const channel = await RpcChannel.open(await options.channel(), signal);
+    const channel = await RpcChannel.open(to, signal);
     const closed = new AbortController();
     const hello = {
       ...identity,

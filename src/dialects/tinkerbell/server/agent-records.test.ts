@@ -27,6 +27,7 @@ function start({ clock, client, ...limits }: Place & Pick<AgentRecordsOptions, "
     recorder,
     server: "s",
     workflowOf: () => at.workflow,
+    isNamed: (agentID) => !agentID.startsWith("invented"),
     ...limits,
   });
   const status = async (name: string) => (await client.get<Agent>({ type: Agent, name })).status;
@@ -37,6 +38,18 @@ function newPlace() {
   const clock = new FakeClock();
   return { clock, client: memoryClient({ clock, types: [Agent] }) };
 }
+
+test("of ids that nothing names and no credential is for a hundred are stored", async () => {
+  const { clock, client, records } = start();
+  for (let at = 0; at < 2000; at += 1) records.came({ agentID: `invented-${at}` }, "poll");
+  for (let at = 0; at < 150; at += 1) records.came({ agentID: `invented-own-${at}`, isIndividual: true }, "poll");
+  for (let at = 0; at < 150; at += 1) records.came({ agentID: `named-${at}` }, "poll");
+  await clock.advance(1000);
+  await records.close();
+  const names = (await client.list(Agent)).items.map(({ metadata }) => metadata.name.replace(/-?\d+$/, ""));
+  expect(names.filter((name) => name === "invented")).toHaveLength(100);
+  expect(names).toHaveLength(400);
+});
 
 test("an agent is written when it comes, when it goes, and once a minute when something has changed", async () => {
   const { clock, records, status, events, at } = start();

@@ -27,12 +27,17 @@ export interface AgentRecordsOptions {
   readonly server: string;
   /** Namespace and name of what an agent is at, by its key. */
   readonly workflowOf: (key: string) => string | undefined;
+  /** Whether a Hardware or a Workflow names the agent. */
+  readonly isNamed: (agentID: string) => boolean;
   /** How many agents may come that were never seen before; 20,000 at once and as many a week unless told. */
   readonly newcomers?: { readonly perSecond: number; readonly burst: number };
 }
 
 /** What an agent says of itself when it comes. */
-type Newcomer = Pick<Hello, "agentID" | "instance" | "version" | "runtime" | "attributes">;
+interface Newcomer extends Pick<Hello, "agentID" | "instance" | "version" | "runtime" | "attributes"> {
+  /** Its credential is for this id alone. */
+  readonly isIndividual?: boolean;
+}
 
 // An Agent is for people: which machines are there, what they do, when they were last heard of. Ten thousand agents that ask every few seconds must
 // not become as many writes, and agents that are made up must not fill the store's memory here.
@@ -42,6 +47,8 @@ type Newcomer = Pick<Hello, "agentID" | "instance" | "version" | "runtime" | "at
  * fills this and not the store; agents beyond it are served, and not shown.
  */
 const usualNewcomers = { perSecond: 20_000 / (7 * 86_400), burst: 20_000 };
+/** The same for ids that nothing names and no credential is for: whoever may speak for any agent can make them up. */
+const strangers = { perSecond: 100 / (7 * 86_400), burst: 100 };
 /** Whatever else is heard of an agent is written at most so often. */
 const between: Millis = 60_000;
 /** That it was heard of and nothing else: of ten thousand agents that ask twice a minute these are 17 writes a second. */
@@ -50,6 +57,8 @@ const betweenSigns: Millis = 600_000;
 /** What is known of an agent and not all written. */
 interface Entry {
   readonly agentID: string;
+  /** See `Newcomer`. */
+  isIndividual: boolean;
   /** All that is known but the time at which it was heard of; whole in each write, so that one that was lost is made good. */
   status: JsonObject;
   heardAt: Instant;
@@ -74,6 +83,9 @@ export class AgentRecords {
   readonly #writes = new Set<Promise<void>>();
   readonly #later: WakeTimers;
   readonly #newcomers: TokenBucket;
+  readonly #strangers = new TokenBucket(strangers);
+  /** The log says once that strangers are not stored any more, until one is. */
+  #isFull = false;
 
   constructor(options: AgentRecordsOptions) {
     this.#options = options;
@@ -82,8 +94,13 @@ export class AgentRecords {
   }
 
   /** An agent has come. */
-  came({ agentID, instance, version, runtime, attributes }: Newcomer, protocol: Protocol, isDuplicate = false): void {
+  came(
+    { agentID, instance, version, runtime, attributes, isIndividual = false }: Newcomer,
+    protocol: Protocol,
+    isDuplicate = false,
+  ): void {
     const entry = this.#entry(agentID);
+    entry.isIndividual = isIndividual;
     entry.notes.push(["Normal", "AgentConnected", `agent ${agentID} has connected`]);
     if (isDuplicate)
       entry.notes.push([
@@ -143,6 +160,7 @@ export class AgentRecords {
     if (known !== undefined) return known;
     const entry: Entry = {
       agentID,
+      isIndividual: false,
       status: {},
       heardAt: this.#options.clock.now(),
       notes: [],
@@ -192,7 +210,9 @@ export class AgentRecords {
     entry.isNews = false;
     entry.writtenAt = clock.now();
     try {
-      const { name, known } = await this.#ensure(agentID);
+      const found = await this.#ensure(entry);
+      if (found === undefined) return;
+      const { name, known } = found;
       // Its leaving was never written: to people it was there all the time.
       const isBack = writtenAt === undefined && notes.length === 1 && status["connected"] === true;
       if (isBack && known?.["connected"] === true && says(known, status)) return;
@@ -210,13 +230,18 @@ export class AgentRecords {
   }
 
   /**
-   * The name of the agent's object, which exists, and what it says: another one if the usual name is that of an agent with a similar id.
+   * The name of the agent's object, which exists, and what it says: another one if the usual name is that of an agent with a similar id. Undefined for a
+   * stranger beyond the limit.
    */
-  async #ensure(agentID: string): Promise<{ readonly name: string; readonly known?: Agent["status"] }> {
-    const { client, clock } = this.#options;
+  async #ensure({
+    agentID,
+    isIndividual,
+  }: Entry): Promise<{ readonly name: string; readonly known?: Agent["status"] } | undefined> {
+    const { client, clock, isNamed } = this.#options;
     for (const name of [agentName(agentID), agentName(agentID, true)]) {
       const found = await getOrUndefined<Agent>(client, { type: Agent, name });
       if (found === undefined) {
+        if (!isIndividual && !isNamed(agentID) && !this.#admitStranger(agentID)) return undefined;
         if (!this.#newcomers.tryTake(clock.monotonic()))
           throw new Error("too many agents of new ids have come this week");
         return { name: await this.#create(agentID, name) };
@@ -224,6 +249,17 @@ export class AgentRecords {
       if (agentKey(found.spec?.agentID ?? "") === agentKey(agentID)) return { name, known: found.status };
     }
     throw new Error(`there is another agent named ${agentName(agentID, true)}`);
+  }
+
+  #admitStranger(agentID: string): boolean {
+    const isAdmitted = this.#strangers.tryTake(this.#options.clock.monotonic());
+    if (!isAdmitted && !this.#isFull)
+      this.#options.log.warn(
+        "too many agents whose ids no Hardware or Workflow names: further ones are served but not stored",
+        { limit: strangers.burst, agent: agentID },
+      );
+    this.#isFull = !isAdmitted;
+    return isAdmitted;
   }
 
   /** Answers the name. */

@@ -5,6 +5,8 @@ import { RpcError } from "#kernel/rpc/index.ts";
 export interface Caller {
   /** For messages. */
   readonly name: string;
+  /** Its credential is for certain ids, not for any. */
+  readonly isIndividual: boolean;
   /** Whether it may speak for this agent, as of now: a proof may be taken back while a call is open. */
   isAgent(agentID: string): boolean;
   /** Calls `changed` when that may have changed; until the answered function is called. */
@@ -14,15 +16,19 @@ export interface Caller {
 /** Tells who calls; throws UNAUTHENTICATED for who does not say. */
 export type Identify = (call: CallContext) => Caller;
 
-/** Everybody is whoever they say: for networks that only machines of the operator's are on. */
+/** Every caller is taken for whatever agent it names. */
 export const anybody: Identify = () => everyone;
+
+/** The same of callers without a credential. */
+export const anonymous = (): Caller => stranger;
 
 const nothing = (): void => undefined;
 /** Of what does not change while a call is open. */
 export const never: Caller["onChange"] = () => nothing;
 
 /** One for all: very many streams are open at once. */
-const everyone: Caller = { name: "the caller", isAgent: () => true, onChange: never };
+const everyone: Caller = { name: "the caller", isIndividual: true, isAgent: () => true, onChange: never };
+const stranger: Caller = { ...everyone, isIndividual: false };
 
 /** PERMISSION_DENIED for who has proved to be somebody else. */
 export function allow(caller: Caller, agentID: string): void {

@@ -16,6 +16,8 @@ export interface Hello {
   readonly resumed: ReadonlyMap<string, Exclude<Resumed, "none">>;
   /** What it tells of its machine. */
   readonly attributes?: JsonObject;
+  /** Its credential is for this id alone. */
+  readonly isIndividual?: boolean;
 }
 
 /** An agent on its command stream. */

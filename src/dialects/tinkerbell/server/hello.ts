@@ -23,7 +23,7 @@ const maxWord = 100;
 const maxAttributes = 65_536;
 
 /** Reads the headers; INVALID_ARGUMENT for one that is too long or means nothing. */
-export function helloIn(call: CallContext): Omit<Hello, "agentID"> {
+export function helloIn(call: CallContext): Omit<Hello, "agentID" | "isIndividual"> {
   const instance = headerOf(call, instanceHeader, maxInstance);
   const version = headerOf(call, versionHeader, maxWord);
   const runtime = headerOf(call, runtimeHeader, maxWord);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isLoopback, namesIn } from "./identity.ts";
+import { namesIn } from "./identity.ts";
 
 const subject = (CN: string) => ({ CN, C: "", ST: "", L: "", O: "", OU: "" });
 
@@ -14,14 +14,4 @@ test("names of a certificate are its common name, hosts and URIs, and nothing el
 test("a name that holds a comma is one name", () => {
   const certificate = { subject: subject(""), subjectaltname: 'DNS:"a, DNS:b", URI:"x\\"y"' };
   expect(namesIn(certificate)).toEqual(["a, DNS:b", 'x"y']);
-});
-
-test.each([
-  ["127.0.0.1:42113", true],
-  ["localhost:1", true],
-  ["[::1]:1", true],
-  ["0.0.0.0:42113", false],
-  ["10.0.0.1:42113", false],
-])("%s is this machine's alone: %s", (address, expected) => {
-  expect(isLoopback(address)).toBe(expected);
 });

@@ -19,7 +19,7 @@ export interface AskParts extends TakeParts {
   /** How long a call without an answer is held. */
   readonly pollHold: Millis;
   /** An agent was heard of that has no stream. */
-  readonly seen: (agentID: string, protocol: Protocol, attributes?: JsonObject) => void;
+  readonly seen: (agentID: string, protocol: Protocol, caller: Caller, attributes?: JsonObject) => void;
 }
 
 /** After somebody else's write: the mirror has heard of it then. */
@@ -32,7 +32,7 @@ export const getAction =
     const taker: Taker = { agentID: checkedAgentID(agentId, "invalid Agent ID"), protocol: "poll" };
     const caller = parts.identify(call);
     allow(caller, taker.agentID);
-    parts.seen(taker.agentID, "poll", attributesOf(agentAttributes));
+    parts.seen(taker.agentID, "poll", caller, attributesOf(agentAttributes));
     const taken = await waitFor(parts, taker, call, caller);
     const message =
       taken?.is === "at" ? actionMessage(workflowId(taken.workflow), taken.state, parts.clock) : undefined;

@@ -42,7 +42,7 @@ test("agents that come back to a server that was killed cost no write, however s
   const present = new Set<string>();
   const isPresent = (agentID: string): boolean => present.has(agentID);
   const parts = { client, clock, log: silentLog, server: "s" };
-  const records = new AgentRecords({ ...parts, recorder, workflowOf: () => undefined });
+  const records = new AgentRecords({ ...parts, recorder, workflowOf: () => undefined, isNamed: () => true });
   const upkeep = new AgentUpkeep({ ...parts, show: () => undefined, isPresent });
   upkeep.start();
   const [lost, back] = [ids.slice(0, 3), ids.slice(3)];

@@ -2,17 +2,20 @@ import { deferred, type Millis } from "#lib/base/index.ts";
 import { type EventRecorder, type Manager, regardingOf } from "#kernel/kit/index.ts";
 import { type CallObserver, RpcListener, type RpcPort, type RpcService, type TlsPaths } from "#kernel/rpc/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import { Workflow } from "../kinds.ts";
+import type { AnyHardware } from "../hardware.ts";
+import { Hardware, Workflow } from "../kinds.ts";
 import { present } from "../members.ts";
 import type { Notice } from "../messages.ts";
 import { defaultSettings, type Settings } from "../settings.ts";
+import { agentKey } from "../state.ts";
 import type { AnyWorkflow } from "../stored.ts";
 import { Absence } from "./absence.ts";
 import { AgentRecords } from "./agent-records.ts";
 import { AgentUpkeep } from "./agent-upkeep.ts";
 import { type Connection, Connections } from "./connections.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { type AgentAuth, identifyBy, isLoopback } from "./identity.ts";
+import { HardwareAgents } from "./hardware-agents.ts";
+import { type AgentAuth, identifyBy } from "./identity.ts";
 import { Lanes } from "./lanes.ts";
 import { addLogs } from "./logs.ts";
 import { serverMetrics } from "./metrics.ts";
@@ -27,8 +30,8 @@ import { WorkflowMirror } from "./workflow-mirror.ts";
 export interface TinkerbellServerOptions {
   /** `host:port`; port 0 is a free one. */
   readonly listen: string;
-  /** The port of that address, where it was opened before. The server closes it. */
-  readonly port?: RpcPort;
+  /** The port of that address, where it is opened elsewhere. The server closes it. */
+  readonly port?: Promise<RpcPort>;
   /** What Agent objects call this server. */
   readonly name?: string;
   readonly settings?: Partial<Settings>;
@@ -68,6 +71,7 @@ export function createDesk(
   const { client, clock, log } = manager;
   const settings: Settings = { ...defaultSettings, ...options.settings };
   const mirror = new WorkflowMirror(manager.mirror<AnyWorkflow>(Workflow));
+  const hardware = new HardwareAgents(manager.mirror<AnyHardware>(Hardware));
   const recorder = manager.recorder({
     controller: "slipway.dev/tinkerbell-server",
     instance: options.name ?? "slipway",
@@ -82,6 +86,7 @@ export function createDesk(
     recorder,
     server: options.name ?? "slipway",
     workflowOf: (key) => mirror.heldBy(key)[0]?.key,
+    isNamed: (agentID) => hardware.has(agentID) || mirror.hasUnfinished(agentKey(agentID)),
   });
   const waiters = new Waiters();
   const pollHold = options.pollHold ?? usualPollHold;
@@ -149,10 +154,10 @@ export function createDesk(
     };
   };
   const record: ReportParts["record"] = (id, event, from) => recordEvent(parts, id, event, from);
-  const seen: AskParts["seen"] = (agentID, protocol, attributes) => {
+  const seen: AskParts["seen"] = (agentID, protocol, { isIndividual }, attributes) => {
     const hadStream = connections.supersede(agentID);
     if (!presence.heard(agentID)) return agents.seen(agentID);
-    agents.came({ agentID, ...present({ attributes }) }, protocol, hadStream);
+    agents.came({ agentID, isIndividual, ...present({ attributes }) }, protocol, hadStream);
     upkeep.came();
   };
   return {
@@ -229,21 +234,17 @@ export function addTinkerbellServer(
   return { port: port.promise };
 }
 
-/** Whether others than this machine can speak for agents, without a proof. */
-export const isOpenToAll = ({ listen, auth }: Pick<TinkerbellServerOptions, "listen" | "auth">): boolean =>
-  (auth?.mode ?? "none") === "none" && !isLoopback(listen);
-
 /** From the first moment at which agents can be told the truth until the stop. */
 async function serve(
   { clock, log }: Manager,
   desk: TinkerbellDesk,
-  { listen, port, tls, auth, keepalive = usualKeepalive }: TinkerbellServerOptions,
+  { listen, port, tls, keepalive = usualKeepalive }: TinkerbellServerOptions,
   stop: AbortSignal,
   onListening: (port: number) => void,
 ): Promise<void> {
   await desk.ready(stop);
   const listener = await RpcListener.start({
-    address: port ?? listen,
+    address: (await port) ?? listen,
     services: desk.services,
     observe: desk.observe,
     clock,
@@ -251,8 +252,6 @@ async function serve(
     keepalive,
     ...(tls === undefined ? {} : { tls }),
   });
-  if (isOpenToAll({ listen, ...(auth === undefined ? {} : { auth }) }))
-    log.warn("anybody who reaches the address of agents may speak for them", { address: listen });
   // Its port may have been left to the system.
   log.info("agents are served", { address: listen.replace(/:0$/, `:${listener.port}`) });
   onListening(listener.port);

@@ -25,7 +25,7 @@ export function streamService({ identify, features, connect, record }: StreamPar
       const agentID = checkedAgentID(agentId, "agent_id is empty");
       const caller = identify(call);
       allow(caller, agentID);
-      const hello = { agentID, ...helloIn(call) };
+      const hello = { agentID, isIndividual: caller.isIndividual, ...helloIn(call) };
       // At once, and not with the first command, which may be days away: the agent learns that it is connected.
       call.sendHeaders({ "x-slipway-features": features });
       await stay(hello, call, whileAllowed(connect, caller), (command) => replies.sendBytes(commandBytes(command)));

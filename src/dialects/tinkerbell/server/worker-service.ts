@@ -27,8 +27,9 @@ const between: Millis = 20;
 export const workerHandlers = (parts: AskParts): WorkerHandlers => ({
   async getWorkflowContexts({ workerId }, replies, call) {
     const taker: Taker = { agentID: checkedAgentID(workerId, "invalid worker id"), protocol: "worker" };
-    allow(parts.identify(call), taker.agentID);
-    parts.seen(taker.agentID, "worker");
+    const caller = parts.identify(call);
+    allow(caller, taker.agentID);
+    parts.seen(taker.agentID, "worker", caller);
     const taken = await takeOne(parts, taker, call.signal);
     if (taken?.is !== "at") return;
     const { namespace = "", name } = taken.workflow.metadata;

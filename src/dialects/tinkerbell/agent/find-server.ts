@@ -1,0 +1,45 @@
+import { type Millis, sleep } from "#lib/base/index.ts";
+import { meantOf, notedServers } from "../../noted-servers.ts";
+import type { AgentSettings, AgentSurroundings } from "./open-agent.ts";
+
+/** Where a server is, and the file of the token to present there. */
+export interface ServerPlace {
+  /** `host:port`. */
+  readonly address: string;
+  readonly tokenFile: string | undefined;
+}
+
+/** A server that has just opened its port is found after this time. */
+const lookEvery: Millis = 500;
+const usualUrl = "http://127.0.0.1:42113";
+
+/**
+ * The server that was named, else the one that this user runs on this machine, which is waited for. Unless a token file was named, it is the one that the
+ * server has noted. Rejects when several servers could be meant, and with the reason of the signal.
+ */
+export async function findServer(
+  { server, tokenFile }: Pick<AgentSettings, "server" | "tokenFile">,
+  { notes, clock, log }: Pick<AgentSurroundings, "notes" | "clock" | "log">,
+  signal: AbortSignal,
+): Promise<ServerPlace> {
+  if (server !== undefined && tokenFile !== undefined) return { address: server, tokenFile };
+  const noted = async () => (await notedServers(notes)).filter(({ serves }) => serves === "tinkerbell-agents");
+  if (server !== undefined)
+    return { address: server, tokenFile: (await noted()).find(({ url }) => url === `http://${server}`)?.tokenFile };
+  for (let isFirst = true; ; isFirst = false) {
+    const meant = meantOf(await noted(), usualUrl);
+    if ("url" in meant) return { address: new URL(meant.url).host, tokenFile: tokenFile ?? meant.tokenFile };
+    if (meant.length > 0) {
+      const addresses = meant.map(({ url }) => new URL(url).host).join(", ");
+      throw new Error(`several servers of this user serve agents: ${addresses}; name one with --server`);
+    }
+    if (isFirst)
+      log.info(
+        "waiting for a server of this user that serves agents; it opens the port with the first Tinkerbell object",
+        {
+          option: "--server names another one",
+        },
+      );
+    await sleep(clock, lookEvery, signal);
+  }
+}

@@ -1,0 +1,200 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmod, cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { freePort } from "#test/support/free-port.ts";
+import { asOtherUser, otherUserArgs } from "#test/support/other-user.ts";
+import {
+  cleanEnvironment,
+  endRunner,
+  exec,
+  removeDirectory,
+  root,
+  slipwayBin,
+  startServer,
+  temporaryDirectory,
+  type TestServer,
+} from "#test/support/slipway.ts";
+
+// Who may act as an agent of a `slipway up`: programs of its user without being told anything, other users of the machine not at all.
+
+const patience = { timeout: 60_000 };
+let directory: string;
+let server: TestServer | undefined;
+const agents: ChildProcess[] = [];
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  await mkdir(join(directory, "run"), { mode: 0o700 });
+});
+afterEach(async () => {
+  for (const agent of agents.splice(0)) agent.kill("SIGKILL");
+  await server?.stop();
+  if (server !== undefined) await Promise.all([endRunner(server.directory), endRunner(join(directory, "agent"))]);
+  server = undefined;
+  await removeDirectory(directory);
+});
+
+/** Of this user, with a directory for notes that no other test shares. */
+const own = () => ({ HOME: directory, XDG_RUNTIME_DIR: join(directory, "run") });
+const up = async (...args: readonly string[]): Promise<TestServer> =>
+  (server = await startServer(join(directory, "data"), args, { ...own(), SLIPWAY_TINK_LISTEN: "" }));
+
+function startAgent(...more: readonly string[]) {
+  const words = ["agent", "--id", "node-7", "--runtime", "host", "--state-dir", join(directory, "agent"), ...more];
+  const child = spawn(process.execPath, [slipwayBin, ...words], {
+    env: cleanEnvironment(own()),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const agent = { said: "" };
+  child.stderr.on("data", (chunk: Buffer) => (agent.said += chunk.toString()));
+  agents.push(child);
+  return agent;
+}
+
+async function kubectl(words: readonly string[], input = ""): Promise<string> {
+  const { code, out, err } = await exec("kubectl", ["--kubeconfig", server?.kubeconfig ?? "", ...words], { input });
+  expect(code, err).toBe(0);
+  return out;
+}
+
+/** A workflow for node-7 whose action knows a password. */
+async function apply(): Promise<void> {
+  const command = ["/bin/sh", "-c", `echo "$PASSWORD" >> ${join(directory, "out")}`];
+  const action = { name: "a", image: "none", command, environment: { PASSWORD: "correct-horse" } };
+  const data = JSON.stringify({ name: "t", tasks: [{ name: "t", worker: "node-7", actions: [action] }] });
+  const object = (kind: string, spec: object) =>
+    JSON.stringify({ apiVersion: "tinkerbell.org/v1alpha1", kind, metadata: { name: "w" }, spec });
+  const objects = `${object("Template", { data })}\n---\n${object("Workflow", { templateRef: "w" })}\n`;
+  await kubectl(["apply", "-f", "-"], objects);
+}
+const stateOf = async () => await kubectl(["get", "workflows.tinkerbell.org", "w", "-o", "jsonpath={.status.state}"]);
+const storedAgents = async () => (await kubectl(["get", "agents", "-o", "name"])).split("\n").filter(Boolean);
+
+/** Opens streams of made-up ids, and prints how many there were of each way in which they ended, or that they stayed open for a while. */
+const attack = `
+const grpc = require(process.argv[3]);
+const [address, , first, count, token] = process.argv.slice(2);
+const client = new grpc.Client(address, grpc.credentials.createInsecure());
+const path = "/internal.proto.workflow.v2.WorkflowService/GetWorkflows";
+const same = (bytes) => bytes;
+const ends = {};
+const streamOf = (id) => new Promise((resolve) => {
+  const metadata = new grpc.Metadata();
+  if (token) metadata.set("authorization", "Bearer " + token);
+  const body = Buffer.concat([Buffer.from([10, Buffer.byteLength(id)]), Buffer.from(id)]);
+  const call = client.makeServerStreamRequest(path, same, same, body, metadata);
+  call.on("data", (bytes) => resolve("told " + bytes.toString("latin1")));
+  call.on("metadata", () => resolve("let in"));
+  call.on("error", (error) => resolve(grpc.status[error.code]));
+});
+(async () => {
+  for (let at = 0; at < Number(count); at++) {
+    const end = await streamOf(first + (Number(count) === 1 ? "" : at));
+    ends[end] = (ends[end] ?? 0) + 1;
+  }
+  console.log(JSON.stringify(ends));
+  process.exit(0);
+})();
+`;
+
+/** What another user of the machine brings about with raw calls. */
+async function attackWith(address: string, id: string, count: number, token = ""): Promise<object> {
+  // Where this user may have hidden the repository.
+  const place = join(directory, "attack");
+  await mkdir(place, { recursive: true });
+  for (const name of ["@grpc", "@js-sdsl", "@protobufjs", "protobufjs", "long", "lodash.camelcase"])
+    await cp(join(root, "node_modules", name), join(place, "node_modules", name), {
+      recursive: true,
+      dereference: true,
+    });
+  await writeFile(join(place, "attack.cjs"), attack);
+  await exec("chmod", ["-R", "a+rX", place]);
+  await chmod(directory, 0o711);
+  const module = join(place, "node_modules/@grpc/grpc-js");
+  const words = [join(place, "attack.cjs"), address, module, id, String(count), token];
+  const { out, err } = await asOtherUser(process.execPath, words);
+  expect(err).toBe("");
+  return JSON.parse(out) as object;
+}
+
+test("the port of agents opens with the first object; an agent of the same user waits for it and finds address and token", async () => {
+  await up();
+  const agent = startAgent();
+  await expect.poll(() => agent.said, patience).toContain("waiting for a server of this user that serves agents");
+  expect(server?.log()).not.toContain("port opened");
+  await apply();
+  await expect.poll(stateOf, patience).toBe("SUCCESS");
+  expect(server?.log()).toContain("agents of Tinkerbell: port opened");
+  expect(await readFile(join(directory, "out"), "utf8")).toBe("correct-horse\n");
+});
+
+test("another user's agent receives nothing, made-up ids store nothing, and the token cannot be read", async () => {
+  const address = `127.0.0.1:${await freePort()}`;
+  await up("--tink-listen", address);
+  await apply();
+  expect(await attackWith(address, "node-7", 1)).toEqual({ UNAUTHENTICATED: 1 });
+  expect(await attackWith(address, "invented-", 200)).toEqual({ UNAUTHENTICATED: 200 });
+  expect(await attackWith(address, "node-7", 1, "guess")).toEqual({ UNAUTHENTICATED: 1 });
+  const token = join(directory, "data/tinkerbell/auth-token");
+  expect(await asOtherUser("cat", [token])).toMatchObject({ code: 1, out: "" });
+  expect(await storedAgents()).toEqual([]);
+  expect(await stateOf()).toBe("PENDING");
+  const agent = startAgent("--server", address);
+  await expect.poll(stateOf, patience).toBe("SUCCESS");
+  expect(agent.said).toContain("connected to the server");
+});
+
+test("another user's slipway agent is refused, and says why", async () => {
+  const address = `127.0.0.1:${await freePort()}`;
+  await up("--tink-listen", address);
+  await apply();
+  // The other user may have no access to the repository.
+  const [installed, home] = [join(directory, "installed"), join(directory, "home")];
+  await Promise.all([mkdir(installed), mkdir(home)]);
+  for (const name of ["bin", "dist", "package.json"])
+    await cp(join(root, name), join(installed, name), { recursive: true });
+  await exec("chmod", ["-R", "a+rX", installed]);
+  await Promise.all([chmod(home, 0o777), chmod(directory, 0o711)]);
+  const words = [
+    join(installed, "bin/slipway.cjs"),
+    "agent",
+    "--server",
+    address,
+    "--id",
+    "node-7",
+    "--runtime",
+    "host",
+  ];
+  const other = spawn("setpriv", otherUserArgs(process.execPath, words), {
+    cwd: "/",
+    env: cleanEnvironment({ HOME: home }),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  agents.push(other);
+  let said = "";
+  other.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  await expect.poll(() => said, patience).toContain("a token is required");
+  expect(await stateOf()).toBe("PENDING");
+  expect(await storedAgents()).toEqual([]);
+});
+
+test("a token of one agent opens nothing for another", async () => {
+  const address = `127.0.0.1:${await freePort()}`;
+  await up("--tink-listen", address);
+  const hash = createHash("sha256").update("token-of-8").digest("hex");
+  await kubectl(["create", "secret", "generic", "tink-agent-tokens", `--from-literal=${hash}=node-8`]);
+  await apply();
+  await expect.poll(() => attackWith(address, "node-8", 1, "token-of-8"), patience).toEqual({ "let in": 1 });
+  expect(await attackWith(address, "node-7", 1, "token-of-8")).toEqual({ PERMISSION_DENIED: 1 });
+  expect(await stateOf()).toBe("PENDING");
+});
+
+test("with --tink-anonymous-auth other users are let in, and 2,000 made-up ids store a hundred agents", async () => {
+  const address = `127.0.0.1:${await freePort()}`;
+  await up("--tink-listen", address, "--tink-anonymous-auth");
+  await apply();
+  expect(await attackWith(address, "invented-", 2000)).toEqual({ "let in": 2000 });
+  await expect.poll(() => server?.log(), patience).toContain("further ones are served but not stored");
+  await expect.poll(storedAgents, patience).toHaveLength(100);
+});
