@@ -30,7 +30,13 @@ beforeEach(async () => {
   agentAddress = `127.0.0.1:${await freePort()}`;
   const kubectl = kubectlPaths.find((path) => existsSync(path));
   if (kubectl === undefined) throw new Error("kubectl is missing; run: node scripts/test-tools.mjs");
-  const env = { HOME: home, PATH: `${process.env["PATH"]}:${dirname(kubectl)}`, SLIPWAY_TINK_LISTEN: agentAddress };
+  const env = {
+    HOME: home,
+    PATH: `${process.env["PATH"]}:${dirname(kubectl)}`,
+    SLIPWAY_TINK_LISTEN: agentAddress,
+    // Servers are noted where no other test's are.
+    XDG_RUNTIME_DIR: home,
+  };
   shell = startShell({ env });
   await shell.type("agents=");
 });
