@@ -4,7 +4,7 @@ import { chmod, cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { freePort } from "#test/support/free-port.ts";
-import { asOtherUser, otherUserArgs } from "#test/support/other-user.ts";
+import { OtherUser } from "#test/support/other-user.ts";
 import {
   cleanEnvironment,
   endRunner,
@@ -22,9 +22,10 @@ import {
 const patience = { timeout: 60_000 };
 let directory: string;
 let server: TestServer | undefined;
+let other: OtherUser;
 const agents: ChildProcess[] = [];
 beforeEach(async () => {
-  directory = await temporaryDirectory();
+  [directory, other] = await Promise.all([temporaryDirectory(), OtherUser.open()]);
   await mkdir(join(directory, "run"), { mode: 0o700 });
 });
 afterEach(async () => {
@@ -32,7 +33,7 @@ afterEach(async () => {
   await server?.stop();
   if (server !== undefined) await Promise.all([endRunner(server.directory), endRunner(join(directory, "agent"))]);
   server = undefined;
-  await removeDirectory(directory);
+  await Promise.all([removeDirectory(directory), other.close()]);
 });
 
 /** Of this user, with a directory for notes that no other test shares. */
@@ -113,8 +114,7 @@ async function attackWith(address: string, id: string, count: number, token = ""
   await chmod(directory, 0o711);
   const module = join(place, "node_modules/@grpc/grpc-js");
   const words = [join(place, "attack.cjs"), address, module, id, String(count), token];
-  const { out, err } = await asOtherUser(process.execPath, words);
-  expect(err).toBe("");
+  const { out } = await other.run(process.execPath, words);
   return JSON.parse(out) as object;
 }
 
@@ -137,7 +137,7 @@ test("another user's agent receives nothing, made-up ids store nothing, and the 
   expect(await attackWith(address, "invented-", 200)).toEqual({ UNAUTHENTICATED: 200 });
   expect(await attackWith(address, "node-7", 1, "guess")).toEqual({ UNAUTHENTICATED: 1 });
   const token = join(directory, "data/tinkerbell/auth-token");
-  expect(await asOtherUser("cat", [token])).toMatchObject({ code: 1, out: "" });
+  expect(await other.run("cat", [token])).toMatchObject({ code: 1, out: expect.stringContaining("Permission denied") });
   expect(await storedAgents()).toEqual([]);
   expect(await stateOf()).toBe("PENDING");
   const agent = startAgent("--server", address);
@@ -150,31 +150,16 @@ test("another user's slipway agent is refused, and says why", async () => {
   await up("--tink-listen", address);
   await apply();
   // The other user may have no access to the repository.
-  const [installed, home] = [join(directory, "installed"), join(directory, "home")];
-  await Promise.all([mkdir(installed), mkdir(home)]);
+  const installed = join(directory, "installed");
+  await mkdir(installed);
   for (const name of ["bin", "dist", "package.json"])
     await cp(join(root, name), join(installed, name), { recursive: true });
   await exec("chmod", ["-R", "a+rX", installed]);
-  await Promise.all([chmod(home, 0o777), chmod(directory, 0o711)]);
-  const words = [
-    join(installed, "bin/slipway.cjs"),
-    "agent",
-    "--server",
-    address,
-    "--id",
-    "node-7",
-    "--runtime",
-    "host",
-  ];
-  const other = spawn("setpriv", otherUserArgs(process.execPath, words), {
-    cwd: "/",
-    env: cleanEnvironment({ HOME: home }),
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  agents.push(other);
-  let said = "";
-  other.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  await expect.poll(() => said, patience).toContain("a token is required");
+  await chmod(directory, 0o711);
+  const agent = `${process.execPath} ${installed}/bin/slipway.cjs agent --server ${address} --id node-7 --runtime host`;
+  const script = `${agent} 2>log & until grep -q "a token is required" log; do sleep 0.1; done; kill $!; cat log`;
+  const { out } = await other.run("/bin/sh", ["-c", script]);
+  expect(out).toContain("a token is required");
   expect(await stateOf()).toBe("PENDING");
   expect(await storedAgents()).toEqual([]);
 });
