@@ -73,20 +73,21 @@ test("where something else has the usual address of agents another port is taken
     await expect.poll(() => started.log()).toContain("agents of Tinkerbell: port opened");
     return started;
   };
+  const opened = () =>
+    server
+      ?.log()
+      .split("\n")
+      .find((line) => line.includes("port opened")) ?? "";
   let isOurs = (await hold(42_113)) !== undefined;
   server = await start();
   // The system gives it away like any other: who had it may have let it go in between.
-  while (!isOurs && server.log().includes("127.0.0.1:42113")) {
+  while (!isOurs && opened().includes("127.0.0.1:42113")) {
     await server.stop();
     isOurs = (await hold(42_113)) !== undefined;
     server = await start();
   }
   await expect.poll(() => server?.log()).toContain("something else has the usual address of agents of Tinkerbell");
-  const opened = server
-    .log()
-    .split("\n")
-    .find((line) => line.includes("port opened"));
-  expect(opened).toMatch(/127\.0\.0\.1:(?!42113\b)\d+/);
+  expect(opened()).toMatch(/127\.0\.0\.1:(?!42113\b)\d+/);
 });
 
 test("an address that somebody has named and that is taken ends the start, before anything else is done", async () => {
