@@ -37,7 +37,6 @@ export interface Preview {
   readonly problems: readonly Problem[];
 }
 
-const workflowCode = "workflow-invalid";
 /** What can be wrong with a template, in the codes of the renderer. */
 const codes: Readonly<Record<string, string>> = {
   syntax: "template-syntax",
@@ -45,7 +44,7 @@ const codes: Readonly<Record<string, string>> = {
   yaml: "template-yaml",
   hardware: "hardware-invalid",
   invalid: "template-invalid",
-  workflow: workflowCode,
+  workflow: "workflow-invalid",
 };
 /** Where the renderer has no word for it. */
 const anyCode = "template-invalid";
@@ -96,7 +95,7 @@ function problemsOf(
 ): readonly Problem[] {
   const found = problems.length === 0 ? [{ code: anyCode, message }] : problems;
   return found.map(({ code, message: told, ...where }) => {
-    const ofWorkflow = code === workflowCode ? written?.positionOf((where.path ?? "").split(".")) : undefined;
+    const ofWorkflow = code === codes["workflow"] ? written?.positionOf((where.path ?? "").split(".")) : undefined;
     const { position, inText } = ofWorkflow === undefined ? placeOf(template, where) : { position: ofWorkflow };
     const hint = [...(inText === undefined ? [] : [inText]), ...renderedHint(told, rendered)].join("; ");
     const known = Object.values(codes).find((one) => one === code) ?? anyCode;
