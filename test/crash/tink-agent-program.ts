@@ -27,7 +27,7 @@ await openAgent(
     killsOnExit: false,
     logLevel: "info",
   },
-  { runnerPath, variable: (name) => process.env[name], home: "/tmp", clock: systemClock, log },
+  { runnerPath, notes: [], variable: (name) => process.env[name], home: "/tmp", clock: systemClock, log },
   stopped.signal,
 );
 clearInterval(alive);
