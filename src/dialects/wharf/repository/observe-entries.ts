@@ -33,17 +33,27 @@ export async function observeEntries(
   }
   if (withIgnored || failure !== undefined) await observe(await walk("", options));
   await observeParents(found, observe);
-  return entriesOf(directory, found, await observeForeignGit(options, found), onWarning);
+  return entriesOf(directory, found, await observeForeignGit(options, found, onWarning), onWarning);
 }
 
 /** Puts what `.git` is to be in the place of files that lead out of the project; by the paths of all of it, where it is. */
-async function observeForeignGit(options: StandaloneOptions, found: Found): Promise<ReadonlyMap<string, string>> {
+async function observeForeignGit(
+  options: StandaloneOptions,
+  found: Found,
+  onWarning: (warning: RepositoryWarning) => void,
+): Promise<ReadonlyMap<string, string>> {
   const sources = new Map<string, string>();
   const files = [...found].filter(([path, stats]) => /(?:^|\/)\.git$/.test(path) && stats.isFile());
   for (const [path] of files) {
     const parts = await standaloneGit(path, options).catch((thrown: unknown) => {
       throw unreadable(path, messageOf(thrown), thrown);
     });
+    if (parts === "foreign") {
+      const hint = "core.worktree of that repository would have to name this directory";
+      onWarning({ code: "not-copied", message: `${path} is not copied: it leads to a repository elsewhere; ${hint}` });
+      found.delete(path);
+      continue;
+    }
     if (parts === undefined) continue;
     const look = async ([name, source]: readonly [string, string]): Promise<void> => {
       options.signal.throwIfAborted();

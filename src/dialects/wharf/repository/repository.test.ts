@@ -164,6 +164,30 @@ describe("a linked work tree", () => {
   });
 });
 
+test("a .git file that leads to a directory of somebody else takes nothing from there", async () => {
+  const secret = join(root, "secret");
+  await writeFiles(secret, { id_rsa: "key", "refs/x": "", "repository/HEAD": "", "forged/commondir": "../secret" });
+  git(join(secret, "repository"), "init", "--quiet");
+  await writeFiles(project, {
+    "a.txt": "a",
+    ".git": `gitdir: ${secret}\n`,
+    "one/.git": `gitdir: ${secret}/repository/.git\n`,
+    // Pretends to be linked to it: what is in the project may be forged.
+    "two/.git": `gitdir: ${project}/forged\n`,
+    "forged/commondir": secret,
+    "forged/gitdir": `${project}/two/.git\n`,
+  });
+  const { repository, warnings } = await openedRepository(project, work);
+  const copy = join(root, "copy");
+  await repository.copyTo(copy, [], signal);
+  expect(Object.keys(await treeOf(copy)).sort()).toEqual(
+    ["a.txt", "forged", "forged/commondir", "forged/gitdir", "one", "two"].sort(),
+  );
+  expect(warnings.map(({ code, message }) => [code, message.split(" ")[0]])).toEqual(
+    expect.arrayContaining([".git", "one/.git", "two/.git"].map((path) => ["not-copied", path])),
+  );
+});
+
 describe("what is copied", () => {
   test("what Git knows or would add, hidden files, and what Git keeps", async () => {
     await writeFiles(project, someFiles);

@@ -1,7 +1,7 @@
 // A linked work tree has a file instead of `.git`, which leads to what the repository keeps elsewhere. A copy with that file would be the same work tree once
 // more: a commit in it would move the user's branch, and on another machine it would lead nowhere. Copies get a `.git` of their own.
 
-import { copyFile, readFile } from "node:fs/promises";
+import { copyFile, readFile, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { codeOf } from "#lib/base/index.ts";
 import { runGit } from "../world/git.ts";
@@ -20,12 +20,13 @@ const ofLinks = /^(?:gitdir|commondir|locked|modules)(?:\/|$)/;
 
 /**
  * What a work tree's own `.git` is made of, by paths below it, with where each is; undefined where its file leads to something that is copied
- * as well. `gitFile` is relative to the project. Rejects when something cannot be read.
+ * as well, and "foreign" where it leads to a directory that does not name this work tree: the file may be a stranger's, and name any directory of this
+ * user. `gitFile` is relative to the project. Rejects when something cannot be read.
  */
 export async function standaloneGit(
   gitFile: string,
   options: StandaloneOptions,
-): Promise<ReadonlyMap<string, string> | undefined> {
+): Promise<ReadonlyMap<string, string> | "foreign" | undefined> {
   const { directory } = options;
   const file = join(directory, gitFile);
   const [, written] = /^gitdir: (.+)$/m.exec(await readFile(file, "utf8")) ?? [];
@@ -34,6 +35,7 @@ export async function standaloneGit(
   // From there a relative path leads to the same place of the copy, an absolute one back to the original.
   if (!isAbsolute(written) && own.startsWith(directory + sep)) return undefined;
   const common = await commonOf(own);
+  if (!(await leadsBack(own, common, file, options))) return "foreign";
   const parts = new Map<string, string>();
   if (common !== own) await add(parts, common, ofOthers, options);
   await add(parts, own, ofLinks, options);
@@ -42,6 +44,26 @@ export async function standaloneGit(
   // Git takes a directory without it for none.
   if (common === own || parts.has("refs")) return new Map([["", common], ...parts]);
   return undefined;
+}
+
+/**
+ * Whether the directory is outside of the project, and says itself that the work tree is its own: a linked work tree by `gitdir`, a submodule by
+ * `core.worktree`.
+ */
+async function leadsBack(own: string, common: string, file: string, options: StandaloneOptions): Promise<boolean> {
+  const { directory, work, environment, signal } = options;
+  const real = (path: string) => realpath(path).catch(() => undefined);
+  const [root, home = "", shared = ""] = await Promise.all([directory, own, common].map(real));
+  if (home === "" || home === root || home.startsWith(`${root}${sep}`)) return false;
+  if (home !== shared && !home.startsWith(join(shared, "worktrees") + sep)) return false;
+  const back = await readFile(join(own, "gitdir"), "utf8").catch(() => undefined);
+  if (back !== undefined) return (await real(resolve(own, back.trim()))) === (await real(file));
+  for (const name of ["config", "config.worktree"]) {
+    const words = ["config", "--file", join(own, name), "core.worktree"];
+    const tree = await runGit(words, { directory: work, environment, signal }).catch(() => undefined);
+    if (tree !== undefined) return (await real(resolve(own, tree))) === (await real(dirname(file)));
+  }
+  return false;
 }
 
 /** Where branches and objects are: of a linked work tree those of the repository that it is linked to. */

@@ -73,13 +73,23 @@ const ofOneRepository = [
 /** Nothing that is asked here takes long or says much; a repository on a disk that hangs must not hang the build. */
 const timeout = 30_000;
 
-/** What Git prints, without the end of its last line. Rejects when it fails. */
+/**
+ * What Git prints, without the end of its last line. Rejects when it fails. Some settings name programs that Git runs even for a question, and the
+ * repository may be a stranger's: the file system monitor, and whatever would fetch missing objects.
+ */
 export function runGit(words: readonly string[], place: Place): Promise<string> {
   const { directory, environment, signal, mostBytes: maxBuffer = 1024 * 1024 } = place;
   const own = Object.entries(environment).filter(([name]) => !ofOneRepository.includes(name));
-  const env = { ...Object.fromEntries(own), GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" };
+  const env = {
+    ...Object.fromEntries(own),
+    GIT_ALLOW_PROTOCOL: "",
+    GIT_OPTIONAL_LOCKS: "0",
+    GIT_TERMINAL_PROMPT: "0",
+    LC_ALL: "C",
+  };
+  const safely = ["-c", "core.fsmonitor=false", ...words];
   return new Promise((resolve, reject) => {
-    execFile("git", words, { cwd: directory, env, signal, timeout, maxBuffer }, (error, stdout, stderr) => {
+    execFile("git", safely, { cwd: directory, env, signal, timeout, maxBuffer }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout.replace(/\n+$/, ""));
       else reject(new Error(stderr.trim() === "" ? error.message : stderr.trim(), { cause: error }));
     });

@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { codeOf, messageOf } from "#lib/base/index.ts";
 import { createReporter, type Diagnostic } from "../definition/diagnostics.ts";
 import { maxBytes, textOf } from "../definition/text.ts";
@@ -33,7 +34,8 @@ export async function observeSurroundings(world: World, texts: readonly string[]
   const { sparesGit = false, projectDirectory, environment, signal } = world;
   const ask = () => askGit(projectDirectory, environment, signal);
   const asked = sparesGit ? undefined : ask();
-  const files = await Promise.all(variableFilePaths(world).map(readFile));
+  const trusted = await trustedOwners(projectDirectory);
+  const files = await Promise.all(variableFilePaths(world).map((path) => readFile(path, trusted)));
   const variables = [...processVariables(environment), ...files.flatMap((file) => file.variables)];
   const diagnostics = files.flatMap((file) => file.diagnostics);
   if (asked === undefined && ![...texts, ...variables.map(({ text }) => text)].some(mayNeedGit))
@@ -49,10 +51,20 @@ export async function observeSurroundings(world: World, texts: readonly string[]
 /** Whether a text could name a variable that Git has, or a step whose defaults or files do; escapes of YAML may hide either. */
 const mayNeedGit = (text: string): boolean => /GIT_|REPO_|docker|helm|kubectl|\\/.test(text);
 
+/** Users whose variable files count: this one, root, and whoever owns the project. Others can write to some directories above it, such as `/tmp`. */
+async function trustedOwners(projectDirectory: string): Promise<ReadonlySet<number>> {
+  const owner = (await stat(projectDirectory).catch(() => undefined))?.uid;
+  return new Set([0, process.getuid?.() ?? 0, owner ?? 0]);
+}
+
 /** One file with variables; one that is not there has none. One that cannot be read is worth a warning: its user expects it to be read. */
-async function readFile(path: string): Promise<Surroundings> {
+async function readFile(path: string, trusted: ReadonlySet<number>): Promise<Surroundings> {
   const reporter = createReporter(path);
   try {
+    if (!trusted.has((await stat(path)).uid)) {
+      reporter.warn({ scope: "" }, "foreign-file", `${path} belongs to another user and is ignored`);
+      return { variables: [], diagnostics: reporter.diagnostics() };
+    }
     const text = textOf(await readStart(path, maxBytes + 1), reporter);
     const variables = text === undefined ? [] : readVariableFile(text, path, reporter);
     return { variables, diagnostics: reporter.diagnostics() };

@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { makeDirectories } from "#lib/base/index.node.ts";
+import { askNames } from "../repository/list-names.ts";
 import { told } from "../testing/prepared.ts";
 import { readDefinitionFile } from "./definition-file.ts";
 import { askGit } from "./git.ts";
@@ -174,6 +176,31 @@ describe("Git", () => {
     expect(await ask("tree")).toMatchObject({ branch: "tree", commit: { hash } });
     git("git", 1_600_000_000, "checkout", "-q", "--detach");
     expect(await ask("git")).toMatchObject({ branch: "", commit: { hash } });
+  });
+
+  test("runs no program that a stranger's repository names", async () => {
+    await makeDirectories(join(root, "evil"));
+    git("evil", 1_600_000_000, "init", "-q", "-b", "main");
+    await write("evil/f", "x");
+    git("evil", 1_600_000_000, "add", "f");
+    git("evil", 1_600_000_000, "commit", "-q", "-m", "x");
+    const hash = git("evil", 1_600_000_000, "rev-parse", "HEAD");
+    const mark = join(root, "was-here");
+    const settings = {
+      "core.fsmonitor": `touch ${mark}; false`,
+      "core.repositoryformatversion": "1",
+      "extensions.partialClone": "origin",
+      "remote.origin.promisor": "true",
+      "remote.origin.url": `ext::sh -c touch% ${mark}`,
+      "protocol.ext.allow": "always",
+    };
+    for (const [name, value] of Object.entries(settings)) git("evil", 1_600_000_000, "config", name, value);
+    // Git would fetch what is missing.
+    await rm(join(root, "evil/.git/objects", hash.slice(0, 2), hash.slice(2)));
+    expect(await ask("evil")).toMatchObject({ branch: "main" });
+    const directory = join(root, "evil");
+    expect(await askNames({ directory, environment: gitEnvironment(), signal })).toBe("f\0");
+    expect(existsSync(mark)).toBe(false);
   });
 
   test("says nothing of a directory that is no repository", async () => {
