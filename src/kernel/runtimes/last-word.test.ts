@@ -32,6 +32,15 @@ test.each([
   expect(await readFile(message, "utf8")).toBe(shown);
 });
 
+test("it is written through no link that lies in the way", async () => {
+  const other = join(directory.path, "other");
+  await writeFile(other, "kept");
+  await symlink(other, `${message}.partial`);
+  await writeFile(unmaskedWord(message), "said");
+  expect(await maskLastWord(message, [])).toBeUndefined();
+  expect([await readFile(message, "utf8"), await readFile(other, "utf8")]).toEqual(["said", "kept"]);
+});
+
 test("once it has been done it is not undone by a second call", async () => {
   await writeFile(unmaskedWord(message), "hunter22");
   await maskLastWord(message, ["hunter22"]);

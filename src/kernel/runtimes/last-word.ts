@@ -77,7 +77,9 @@ export async function maskLastWord(message: string, values: readonly string[]): 
     const shown = masker.take(isCut ? bytes : withoutEscaped(bytes, masker));
     const rest = isCut ? Buffer.alloc(Math.max(0, longestLastWord - shown.length), "*") : masker.end();
     const partial = `${message}.partial`;
-    await writeFile(partial, Buffer.concat([shown, rest]), { mode: 0o600 });
+    await rm(partial, { force: true });
+    // Exclusive, so that nothing is written through a link.
+    await writeFile(partial, Buffer.concat([shown, rest]), { mode: 0o600, flag: "wx" });
     await rename(partial, message);
     await rm(raw, { force: true });
     return undefined;

@@ -44,8 +44,9 @@ export function taskContainer(task: Task, setup: ContainerSetup, sandbox: Sandbo
       [labels.sandbox]: sandbox.id,
       [labels.pod]: `${sandbox.namespace}/${sandbox.name}`,
       [labels.log]: task.logPath,
-      ...(task.maskedVariables === undefined ? {} : { [labels.masked]: task.maskedVariables.join(",") }),
-      ...(task.message === undefined ? {} : { [labels.message]: task.message }),
+      // Always present: otherwise a label of the image would take their place, and name a file of this machine.
+      [labels.masked]: task.maskedVariables?.join(",") ?? "",
+      [labels.message]: task.message ?? "",
     },
     HostConfig: {
       NetworkMode: sandbox.hostNetwork ? "host" : shared,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { containerTask, plainSandbox, plainSetup } from "../testing/index.ts";
 import { pauseContainer, taskContainer } from "./container-config.ts";
 import { registryAuth, splitImage } from "./images.ts";
-import { engineName, networkName, sandboxName } from "./names.ts";
+import { engineName, labels, networkName, sandboxName } from "./names.ts";
 import { endedUnheard, lifeOf, mayHaveRunOutOfMemory, outcomeOf } from "./outcome.ts";
 import { pauseProgram, tarOf } from "./pause-program.ts";
 
@@ -57,6 +57,14 @@ test("a task joins the network, and with a shared table the processes, of its sa
   expect(ruling).toMatchObject({ HostConfig: { Privileged: true } });
   const hosted = taskContainer(task, setup, { ...sandbox, hostNetwork: true }, { store: "s" });
   expect(hosted).toMatchObject({ HostConfig: { NetworkMode: "host" } });
+});
+
+test("a task always has the labels that name files of this machine, so that an image cannot give them", () => {
+  const task = containerTask("/d", "p/main/0", "true", plainSetup("i", "p"));
+  const { maskedVariables: _, message: __, ...plain } = task;
+  expect(taskContainer(plain, plainSetup("i", "p"), plainSandbox("p"), { store: "s" })).toMatchObject({
+    Labels: { [labels.message]: "", [labels.masked]: "", [labels.log]: task.logPath, [labels.task]: task.id },
+  });
 });
 
 test("mounts come in the order in which one may lie in another", () => {

@@ -123,8 +123,8 @@ function copyOutput(
 /** Once a container has ended: what it says of its end is put where it is read. Answers what has kept it from that. */
 export async function maskMessageOf(container: JsonObject): Promise<string | undefined> {
   const config = container["Config"];
-  const message = isJsonObject(config) ? labelsOf(config)[labels.message] : undefined;
-  return message === undefined ? undefined : maskLastWord(message, maskedIn(container));
+  const message = isJsonObject(config) ? labelsOf(config)[labels.message] : "";
+  return message === undefined || message === "" ? undefined : maskLastWord(message, maskedIn(container));
 }
 
 /** The values that a container's log is not to have, as an inspection of it says. */
