@@ -17,7 +17,7 @@ import {
   settle,
 } from "../src/engine/index.ts";
 import { sequence } from "./floors/load.ts";
-import { isSmoke, sized } from "./harness/sizes.ts";
+import { sized } from "./harness/sizes.ts";
 
 // Costs of the pure engine, single core: no I/O, no clock inside. Every round checks the run it produced.
 
@@ -66,7 +66,7 @@ function graphOf(nodes: readonly NodeSpec[]): Graph {
 
 /** Runs `round` until it is warm, then `rounds` times, and sorts what it returned. */
 function measure(metric: string, unit: CostRow["unit"], rounds: number, round: () => number, goal?: number): CostRow {
-  for (let warm = 0; warm < Math.max(10, rounds) && !isSmoke; warm++) round();
+  for (let warm = 0; warm < sized(Math.max(10, rounds)); warm++) round();
   const seen = Array.from({ length: sized(rounds) }, round).sort((a, b) => a - b);
   const at = (share: number) => seen[Math.floor((seen.length - 1) * share)] ?? 0;
   return { metric, unit, min: at(0), median: at(0.5), max: at(1), ...(goal === undefined ? {} : { goal }) };
