@@ -49,6 +49,26 @@ const complete = (found: Stored): Stored => ({
 });
 const stepOf = async (key: string) => (await harness.status()).statuses?.[key] ?? {};
 
+describe("parallelism", () => {
+  const three: WorkflowSpec = { steps: { a: job(), b: job(), c: job() } };
+  const active = async () => (await harness.active()).length;
+
+  test("of a workflow bounds the steps of its child workflows together, and each of them can go on", async () => {
+    const step = { workflow: { spec: { steps: { inner: { workflow: { spec: three } }, d: job() } } } };
+    await harness.create({ parallelism: 3, steps: { one: step, two: { workflow: { spec: three } } } });
+    let ended = 0;
+    expect(await active()).toBe(3);
+    for (let most = await active(); most > 0; most = await active()) {
+      expect(most).toBeLessThanOrEqual(3);
+      const [first] = (await harness.jobs()).filter(({ status }) => status === undefined);
+      if (first !== undefined) await harness.store.updateStatus(Job, complete(first));
+      await harness.settle();
+      ended++;
+    }
+    expect([ended, (await harness.status()).phase]).toEqual([7, "Succeeded"]);
+  });
+});
+
 describe("a workflow step", () => {
   test("creates a child that it owns, with its labels, and takes the child's outputs", async () => {
     await publish(inner);

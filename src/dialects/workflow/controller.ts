@@ -15,6 +15,7 @@ import { workflowReconciler } from "./reconcile.ts";
 import { isFinished } from "./reconcile/finished.ts";
 import { Memories } from "./reconcile/memory.ts";
 import { addScheduleController } from "./schedule/controller.ts";
+import { SharedSlots } from "./shared-slots.ts";
 import type { StepClients } from "./steps/child.ts";
 import type { Executors } from "./steps/executor.ts";
 import { referenceExecutor } from "./steps/external-ref.ts";
@@ -82,6 +83,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
       limits,
       cacheEntries,
       claimsIn: claims,
+      slots: new SharedSlots(workflows, (key) => news.send(splitKey(key))),
       kinds,
       templates: templateReader(manager, kinds),
       tally: tallyIn(manager.metrics),

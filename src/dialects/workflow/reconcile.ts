@@ -166,8 +166,10 @@ async function runStage(seen: Pass, compiled: CompiledWorkflow, action: ActionSt
   if (!entry.ok) return await invalidStage(pass, entry.error);
   const given = [...locks, ...entry.value.facts, ...(action.is === "apply" ? [action.fact] : [])];
   const facts = [...observed.facts, ...memory.facts, ...given];
-  const first = advance(entry.value.plan, known.run, facts, now, memory.cache);
-  const { next, cachedItems } = cacheStage(pass, before, first);
+  const most = pass.slots.mostOf(workflow, compiled, known.run);
+  const plan = memory.sharedPlan.of(entry.value.plan, most);
+  const first = advance(plan, known.run, facts, now, memory.cache);
+  const { next, cachedItems } = cacheStage(pass, before, plan, first);
   if (next.ignored > 0) pass.tally.ignoredFacts(next.ignored);
   const state = { ...before, run: withRefusal(next.run, entry.value) };
   // What a person asked for is stored at once, and answered only after that.
@@ -175,7 +177,9 @@ async function runStage(seen: Pass, compiled: CompiledWorkflow, action: ActionSt
   const references = new Map([...observed.references, ...memory.references]);
   const { queued } = entry.value;
   const statusFacts = { references, conflicts, ...(queued === undefined ? {} : { queued }) };
-  const stored = quiet === undefined ? await storeStage(pass, state, known.stored, statusFacts) : undefined;
+  const slots = { before: known.run, after: next.run, most };
+  const store = () => storeStage(pass, state, known.stored, statusFacts);
+  const stored = quiet === undefined ? await pass.slots.storing(workflow, compiled, slots, store) : undefined;
   memory.facts = [];
   memory.references = new Map();
   for (const [step, count] of stored === undefined ? [] : cachedItems)

@@ -1,5 +1,5 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { countPhases, idleItems, isActive, isTerminal, type RunState, settledItems } from "#engine/index.ts";
+import { countPhases, idleItems, isTerminal, type RunState, settledItems } from "#engine/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
@@ -9,6 +9,7 @@ import { type StepSource, stepSources } from "../compile/step-source.ts";
 import type { ItemsStatus, Workflow, WorkflowSpec, WorkflowStatus } from "../kinds.ts";
 import { statusOf, valuesOf } from "../reconcile/attempts.ts";
 import { isFinished } from "../reconcile/finished.ts";
+import { countActive } from "../shared-slots.ts";
 import { specOf } from "../spec-of.ts";
 import { decodeRun } from "../state.ts";
 import { type Holder, mostHolders } from "./kind.ts";
@@ -91,7 +92,8 @@ function findClaims(workflow: Stored<Workflow>): readonly Claim[] {
   if (status.startTime === undefined) return queuedClaim(workflow, spec, status);
   if (!namesLocks(spec)) return [];
   const sources = stepSources(spec);
-  const hasSlot = spec.parallelism === undefined || activeMain(sources, workflow) < spec.parallelism;
+  const hasSlot =
+    spec.parallelism === undefined || countActive(sources, (key) => statusOf(workflow, key)) < spec.parallelism;
   return sources
     .filter(({ final }) => final || hasSlot)
     .flatMap((source) => claimsOfStep(workflow, source, spec.priority))
@@ -145,18 +147,6 @@ function claimsOfStep(workflow: Stored<Workflow>, source: StepSource, priority =
     holder: { ...holder, item: index },
     since: entry.startTime,
   }));
-}
-
-/** Steps and items that count for `parallelism`. */
-function activeMain(sources: readonly StepSource[], workflow: Workflow): number {
-  let count = 0;
-  for (const { key, final, step } of sources) {
-    const { phase, items } = statusOf(workflow, key) ?? {};
-    if (final || step.externalRef !== undefined || phase === undefined || !isActive(phase)) continue;
-    const { R = 0, A = 0, C = 0 } = items === undefined ? { A: 1 } : countPhases(items.states);
-    count += R + A + C;
-  }
-  return count;
 }
 
 /** Decoding ten thousand items for each of their holders would be the square of them. */

@@ -7,6 +7,7 @@ import {
   type ItemTry,
   type RunState,
   stepState,
+  type Plan,
 } from "#engine/index.ts";
 import { keyOf } from "#kernel/model/index.ts";
 import type { CompiledStep } from "../compile/compiled.ts";
@@ -31,8 +32,8 @@ export interface Cached {
   readonly cachedItems: ReadonlyMap<string, number>;
 }
 
-/** `before` is the run that is stored, or as good as that; `first` what follows from it while nobody asks the cache. */
-export function cacheStage(pass: Pass, before: PassState, first: Advance): Cached {
+/** `before` is the run that is stored, or as good as that; `first` what follows from it by `plan` while nobody asks the cache. */
+export function cacheStage(pass: Pass, before: PassState, plan: Plan, first: Advance): Cached {
   const cachedItems = new Map<string, number>();
   const asked = new Set<string>();
   const stored = storedItems(before.run);
@@ -46,7 +47,7 @@ export function cacheStage(pass: Pass, before: PassState, first: Advance): Cache
     if (facts.length === 0) break;
     for (const { step, item, state } of facts)
       if (item !== undefined && state.is === "succeeded") cachedItems.set(step, (cachedItems.get(step) ?? 0) + 1);
-    const then = advance(before.compiled.plan, next.run, facts, before.now, pass.memory.cache);
+    const then = advance(plan, next.run, facts, before.now, pass.memory.cache);
     next = { ...then, ignored: next.ignored + then.ignored };
   }
   return { next, cachedItems };

@@ -5,6 +5,7 @@ import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
 import type { ChildReference, Workflow, WorkflowSpec } from "../kinds.ts";
 import { collectProblems } from "../../problems.ts";
+import { SharedPlan } from "../shared-slots.ts";
 import { decodeRun } from "../state.ts";
 
 /** What compiling a workflow gave. `problems` are its errors when there is no `compiled`. */
@@ -35,6 +36,7 @@ export interface KnownRun {
 export interface Memory {
   readonly uid: string;
   readonly cache: RunCache;
+  readonly sharedPlan: SharedPlan;
   known?: KnownRun;
   compilation?: Compilation & { readonly generation: number; readonly labels: unknown; readonly template: string };
   /** Facts that only carrying out an effect has shown, for the next pass. */
@@ -89,6 +91,7 @@ export class Memories {
     const memory: Memory = {
       uid,
       cache: createRunCache(),
+      sharedPlan: new SharedPlan(),
       facts: [],
       references: new Map(),
       performed: new Map(),

@@ -8,6 +8,7 @@ import type { RunAction } from "../../run-action.ts";
 import type { Claim } from "../locks/claims.ts";
 import type { ConcurrencyLimit } from "../locks/kind.ts";
 import type { Notice } from "../messages.ts";
+import type { SharedSlots } from "../shared-slots.ts";
 import type { Executors } from "../steps/executor.ts";
 import type { Memory } from "./memory.ts";
 
@@ -51,6 +52,7 @@ export interface Parts {
   readonly jobs: Lister;
   readonly limits: Lister<ConcurrencyLimit>;
   readonly cacheEntries: Lister<CacheEntry>;
+  readonly slots: SharedSlots;
   /** What workflows of a namespace wait for of limits, in the order they get it. */
   readonly claimsIn: (namespace: string) => readonly Claim[];
   readonly kinds: {

@@ -41,7 +41,7 @@ export const Spec = s.object({
   arguments: s.optional(s.map(s.any(), { description: "Values for params." })),
   outputs: s.optional(s.map(s.string(), { description: "CEL expressions, evaluated when the workflow succeeds." })),
   suspend: s.optional(s.boolean({ description: "Nothing new starts; running children go on." })),
-  parallelism: positive("Steps active at once."),
+  parallelism: positive("Steps active at once, those of child workflows included."),
   failureStrategy: s.optional(
     s.oneOf(["Continue", "Drain", "Cancel"], {
       description:
