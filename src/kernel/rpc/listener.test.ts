@@ -1,6 +1,8 @@
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { once } from "node:events";
+import { connect, constants } from "node:http2";
 import { afterEach, expect, test } from "vitest";
-import { silentLog, systemClock } from "#lib/base/index.ts";
+import { FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
 import { Health, HealthCheckResponse_ServingStatus } from "./gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "./gen/grpc/reflection/v1/reflection_pb.js";
 import {
@@ -101,6 +103,29 @@ test("a message over the limit is refused, and so is a method that nobody answer
   expect(refusal(await client.unary(publishEvent, large)).code).toBe("RESOURCE_EXHAUSTED");
   const stream = client.serverStream(getWorkflows, { agentId: "a" });
   expect((await stream.end.promise)?.code).toBe("UNIMPLEMENTED");
+});
+
+test("a call whose message comes in drops is ended, and others on its connection go on", async () => {
+  const clock = new FakeClock();
+  const { listener } = await start({ publishEvent: async () => ({}) }, { clock });
+  const session = connect(`http://127.0.0.1:${listener.port}`);
+  closers.push(() => session.destroy());
+  const headers = { ":method": "POST", ":path": `/${WorkflowService.typeName}/${publishEvent.name}` };
+  const call = () => session.request({ ...headers, "content-type": "application/grpc", te: "trailers" });
+  const slow = call();
+  slow.on("error", () => undefined).resume();
+  for (let drops = 0; !slow.closed; drops++) {
+    if (drops === 0) slow.write(Buffer.from([0, 0, 1, 0, 0]));
+    else slow.write("x");
+    await clock.advance(1000);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  expect(slow.rstCode).toBe(constants.NGHTTP2_CANCEL);
+  const whole = call();
+  whole.end(Buffer.alloc(5));
+  whole.resume();
+  const [trailers] = (await once(whole, "trailers")) as [Record<string, string>];
+  expect(trailers["grpc-status"]).toBe("0");
 });
 
 test("a stream carries what its handler sends, and tells it when the caller has gone", async () => {

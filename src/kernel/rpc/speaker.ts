@@ -1,9 +1,9 @@
 import { EventEmitter } from "node:events";
-import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { MethodDefinition, Server } from "@grpc/grpc-js";
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { Clock } from "#lib/base/index.ts";
+import { afterAwake, type Clock, type Millis } from "#lib/base/index.ts";
 import { type CallHost, runCall, type WireCall, type WireStatus } from "./call.ts";
 import { healthService } from "./health.ts";
 import { Keepalive, type KeepaliveTimes, type PingedSession } from "./keepalive.ts";
@@ -53,6 +53,9 @@ export interface Speaker {
   kill(): void;
 }
 
+/** For all of a request that is one message. */
+const requestMs: Millis = 60_000;
+
 /** Loads grpc-js, which takes a moment and some megabytes. */
 export async function loadSpeaker(
   options: SpeakerOptions,
@@ -90,6 +93,7 @@ export async function loadSpeaker(
           options.tls?.clientCa !== undefined,
         ),
   );
+  expectRequests(http2ServerOf(server), services, clock);
   if (takes !== undefined) askFirst(http2ServerOf(server), takes);
   const pings = keepalive === undefined ? undefined : new Keepalive(clock, keepalive);
   if (pings !== undefined) http2ServerOf(server).on("session", (session: PingedSession) => pings.add(session));
@@ -114,6 +118,22 @@ function http2ServerOf(server: Server): EventEmitter {
   const [made]: unknown[] = servers instanceof Map ? [...servers.keys()] : [];
   if (!(made instanceof EventEmitter)) throw new Error("grpc-js has no http2Servers, which pings need");
   return made;
+}
+
+/** Ends calls whose one message does not come within a minute, however slowly it drips. */
+function expectRequests(http2Server: EventEmitter, services: readonly RpcService[], clock: Clock): void {
+  const paths = new Set(
+    services.flatMap(({ descriptor, name = descriptor.typeName }) =>
+      descriptor.methods
+        .filter(({ methodKind }) => methodKind === "unary" || methodKind === "server_streaming")
+        .map((method) => `/${name}/${method.name}`),
+    ),
+  );
+  http2Server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    if (!paths.has(String(headers[":path"]))) return;
+    const cancel = afterAwake(clock, requestMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    stream.once("end", cancel).once("close", cancel);
+  });
 }
 
 /** What listens for requests gets those that are not taken. */

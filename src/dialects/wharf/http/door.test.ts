@@ -279,6 +279,23 @@ describe("who is silent", () => {
     await closed(socket);
   });
 
+  test("for never long, but sends a body in drops, is cut, over HTTP/1.1 and HTTP/2", async () => {
+    const door = await open({ patience: { headersMs: 60_000, silenceMs: 60_000, bodyMs: 200 } });
+    const socket = await socketTo(door);
+    socket.write("POST /api/thing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n");
+    const dripping = setInterval(() => socket.write("x"), 5);
+    socket.resume();
+    await closed(socket);
+    clearInterval(dripping);
+    const session = connectHttp2(urlOf(door, ""));
+    const stream = session.request({ ":method": "POST", ":path": "/api/thing" });
+    const drops = setInterval(() => stream.write("x"), 5);
+    stream.on("error", () => undefined).resume();
+    await once(stream, "close");
+    clearInterval(drops);
+    session.destroy();
+  });
+
   test("because the server has nothing to say is not cut", async () => {
     let say = (): void => undefined;
     const fetcher = () =>

@@ -40,6 +40,8 @@ interface Patience {
   readonly headersMs: Millis;
   /** While bytes are owed. */
   readonly silenceMs: Millis;
+  /** See `RestLimits`. */
+  readonly bodyMs: Millis;
 }
 
 /** Connections that are open at once; whoever comes when there are more is turned away. */
@@ -184,7 +186,8 @@ export class HttpDoor {
   }
 
   get #limits(): RestLimits {
-    return { headersMs: this.#headersMs, silenceMs: this.#options.patience?.silenceMs ?? 120_000, idleMs };
+    const { silenceMs = 120_000, bodyMs = 60_000 } = this.#options.patience ?? {};
+    return { headersMs: this.#headersMs, silenceMs, bodyMs, idleMs };
   }
 
   get #headersMs(): Millis {

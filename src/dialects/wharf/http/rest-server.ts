@@ -20,9 +20,14 @@ export interface RestLimits {
   readonly headersMs: Millis;
   /** Without a byte in either direction while one is owed: part of a request, or an answer that is not taken. */
   readonly silenceMs: Millis;
+  /** For each 64 KiB of a body; a shorter one has to be whole by then. */
+  readonly bodyMs: Millis;
   /** For the next request on a connection. */
   readonly idleMs: Millis;
 }
+
+/** What `bodyMs` is for. */
+const bodyPart = 64 * 1024;
 
 /**
  * REST over the connections that it is given, of HTTP/1.1 or streams of HTTP/2. Streams of answers that have nothing to say last as long as they
@@ -32,14 +37,16 @@ export class RestServer {
   readonly #server: Server;
   readonly #answer: Answer;
   readonly #silenceMs: Millis;
+  readonly #bodyMs: Millis;
   readonly #last = new WeakMap<Socket, Request>();
 
-  private constructor(answer: Answer, { headersMs, silenceMs, idleMs }: RestLimits) {
+  private constructor(answer: Answer, { headersMs, silenceMs, bodyMs, idleMs }: RestLimits) {
     this.#answer = answer;
     this.#silenceMs = silenceMs;
+    this.#bodyMs = bodyMs;
     this.#server = createServer({
       headersTimeout: headersMs,
-      // Artifacts take as long as they take: it is silence that ends a request.
+      // Artifacts take as long as they take, as long as they come: see `#expectBody`.
       requestTimeout: 0,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.min(headersMs / 2, 5000),
@@ -47,6 +54,7 @@ export class RestServer {
     });
     this.#server.on("request", (request, response) => {
       this.#last.set(request.socket, request);
+      this.#expectBody(request, () => request.socket.destroy());
       answer(request, response);
     });
     // It has no address, and would not look after its connections otherwise: nobody would be too late, and none idle.
@@ -83,7 +91,20 @@ export class RestServer {
     stream.setTimeout(this.#silenceMs, () => {
       if (owes(request, stream.writableLength)) stream.close(constants.NGHTTP2_CANCEL);
     });
+    this.#expectBody(request, () => stream.close(constants.NGHTTP2_CANCEL));
     this.#answer(request, new Http2ServerResponse(stream));
+  }
+
+  /** Cuts a request whose body comes in drops. One that this side is slow to read is not to blame. */
+  #expectBody(request: Request, cut: () => void): void {
+    const { socket } = request;
+    let seen = socket.bytesRead;
+    const timer = setInterval(() => {
+      if (request.complete) return clearInterval(timer);
+      if (request.readableLength === 0 && socket.bytesRead - seen < bodyPart) cut();
+      seen = socket.bytesRead;
+    }, this.#bodyMs).unref();
+    request.once("close", () => clearInterval(timer));
   }
 
   /** Takes no more requests; those that are being answered go on. */
