@@ -4,7 +4,7 @@ import { FakeClock } from "#lib/base/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { ApiError, ConfigMap, Pod } from "#kernel/model/index.ts";
 import { startLogStream } from "./log-stream.ts";
-import { failedTails, harmless, readStepLog, stepLogs } from "./step-logs.ts";
+import { lastTails, harmless, readStepLog, stepLogs } from "./step-logs.ts";
 import { keptOutput } from "./testing/command-line.ts";
 
 test("a line of a step cannot steer the terminal", () => {
@@ -148,7 +148,7 @@ describe("the containers behind a step", () => {
   });
 });
 
-describe("the tails of failed steps", () => {
+describe("the tails of steps", () => {
   const view = (steps: readonly StepView[]) => ({ steps }) as unknown as RunView;
 
   test("only of steps that failed, of their last attempt, of containers that wrote something", async () => {
@@ -161,7 +161,7 @@ describe("the tails of failed steps", () => {
     await pod("p2", "j2", ["main", "silent"]);
     await pod("p3", "j3", ["main"]);
     const failed = step("bad", [logRef("j1", 1), logRef("j2", 2)], { phase: "Failed", attempt: 2 });
-    const tails = await failedTails(
+    const tails = await lastTails(
       client,
       view([failed, step("good", [logRef("j3")], { phase: "Succeeded" })]),
       20,
@@ -169,6 +169,16 @@ describe("the tails of failed steps", () => {
     );
     expect(tails).toEqual([{ step: failed, attempt: 2, container: "main", lines: ["one", "two"] }]);
     expect(asked).toContainEqual({ container: "main", tailLines: 20, limitBytes: 65_536, signal: undefined });
+  });
+
+  test("of the only step of a run that succeeded, too, unless the run keeps its logs itself", async () => {
+    const { client, pod, clock } = world({ "p1/main": "hello, you\n" });
+    await pod("p1", "j1", ["main"]);
+    const only = step("greet", [logRef("j1")], { phase: "Succeeded" });
+    const tails = await lastTails(client, view([only]), 20, clock);
+    expect(tails).toEqual([{ step: only, attempt: 1, container: "main", lines: ["hello, you"] }]);
+    const own = step("greet", [{ ...logRef("j1"), isOwn: true }], { phase: "Succeeded" });
+    expect(await lastTails(client, view([own]), 20, clock)).toEqual([]);
   });
 
   test("each container has its own exit code, of its last run where it waits for another one", async () => {
@@ -179,7 +189,7 @@ describe("the tails of failed steps", () => {
     const containerStatuses = [{ name: "main", state: { running: {} }, lastState: { terminated: { exitCode: 9 } } }];
     await client.updateStatus(Pod, { ...stored, status: { containerStatuses } });
     const failed = step("bad", [logRef("j")], { phase: "Failed" });
-    const tails = await failedTails(client, view([failed]), 20, clock);
+    const tails = await lastTails(client, view([failed]), 20, clock);
     expect(tails.map(({ exitCode }) => exitCode)).toEqual([7, 9]);
   });
 
@@ -196,7 +206,7 @@ describe("the tails of failed steps", () => {
     const object = { apiVersion: "v1", kind: "ConfigMap", name: "run", namespace: "default", uid: "u" };
     const log = { name: "s", attempt: 1, object, container: "part", isOwn: true };
     const failed = step("s", [log], { phase: "Failed" });
-    const tails = failedTails(client, view([failed]), 2, clock);
+    const tails = lastTails(client, view([failed]), 2, clock);
     return { clock, tails: tails.then(([tail]) => tail?.lines), whole: tails, failed, looks: () => looks };
   }
 

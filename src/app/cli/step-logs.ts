@@ -142,7 +142,7 @@ async function* readLateLog(
   }
 }
 
-/** The end of what one container of a failed step has written: lines without their ends, and harmless to print. */
+/** The end of what one container of a step has written: lines without their ends, and harmless to print. */
 export interface StepTail {
   readonly step: StepView;
   /** `part/tell` for a step of the run that the step is. */
@@ -157,20 +157,24 @@ export interface StepTail {
   readonly lines: readonly string[];
 }
 
+/** Whether the run has one step, which succeeded: what its Pods print is what the run is for. */
+const isOnlyStep = ({ steps: [step, another] }: RunView): boolean =>
+  another === undefined && step?.phase === "Succeeded" && step.logs.every(({ isOwn }) => isOwn !== true);
+
 /**
- * The last lines of every failed step's last attempt: what a person wants to see first. In the order of the steps;
- * containers that wrote nothing are left out. At most 64 KiB are read of each.
+ * The last lines of every failed step's last attempt, or of the only step of a run, in the order of the steps.
+ * Containers that wrote nothing are left out. At most 64 KiB are read of each.
  */
-export async function failedTails(
+export async function lastTails(
   client: ApiClient,
   view: RunView,
   lines: number,
   clock: Clock,
 ): Promise<readonly StepTail[]> {
   if (lines === 0) return [];
-  const failed = view.steps.filter(({ phase }) => phase === "Failed");
+  const shown = isOnlyStep(view) ? view.steps : view.steps.filter(({ phase }) => phase === "Failed");
   const tails = await Promise.all(
-    failed.map(async (step) => {
+    shown.map(async (step) => {
       const logs = await lastLogs(client, step);
       return await Promise.all(logs.map((log) => tailOf(client, step, log, lines, clock)));
     }),

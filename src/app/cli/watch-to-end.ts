@@ -19,7 +19,7 @@ import { podScopeOf, watchRunPods } from "./run-pods.ts";
 import { childrenOf, viewOf } from "./runs.ts";
 import { watchTroubles } from "./server-state.ts";
 import { obstacleText } from "./stuck.ts";
-import { failedTails, type StepTail } from "./step-logs.ts";
+import { lastTails, type StepTail } from "./step-logs.ts";
 
 /** A run that this command has started. */
 export interface StartedRun {
@@ -91,9 +91,9 @@ export async function watchToEnd(
     // The server may be away just now as well as before.
     const { view, tails } = await patiently(clock, interrupted.giveUp, async () => {
       const seen = viewOf(dialect, last.object, await childrenOf(client, last.object, dialect));
-      return { view: seen, tails: await failedTails(client, seen, options.tail, clock) };
+      return { view: seen, tails: await lastTails(client, seen, options.tail, clock) };
     });
-    printTails(tails, invocation);
+    printTails(tails, invocation, isOnly);
     if (options.output === "json") environment.out.write(`${JSON.stringify(last.object, null, 2)}\n`);
     return signal.aborted ? Number(process.exitCode ?? exitCode.canceled) : codeOfRun(view);
   } finally {
@@ -216,12 +216,23 @@ function plainDisplay({ environment: { err }, clock }: Invocation<WatchOptions>)
 
 /**
  * What a person wants to see first: which step failed how, and what it wrote last. The container is named only when
- * there is one and it is not `main`, the attempt only from the second on.
+ * there is one and it is not `main`, the attempt only from the second on. Lines of a step that succeeded are the
+ * run's result and go to stdout, unless something else is printed there.
  */
-function printTails(tails: readonly StepTail[], { environment: { err } }: Invocation<WatchOptions>): void {
+function printTails(
+  tails: readonly StepTail[],
+  { environment, options }: Invocation<WatchOptions>,
+  isOnly: boolean,
+): void {
+  const { out, err } = environment;
   const paint = paintFor(err.color);
+  const isResult = isOnly && options.logs !== true && options.output === undefined;
   for (const tail of tails) {
     const { step, inner, item, attempt, container, lines } = tail;
+    if (step.phase !== "Failed") {
+      if (isResult) for (const line of lines) out.write(`${line}\n`);
+      continue;
+    }
     const name = inner ?? `${oneLine(step.name)}${item === undefined ? "" : `[${item}]`}`;
     const which = [
       attempt > 1 && inner === undefined ? `attempt ${attempt}` : "",
