@@ -18,9 +18,10 @@ const patience = { timeout: 80_000, interval: 100 };
 const page = blocksOf("docs/guides/wharf-server.md");
 const settings = page.find(({ language, text }) => language === "yaml" && text.includes("bindAddress"))?.text ?? "";
 const commands = page
-  .filter(({ language }) => language === "shell")
+  .filter(({ language }) => language === "sh")
   .flatMap(commandsOf)
-  .filter((line) => line.includes(" serve "));
+  .filter((line) => line.includes(" serve "))
+  .map((line) => line.replace(/ &$/, ""));
 const rights = page.find(({ text }) => text.includes("metadata: {name: wharf-api"))?.text ?? "";
 
 let root: string;

@@ -4,7 +4,6 @@ import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { TestEngine } from "#dialects/wharf/testing/plane.ts";
-import { blocksOf } from "#test/support/markdown.ts";
 import { wharfHeaders } from "#test/support/wharf-access.ts";
 import {
   cleanEnvironment,
@@ -155,31 +154,6 @@ test("a server that is killed goes on: builds that wait for a worker get it", as
   server = await start();
   const worker = () => kubectl("get", "build", "waits", "-o", "jsonpath={.status.workerId}");
   await expect.poll(worker, patience).toBe("wharf-cmd-worker-local-1");
-});
-
-const guide = blocksOf("docs/guides/wharf-server.md").filter(({ language }) => language === "bash");
-
-test("the commands of the guide do what it says", async () => {
-  expect(guide.length).toBeGreaterThan(1);
-  let out = "";
-  const env = {
-    API: `http://${address()}`,
-    TOKEN: wharfHeaders(server.directory).authorization.replace("Bearer ", ""),
-    KUBECONFIG: server.kubeconfig,
-    SLIPWAY_KUBECONFIG: server.kubeconfig,
-  };
-  // As it is typed by who has installed it.
-  const installed = `set -e; slipway() { node ${slipwayBin} "$@"; }\n`;
-  for (const { text } of guide) {
-    const { code, out: printed, err } = await exec("bash", ["-c", `${installed}${text}`], { env });
-    expect(code, `${text}\n${err}`).toBe(0);
-    out += printed;
-  }
-  expect(out).toContain('"buildRef": "1"');
-  expect(out).not.toContain("/prob/api/");
-  expect(out).toMatch(/^build-1 +1 +project-1 +ALL /m);
-  expect(engine.asked[0]?.parameters).toMatchObject({ VARS: 'version: "2.0"\n', REPO_GROUP: "tools" });
-  await kubectl("wait", "--for=condition=Failed", "build/build-1", "--timeout=30s");
 });
 
 test("a build of a repository is cloned, run, collected and seen, with all of its lines and what it hands on", async () => {

@@ -33,3 +33,15 @@ export const commandsOf = ({ text }: Block): readonly string[] =>
     .split("\n")
     .map((line) => line.replace(/\s+#.*$|^#.*$/, "").trim())
     .filter((line) => line !== "");
+
+/** Whether output is as a page shows it: a line `...` stands for any lines, `…` within a line for any text, and spaces for any number of them. */
+export function isAsShown(shown: string, out: string): boolean {
+  const lineOf = (line: string) => {
+    const words = line.trimEnd().split(/ +/);
+    return words.map((word) => word.split("…").map(escapeText).join(".*")).join(" +");
+  };
+  const pattern = shown.split("\n").map((line) => (line === "..." ? "(?:.*\\n)*?" : `${lineOf(line)} *\\n`));
+  return new RegExp(`^${pattern.join("")}$`).test(`${out.trimEnd()}\n`);
+}
+
+const escapeText = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
