@@ -37,6 +37,8 @@ export interface FanBooks {
   readonly owing: Set<number>;
   readonly failures: ItemFailure[];
   readonly outputs: Map<string, JsonValue[]>;
+  /** What items have left, as `name/index`. */
+  readonly artifacts: Map<string, JsonValue>;
   active: number;
   unsettled: number;
   failed: number;
@@ -55,7 +57,10 @@ const mostFailures = 10;
 export const noFan: Fan = { count: () => ({ count: 0 }), failFast: false, outputs: [] };
 
 /** O(items). */
-export function openBooks({ fan = noFan }: PlanStep, { items = newItems(0), outputs = {} }: StepState): FanBooks {
+export function openBooks(
+  { fan = noFan }: PlanStep,
+  { items = newItems(0), outputs = {}, artifacts = {} }: StepState,
+): FanBooks {
   const { total } = items;
   const phases = decodePhases(items.states, total);
   const books: FanBooks = {
@@ -72,6 +77,7 @@ export function openBooks({ fan = noFan }: PlanStep, { items = newItems(0), outp
     outputs: new Map(
       Object.entries(outputs).flatMap(([name, list]) => (Array.isArray(list) ? [[name, [...list]]] : [])),
     ),
+    artifacts: new Map(entriesOf(artifacts)),
     active: 0,
     unsettled: 0,
     failed: 0,
@@ -165,9 +171,17 @@ export function noteOutputs({ outputs }: FanBooks, index: number, given: JsonObj
   }
 }
 
+/** Puts what an item has left beside what the others have. */
+export function noteArtifacts({ artifacts }: FanBooks, index: number, left: JsonObject): void {
+  for (const [name, value] of entriesOf(left)) artifacts.set(`${name}/${index}`, value);
+}
+
+const entriesOf = (object: JsonObject): readonly (readonly [string, JsonValue])[] =>
+  Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+
 /** The state of the step with what the books say. */
 export function sealBooks(books: FanBooks, state: StepState): StepState {
-  const { phases, attempts, earlier, waits, since, failures, outputs } = books;
+  const { phases, attempts, earlier, waits, since, failures, outputs, artifacts } = books;
   books.isChanged = false;
   const byIndex = (a: readonly [number, number], b: readonly [number, number]) => a[0] - b[0];
   const told = encodeAttempts(phases, attempts);
@@ -185,6 +199,7 @@ export function sealBooks(books: FanBooks, state: StepState): StepState {
   };
   return amend(state, {
     items,
+    artifacts: artifacts.size === 0 ? state.artifacts : Object.fromEntries(artifacts),
     outputs:
       outputs.size === 0 ? state.outputs : Object.fromEntries([...outputs].map(([name, list]) => [name, [...list]])),
   });

@@ -1,7 +1,7 @@
 import { amend } from "./amend.ts";
 import type { ChildState, GrantFact, ItemTry } from "./facts.ts";
 import { endCancelledItem, endIfThrough, failItem, moveItem, refuseItem, wantsSlot } from "./fan.ts";
-import { attemptOf, letIn, noteOutputs, phaseOf } from "./fan-books.ts";
+import { attemptOf, letIn, noteArtifacts, noteOutputs, phaseOf } from "./fan-books.ts";
 import { isItemSettled, itemPhase } from "./items.ts";
 import { booksOf, type Ledger, put, queueFan, stateOf } from "./ledger.ts";
 import type { Failure } from "./plan.ts";
@@ -64,8 +64,9 @@ function succeed(
   ledger: Ledger,
   node: number,
   index: number,
-  { outputs }: Extract<ChildState, { is: "succeeded" }>,
+  { outputs, artifacts }: Extract<ChildState, { is: "succeeded" }>,
 ): void {
+  if (artifacts !== undefined) noteArtifacts(booksOf(ledger, node), index, artifacts);
   if (outputs !== undefined) noteOutputs(booksOf(ledger, node), index, outputs);
   moveItem(ledger, node, index, itemPhase.succeeded);
 }

@@ -85,7 +85,7 @@ export const toOutcome = (
     reason: more.reason,
     message: more.message,
     outputs: more.outputs ?? state.outputs,
-    artifacts: more.artifacts,
+    artifacts: more.artifacts ?? state.artifacts,
     notBefore: undefined,
     refused: undefined,
     cancelledAt: undefined,
@@ -117,7 +117,7 @@ export const toPending = (state: StepState, keepDone = false): StepState =>
     refused: undefined,
     iteration: undefined,
     approvals: undefined,
-    artifacts: undefined,
+    artifacts: keepDone && state.items !== undefined ? state.artifacts : undefined,
     outputs: keepDone && state.items !== undefined ? state.outputs : undefined,
     items: state.items && resetItems(state.items, keepDone),
   });

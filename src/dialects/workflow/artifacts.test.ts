@@ -96,6 +96,55 @@ describe("a step that leaves artifacts", () => {
   });
 });
 
+describe("the items of a fan-out", () => {
+  const other = { digest: `sha256:${"b".repeat(64)}`, size: 9 };
+  const build = { container, forEach: { items: ["x", "y", "z"] }, outputArtifacts: [{ name: "dist", optional: true }] };
+  const taking = (from: string) => ({
+    container,
+    dependencies: ["build"],
+    inputs: { artifacts: [{ name: "app", from, path: "in" }] },
+  });
+
+  test("leave artifacts by their index, for those that take one or all of them", async () => {
+    await harness.create({
+      steps: { build, all: taking("build/dist"), one: taking("build/dist/2"), lacks: taking("build/dist/1") },
+    });
+    await harness.endItem("build", 2, { left: { artifacts: { dist: other } } });
+    await harness.endItem("build", 0, { left: { artifacts: { dist } } });
+    await harness.endItem("build", 1, { left: { artifacts: {} } });
+    expect(await artifactsOf("build")).toEqual({ "dist/0": dist, "dist/2": other });
+    expect(await told("all", takesAnnotation)).toEqual([
+      { ...other, name: "app", path: "in/2" },
+      { ...dist, name: "app", path: "in/0" },
+    ]);
+    expect(await told("one", takesAnnotation)).toEqual([{ ...other, name: "app", path: "in" }]);
+    expect((await harness.phases())["lacks"]).toBe("Skipped/InputUnavailable");
+    expect(describeWorkflow(await harness.workflow(), harness.clock.now())).toContain("build/dist/2");
+  });
+
+  test("keep what they have left when only others of them are tried again", async () => {
+    await harness.create({ steps: { build: { ...build, outputArtifacts: [{ name: "dist" }] } } });
+    await harness.endItem("build", 0, { left: { artifacts: { dist } } });
+    await harness.endItem("build", 1, { left: { artifacts: { dist } } });
+    await harness.endItem("build", 2, { exitCode: 1 });
+    await harness.act("retry");
+    await harness.endItem("build", 2, { left: { artifacts: { dist: other } } });
+    expect(await artifactsOf("build")).toEqual({ "dist/0": dist, "dist/1": dist, "dist/2": other });
+  });
+
+  test("leave at most what the status has room for, and are named by a number", async () => {
+    const leaves = Array.from({ length: 32 }, (_, index) => ({ name: `a${index}` }));
+    const items = Array.from({ length: 32 }, (_, index) => index);
+    await harness.create({ steps: { build: { ...build, forEach: { items }, outputArtifacts: leaves } } });
+    expect((await harness.status()).statuses?.["build"]).toMatchObject({
+      reason: "TooManyItems",
+      message: "1024 artifacts of 32 items, at most 1000 are kept",
+    });
+    await harness.create({ steps: { build, one: taking("build/dist/last") } }, "named");
+    expect(JSON.stringify((await harness.status("named")).conditions)).toContain("expected STEP/ARTIFACT");
+  });
+});
+
 describe("a step that takes artifacts", () => {
   const build = { container, outputArtifacts: [{ name: "dist", optional: true }] };
   const take = (optional: boolean) => ({
@@ -249,7 +298,7 @@ describe("admission", () => {
     expect(problemsOf(many)).toEqual(["spec.steps: expected at most 1000 artifacts in all, found 1024"]);
   });
 
-  test("refuses artifacts of what runs no Pod, of items, and one inside of the other", () => {
+  test("refuses artifacts of what runs no Pod, and one inside of the other", () => {
     const both = [
       { name: "one", from: "build/dist", path: "a" },
       { name: "two", from: "build/dist", path: "a/b" },
@@ -259,12 +308,10 @@ describe("admission", () => {
         ...problemsOf({
           build: leaving,
           pause: { wait: { seconds: 1 }, outputArtifacts: [{ name: "x" }] },
-          fan: { container, forEach: { items: [1] }, outputArtifacts: [{ name: "x" }] },
           ship: { container, dependencies: ["build"], inputs: { artifacts: both } },
         }),
       ].sort(),
     ).toEqual([
-      "spec.steps.fan.outputArtifacts: the items of a fan-out leave no artifacts, because which of them were meant could not be said",
       "spec.steps.pause.outputArtifacts: only jobTemplate and container steps take and leave artifacts: they run Pods",
       'spec.steps.ship.inputs.artifacts[1]: is put at "a/b", where "one" is put, too',
     ]);

@@ -86,7 +86,9 @@ async function get(words: readonly string[], invocation: Invocation<ArtifactsOpt
     const found = all.find((one) => one.step === step && one.name === artifact);
     if (found?.digest === undefined) throw new UsageError(`${name} has no artifact ${step}/${artifact}`, known(all));
     const bytes = client.artifact({ type, namespace, name }, found.digest, { signal });
-    const file = options.output ?? (found.archive === undefined ? artifact : `${artifact}.${found.archive}`);
+    // That of an item is called `name/index`.
+    const plain = artifact.replace("/", "-");
+    const file = options.output ?? (found.archive === undefined ? plain : `${plain}.${found.archive}`);
     await saveArtifact(bytes, found.digest, { ...options, file }, environment);
     environment.out.write(`${file}: ${found.sizeBytes ?? 0} bytes\n`);
     return exitCode.succeeded;

@@ -2,6 +2,7 @@ import { err, isJsonObject, type JsonObject, type JsonValue, ok, type Result } f
 import { hashName } from "#lib/base/index.node.ts";
 import type { CelBindings, CelReference } from "#lib/cel/index.ts";
 import { canonicalJson, getMember } from "#lib/json/index.ts";
+import { leftFor } from "../compile/artifacts.ts";
 import type { CompiledStep } from "../compile/compiled.ts";
 import type { CompiledExpression } from "../compile/expressions.ts";
 import { bindingsOf, render } from "../compile/values.ts";
@@ -50,9 +51,10 @@ const named = (material: JsonObject): CacheKey => ({
 /** Contents of the files the step takes, by where they are put; null for one that is not there. They join a key that is given, too. */
 const artifactDigests = ({ step, values }: Attempt): JsonObject =>
   Object.fromEntries(
-    step.takes.map(({ path, step: from, artifact }) => {
-      const stored = values.state(from).artifacts?.[artifact];
-      return [path, isJsonObject(stored) ? (stored["digest"] ?? null) : null];
+    step.takes.flatMap((input): [string, JsonValue][] => {
+      const left = leftFor(input, values.state);
+      if (left.length === 0) return [[input.path, null]];
+      return left.map(({ path, stored }) => [path, stored["digest"] ?? null]);
     }),
   );
 

@@ -1,4 +1,4 @@
-import { err, type FieldPath, ok, type Result } from "#lib/base/index.ts";
+import { err, type FieldPath, isJsonObject, type JsonObject, ok, type Result } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import type { StepState } from "#engine/index.ts";
 import { type ArtifactWish, isInnerPath } from "#kernel/artifacts/index.ts";
@@ -14,8 +14,10 @@ export interface CompiledInput {
   readonly name: string;
   /** Who leaves it. */
   readonly step: string;
-  /** What it is called there. */
+  /** What it is called there; `name/index` is that of one item. */
   readonly artifact: string;
+  /** Of every item that has left one. */
+  readonly ofItems?: true;
   /** Below `$SLIPWAY_ARTIFACTS`. */
   readonly path: string;
   /** The step runs without it, too. */
@@ -25,8 +27,8 @@ export interface CompiledInput {
 /** Artifacts of one step, of each direction. Every one costs some 150 bytes of the status. */
 const mostArtifacts = 32;
 
-/** Of all steps together, so that the status fits a real store. */
-const mostInWorkflow = 1_000;
+/** Of all steps and items together, so that the status fits a real store. */
+export const mostInWorkflow = 1_000;
 
 /** Refuses a workflow whose steps leave more than its status can tell of. */
 export function checkArtifactCount(sources: readonly StepSource[], report: Report): void {
@@ -72,12 +74,6 @@ export function compileLeaves({ step, path }: StepSource, report: Report): reado
   const list = step.outputArtifacts ?? [];
   const at = [...path, "outputArtifacts"];
   checkList(step, list, at, report);
-  if (list.length > 0 && step.forEach !== undefined)
-    report(
-      at,
-      "forbidden",
-      "the items of a fan-out leave no artifacts, because which of them were meant could not be said",
-    );
   return list.map(({ name, optional, archive, path: given = name }) => ({
     name,
     path: given,
@@ -126,9 +122,9 @@ function producerOf(
   user: string,
   steps: ReadonlyMap<string, StepSource>,
   isVisible: Producers["isVisible"],
-): Result<Pick<CompiledInput, "step" | "artifact">, string> {
-  const [key = "", artifact = "", ...more] = from.split("/");
-  if (artifact === "" || more.length > 0) {
+): Result<Pick<CompiledInput, "step" | "artifact" | "ofItems">, string> {
+  const [key = "", artifact = "", index, ...more] = from.split("/");
+  if (artifact === "" || more.length > 0 || !/^\d*$/.test(index ?? "")) {
     const [, step, name] = /^(?:\$\{\{ *)?steps\.([\w-]+)\.(?:outputs\.)?artifacts\.([\w-]+)/.exec(from) ?? [];
     const meant = step === undefined ? "" : `, did you mean "${step}/${name}"`;
     return err(`expected STEP/ARTIFACT, found "${from}"${meant}`);
@@ -138,7 +134,11 @@ function producerOf(
     return err(`no step "${key}"${suggestion(key, [...new Set([...steps.values()].map((source) => source.key))])}`);
   if (!isVisible(key)) return err(`step "${user}" does not depend on "${key}", so its artifacts are not there yet`);
   const names = (producer.step.outputArtifacts ?? []).map(({ name }) => name);
-  if (names.includes(artifact)) return ok({ step: key, artifact });
+  const isFan = producer.step.forEach !== undefined;
+  if (index !== undefined && !isFan) return err(`step "${key}" has no items, expected "${key}/${artifact}"`);
+  if (names.includes(artifact) && index !== undefined)
+    return ok({ step: key, artifact: `${artifact}/${Number(index)}` });
+  if (names.includes(artifact)) return ok({ step: key, artifact, ...(isFan ? { ofItems: true } : {}) });
   const told = names.length === 0 ? `: it leaves none` : suggestion(artifact, names);
   return err(`no artifact "${artifact}" of "${key}"${told}`);
 }
@@ -153,4 +153,18 @@ export const missingInput = (
   inputs: readonly CompiledInput[],
   state: (key: string) => StepState,
 ): CompiledInput | undefined =>
-  inputs.find(({ step, artifact, optional }) => !optional && state(step).artifacts?.[artifact] === undefined);
+  inputs.find((input) => !input.optional && !input.ofItems && leftFor(input, state).length === 0);
+
+/** What is there for an input: where it is put, and what was stored. Of all items, each is put below the path by its index. */
+export function leftFor(
+  { step, artifact, path, ofItems }: CompiledInput,
+  state: (key: string) => StepState,
+): readonly { readonly path: string; readonly stored: JsonObject }[] {
+  const { artifacts = {} } = state(step);
+  const names = ofItems ? Object.keys(artifacts).filter((name) => name.startsWith(`${artifact}/`)) : [artifact];
+  return names.flatMap((name) => {
+    const stored = artifacts[name];
+    const at = ofItems ? `${path}${name.slice(artifact.length)}` : path;
+    return isJsonObject(stored) ? [{ path: at, stored }] : [];
+  });
+}

@@ -3,6 +3,7 @@ import { type Fan, type GateScope, reasons } from "#engine/index.ts";
 import type { ForEach } from "../kinds.ts";
 import type { Report } from "../../problems.ts";
 import type { CompiledForEach, CompiledStep } from "./compiled.ts";
+import { mostInWorkflow } from "./artifacts.ts";
 import type { CompiledExpression } from "./expressions.ts";
 import { lockNames } from "./locks.ts";
 import { axesOf, combinationsOf } from "./matrix.ts";
@@ -106,6 +107,12 @@ export function fanOf(step: CompiledStep, values: StaticValues): Fan {
       if (!items.ok) return items.error;
       const others = otherItems(step, values, scope);
       const count = items.value.length;
+      const left = count * step.leaves.length;
+      if (left > mostInWorkflow)
+        return {
+          reason: "TooManyItems",
+          error: `${left} artifacts of ${count} items, at most ${mostInWorkflow} are kept`,
+        };
       if (count + others <= mostItems) return countItems(step, values, runValues(scope), items.value);
       const error = `${count} items beside the ${others} of other steps, at most ${mostItems} are allowed in a workflow`;
       return { reason: "TooManyItems", error };

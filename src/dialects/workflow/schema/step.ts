@@ -198,7 +198,11 @@ const artifactPath = (description: string) => s.optional(s.string({ minLength: 1
 /** A file or directory that an earlier step has left, put there before the container starts. */
 export const InputArtifact = s.object({
   name: s.string({ minLength: 1, description: "Name of the input." }),
-  from: s.string({ minLength: 1, description: "STEP/ARTIFACT: an artifact of a step this one depends on." }),
+  from: s.string({
+    minLength: 1,
+    description:
+      "STEP/ARTIFACT: an artifact of a step this one depends on; of a fan-out those of all items, each below the path by its index, or STEP/ARTIFACT/INDEX.",
+  }),
   path: artifactPath("Where it is put, below $SLIPWAY_ARTIFACTS; the name when absent."),
   optional: s.optional(s.boolean({ description: "The step runs also when the artifact was not left." })),
 });

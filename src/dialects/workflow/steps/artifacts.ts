@@ -1,8 +1,9 @@
-import { err, isJsonObject, type JsonObject, ok, type Result } from "#lib/base/index.ts";
+import { err, type JsonObject, ok, type Result } from "#lib/base/index.ts";
 import type { ChildState } from "#engine/index.ts";
 import { carriesLabel, leavesAnnotation, takesAnnotation } from "#kernel/artifacts/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { Node } from "#kernel/model/index.ts";
+import { leftFor, missingInput } from "../compile/artifacts.ts";
 import { failed } from "./child.ts";
 import type { Attempt, Finding } from "./executor.ts";
 import type { PodAnnotations } from "./job-manifest.ts";
@@ -16,10 +17,10 @@ export function artifactAnnotations(attempt: Attempt): Result<PodAnnotations, st
   const { step, values } = attempt;
   if (!hasArtifacts(attempt)) return ok({});
   const taken: JsonObject[] = [];
-  for (const { name, path, step: from, artifact, optional } of step.takes) {
-    const stored = values.state(from).artifacts?.[artifact];
-    if (isJsonObject(stored)) taken.push({ ...stored, name, path });
-    else if (!optional) return err(`${from} has not left the artifact "${artifact}"`);
+  const missing = missingInput(step.takes, values.state);
+  if (missing !== undefined) return err(`${missing.step} has not left the artifact "${missing.artifact}"`);
+  for (const input of step.takes) {
+    for (const { path, stored } of leftFor(input, values.state)) taken.push({ ...stored, name: input.name, path });
   }
   return ok({
     ...(step.takes.length === 0 ? {} : { [takesAnnotation]: JSON.stringify(taken) }),
