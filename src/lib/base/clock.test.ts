@@ -185,3 +185,18 @@ test("the first end of a deferred promise decides", async () => {
   reject(new Error("third"));
   await expect(promise).resolves.toBe("first");
 });
+
+test("the time of day runs on where the machine's clock is set back, and follows it forward", () => {
+  const hour = 3_600_000;
+  vi.useFakeTimers({ toFake: ["Date", "performance"], now: Date.now() + 72 * hour });
+  const start = systemClock.now();
+  expect(start).toBe(Date.now());
+  vi.setSystemTime(start - hour);
+  expect(systemClock.now()).toBe(start);
+  vi.advanceTimersByTime(5000);
+  expect(systemClock.now()).toBe(start + 5000);
+  vi.setSystemTime(start + hour);
+  expect(systemClock.now()).toBe(start + hour);
+  vi.setSystemTime(start - 48 * hour);
+  expect(systemClock.now()).toBe(start - 48 * hour);
+});

@@ -5,7 +5,7 @@ export type Cancel = () => void;
 
 /** The only source of time. Code that decides takes `now`; code that waits takes a Clock. */
 export interface Clock {
-  /** The time of day, for what is written down. May jump back when an administrator sets the clock. */
+  /** The time of day, for what is written down. Follows a clock that is set forward; see `systemClock` for one that is set back. */
   now(): Instant;
   /** Time since some fixed moment; runs on evenly when an administrator sets the clock. For measuring how long something takes. */
   monotonic(): Millis;
@@ -19,9 +19,27 @@ export interface Clock {
 // A longer delay (24.8 days) overflows the 32 bits that Node's timers have and would fire at once: it is waited for in parts.
 const longestTimer = 2 ** 31 - 1;
 
+/** A clock that is set back by more than that was wrong before, and is followed. */
+const longestHold: Millis = 24 * 3_600_000;
+
+/** The latest time of day that was told, and when. */
+let latest = { at: 0, since: 0 };
+
+/**
+ * The time of day, which runs on evenly where the machine's clock is set back: whoever waits for an instant waits no longer
+ * than it was away. The process is ahead of the machine's clock from then on, until it starts again.
+ */
+function steadyNow(): Instant {
+  const [at, since] = [Date.now(), performance.now()];
+  const held = Math.floor(latest.at + since - latest.since);
+  if (at < held && held - at <= longestHold) return held;
+  latest = { at, since };
+  return at;
+}
+
 /** The clock of the process that runs. Only `app` and tests of real waits name it; everything else is handed a Clock. */
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: steadyNow,
   monotonic: () => performance.now(),
   after(delay, run) {
     let timer: NodeJS.Timeout;

@@ -137,8 +137,8 @@ async function issue({ subject, issuer, now, days, keys, signer, extensions }: I
     serialNumber: serialNumber(),
     subject,
     issuer,
-    // A client whose clock is a little behind must accept a certificate made a moment ago.
-    notBefore: new Date(now - 5 * 60_000),
+    // Clients whose clocks are behind must accept it, also after this machine's clock was set back.
+    notBefore: new Date(now - dayMs),
     notAfter: new Date(now + days * dayMs),
     signingAlgorithm: algorithm,
     publicKey: keys.publicKey,

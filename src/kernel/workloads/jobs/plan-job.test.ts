@@ -201,6 +201,12 @@ test("suspending ends the pods, stops the time, and none of them is a failure", 
   expect(resumed.create).toHaveLength(1);
 });
 
+test("a Job that ends after the clock was set back ends no earlier than it began", () => {
+  const status: JobStatus = { startTime: formatTime(at(3600)) };
+  const plan = planJob(storedJob({}, status), [pod("a", { phase: "Succeeded" })], at(2));
+  expect(plan.status).toMatchObject({ startTime: formatTime(at(3600)), completionTime: formatTime(at(3600)) });
+});
+
 test("a Job that was suspended from the beginning has no start", () => {
   const plan = planJob(storedJob({ suspend: true }), [], at(5));
   expect(plan.create).toEqual([]);

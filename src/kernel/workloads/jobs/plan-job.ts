@@ -126,10 +126,13 @@ function finalStatus(
     completedIndexes: _c,
     ...kept
   } = job.status ?? {};
+  // A Job that was suspended has lost its start, and one that has ended has one.
+  const startTime = kept.startTime ?? formatTime(startedAt ?? now);
+  // Kubernetes refuses an end before the start, which a clock that was set back would give.
+  const completionTime = formatTime(Math.max(now, parseInstant(startTime) ?? now));
   return {
     ...kept,
-    // A Job that was suspended has lost its start, and one that has ended has one.
-    startTime: kept.startTime ?? formatTime(startedAt ?? now),
+    startTime,
     ...(tally.succeeded === 0 ? {} : { succeeded: tally.succeeded }),
     ...(tally.failed === 0 ? {} : { failed: tally.failed }),
     ready: 0,
@@ -137,7 +140,7 @@ function finalStatus(
     uncountedTerminatedPods: {},
     ...indexFields(job, tally),
     conditions: setCondition(announced, { type, status: "True", reason, message }, now),
-    ...(type === "Complete" ? { completionTime: formatTime(now) } : {}),
+    ...(type === "Complete" ? { completionTime } : {}),
   };
 }
 
