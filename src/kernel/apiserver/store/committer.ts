@@ -150,8 +150,9 @@ export class Committer {
       for (const group of groups) group.answer();
       await endOfTurn();
       for (const { writes } of groups) {
-        for (const { entry, previous } of writes) {
+        for (const { entry, previous, deletes } of writes) {
           entry.settle();
+          if (deletes) entry.retire();
           previous?.retire();
         }
       }

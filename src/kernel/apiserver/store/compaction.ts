@@ -18,7 +18,7 @@ export const defaultRetention: RetentionLimits = {
   looks: 10,
   minEvents: 2_000,
   maxEvents: 200_000,
-  maxBytes: 32 * 2 ** 20,
+  maxBytes: 16 * 2 ** 20,
 };
 
 // Keeps one transaction, and the turn that prepares it, short. Larger compactions are done in several.

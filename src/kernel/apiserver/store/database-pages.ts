@@ -33,7 +33,7 @@ interface Tally {
 /**
  * Reads every page that is in use, but those of large values, and proves that all of them lie in the file, are referred to once, hold
  * their keys in order and are as many as their table says. The library itself looks at none of this: it would end the process on its
- * way, or miss objects. Throws `store-corrupt` otherwise. 100,000 objects take 0.2 seconds.
+ * way, or miss objects. Throws `store-corrupt` otherwise.
  */
 export class PageWalk {
   readonly #file: number;

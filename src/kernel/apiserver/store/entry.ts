@@ -117,8 +117,8 @@ export class StoredEntry implements Entry, CacheSlot {
   }
 
   /**
-   * Called when a later revision has been published and everybody told: hardly anybody asks for this one's object again, and
-   * in the cache it would push out objects that are current.
+   * Called when this is not the current state, or no state, of an object and everybody was told: hardly anybody asks for its parsed
+   * form again, and the cache would keep that, and the slab of its bytes, in place of a current one's.
    */
   retire(): void {
     this.#cache.drop(this);

@@ -384,7 +384,10 @@ export class LiveStore implements Store {
     const doomed = state.ring.through(through);
     await failpoints.beforeCompaction?.();
     await disk.compact(through);
-    for (const { entry } of doomed) if (this.get(entry.key) === entry) entry.moveOut();
+    for (const { entry } of doomed) {
+      if (this.get(entry.key) === entry) entry.moveOut();
+      else entry.retire();
+    }
     state.compacted = through;
     state.ring.dropThrough(through);
     for (const image of state.image.collections()) image.ring.dropThrough(through);

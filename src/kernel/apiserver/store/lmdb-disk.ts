@@ -210,8 +210,8 @@ export class LmdbDisk implements Disk {
   }
 
   /**
-   * Lets go of the pages that have been read. The file is mapped into memory, and after loading all of it counts as this process's:
-   * 3 KiB for each object of 1.2 KB, and what writing reads on its way besides. Not to be called while anything but a backup reads or writes.
+   * Lets go of the pages that have been read. The file is mapped into memory, and after loading, or some seconds of
+   * writing, all of it counts as this process's. Not to be called while anything but a backup reads or writes.
    */
   async releasePages(): Promise<void> {
     // Backups are made at any time.

@@ -25,8 +25,8 @@ export const defaultCheckpointLimits: CheckpointLimits = {
 };
 
 const lookBytes = 2 ** 20;
-/** Half a minute of writing. Opening the tables again takes some milliseconds, in which commits wait. */
-const checkpointsPerRelease = 30;
+/** Two seconds of writing. While the tables are opened again, commits wait. */
+const checkpointsPerRelease = 2;
 /** Objects and records, each in pages that are not full, and the other file of the log. */
 const roomPerByte = 4;
 

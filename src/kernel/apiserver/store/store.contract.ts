@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FakeClock, isJsonObject } from "#lib/base/index.ts";
 import type { StoreOptions } from "./open.ts";
-import type { Store, StoreEvent } from "./store.ts";
+import type { Entry, Store, StoreEvent } from "./store.ts";
 import { items, keyOf, names, objectOf, pods, putItem, removeItem, states } from "./test-objects.ts";
 
 /** How a suite gets an empty store; it is closed and its traces are removed when `use` is done. */
@@ -462,6 +462,31 @@ export function storeContract(withStore: WithStore): void {
       },
       { cacheBytes: 5_000 },
     ));
+
+  test("what is gone leaves the cache: when it is removed, and when its event is compacted", () => {
+    const clock = new FakeClock();
+    return withStore(
+      async (store) => {
+        const cached = () => store.stats().cacheBytes;
+        const told: Entry[] = [];
+        store.subscribe(items, 0, (events) => {
+          for (const { entry } of events) if (entry.object() !== undefined) told.push(entry);
+        });
+        await putItem(store, "a", 1);
+        await putItem(store, "a", 2);
+        await removeItem(store, "a");
+        expect(told).toHaveLength(3);
+        await expect.poll(cached).toBe(0);
+        // Somebody was slow.
+        for (const entry of told) entry.object();
+        expect(cached()).toBeGreaterThan(0);
+        await clock.advance(5.5 * 60_000);
+        await expect.poll(() => store.compactedRevision).toBe(3);
+        expect(cached()).toBe(0);
+      },
+      { clock, retention: { minEvents: 0 } },
+    );
+  });
 
   test("writes are refused when too much is waiting, and taken again later", () =>
     withStore(
