@@ -1,9 +1,10 @@
 import { execFile, spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { withCpu } from "../harness/candidates.ts";
+import { ownCommand } from "../harness/commands.ts";
 import type { Environment } from "../harness/environment.ts";
 import { treeRssBytes } from "../harness/memory.ts";
 import type { Benchmark, Candidate, CandidateSource, Measured } from "../harness/types.ts";
@@ -19,7 +20,7 @@ const bareServer =
 
 /** `slipway up` that nobody asks for anything, with all of its processes (P12). */
 export function b12(environment: Environment): Benchmark {
-  const up = (directory: string) => [commandOf(environment), "up", "--data-dir", directory, "--port", "0"];
+  const up = (directory: string) => [ownCommand(environment), "up", "--data-dir", directory, "--port", "0"];
   return {
     id: "B12",
     title: "idle server",
@@ -71,19 +72,13 @@ export function b12(environment: Environment): Benchmark {
   };
 }
 
-function commandOf({ home }: Environment): string {
-  const text = readFileSync(join(home, "..", "package.json"), "utf8");
-  const { bin } = JSON.parse(text) as { readonly bin: { readonly slipway: string } };
-  return join(home, "..", bin.slipway);
-}
-
-interface Program {
+export interface Program {
   readonly pid: number;
   readonly stop: () => Promise<void>;
 }
 
 /** Resolves when it has said where it serves. */
-function startProgram(args: readonly string[]): Promise<Program> {
+export function startProgram(args: readonly string[]): Promise<Program> {
   const child = spawn(process.execPath, [...args], { stdio: ["ignore", "pipe", "ignore"] });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const program = {
@@ -139,7 +134,7 @@ function idle(
 async function runStep(environment: Environment, directory: string): Promise<void> {
   const file = join(environment.home, "..", "examples", "workflow", "hello.yaml");
   const args = ["run", "--kubeconfig", join(directory, "kubeconfig"), file];
-  await promisify(execFile)(process.execPath, [commandOf(environment), ...args]);
+  await promisify(execFile)(process.execPath, [ownCommand(environment), ...args]);
   // Of the step there is something left: it was this server's.
   if (!existsSync(join(directory, "runner", "journal"))) throw new Error("the step was carried out somewhere else");
 }

@@ -5,6 +5,7 @@ import { b1, b1b } from "./b1.ts";
 import { b10 } from "./b10.ts";
 import { b11 } from "./b11.ts";
 import { b12 } from "./b12.ts";
+import { b13 } from "./b13.ts";
 import { b2 } from "./b2.ts";
 import { b3 } from "./b3.ts";
 import { b3b } from "./b3b.ts";
@@ -45,6 +46,7 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   b10(environment),
   b11(environment),
   b12(environment),
+  b13(environment),
   ...creates(environment),
   ...lists(environment),
   p10(environment),

@@ -1,3 +1,4 @@
+import { inNewWorker } from "../harness/candidates.ts";
 import type { Environment } from "../harness/environment.ts";
 import { treeRssBytes } from "../harness/memory.ts";
 import type { Benchmark, Candidate, CandidateSource, Measured } from "../harness/types.ts";
@@ -5,13 +6,34 @@ import { sized } from "../harness/sizes.ts";
 
 const bytes = 1200;
 
-/** Start with many objects, and what each of them takes: P9 and P8. */
+/** What each of many objects takes, and the start with them: P8, P8b and P9. */
 export function stored(environment: Environment): readonly Benchmark[] {
   const candidate = (count: number): CandidateSource =>
     opened(environment, { name: `${count / 1000}k`, role: "ours", module: "ours/stored-items" }, count);
   const floor = (count: number): CandidateSource =>
     opened(environment, { name: "texts", role: "floor", module: "floors/stored" }, count);
+  const load = { count: sized(10_000), bytes };
   return [
+    {
+      id: "P8b",
+      title: "memory of 10,000 objects of 1.2 KB after they were written, their history kept",
+      isCold: true,
+      candidates: [
+        inNewWorker(environment, { name: "texts", role: "floor", module: "floors/stored", load }),
+        inNewWorker(environment, { name: "written", role: "ours", module: "ours/stored-items", load }),
+      ],
+      lines: [
+        {
+          metric: "bytes in use for an object",
+          unit: "KiB",
+          better: "less",
+          value: ({ rssBytes = NaN }: Measured) => rssBytes / load.count / 1024,
+          ours: "written",
+          floor: "texts",
+          hold: [{ ratio: 4 }],
+        },
+      ],
+    },
     {
       id: "P8",
       title: "memory of 50,000 objects of 1.2 KB, their events kept",

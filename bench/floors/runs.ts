@@ -20,7 +20,7 @@ export interface RunLoad extends ClosedLoad {
 }
 
 /** Steps of a floor's run: it has no first step before a fan-out. */
-export const floorSteps = (kind: RunKind): number => ({ seq: chainLength, fan: fanWidth, one: 1 })[kind];
+export const floorSteps = (kind: RunKind): number => ({ seq: chainLength, fan: fanWidth, one: 1, brief: 1 })[kind];
 
 /** A window of runs on one preallocated, zeroed log with group commit. */
 export async function playRuns(

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { open as openLmdb } from "lmdb";
+import { settledBytes } from "../harness/memory.ts";
 import { itemOf } from "../ours/items.ts";
 
 // Floor of a start with many objects, and of what they take: a database of their texts, each of which is read into a map by its key.
@@ -19,6 +20,13 @@ export async function fill({ dir, count, bytes = 0 }: Filled): Promise<void> {
       void env.put(`default/item-${index}`, Buffer.from(JSON.stringify(itemOf(index, 0, bytes))));
   });
   await env.close();
+}
+
+/** Writes the texts and keeps them; answers what the process holds more afterwards. */
+export async function run(filled: Filled) {
+  const before = settledBytes();
+  await fill(filled);
+  return { ...open(filled), rssBytes: settledBytes() - before };
 }
 
 /** What was read stays until the process ends. */

@@ -3,7 +3,7 @@ import type { Endpoint } from "../ours/items.ts";
 import { type RunKind, workflowOf } from "../ours/workflows.ts";
 import { HttpConnection, requestHead } from "./http-connection.ts";
 
-// B1, B2: callers that create Workflows over HTTPS and wait until one watch, shared by all of them, shows the end.
+// B1, B2, B13: callers that create Workflows over HTTPS and wait until one watch, shared by all of them, shows the end.
 
 const path = "/apis/slipway.dev/v1alpha1/namespaces/default/workflows";
 

@@ -1,7 +1,7 @@
 import type { Workflow, WorkflowSpec } from "#dialects/workflow/kinds.ts";
 
-/** A chain of ten, one -> a hundred -> join, and a single step. */
-export type RunKind = "seq" | "fan" | "one";
+/** A chain of ten, one -> a hundred -> join, a single step, and one whose run goes soon after its end. */
+export type RunKind = "seq" | "fan" | "one" | "brief";
 
 export const chainLength = 10;
 export const fanWidth = 100;
@@ -27,6 +27,7 @@ const specs: Readonly<Record<RunKind, WorkflowSpec>> = {
     },
   },
   one: { steps: { only: noop } },
+  brief: { ttlSecondsAfterFinished: 5, steps: { only: noop } },
 };
 
 /** Steps of a run of this kind. */
