@@ -21,7 +21,12 @@ export const resubmitCommand = command<ResubmitOptions>({
     { flags: "-p, --param <name=value>", summary: "another argument; may be repeated", repeatable: true },
     { flags: "--detach", summary: "do not wait for the end" },
     { flags: "--logs", summary: "print what the steps write as it comes" },
-    { flags: "--tail <lines>", summary: "lines shown of every failed step", integer: true, initial: 20 },
+    {
+      flags: "--tail <lines>",
+      summary: "lines shown of every failed step, and of an only step",
+      integer: true,
+      initial: 20,
+    },
     { flags: "-o, --output <format>", summary: "print the run at its end: json", choices: ["json"] },
   ],
   completes: ["run"],

@@ -62,7 +62,12 @@ export const runCommand = command<RunOptions>({
     { flags: "--ephemeral", summary: "on a control plane of its own, even when one is running" },
     { flags: "--detach", summary: "do not wait for the end (needs a running control plane)" },
     { flags: "--logs", summary: "print what the steps write as it comes" },
-    { flags: "--tail <lines>", summary: "lines shown of every failed step", integer: true, initial: 20 },
+    {
+      flags: "--tail <lines>",
+      summary: "lines shown of every failed step, and of an only step",
+      integer: true,
+      initial: 20,
+    },
     {
       flags: "--runtime <name>",
       summary:
