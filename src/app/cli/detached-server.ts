@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
 import type { Environment } from "./environment.ts";
 import { Exit } from "./exit-codes.ts";
 import type { Served } from "./output/greeting.ts";
@@ -24,6 +24,8 @@ export async function startDetached(
   signal: AbortSignal,
 ): Promise<DetachedServer> {
   await makeDirectories(directory, 0o700);
+  // In a directory of another user the log could be a link to a file of this one.
+  await refuseShared(directory);
   const log = `${directory}/slipway.log`;
   const file = await open(log, "a+", 0o600);
   try {

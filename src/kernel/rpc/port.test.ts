@@ -53,6 +53,33 @@ test("the first connection by TLS is shown the certificate, although it came bef
   expect(isRefused(await answer)).toBe(false);
 });
 
+test("connections beyond the limit are ended, and a place is free again when another one ends", async () => {
+  const port = await RpcPort.open("127.0.0.1:0", 1);
+  closers.push(() => port.close());
+  port.serve(
+    (socket) =>
+      void socket
+        .resume()
+        .once("end", () => socket.end())
+        .write("x"),
+  );
+  const first = connect(port.port, "127.0.0.1");
+  await once(first, "data");
+  const second = connect(port.port, "127.0.0.1").resume();
+  second.on("error", () => undefined);
+  await once(second, "close");
+  expect(first.destroyed).toBe(false);
+  first.destroy();
+  const isServed = async () => {
+    const third = connect(port.port, "127.0.0.1");
+    closers.push(() => void third.destroy());
+    third.on("error", () => undefined);
+    const ended = new Promise<boolean>((resolve) => third.once("close", () => resolve(false)));
+    return await Promise.race([once(third, "data").then(() => true), ended]);
+  };
+  await expect.poll(isServed, { timeout: 10_000 }).toBe(true);
+});
+
 test("an address is taken or refused before anything is served there", async () => {
   const { port } = await open();
   await expect(RpcPort.open(`127.0.0.1:${port}`)).rejects.toMatchObject({

@@ -3,6 +3,8 @@ import { codeOf, messageOf, SlipwayError } from "#lib/base/index.ts";
 
 /** How many connections may wait to be served; whoever comes when there are more is turned away. */
 const maxWaiting = 1024;
+/** How many may be open: connections need no credentials, and must not take all files that the process may open. */
+const usualMaxOpen = 12_288;
 /**
  * How many the system keeps until they are taken, as far as it lets us. Thousands come back in one moment after a restart, and with Node's 511
  * all others would be dropped without a word, to try again after one, three and seven seconds.
@@ -33,16 +35,19 @@ export class RpcPort implements ConnectionSource {
   readonly #sockets = new Set<Socket>();
   #take: ((socket: Socket) => void) | undefined;
 
-  private constructor(server: Server) {
+  readonly #maxOpen: number;
+
+  private constructor(server: Server, maxOpen: number) {
     const bound = server.address();
     this.#server = server;
+    this.#maxOpen = maxOpen;
     this.port = typeof bound === "object" && bound !== null ? bound.port : 0;
     this.host = typeof bound === "object" && bound !== null ? bound.address : "";
     server.on("connection", (socket) => this.#accept(socket));
   }
 
   /** `host:port`, IPv6 in brackets; port 0 is a free one. Rejects with `rpc-listen` when the address cannot be had. */
-  static async open(address: string): Promise<RpcPort> {
+  static async open(address: string, maxOpen = usualMaxOpen): Promise<RpcPort> {
     const at = parseAddress(address);
     // As node:http2 has it, which answers on the connections: whoever has sent all of his question waits for the answer.
     const server = createServer({ allowHalfOpen: true, noDelay: true });
@@ -56,7 +61,7 @@ export class RpcPort implements ConnectionSource {
       const why = codeOf(thrown) === "EADDRINUSE" ? "the port is in use" : messageOf(thrown);
       throw new SlipwayError("rpc-listen", `cannot listen on ${address}: ${why}`, { cause: thrown });
     }
-    return new RpcPort(server);
+    return new RpcPort(server, maxOpen);
   }
 
   serve(take: (socket: Socket) => void): void {
@@ -74,7 +79,8 @@ export class RpcPort implements ConnectionSource {
   }
 
   #accept(socket: Socket): void {
-    if (this.#take === undefined && this.#sockets.size >= maxWaiting) return void socket.destroy();
+    const most = this.#take === undefined ? maxWaiting : this.#maxOpen;
+    if (this.#sockets.size >= most) return void socket.destroy();
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
     // Who goes away while he waits is no trouble of ours.
