@@ -76,13 +76,16 @@ async function countRuns(client: ApiClient, signal: AbortSignal) {
   return { runs, heldUp };
 }
 
-/** Conditions of machines that are not as they should be: one that is not ready, or anything else that is true. */
+/**
+ * Conditions of machines that are not as they should be: one that is not ready, or anything else that is true. The reason `Off` stands for a part that
+ * the user has switched off.
+ */
 async function nodeConditions(client: ApiClient, signal: AbortSignal): Promise<readonly string[]> {
   const nodes = await unlessForbidden(client.list(Node, { signal }));
   return nodes.flatMap(({ metadata: { name }, status }) => {
     const conditions = objectsIn(isJsonObject(status) ? status["conditions"] : undefined);
-    return conditions.flatMap(({ type, status: value, message }) =>
-      (type === "Ready") === (value === "True")
+    return conditions.flatMap(({ type, status: value, reason, message }) =>
+      reason === "Off" || (type === "Ready") === (value === "True")
         ? []
         : [`node ${name}: ${textOf(type)}=${textOf(value)}: ${textOf(message)}`],
     );
