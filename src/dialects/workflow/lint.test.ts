@@ -158,6 +158,13 @@ test.each([
   expect(lintTogether(...declared)).toEqual([]);
 });
 
+test("edges of 500 steps that all depend on each other are looked at once", () => {
+  const ids = Array.from({ length: 500 }, (_, at) => `s${at}`);
+  const steps = ids.map((id, at) => `${id}: {${box}, dependencies: [${ids.slice(0, at).join(", ")}]}`);
+  const found = lint(steps.join("\n"));
+  expect(found[0]).toBe('warning: spec.steps.s2.dependencies[0]: "s0" comes before another dependency already');
+}, 120_000);
+
 test("an edge that others imply is warned about", () => {
   expect(lint(`a: {${box}}\nb: {${box}, dependencies: [a]}\nc: {${box}, dependencies: [b, a]}`)).toEqual([
     'warning: spec.steps.c.dependencies[1]: "a" comes before another dependency already',
