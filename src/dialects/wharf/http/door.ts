@@ -187,7 +187,7 @@ export class HttpDoor {
 
   get #limits(): RestLimits {
     const { silenceMs = 120_000, bodyMs = 60_000 } = this.#options.patience ?? {};
-    return { headersMs: this.#headersMs, silenceMs, bodyMs, idleMs };
+    return { headersMs: this.#headersMs, silenceMs, bodyMs, idleMs, clock: this.#options.clock };
   }
 
   get #headersMs(): Millis {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { constants, Http2ServerRequest, Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Socket } from "node:net";
-import type { Millis } from "#lib/base/index.ts";
+import type { Clock, Millis } from "#lib/base/index.ts";
 import { type EntryRules, isAllowedPreflight, refusalOf } from "./entry.ts";
 import { jsonText, problemOf, problemType, type RestRefusal, wantsIndent } from "./problem.ts";
 
@@ -24,6 +24,8 @@ export interface RestLimits {
   readonly bodyMs: Millis;
   /** For the next request on a connection. */
   readonly idleMs: Millis;
+  /** By which `bodyMs` is measured. */
+  readonly clock: Clock;
 }
 
 /** What `bodyMs` is for. */
@@ -38,12 +40,14 @@ export class RestServer {
   readonly #answer: Answer;
   readonly #silenceMs: Millis;
   readonly #bodyMs: Millis;
+  readonly #clock: Clock;
   readonly #last = new WeakMap<Socket, Request>();
 
-  private constructor(answer: Answer, { headersMs, silenceMs, bodyMs, idleMs }: RestLimits) {
+  private constructor(answer: Answer, { headersMs, silenceMs, bodyMs, idleMs, clock }: RestLimits) {
     this.#answer = answer;
     this.#silenceMs = silenceMs;
     this.#bodyMs = bodyMs;
+    this.#clock = clock;
     this.#server = createServer({
       headersTimeout: headersMs,
       // Artifacts take as long as they take, as long as they come: see `#expectBody`.
@@ -99,12 +103,14 @@ export class RestServer {
   #expectBody(request: Request, cut: () => void): void {
     const { socket } = request;
     let seen = socket.bytesRead;
-    const timer = setInterval(() => {
-      if (request.complete) return clearInterval(timer);
-      if (request.readableLength === 0 && socket.bytesRead - seen < bodyPart) cut();
+    const look = (): void => {
+      if (request.complete) return;
+      if (request.readableLength === 0 && socket.bytesRead - seen < bodyPart) return cut();
       seen = socket.bytesRead;
-    }, this.#bodyMs).unref();
-    request.once("close", () => clearInterval(timer));
+      cancel = this.#clock.after(this.#bodyMs, look);
+    };
+    let cancel = this.#clock.after(this.#bodyMs, look);
+    request.once("close", () => cancel());
   }
 
   /** Takes no more requests; those that are being answered go on. */
