@@ -61,6 +61,7 @@ test("every code of the reference that a definition can have is here", () => {
     "image-missing",
     "runtime-unsupported",
     "file-unreadable",
+    "foreign-file",
   ];
   expect(
     Object.keys(producers)
