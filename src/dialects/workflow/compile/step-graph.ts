@@ -63,28 +63,28 @@ const codes: Readonly<Record<GraphProblem["kind"], string>> = {
 
 /** Only known dependencies become edges, so that one wrong name does not hide a cycle. */
 function nodeOf({ key, path, step }: StepSource, keys: ReadonlySet<string>, report: Report, warn: Report): NodeSpec {
-  const known: string[] = [];
+  const known = new Set<string>();
   for (const [index, dependency] of (step.dependencies ?? []).entries()) {
-    if (known.includes(dependency)) {
+    if (known.has(dependency)) {
       report([...path, "dependencies", index], "duplicate-dependency", `"${dependency}" is named twice`);
       continue;
     }
     if (keys.has(dependency)) {
-      known.push(dependency);
+      known.add(dependency);
       continue;
     }
     const close = nearest(dependency, keys);
     const suggestion = close === undefined ? "" : `, did you mean "${close}"`;
     report([...path, "dependencies", index], "unknown-dependency", `no step "${dependency}"${suggestion}`);
   }
-  const ignored = step.externalRef !== undefined && known.length > 0;
+  const ignored = step.externalRef !== undefined && known.size > 0;
   if (ignored)
     warn(
       [...path, "dependencies"],
       "ignored-dependencies",
       "an externalRef is watched from the start: its dependencies are ignored",
     );
-  return { id: key, dependsOn: ignored ? [] : known };
+  return { id: key, dependsOn: ignored ? [] : [...known] };
 }
 
 /**
