@@ -58,7 +58,7 @@ export interface ControllerParts {
   readonly openPort: (address: string) => Promise<RpcPort>;
   /** Programs and ports in Pods of the API that controllers are at work for; absent where that has no address. */
   readonly podStreams?: () => PodStreams;
-  /** Writes a line into the audit log, with the time: who has had something started that runs programs. */
+  /** Writes a line into the audit log, with the time: who started something that runs programs. */
   readonly audit: (entry: JsonObject) => void;
   /** Is told of what is served where. */
   readonly tellPort: (port: DialectPort) => void;

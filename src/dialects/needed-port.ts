@@ -44,7 +44,7 @@ export async function openWhenNeeded<T extends { readonly port: number }>(
   const { serves, what, flag, listen, tokenFile, anonymousFlag } = needed;
   const { log } = manager;
   if (anonymousFlag !== undefined)
-    log.warn(`${what}: clients without credentials are let in, so every user who reaches the port`, {
+    log.warn(`${what}: clients without credentials are let in: every user who can reach the port has access`, {
       option: anonymousFlag,
     });
   let removeNote: (() => Promise<void>) | undefined;

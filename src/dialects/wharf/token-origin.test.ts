@@ -26,5 +26,6 @@ test("a change that would send the stored token to another server is refused, by
   expect(movedToken(overridden, before)).toBeDefined();
   expect(movedToken(before, { ...before, gitUrl: "https://git.example/b.git" })).toBeUndefined();
   expect(movedToken(before, { gitUrl: evil })).toBeUndefined();
+  expect(movedToken(before, { ...before, gitUrl: "" })).toContain("remove it together with the address");
   expect(movedToken(before, { gitUrl: evil, tokenSecretRef: { name: "other", key: "token" } })).toBeUndefined();
 });

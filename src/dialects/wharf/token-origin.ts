@@ -27,8 +27,10 @@ function addressIn({ gitUrl, overrides }: JsonObject): string {
 export function movedToken(before: JsonObject, after: JsonObject): string | undefined {
   const token = before["tokenSecretRef"];
   const [from, to] = [originOf(addressIn(before)), originOf(addressIn(after))];
-  if (token === undefined || from === "" || to === "" || from === to) return undefined;
+  if (token === undefined || from === "" || from === to) return undefined;
   if (JSON.stringify(token) !== JSON.stringify(after["tokenSecretRef"])) return undefined;
+  // A second change could send it anywhere.
+  if (to === "") return `the project's token is for ${from}; remove it together with the address (spec.tokenSecretRef)`;
   return `the project's token is for ${from}; name a token for ${to} (tokenId, spec.tokenSecretRef), or none`;
 }
 

@@ -100,14 +100,14 @@ export class SharedSlots {
     const active = activeOf(compiled, after);
     this.#ahead.set(uid, active);
     const outermost = this.#around(workflow).at(-1)?.metadata.uid ?? uid;
-    const waiting = this.#waiting.get(outermost) ?? new Set();
-    this.#waiting.set(outermost, waiting);
-    if (active >= most) waiting.add(keyOf(workflow.metadata));
+    if (active >= most)
+      this.#waiting.set(outermost, (this.#waiting.get(outermost) ?? new Set()).add(keyOf(workflow.metadata)));
     try {
       return await store();
     } finally {
       this.#ahead.delete(uid);
       if (active < activeOf(compiled, before) || isTerminal(after.phase)) {
+        const waiting = this.#waiting.get(outermost) ?? [];
         this.#waiting.delete(outermost);
         for (const key of waiting) this.#wake(key);
       }

@@ -12,5 +12,5 @@ export const outputVariable = "SLIPWAY_OUTPUT";
  */
 export const keptOutputLabel = "slipway.dev/output-bytes";
 
-/** Why a container has terminated of which nobody knows how it ended, as Kubernetes calls it. */
+/** The reason of a terminated container whose exit status is unknown, as Kubernetes calls it. */
 export const lostReason = "ContainerStatusUnknown";

@@ -26,9 +26,15 @@ export function isAlive(process: ProcessIdentity): boolean {
 
 /** True only if the process is certain to have ended. Without a start time, any process that has its pid is taken for it. */
 export function hasEnded(identity: ProcessIdentity): boolean {
-  if (identity.startTicks !== undefined && bootId() !== undefined) return !isAlive(identity);
+  const { pid, startTicks, boot } = identity;
+  if (startTicks !== undefined && bootId() !== undefined) {
+    const found = startTicksOf(pid);
+    if (found !== undefined || boot !== bootId()) return !isAlive(identity);
+    // A zombie. Without its file, the process is gone, or /proc hides those of other users.
+    if (isLinux && readKernelFile(`/proc/${pid}/stat`) !== undefined) return true;
+  }
   try {
-    process.kill(identity.pid, 0);
+    process.kill(pid, 0);
     return false;
   } catch (thrown) {
     // EPERM: it exists and belongs to another user.

@@ -33,10 +33,10 @@ interface Action {
 }
 
 const common: readonly OptionSpec[] = [
-  { flags: "--reason <text>", summary: "why, for those who look later" },
+  { flags: "--reason <text>", summary: "reason to record" },
   {
     flags: "-o, --output <format>",
-    summary: "print the RunAction as it was judged: json, yaml or name",
+    summary: "print the resulting RunAction: json, yaml or name",
     choices: ["json", "yaml", "name"],
   },
 ];

@@ -143,6 +143,7 @@ describe("wait", () => {
       out: "",
       err: "slipway: timed out waiting for the condition on configmap/never\n",
     });
+    expect((await cli.run("wait", "cm/never", "--for=jsonpath={.data.k}=v", "--timeout=0")).code).toBe(0);
     expect(await cli.run("wait", "cm/none", "--for=condition=Ready")).toMatchObject({
       code: 1,
       err: 'slipway: configmaps "none" not found\n',

@@ -7,7 +7,7 @@ interface WaitOptions extends SelectionOptions {
   readonly timeout: string;
 }
 
-/** As `kubectl wait`. Ends with 1 if an object does not exist, or does not come to meet the condition in time. */
+/** As `kubectl wait`. Ends with 1 if an object does not exist, or does not meet the condition in time. */
 export const waitCommand = command<WaitOptions>({
   name: "wait",
   args: ["[kind]", "[names...]"],
@@ -23,7 +23,11 @@ export const waitCommand = command<WaitOptions>({
       flags: "--for <condition>",
       summary: "condition=NAME[=VALUE], jsonpath={PATH}[=VALUE], create or delete",
     },
-    { flags: "--timeout <duration>", summary: "0 looks once, a negative one waits a week", initial: "30s" },
+    {
+      flags: "--timeout <duration>",
+      summary: "how long to wait; 0 checks once, a negative value waits a week",
+      initial: "30s",
+    },
     ...selectionOptions,
   ],
   completes: ["kind", "name"],
@@ -33,6 +37,7 @@ export const waitCommand = command<WaitOptions>({
     const { withSession } = await import("../session.ts");
     const { conditionOf, durationOf, waitUntil } = await import("../wait-until.ts");
     const { SlipwayError } = await import("#lib/base/index.ts");
+    const { isNotFound } = await import("#kernel/model/index.ts");
     const { args, rest, options, environment, clock, signal } = invocation;
     if (options.for === undefined)
       throw new UsageError("--for is required", "such as --for=condition=Complete or --for=delete");
@@ -48,9 +53,12 @@ export const waitCommand = command<WaitOptions>({
         async (ref) => {
           const isMandatory = options.for !== "delete" && options.for !== "create";
           // A name that is misspelt would be waited for in vain.
-          if (isMandatory) await session.client.get(ref);
+          const found = await session.client.get(ref).catch((thrown: unknown) => {
+            if (isMandatory || !isNotFound(thrown)) throw thrown;
+            return undefined;
+          });
           const timeout = Math.max(1, end - clock.monotonic());
-          if (!(await waitUntil(session.client, ref, holds, { clock, signal, timeout })))
+          if (!holds(found) && !(await waitUntil(session.client, ref, holds, { clock, signal, timeout })))
             throw new SlipwayError("timeout", `timed out waiting for the condition on ${titleOf(ref)}`);
           environment.out.write(`${titleOf(ref)} condition met\n`);
         },

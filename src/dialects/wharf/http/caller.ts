@@ -4,9 +4,10 @@ import type { RestContext, RestEnvironment } from "./rest-api.ts";
 /** The most records of a kind to which clients without credentials can add. */
 const mostAnonymous = 1000;
 
-/** The door has checked the token of whoever presents one. */
+/** The door has checked the token of a client that presents one. It looks at the query only where a worker is requested. */
 const isAnonymous = ({ req }: RestContext): boolean =>
-  req.header("authorization") === undefined && (req.query("token") ?? "") === "";
+  req.header("authorization") === undefined &&
+  !(req.method === "POST" && req.path === "/api/worker" && (req.query("token") ?? "") !== "");
 
 /** Who has sent a request, for the audit log: `wharf:token from 127.0.0.1` for a client that presented the token of the server. */
 export function callerOf(context: RestContext): string {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ApiError } from "#kernel/model/index.ts";
 import { service, wharfApiV5 } from "#kernel/rpc/index.ts";
@@ -297,20 +298,23 @@ describe("who is silent", () => {
   });
 
   test("because the server has nothing to say is not cut", async () => {
-    let say = (): void => undefined;
+    const says: (() => void)[] = [];
     const fetcher = () =>
       new Response(
         new ReadableStream({
           start(controller) {
             controller.enqueue(new TextEncoder().encode("one "));
-            say = () => {
+            says.push(() => {
               controller.enqueue(new TextEncoder().encode("two"));
               controller.close();
-            };
+            });
           },
         }),
       );
-    const door = await open({ patience, serves: async () => ({ fetch: fetcher }) });
+    const door = await open({ patience: { ...patience, bodyMs: 50 }, serves: async () => ({ fetch: fetcher }) });
+    const session = connectHttp2(urlOf(door, ""));
+    const stream = session.request({ ":path": "/" });
+    const ended = text(stream);
     const response = await fetch(urlOf(door, "/"));
     // Two who owe something have been cut, one after the other.
     for (const said of ["P", "P"]) {
@@ -318,8 +322,10 @@ describe("who is silent", () => {
       socket.resume().write(said);
       await closed(socket);
     }
-    say();
+    for (const one of says) one();
     expect(await response.text()).toBe("one two");
+    expect(await ended).toBe("one two");
+    session.destroy();
   });
 });
 

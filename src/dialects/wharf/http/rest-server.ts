@@ -104,7 +104,7 @@ export class RestServer {
     const { socket } = request;
     let seen = socket.bytesRead;
     const look = (): void => {
-      if (request.complete) return;
+      if (isWhole(request)) return;
       if (request.readableLength === 0 && socket.bytesRead - seen < bodyPart) return cut();
       seen = socket.bytesRead;
       cancel = this.#clock.after(this.#bodyMs, look);
@@ -127,7 +127,11 @@ export class RestServer {
 
 /** Somebody has not sent all of his request, or does not take what he is sent. */
 const owes = (request: Request | undefined, unsent: number): boolean =>
-  request === undefined || !request.complete || unsent > 0;
+  request === undefined || !isWhole(request) || unsent > 0;
+
+/** A request of HTTP/2 that has no body is complete only for a reader, which there may be none of. */
+const isWhole = (request: Request): boolean =>
+  request.complete || (request instanceof Http2ServerRequest && request.stream.endAfterHeaders);
 
 /** Without having read any of the request, so that it ends the connection. */
 function sendRefusal(request: Request, response: Response, refused: RestRefusal): void {

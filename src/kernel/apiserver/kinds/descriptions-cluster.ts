@@ -100,30 +100,30 @@ export const clusterDescriptions: Readonly<Record<string, TypeDescriptions>> = {
   "v1.DaemonSet": {
     "": "A Pod on every machine. Stored, not acted upon.",
     metadata,
-    spec: "What is wanted.",
+    spec: "The desired state.",
     status: "Nothing: no controller of this server writes it.",
   },
   "v1.Ingress": {
     "": "Names of the web that lead to services. Stored, not acted upon.",
     metadata,
-    spec: "What is wanted.",
+    spec: "The desired state.",
     status: "Nothing: no controller of this server writes it.",
   },
   "v1.NetworkPolicy": {
     "": "Who may talk to whom. Stored, not acted upon: nothing is kept apart by it.",
     metadata,
-    spec: "What is wanted.",
+    spec: "The desired state.",
   },
   "v2.HorizontalPodAutoscaler": {
     "": "How many Pods there are to be, by what they use. Stored, not acted upon.",
     metadata,
-    spec: "What is wanted.",
+    spec: "The desired state.",
     status: "Nothing: no controller of this server writes it.",
   },
   "v1.PodDisruptionBudget": {
     "": "How many Pods may be taken away by choice. Stored, not acted upon.",
     metadata,
-    spec: "What is wanted.",
+    spec: "The desired state.",
     status: "Nothing: no controller of this server writes it.",
   },
   "v1.Endpoints": {
@@ -140,16 +140,16 @@ export const clusterDescriptions: Readonly<Record<string, TypeDescriptions>> = {
   "v1.ReplicationController": {
     "": "What ReplicaSets were before Deployments. Stored, not acted upon.",
     metadata,
-    spec: "What is wanted.",
+    spec: "The desired state.",
     status: "Nothing: no controller of this server writes it.",
   },
   "v1.LimitRange": {
     "": "Least, most and usual resources of Pods. Stored, not acted upon.",
     metadata,
-    spec: "What is wanted.",
+    spec: "The desired state.",
   },
   "v1.PriorityClass": {
-    "": "Which Pods come first. Stored, not acted upon: every Pod starts at once here.",
+    "": "The priority of Pods. Stored, not acted upon: every Pod starts at once here.",
     metadata,
     value: "Pods with a larger value come first.",
     globalDefault: "True: the class of Pods that name none.",

@@ -38,7 +38,7 @@ export const storeCorrupt = (finding: string, cause?: unknown): SlipwayError =>
     ...(cause === undefined ? {} : { cause }),
   });
 
-/** What has held a store holds none any more: an empty one in its place would look as if everything had been deleted. */
+/** The store of a data directory is missing. An empty one in its place would look as if everything had been deleted. */
 export const storeLost = (path: string, found: "absent" | "empty" | "foreign"): SlipwayError => {
   const finding = { absent: "is missing", empty: "is empty", foreign: "is not a store of Slipway" }[found];
   return failure("store-corrupt", `${path} ${finding}, but this data directory has held a store; nothing was changed`, {

@@ -332,9 +332,10 @@ export class LmdbDisk implements Disk {
 
   /** A consistent copy, compacted. It still asks for the redo log that it has now. */
   async copyTo(file: string): Promise<void> {
-    await this.#reopened;
+    // Counted first: nothing is reopened from here on.
     this.#copies++;
     try {
+      await this.#reopened;
       await this.#tables.env.backup(file, true);
     } finally {
       this.#copies--;
