@@ -37,7 +37,10 @@ test("a usual address is taken when the first object needs it, a named one at on
   const now = await open("now", false, { anonymousFlag: "--anonymous" });
   expect(await now.opened).toEqual({ address: "127.0.0.1:4001", port: { port: 4001 } });
   expect(told).toEqual([
-    ["the now: clients without credentials are let in: every user who can reach the port has access", { option: "--anonymous" }],
+    [
+      "the now: clients without credentials are let in: every user who can reach the port has access",
+      { option: "--anonymous" },
+    ],
   ]);
   running = manager.run(stop.signal);
   await manager.informers.synced(stop.signal);

@@ -24,8 +24,9 @@ test("the variables it names are options of the agent, and so are its words", as
   expect(named.length).toBeGreaterThan(3);
   for (const name of named) expect(known).toContain(name);
   const [, words = ""] = /^ExecStart=\/usr\/bin\/env slipway (.*)$/m.exec(text) ?? [];
-  // Wrong options, as an empty environment has them, end with the code that the unit does not try again.
-  const { code, err } = await slipway(words.split(" "), { env: { SLIPWAY_AGENT_STATE_DIR: "/nonexistent" } });
+  // Wrong options end with the code that the unit does not try again.
+  const env = { SLIPWAY_AGENT_STATE_DIR: "/nonexistent", SLIPWAY_AGENT_SERVER: "no address" };
+  const { code, err } = await slipway(words.split(" "), { env });
   expect(code, err).toBe(2);
   expect(text).toContain("RestartPreventExitStatus=2\n");
   expect(text).toContain("KillMode=process\n");
