@@ -216,7 +216,12 @@ export class DockerStepRuntime implements StepRuntime {
   async #leave({ id, workspace }: Started, job: StepJob, end: StepEnd): Promise<StepEnd> {
     const isKept = end.status === "Failed" && this.#options.keepsFailed === true;
     const remove = (): void => (isKept ? this.#steps.leave(id) : this.#steps.remove(id));
-    const left = await this.#ask(() => workspace.left(id));
+    const left = await this.#ask(() => workspace.left(id)).catch((thrown: unknown) => {
+      // The engine is usually removing the container. The step reports that it was killed, not that its files could not be read.
+      if (end.reason !== "Signal") throw thrown;
+      this.#options.onWarning?.(`the files of a killed container cannot be read: ${messageOf(thrown)}`);
+      return undefined;
+    });
     if (left === undefined) remove();
     return left === undefined ? end : { ...end, artifacts: read(keptArtifacts(job, left), remove) };
   }
