@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +11,10 @@ import { within } from "./within.ts";
 
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
 export const slipwayBin: string = join(root, "bin/slipway.cjs");
+
+/** Where servers note themselves, and agents look for them. */
+const runtimeDirectory = mkdtempSync(join(tmpdir(), "slipway-runtime-"));
+process.once("exit", () => rmSync(runtimeDirectory, { recursive: true, force: true }));
 
 /** What a program printed and how it ended. */
 export interface Finished {
@@ -34,6 +39,8 @@ export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}): R
   LANG: "C.UTF-8",
   // Each test has a home of its own, and would compile every command again.
   NODE_COMPILE_CACHE: join(root, "node_modules/.cache"),
+  // Programs of one file find each other, and none of another file.
+  XDG_RUNTIME_DIR: runtimeDirectory,
   SLIPWAY_TINK_LISTEN: "off",
   SLIPWAY_WHARF_LISTEN: "off",
   SLIPWAY_WHARF_PROVISIONER_LISTEN: "off",
