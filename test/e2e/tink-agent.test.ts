@@ -187,7 +187,7 @@ test.each(agentCommand.examples)("%s", async (example) => {
   let log = "";
   agent.stderr.on("data", (chunk: Buffer) => (log += chunk.toString()));
   // Neither server nor engine is there: it waits for them, and says so.
-  await expect.poll(() => log).toMatch(/not connected to the server|does not answer, waiting/);
+  await expect.poll(() => log).toMatch(/not connected to the server|does not answer, waiting|waiting for a server/);
   const ended = once(agent, "exit");
   agent.kill("SIGTERM");
   await ended;
