@@ -14,7 +14,7 @@ async function loadSources() {
     "./src/app/cli/commands/index.ts": "commands",
     "./src/app/cli/program.ts": "buildProgram",
     "./src/app/cli/exit-codes.ts": "exitCode",
-    "./src/dialects/run-action.ts": "RunAction",
+    "./src/kernel/dialect/run-action.ts": "RunAction",
     "./src/dialects/workflow/kinds.ts": "Workflow, WorkflowTemplate",
     "./src/dialects/workflow/schedule/kind.ts": "ScheduledWorkflow",
     "./src/dialects/workflow/locks/kind.ts": "ConcurrencyLimit",

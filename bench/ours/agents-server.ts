@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import { RunAction } from "#dialects/run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { addController } from "#dialects/tinkerbell/controller.ts";
 import { Agent, Hardware, Template, Workflow, WorkflowV2 } from "#dialects/tinkerbell/kinds.ts";
 import { addTinkerbellServer } from "#dialects/tinkerbell/server/server.ts";

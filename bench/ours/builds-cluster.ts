@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Build, kinds, Worker } from "#dialects/wharf/kinds.ts";
-import { RunAction } from "#dialects/run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { toCrds } from "#lib/schema/index.ts";
 import {

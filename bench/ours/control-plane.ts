@@ -1,6 +1,6 @@
 import { addWorkflowControllers } from "#dialects/workflow/controller.ts";
 import { dialect } from "#dialects/workflow/index.ts";
-import { sharedOf } from "#dialects/shared.ts";
+import { sharedOf } from "#kernel/dialect/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { toCrd } from "#lib/schema/index.ts";
 import {

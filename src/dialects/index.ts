@@ -1,32 +1,4 @@
-import type { Dialect } from "./dialect.ts";
-import type { Shared } from "./shared.ts";
-
-export type {
-  Admission,
-  AdmissionServer,
-  Admitted,
-  CheckedDocument,
-  Described,
-  DescribeOptions,
-  Dialect,
-  DocumentReader,
-  DocumentReading,
-  Neighbours,
-  Place,
-  ReadOptions,
-  References,
-  RunPreviews,
-  Runs,
-  SourceDocument,
-  Startable,
-} from "./dialect.ts";
-export type { Agents, LocalAgent } from "./agents.ts";
-export type { CachedResult, CacheExplanation } from "./cached-result.ts";
-export type { ControllerParts, DialectOptions, DialectPort, LogOpener, ServerCondition } from "./controller-parts.ts";
-export type { GraphNode, RunGraph } from "./graph.ts";
-export type { Simulation } from "./simulation.ts";
-export type { Shared } from "./shared.ts";
-export { unknownKind } from "./kubernetes-kinds.ts";
+import type { Dialect } from "#kernel/dialect/index.ts";
 
 /** The dialects of this version. Each is loaded when it is asked for. */
 const loaders = {
@@ -45,13 +17,3 @@ export const loadDialect = (name: LoadableDialect): Promise<Dialect> => loaders[
 
 /** Loads all dialects. */
 export const loadDialects = (): Promise<readonly Dialect[]> => Promise.all(dialectNames.map(loadDialect));
-
-/** What these dialects share, which is no single one's. */
-export const loadShared = async (dialects: readonly Dialect[]): Promise<Shared> =>
-  (await import("./shared.ts")).sharedOf(dialects);
-
-/** How programs of a user find that user's servers, and their tokens. */
-export async function loadNotedServers() {
-  const [noted, tokens] = await Promise.all([import("./noted-servers.ts"), import("./token-file.ts")]);
-  return { ...noted, ...tokens };
-}

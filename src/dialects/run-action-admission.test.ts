@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { formatProblem, type JsonObject } from "#lib/base/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
-import { loadDialects, loadShared } from "./index.ts";
+import { loadDialects } from "#dialects/index.ts";
+import { sharedOf } from "#kernel/dialect/index.ts";
 
-const shared = await loadShared(await loadDialects());
+const shared = sharedOf(await loadDialects());
 const [admission] = shared.admission;
 if (admission === undefined) throw new Error("nobody admits actions");
 

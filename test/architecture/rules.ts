@@ -89,8 +89,13 @@ export const rules: readonly Rule[] = [
     because: "the API server and the workloads do not know each other",
   },
   {
-    folder: "src/dialects",
+    folder: "src/kernel/dialect",
     mayImport: [...lib, "src/engine", "src/kernel/model", ...machineParts],
+    because: "what all dialects share knows none of them",
+  },
+  {
+    folder: "src/dialects",
+    mayImport: [...lib, "src/engine", "src/kernel/model", "src/kernel/dialect", ...machineParts],
     because: "dialects know neither the API server nor the workloads",
   },
   {
@@ -100,7 +105,7 @@ export const rules: readonly Rule[] = [
   },
   {
     folder: "src/app/cli",
-    mayImport: [...lib, "src/engine", "src/kernel/model", "src/kernel/kit", "src/dialects"],
+    mayImport: [...lib, "src/engine", "src/kernel/model", "src/kernel/kit", "src/kernel/dialect", "src/dialects"],
     dynamic: ["src/app/server"],
     types: ["src/app/server"],
     because: "the command line starts the server only on demand",

@@ -4,7 +4,7 @@ import { toCrds } from "#lib/schema/index.ts";
 import { createApiServer, openStore } from "#kernel/apiserver/index.ts";
 import { type ApiClient, createHttpClient, loadKubeconfig, Manager } from "#kernel/kit/index.ts";
 import { TemplateHost } from "#kernel/template/index.ts";
-import { RunAction } from "#dialects/run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { addController } from "#dialects/tinkerbell/controller.ts";
 import { kinds as dialectKinds } from "#dialects/tinkerbell/kinds.ts";
 import { addTinkerbellServer, type TinkerbellServerOptions } from "#dialects/tinkerbell/server/server.ts";

@@ -9,7 +9,7 @@ import {
   readKubeconfigToken,
   writeKubeconfig,
 } from "#kernel/apiserver/index.ts";
-import { RunAction } from "#dialects/run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { kinds } from "#dialects/wharf/kinds.ts";
 
 // A Kubernetes API without controllers, on a durable store, as a process of its own that is killed and started again:

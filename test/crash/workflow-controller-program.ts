@@ -1,4 +1,5 @@
-import { loadDialects, loadShared } from "#dialects/index.ts";
+import { loadDialects } from "#dialects/index.ts";
+import { sharedOf } from "#kernel/dialect/index.ts";
 import { createHttpClient, loadKubeconfig, Manager } from "#kernel/kit/index.ts";
 import { messageOf, silentLog, systemClock } from "#lib/base/index.ts";
 import { bareControllerParts } from "#test/support/controller-parts.ts";
@@ -14,7 +15,7 @@ const connection = await loadKubeconfig({ files: [kubeconfig], environment: {}, 
 const client = createHttpClient({ ...environment, connection });
 const manager = new Manager({ ...environment, client });
 const dialects = await loadDialects();
-await (await loadShared(dialects)).addControllers(manager);
+sharedOf(dialects).addControllers(manager);
 for (const dialect of dialects) await dialect.addControllers(manager, bareControllerParts);
 
 const stop = new AbortController();

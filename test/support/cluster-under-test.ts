@@ -13,7 +13,8 @@ import {
   type ResourceType,
   type Stored,
 } from "#kernel/model/index.ts";
-import { loadDialects, loadShared } from "#dialects/index.ts";
+import { loadDialects } from "#dialects/index.ts";
+import { sharedOf } from "#kernel/dialect/index.ts";
 import { clusterDefinitions } from "#app/server/index.ts";
 import { type Api, openApi } from "#test/conformance/kubernetes/cluster/suite/api.ts";
 
@@ -81,7 +82,7 @@ export async function untilNextInstant(): Promise<void> {
 /** Deletes all objects of our kinds, whoever holds them, with the events and leases of the namespace they are in. */
 async function clean(client: ApiClient, api: Api): Promise<void> {
   const dialects = await loadDialects();
-  const kinds: readonly Kind[] = [await loadShared(dialects), ...dialects].flatMap((owner) => owner.kinds);
+  const kinds: readonly Kind[] = [sharedOf(dialects), ...dialects].flatMap((owner) => owner.kinds);
   for (const kind of kinds) await empty(client, kind);
   for (const kind of kinds) await expectEmpty(client, kind);
   for (const path of ["events.k8s.io/v1/namespaces/default/events", "coordination.k8s.io/v1/namespaces/default/leases"])

@@ -1,4 +1,4 @@
-import type { ControllerParts } from "#dialects/index.ts";
+import type { ControllerParts } from "#kernel/dialect/index.ts";
 import { TemplateHost } from "#kernel/template/index.ts";
 import { systemClock } from "#lib/base/index.ts";
 

@@ -1,5 +1,5 @@
 import type { EphemeralControlPlane, EphemeralOptions } from "#app/server/index.ts";
-import type { Dialect } from "#dialects/index.ts";
+import type { Dialect } from "#kernel/dialect/index.ts";
 import type { Invocation } from "./command.ts";
 import type { RunOptions } from "./commands/run.ts";
 import { findRunning } from "./connect.ts";

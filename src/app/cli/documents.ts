@@ -1,4 +1,4 @@
-import { type Dialect, type DocumentReader, type SourceDocument, unknownKind } from "#dialects/index.ts";
+import { type Dialect, type DocumentReader, type SourceDocument, unknownKind } from "#kernel/dialect/index.ts";
 import { hasErrors, type Problem } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { foreignKinds } from "./foreign-kinds.ts";
@@ -34,11 +34,14 @@ export interface ReadRequest extends SourcePlace {
  * is thrown for what a document holds; for the words of the command line see `readSources`.
  */
 export async function readDocuments(paths: readonly string[], request: ReadRequest): Promise<ReadDocuments> {
-  const { loadDialects, loadShared } = await import("#dialects/index.ts");
+  const [{ loadDialects }, { sharedOf }] = await Promise.all([
+    import("#dialects/index.ts"),
+    import("#kernel/dialect/index.ts"),
+  ]);
   const { readYaml } = await import("#lib/yaml/index.ts");
   const { readSources } = await import("./source-texts.ts");
   const dialects = await loadDialects();
-  const { documents: shared } = await loadShared(dialects);
+  const { documents: shared } = sharedOf(dialects);
   const pieces: (Piece | Problem)[] = [];
   for (const source of await readSources(paths, request)) {
     if ("problem" in source) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Dialect } from "#dialects/index.ts";
+import type { Dialect } from "#kernel/dialect/index.ts";
 import { loadDialect } from "#dialects/index.ts";
 import { FakeClock, type JsonObject } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";

@@ -1,4 +1,4 @@
-import type { Dialect } from "#dialects/index.ts";
+import type { Dialect } from "#kernel/dialect/index.ts";
 import type { RunView } from "#engine/index.ts";
 import { type Clock, messageOf, SlipwayError, sleep } from "#lib/base/index.ts";
 import type { ApiClient, Ref } from "#kernel/kit/index.ts";

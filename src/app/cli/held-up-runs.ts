@@ -1,4 +1,4 @@
-import type { Dialect } from "#dialects/index.ts";
+import type { Dialect } from "#kernel/dialect/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { ResourceType, Stored } from "#kernel/model/index.ts";
 import { hasEnded } from "./follow-run.ts";

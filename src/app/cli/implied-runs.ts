@@ -1,4 +1,4 @@
-import type { CheckedDocument, Dialect } from "#dialects/index.ts";
+import type { CheckedDocument, Dialect } from "#kernel/dialect/index.ts";
 import { hasErrors, type Problem } from "#lib/base/index.ts";
 import type { Document, ReadDocuments } from "./documents.ts";
 

@@ -1,4 +1,4 @@
-import type { Dialect, Place } from "#dialects/index.ts";
+import type { Dialect, Place } from "#kernel/dialect/index.ts";
 import { inParallel } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { Pod, type Stored } from "#kernel/model/index.ts";

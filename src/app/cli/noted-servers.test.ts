@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
-import { loadNotedServers } from "#dialects/index.ts";
+import { noteServer } from "#kernel/dialect/index.ts";
 import { environmentIn, rushedClock } from "./testing/command-line.ts";
 import { findServer, noteDirectories, type SoughtServer } from "./noted-servers.ts";
 
@@ -25,7 +25,7 @@ async function note(port: number, token = "ours"): Promise<string> {
   const tokenFile = join(home, token);
   await writeFile(tokenFile, token);
   const noted = { serves: "provisioner", url: `http://127.0.0.1:${port}`, tokenFile };
-  await (await loadNotedServers()).noteServer(noteDirectories(environment()), noted);
+  await noteServer(noteDirectories(environment()), noted);
   return tokenFile;
 }
 
@@ -40,7 +40,6 @@ test("the server of this user is found with its token file; without one, people 
 });
 
 test("a server that is starting is waited for", async () => {
-  await loadNotedServers();
   const clock = new FakeClock();
   const sought = { serves: "provisioner", flag: "--url", usual, opens };
   const found = findServer(sought, environment(), { clock, signal: undefined });

@@ -1,4 +1,4 @@
-// Which server a client means that was given no address, and the token to present there: see `dialects/noted-servers.ts`.
+// Which server a client means that was given no address, and the token to present there: see `kernel/dialect/noted-servers.ts`.
 
 import { SlipwayError } from "#lib/base/index.ts";
 import { absentPatience, awaitServer, type Look, type Waiting } from "./await-server.ts";
@@ -44,7 +44,7 @@ export async function findServer(
 async function lookFor(sought: SoughtServer, environment: Environment): Promise<Look<FoundServer>> {
   const { serves, url, tokenFile, flag, usual, opens } = sought;
   if (url !== undefined && tokenFile !== undefined) return { found: { url, tokenFile } };
-  const { meantOf, notedServers, readTokenFile } = await (await import("#dialects/index.ts")).loadNotedServers();
+  const { meantOf, notedServers, readTokenFile } = await import("#kernel/dialect/index.ts");
   const noted = (await notedServers(noteDirectories(environment))).filter((server) => server.serves === serves);
   if (url !== undefined) {
     const origin = URL.canParse(url) ? new URL(url).origin : url;
@@ -71,7 +71,7 @@ async function lookFor(sought: SoughtServer, environment: Environment): Promise<
 /** The token in a file that was named; what servers would refuse is a mistake of the command line. */
 export async function readToken(file: string | undefined, flag = "--auth-token-file"): Promise<string | undefined> {
   if (file === undefined) return undefined;
-  const { readTokenFile } = await (await import("#dialects/index.ts")).loadNotedServers();
+  const { readTokenFile } = await import("#kernel/dialect/index.ts");
   return await readTokenFile(file, flag).catch((thrown: unknown) => {
     throw thrown instanceof SlipwayError ? new UsageError(thrown.message, thrown.hint) : thrown;
   });

@@ -1,4 +1,4 @@
-import type { References } from "#dialects/index.ts";
+import type { References } from "#kernel/dialect/index.ts";
 import { formatProblem, type Problem } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";

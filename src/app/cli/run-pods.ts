@@ -1,4 +1,4 @@
-import type { Dialect } from "#dialects/index.ts";
+import type { Dialect } from "#kernel/dialect/index.ts";
 import { type Clock, type Millis, silentLog } from "#lib/base/index.ts";
 import { type ApiClient, Informer } from "#kernel/kit/index.ts";
 import { isForbidden, isNotFound, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";

@@ -1,4 +1,4 @@
-import type { CheckedDocument, Dialect, RunPreviews } from "#dialects/index.ts";
+import type { CheckedDocument, Dialect, RunPreviews } from "#kernel/dialect/index.ts";
 import type { Problem } from "#lib/base/index.ts";
 import type { Invocation } from "./command.ts";
 import type { ReadDocuments } from "./documents.ts";

@@ -1,4 +1,4 @@
-import type { Described, Dialect, Neighbours } from "#dialects/index.ts";
+import type { Described, Dialect, Neighbours } from "#kernel/dialect/index.ts";
 import type { RunView } from "#engine/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { isForbidden, type KubeObject, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";

@@ -1,4 +1,4 @@
-import type { Simulation } from "#dialects/index.ts";
+import type { Simulation } from "#kernel/dialect/index.ts";
 import {
   type Explained,
   type RunPhase,

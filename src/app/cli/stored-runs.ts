@@ -1,4 +1,5 @@
-import { type Dialect, loadDialects, type Startable } from "#dialects/index.ts";
+import { loadDialects } from "#dialects/index.ts";
+import type { Dialect, Startable } from "#kernel/dialect/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { apiVersionOf, isForbidden, type KubeObject, type ResourceType } from "#kernel/model/index.ts";

@@ -1,4 +1,4 @@
-import type { GraphNode } from "#dialects/index.ts";
+import type { GraphNode } from "#kernel/dialect/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import type { Document, ReadDocuments } from "./documents.ts";
 import { UsageError } from "./exit-codes.ts";

@@ -1,12 +1,10 @@
-import type { DialectOptions } from "#dialects/index.ts";
+import type { TinkerbellOptions } from "#dialects/tinkerbell/index.ts";
 import { err, ok, type Result } from "#lib/base/index.ts";
 import type { OptionSpec } from "./command.ts";
 import { OptionReader, prefixedFlag, prefixedOption, type OptionSources } from "./option-reader.ts";
 
 // What `slipway up` can be told of Tinkerbell. It is apart from the command because there is much of it, and told to the dialect as it was said: what
 // is usual where nothing was said is the dialect's to know.
-
-type TinkerbellOptions = NonNullable<DialectOptions["tinkerbell"]>;
 
 /** Where agents connect when nobody says it; another port of the host when something else has it. */
 export const usualTinkListen = "127.0.0.1:42113";

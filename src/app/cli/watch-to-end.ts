@@ -1,5 +1,5 @@
 import { oneLine } from "#lib/base/index.ts";
-import type { Dialect } from "#dialects/index.ts";
+import type { Dialect } from "#kernel/dialect/index.ts";
 import type { RunView } from "#engine/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { ResourceType, Stored } from "#kernel/model/index.ts";

@@ -1,9 +1,7 @@
 // Aggregators and watchdogs are clients of two services, each of which has an address and asks for a token of its own.
 
-import type { DialectOptions } from "#dialects/index.ts";
-import type { WharfSettings } from "#dialects/wharf/index.ts";
+import type { WharfOptions, WharfSettings } from "#dialects/wharf/index.ts";
 
-type WharfOptions = NonNullable<DialectOptions["wharf"]>;
 type Aggregator = Exclude<WharfOptions["aggregator"], "off" | undefined>;
 type Watchdog = Exclude<WharfOptions["watchdog"], "off" | undefined>;
 type Service = NonNullable<Aggregator["api"]>;

@@ -1,5 +1,4 @@
-import type { DialectOptions } from "#dialects/index.ts";
-import type { WharfSettings } from "#dialects/wharf/index.ts";
+import type { WharfOptions, WharfSettings } from "#dialects/wharf/index.ts";
 import { err, ok, type Result } from "#lib/base/index.ts";
 import type { OptionSpec } from "./command.ts";
 import { OptionReader, prefixedFlag, prefixedOption, type OptionSources } from "./option-reader.ts";
@@ -8,7 +7,6 @@ import { optionTexts, originsOf } from "./wharf-settings.ts";
 
 // What `slipway up` can be told of Wharf; told to the dialect as it was said.
 
-type WharfOptions = NonNullable<DialectOptions["wharf"]>;
 type Provisioner = NonNullable<WharfOptions["provisioner"]>;
 /** What starts workers of this machine, which is not for a person to say. */
 type WorkerProgram = Pick<Provisioner, "program" | "runtime">;

@@ -43,7 +43,7 @@ export async function servingAccess(
   const allowsAnonymous = options.anonymousAuth === true;
   if (allowsAnonymous) tell("--anonymous-auth lets in clients without credentials: every user who reaches the port");
   if (named !== undefined) return { token: named, allowsAnonymous };
-  const { serverToken } = await (await import("#dialects/index.ts")).loadNotedServers();
+  const { serverToken } = await import("#kernel/dialect/index.ts");
   const { token, file } = await serverToken(`${defaultDataDirectory(environment)}/wharf`);
   if (!allowsAnonymous) tell(`clients present the token in ${file}`);
   return { token, allowsAnonymous };

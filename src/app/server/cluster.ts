@@ -1,14 +1,7 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import {
-  type Dialect,
-  type DialectOptions,
-  type DialectPort,
-  type LoadableDialect,
-  loadDialect,
-  loadDialects,
-  loadShared,
-} from "#dialects/index.ts";
+import { type LoadableDialect, loadDialect, loadDialects } from "#dialects/index.ts";
+import { type Dialect, type DialectOptions, type DialectPort, type Shared, sharedOf } from "#kernel/dialect/index.ts";
 import { type Clock, formatInstant, isJsonObject, type JsonValue, SlipwayError } from "#lib/base/index.ts";
 import { type CrdDocument, type Kind, toCrds } from "#lib/schema/index.ts";
 import {
@@ -104,13 +97,13 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
     }
     const parts = { client, clock, log, random };
     const manager = new Manager({ ...parts, ...electionOf(isOwn ? undefined : options.lease, parts) });
-    await shared?.addControllers(manager);
+    shared?.addControllers(manager);
     for (const dialect of dialects)
       await dialect.addControllers(manager, {
         version,
         templates,
         directory: dialectDirectory(options.directory, dialect),
-        options: dialectOptions,
+        options: dialectOptions[dialect.name],
         notes: options.notes,
         async openPort(address) {
           const { RpcPort } = await import("#kernel/rpc/index.ts");
@@ -147,13 +140,13 @@ interface Speakers {
   readonly dialects: readonly Dialect[];
   readonly kinds: readonly Kind[];
   /** Absent where only some languages are spoken: it is at work for all of them, once. */
-  readonly shared?: Awaited<ReturnType<typeof loadShared>>;
+  readonly shared?: Shared;
 }
 
 /** No languages are all of them. How people act on runs belongs to every one. */
 async function speakersOf(languages: readonly LoadableDialect[]): Promise<Speakers> {
   const all = await loadDialects();
-  const shared = await loadShared(all);
+  const shared = sharedOf(all);
   const dialects = languages.length === 0 ? all : await Promise.all(languages.map(loadDialect));
   const kinds = [shared, ...dialects].flatMap((owner) => owner.kinds);
   return { dialects, kinds, ...(languages.length === 0 ? { shared } : {}) };

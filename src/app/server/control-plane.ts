@@ -1,16 +1,16 @@
 import { randomInt } from "node:crypto";
 import { arch, cpus, hostname, platform, release, totalmem, type } from "node:os";
+import { loadDialects } from "#dialects/index.ts";
 import {
   type ControllerParts,
   type Dialect,
   type DialectOptions,
   type DialectPort,
-  loadDialects,
-  loadShared,
+  sharedOf,
   type LogOpener,
   type ServerCondition,
   type Shared,
-} from "#dialects/index.ts";
+} from "#kernel/dialect/index.ts";
 import { type Clock, formatInstant, type JsonObject, type Logger, parseInstant, toError } from "#lib/base/index.ts";
 import { type CrdDocument, toCrds } from "#lib/schema/index.ts";
 import {
@@ -130,7 +130,7 @@ export async function startControlPlane(given: ControlPlaneOptions): Promise<Con
   const { connection } = options;
   const random = () => randomInt(2 ** 47) / 2 ** 47;
   const streams = connection && keptPodStreams(() => ({ connection: connection(), clock, log, random }));
-  const parts: Parts = { dialects, shared: await loadShared(dialects), runtime, artifacts, templates, streams, words };
+  const parts: Parts = { dialects, shared: sharedOf(dialects), runtime, artifacts, templates, streams, words };
   let manager: Manager | undefined;
   const controllers = () => (manager?.phase === "running" ? undefined : `controllers are ${manager?.phase ?? "new"}`);
   const server = await startServer(options, parts, controllers);
@@ -286,7 +286,7 @@ async function makeManager(options: Counted, parts: Parts, server: ApiServer): P
   // Whatever a dialect has kinds for may mention artifacts, and so may the Pods that have left them.
   addArtifactSweeper(manager, artifacts, [Pod, ...dialects.flatMap(({ kinds }) => kinds)]);
   // What belongs to no dialect is at work for the runs of all of them.
-  await shared.addControllers(manager);
+  shared.addControllers(manager);
   for (const dialect of dialects) await dialect.addControllers(manager, controllerParts(options, parts, dialect));
   return manager;
 }
@@ -315,7 +315,7 @@ const controllerParts = (
   version,
   templates,
   directory: dialectDirectory(directory, dialect),
-  options: dialectOptions,
+  options: dialectOptions[dialect.name],
   notes,
   async openPort(address) {
     const { RpcPort } = await import("#kernel/rpc/index.ts");

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { loadDialects, loadShared } from "#dialects/index.ts";
+import { loadDialects } from "#dialects/index.ts";
+import { sharedOf } from "#kernel/dialect/index.ts";
 import { type JsonObject, silentLog, systemClock } from "#lib/base/index.ts";
 import { createApiServer, memoryStore } from "#kernel/apiserver/index.ts";
 import { CustomResourceDefinition, type KubeObject } from "#kernel/model/index.ts";
@@ -33,7 +34,7 @@ function withoutIdentity(definition: KubeObject): unknown {
 
 test("definitions that come with the program are stored and served as if they had been created and checked", async () => {
   const dialects = await loadDialects();
-  const definitions = definitionsOf([await loadShared(dialects), ...dialects]);
+  const definitions = definitionsOf([sharedOf(dialects), ...dialects]);
   const shipped = await stored(definitions, []);
   expect(shipped).toEqual(await stored([], definitions));
   expect(shipped.items).toHaveLength(definitions.length);

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import type { Dialect, DialectOptions, DialectPort } from "#dialects/index.ts";
+import type { Dialect, DialectOptions, DialectPort } from "#kernel/dialect/index.ts";
 import type { Clock, Millis, SlipwayError } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";

@@ -1,4 +1,4 @@
-import type { Dialect, LocalAgent } from "#dialects/index.ts";
+import type { Dialect, LocalAgent } from "#kernel/dialect/index.ts";
 import { messageOf, SlipwayError } from "#lib/base/index.ts";
 
 /** What agents of one command share. */

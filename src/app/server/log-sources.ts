@@ -1,4 +1,4 @@
-import type { Dialect, LogOpener } from "#dialects/index.ts";
+import type { Dialect, LogOpener } from "#kernel/dialect/index.ts";
 import type { Clock } from "#lib/base/index.ts";
 import type { LogSource } from "#kernel/apiserver/index.ts";
 import { badRequest } from "#kernel/model/index.ts";

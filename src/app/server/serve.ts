@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import type { DialectOptions, DialectPort } from "#dialects/index.ts";
+import type { DialectOptions, DialectPort } from "#kernel/dialect/index.ts";
 import { type Clock, codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
 import {

@@ -1,12 +1,11 @@
 import type { Manager } from "#kernel/kit/index.ts";
-import type { ControllerParts } from "../controller-parts.ts";
-import { openWhenNeeded } from "../needed-port.ts";
-import { serverToken } from "../token-file.ts";
+import { type ControllerParts, openWhenNeeded, serverToken } from "#kernel/dialect/index.ts";
 import { addController } from "./controller.ts";
 import { logsIn } from "./log-places.ts";
 import { present } from "./members.ts";
 import { Hardware, Template, Workflow } from "./kinds.ts";
 import { agentsUnserved, insecureAgents } from "./messages.ts";
+import type { TinkerbellOptions } from "./options.ts";
 import { completeSettings } from "./settings.ts";
 
 /** Where the Secret of tokens is. */
@@ -16,7 +15,7 @@ const tokenNamespace = "default";
  * Adds what is at work for this dialect in a process to a manager that has not started: the controller, and the server of agents where an
  * address for them is given, which is loaded only then; or one of the two. Rejects when that address cannot be had.
  */
-export async function addControllers(manager: Manager, parts: ControllerParts): Promise<void> {
+export async function addControllers(manager: Manager, parts: ControllerParts<TinkerbellOptions>): Promise<void> {
   const {
     part,
     listen,
@@ -25,7 +24,7 @@ export async function addControllers(manager: Manager, parts: ControllerParts): 
     auth,
     allowsAnonymous = false,
     ...more
-  } = parts.options.tinkerbell ?? {};
+  } = parts.options ?? {};
   const settings = completeSettings(given);
   if (part !== "server") addController(manager, { renderer: parts.templates, settings });
   if (part === "controller") return;

@@ -1,4 +1,4 @@
-import type { RunCommands } from "../dialect.ts";
+import type { RunCommands } from "#kernel/dialect/index.ts";
 
 /**
  * What people can ask of a workflow. Agents carry out actions one after the other until they are told to stop: there is nothing that could

@@ -1,7 +1,6 @@
 import { controllerFor, type Manager, regardingOf } from "#kernel/kit/index.ts";
 import { type KubeObject, keyOf, splitKey } from "#kernel/model/index.ts";
-import { RunAction } from "../run-action.ts";
-import { targetIn, targetIndex, targetKeys } from "../run-action-answer.ts";
+import { RunAction, targetIn, targetIndex, targetKeys } from "#kernel/dialect/index.ts";
 import { newIdOf } from "./ids.ts";
 import { referencesOf } from "./references.ts";
 import { Hardware, Template, Workflow } from "./kinds.ts";

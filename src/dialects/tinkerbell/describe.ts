@@ -1,6 +1,5 @@
 import { formatAge, type Instant } from "#lib/base/index.ts";
-import { pairsOf, tableOf } from "../columns.ts";
-import type { DescribeOptions } from "../dialect.ts";
+import { type DescribeOptions, pairsOf, tableOf } from "#kernel/dialect/index.ts";
 import { placeTexts } from "./queue-place.ts";
 import { referencesOf } from "./references.ts";
 import { formatElapsed } from "./messages.ts";

@@ -1,9 +1,15 @@
 import { hasErrors, isJsonObject, type JsonObject, type Problem } from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema, type Kind } from "#lib/schema/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
-import type { CheckedDocument, DocumentReader, References } from "../dialect.ts";
-import { checkName, checkSchema } from "../document-checks.ts";
-import { collectProblems, type Report } from "../problems.ts";
+import {
+  type CheckedDocument,
+  checkName,
+  checkSchema,
+  collectProblems,
+  type DocumentReader,
+  type References,
+  type Report,
+} from "#kernel/dialect/index.ts";
 import type { AnyHardware } from "./hardware.ts";
 import { impliedRuns } from "./implied-runs.ts";
 import { group, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow, WorkflowV2 } from "./kinds.ts";

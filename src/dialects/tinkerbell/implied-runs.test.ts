@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { CheckedDocument } from "../dialect.ts";
+import type { CheckedDocument } from "#kernel/dialect/index.ts";
 import { documents } from "./document.ts";
 import { impliedRuns } from "./implied-runs.ts";
 

@@ -1,6 +1,6 @@
 import { err, type JsonObject, ok, type Problem, type Result } from "#lib/base/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
-import type { CheckedDocument, SourceDocument } from "../dialect.ts";
+import type { CheckedDocument, SourceDocument } from "#kernel/dialect/index.ts";
 import { Hardware, Template, TemplateV2 } from "./kinds.ts";
 
 /**

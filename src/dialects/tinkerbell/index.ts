@@ -1,12 +1,12 @@
 import type { KubeObject } from "#kernel/model/index.ts";
-import type { Dialect } from "../dialect.ts";
-import { graphOfView } from "../graph.ts";
+import { type ControllerParts, type Dialect, graphOfView } from "#kernel/dialect/index.ts";
 import { describeWorkflow } from "./describe.ts";
 import { runCommands } from "./commands.ts";
 import { documents } from "./document.ts";
 import { agents } from "./local-agents.ts";
 import { kinds, Workflow } from "./kinds.ts";
 import { neighboursOf } from "./queue-place.ts";
+import type { TinkerbellOptions } from "./options.ts";
 import type { AnyWorkflow } from "./stored.ts";
 import { renderProblem, viewWorkflow } from "./view.ts";
 
@@ -43,7 +43,8 @@ export const dialect: Dialect = {
   },
   described: [],
   agents,
-  addControllers: async (manager, parts) => (await import("./add-controllers.ts")).addControllers(manager, parts),
+  addControllers: async (manager, parts) =>
+    (await import("./add-controllers.ts")).addControllers(manager, parts as ControllerParts<TinkerbellOptions>),
 };
 
 /** The agent, which runs on machines and not in the server. Loaded when it is asked for. */

@@ -1,4 +1,4 @@
-import type { Agents, LocalAgent } from "../agents.ts";
+import type { Agents, LocalAgent } from "#kernel/dialect/index.ts";
 import type { AgentSettings } from "./agent/open-agent.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 

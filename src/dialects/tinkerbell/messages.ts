@@ -1,4 +1,4 @@
-import type { ServerCondition } from "../controller-parts.ts";
+import type { ServerCondition } from "#kernel/dialect/index.ts";
 import type { Millis } from "#lib/base/index.ts";
 
 // Every text that users see, in one place, so that it can be compared with the original's.

@@ -1,5 +1,5 @@
 import type { Millis } from "#lib/base/index.ts";
-import type { ListenChoice } from "../listening.ts";
+import type { ListenChoice } from "#kernel/dialect/index.ts";
 import type { TlsPaths } from "#kernel/rpc/index.ts";
 import type { Settings } from "./settings.ts";
 

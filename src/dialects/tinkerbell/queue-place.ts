@@ -1,6 +1,6 @@
 import { formatAge, type Instant, isJsonObject, parseInstant } from "#lib/base/index.ts";
 import { apiVersionOf, asJson, type KubeObject, splitApiVersion, type Stored } from "#kernel/model/index.ts";
-import type { DescribeOptions, Neighbours } from "../dialect.ts";
+import type { DescribeOptions, Neighbours } from "#kernel/dialect/index.ts";
 import { ageOf, candidateOf } from "./candidate.ts";
 import { awaitedAgents, byAge } from "./dispatch-queue.ts";
 import { Agent, Workflow } from "./kinds.ts";

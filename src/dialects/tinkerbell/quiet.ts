@@ -1,8 +1,7 @@
 import type { Instant } from "#lib/base/index.ts";
 import type { Lister } from "#kernel/kit/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
-import type { RunAction } from "../run-action.ts";
-import { actionsFor, openActions } from "../run-action-answer.ts";
+import { actionsFor, openActions, type RunAction } from "#kernel/dialect/index.ts";
 import { restoredPhase } from "./integrity.ts";
 import { Workflow } from "./kinds.ts";
 import { finalizer } from "./messages.ts";

@@ -9,7 +9,7 @@ import {
 } from "#kernel/kit/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import { exponential } from "#engine/index.ts";
-import type { RunAction } from "../run-action.ts";
+import type { RunAction } from "#kernel/dialect/index.ts";
 import { withNetboot } from "./hardware.ts";
 import { type Inputs, readInputs } from "./inputs.ts";
 import { restoredPhase } from "./integrity.ts";

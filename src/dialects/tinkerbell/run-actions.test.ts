@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isNotFound } from "#kernel/model/index.ts";
-import { RunAction } from "../run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { judgeEvent } from "./events.ts";
 import { WorkflowV2 } from "./kinds.ts";
 import { type AnyWorkflow, refOf, stateOf } from "./stored.ts";

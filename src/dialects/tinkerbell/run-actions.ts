@@ -1,8 +1,7 @@
 import { isAlreadyExists, keyOf, type Stored } from "#kernel/model/index.ts";
 import { type ApiClient, getOrUndefined, type Lister, refTo } from "#kernel/kit/index.ts";
 import type { Instant } from "#lib/base/index.ts";
-import { RunAction } from "../run-action.ts";
-import { actionsFor, answer, openActions } from "../run-action-answer.ts";
+import { actionsFor, answer, openActions, RunAction } from "#kernel/dialect/index.ts";
 import { Workflow } from "./kinds.ts";
 import { retriedBy, retryNames, retryOf } from "./retry.ts";
 import { type Action, isTerminal, type WorkflowState } from "./state.ts";

@@ -1,7 +1,7 @@
 import { aborted, type Clock, type Instant, type Millis, sleep } from "#lib/base/index.ts";
 import { endOfReceived, type LogRequest, readingOf, readLogs, readReceived } from "#kernel/logs/index.ts";
 import { badRequest } from "#kernel/model/index.ts";
-import type { LogPlace } from "../dialect.ts";
+import type { LogPlace } from "#kernel/dialect/index.ts";
 import { logPath, logsIn } from "./log-places.ts";
 import { type Action, isTerminal, stepIds, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";

@@ -1,6 +1,6 @@
 import type { FieldPath, Position } from "#lib/base/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
-import type { SourceDocument } from "../dialect.ts";
+import type { SourceDocument } from "#kernel/dialect/index.ts";
 import { Template } from "./kinds.ts";
 
 /**

@@ -1,6 +1,5 @@
 import type { Manager } from "#kernel/kit/index.ts";
-import type { ControllerParts, ServerCondition } from "../controller-parts.ts";
-import { readTokenFile, serverToken } from "../token-file.ts";
+import { type ControllerParts, readTokenFile, type ServerCondition, serverToken } from "#kernel/dialect/index.ts";
 import { addAggregator } from "./aggregator/add-aggregator.ts";
 import { addWatchdog } from "./watchdog/add-watchdog.ts";
 import { BuildStores } from "./api/build-stores.ts";
@@ -14,15 +13,18 @@ import type { Engine } from "./builds/engines.ts";
 import type { ServiceAccess } from "./open-service.ts";
 import { isOver, wordOf } from "./build-status.ts";
 import { Build, Worker } from "./kinds.ts";
+import type { WharfOptions } from "./options.ts";
 import { Records } from "./builds/records.ts";
 import { enginesOf, type OwnService, servicesOf } from "./services.ts";
+
+type Parts = ControllerParts<WharfOptions>;
 
 // Builds are controlled wherever there is a server; who runs them and who may ask for them over REST depends on what it was started with. A control
 // plane that lasts for one command has neither: its builds fail with a sentence that says so, and do not wait for somebody who never comes.
 
 /** Undefined where there is none. */
-async function ownProvisioner(manager: Manager, parts: ControllerParts): Promise<OwnService | undefined> {
-  const { provisioner } = parts.options.wharf ?? {};
+async function ownProvisioner(manager: Manager, parts: Parts): Promise<OwnService | undefined> {
+  const { provisioner } = parts.options ?? {};
   if (provisioner === undefined) return undefined;
   const { openProvisioner } = await import("./provisioner/open-provisioner.ts");
   return await openProvisioner(manager, provisioner, parts, await ownAccess(parts));
@@ -32,8 +34,8 @@ async function ownProvisioner(manager: Manager, parts: ControllerParts): Promise
  * Adds what is at work for this dialect in a server to a manager that has not started: the controller of builds, and wharf-api where it has an
  * address. Rejects when that address cannot be had.
  */
-export async function addControllers(manager: Manager, parts: ControllerParts): Promise<void> {
-  const given = parts.options.wharf ?? {};
+export async function addControllers(manager: Manager, parts: Parts): Promise<void> {
+  const given = parts.options ?? {};
   if (given.part === "aggregator") return await aggregate(manager, parts);
   if (given.part === "provisioner") return void (await ownProvisioner(manager, parts));
   if (given.part === "watchdog") return await watch(manager, parts);
@@ -80,8 +82,8 @@ const knownTo = (records: Records): ((buildId: number) => boolean) | undefined =
   records.builds.hasSynced() ? (buildId) => records.build(buildId) !== undefined : undefined;
 
 /** Who is let in by the services of this process: the same token opens all of them. */
-async function ownAccess({ directory, options }: ControllerParts): Promise<ServiceAccess> {
-  const { tokenFile, allowsAnonymous = false } = options.wharf ?? {};
+async function ownAccess({ directory, options }: Parts): Promise<ServiceAccess> {
+  const { tokenFile, allowsAnonymous = false } = options ?? {};
   const { token, file } = await serverToken(directory, tokenFile, "--wharf-auth-token-file");
   return { token, tokenFile: file, allowsAnonymous };
 }
@@ -89,11 +91,11 @@ async function ownAccess({ directory, options }: ControllerParts): Promise<Servi
 /** Does nothing where another process is the aggregator, or there is nothing to carry. `api` and `engine` are of this process. */
 async function aggregate(
   manager: Manager,
-  { options, notes, podStreams }: ControllerParts,
+  { options, notes, podStreams }: Parts,
   api?: OwnService,
   engine?: Engine,
 ): Promise<void> {
-  const given = options.wharf ?? {};
+  const given = options ?? {};
   const { aggregator = {} } = given;
   if (aggregator === "off") return;
   const services = await servicesOf(aggregator, notes, api, engine);
@@ -104,12 +106,12 @@ async function aggregate(
 /** The same for the watchdog. */
 async function watch(
   manager: Manager,
-  { options, notes }: ControllerParts,
+  { options, notes }: Parts,
   isIdle: () => boolean = () => false,
   api?: OwnService,
   engine?: Engine,
 ): Promise<void> {
-  const { watchdog = {} } = options.wharf ?? {};
+  const { watchdog = {} } = options ?? {};
   if (watchdog === "off") return;
   const services = await servicesOf(watchdog, notes, api, engine);
   if (services !== undefined) addWatchdog(manager, { ...watchdog, services, isIdle });

@@ -1,9 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { Kind } from "#lib/schema/index.ts";
-import { admitted } from "../admitted.ts";
+import { type Admission, admitted, collectProblems, type Report } from "#kernel/dialect/index.ts";
 import type { Writer } from "#kernel/model/index.ts";
-import type { Admission } from "../dialect.ts";
-import { collectProblems, type Report } from "../problems.ts";
 import { ownSecretName } from "./builds/inputs-secret.ts";
 import { createdByAnnotation } from "./build-annotations.ts";
 import { Build, Project } from "./kinds.ts";

@@ -1,5 +1,5 @@
 import type { KubeObject } from "#kernel/model/index.ts";
-import type { RunCommands } from "../dialect.ts";
+import type { RunCommands } from "#kernel/dialect/index.ts";
 import type { Build } from "./kinds.ts";
 
 /** What people can ask of a build: it runs as it was asked for until its end, or until somebody ends it. */

@@ -1,6 +1,5 @@
 import { formatAge, type Instant, parseInstant } from "#lib/base/index.ts";
-import { pairsOf, tableOf } from "../columns.ts";
-import type { DescribeOptions } from "../dialect.ts";
+import { type DescribeOptions, pairsOf, tableOf } from "#kernel/dialect/index.ts";
 import { phaseOf, wordOf } from "./build-status.ts";
 import type { Build, BuildStatus } from "./kinds.ts";
 

@@ -8,9 +8,15 @@ import {
 } from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema, type Kind } from "#lib/schema/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
-import type { DocumentReader, SourceDocument } from "../dialect.ts";
-import { checkName, checkSchema, checkUnknown } from "../document-checks.ts";
-import { collectProblems, type Report } from "../problems.ts";
+import {
+  checkName,
+  checkSchema,
+  checkUnknown,
+  collectProblems,
+  type DocumentReader,
+  type Report,
+  type SourceDocument,
+} from "#kernel/dialect/index.ts";
 import { Build, group, kinds, Project } from "./kinds.ts";
 import { prepare } from "./prepare.ts";
 import { checkBuild, checkProject } from "./rules.ts";

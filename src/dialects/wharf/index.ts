@@ -1,11 +1,11 @@
 import type { KubeObject } from "#kernel/model/index.ts";
-import type { Dialect } from "../dialect.ts";
-import { graphOfView } from "../graph.ts";
+import { type ControllerParts, type Dialect, graphOfView } from "#kernel/dialect/index.ts";
 import { admission } from "./admission.ts";
 import { resubmission, runCommands } from "./commands.ts";
 import { describeBuild } from "./describe.ts";
 import { documents } from "./document.ts";
 import { Build, kinds } from "./kinds.ts";
+import type { WharfOptions } from "./options.ts";
 import { viewBuild } from "./view.ts";
 
 export type { Configuration as WharfSettings } from "./configuration/keys.ts";
@@ -40,7 +40,8 @@ export const dialect: Dialect = {
     logs: { parameter: "step" },
   },
   described: [],
-  addControllers: async (manager, parts) => (await import("./add-controllers.ts")).addControllers(manager, parts),
+  addControllers: async (manager, parts) =>
+    (await import("./add-controllers.ts")).addControllers(manager, parts as ControllerParts<WharfOptions>),
 };
 
 /** What `slipway wharf` does. Loaded when it is asked for. */

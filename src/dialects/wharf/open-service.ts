@@ -1,8 +1,6 @@
 import type { Manager } from "#kernel/kit/index.ts";
 import { aborted } from "#lib/base/index.ts";
-import type { ControllerParts } from "../controller-parts.ts";
-import type { ListenChoice } from "../listening.ts";
-import { openWhenNeeded } from "../needed-port.ts";
+import { type ControllerParts, type ListenChoice, openWhenNeeded } from "#kernel/dialect/index.ts";
 import { type HttpDoorOptions, openHttpDoor } from "./http/index.ts";
 import { Build, Project, Worker } from "./kinds.ts";
 import type { OwnService } from "./services.ts";

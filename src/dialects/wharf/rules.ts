@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import type { Report } from "../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import { inputsOf } from "./builds/inputs.ts";
 import { hasPassword } from "./clone/source-url.ts";
 import { createReporter } from "./definition/diagnostics.ts";

@@ -1,7 +1,7 @@
 import type { LogRequest } from "#kernel/logs/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import { type Clock, parseInstant } from "#lib/base/index.ts";
-import type { LogOpener } from "../controller-parts.ts";
+import type { LogOpener } from "#kernel/dialect/index.ts";
 import type { EndedBuilds } from "./api/ended-builds.ts";
 import { numberOfBuild } from "./builds/numbers.ts";
 import type { Build } from "./kinds.ts";

@@ -1,7 +1,5 @@
 import { SlipwayError } from "#lib/base/index.ts";
-import type { OpenedPort } from "../needed-port.ts";
-import { meantOf, type NotedServer, notedServers } from "../noted-servers.ts";
-import { readTokenFile } from "../token-file.ts";
+import { meantOf, type NotedServer, notedServers, type OpenedPort, readTokenFile } from "#kernel/dialect/index.ts";
 import type { ServiceAddress } from "./aggregator/api-connection.ts";
 import type { Engine, Engines } from "./builds/engines.ts";
 import type { NamedService, NamedServices, WharfOptions } from "./options.ts";

@@ -1,5 +1,5 @@
 import type { JsonValue } from "#lib/base/index.ts";
-import { layOut, widthsOf } from "../columns.ts";
+import { layOut, widthsOf } from "#kernel/dialect/index.ts";
 import { createReporter, type Spot } from "./definition/diagnostics.ts";
 import { printNode, valueOf } from "./definition/print.ts";
 import { type MapNode, type Member, memberOf, type Node } from "./definition/node.ts";

@@ -1,9 +1,7 @@
 import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
-import { admitted, isSameSpec } from "../admitted.ts";
-import type { Admission } from "../dialect.ts";
+import { type Admission, admitted, collectProblems, isSameSpec } from "#kernel/dialect/index.ts";
 import { Workflow, WorkflowTemplate } from "./kinds.ts";
 import { finalizer } from "./messages.ts";
-import { collectProblems } from "../problems.ts";
 import { resubmittedFrom, reuseFrom } from "./resubmit.ts";
 import { warnUnserved } from "./unknown-kinds.ts";
 import { checkUpdate } from "./update.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import { describeWorkflow } from "./describe.ts";
 import { type Approval, type StepStatus, Workflow, type WorkflowSpec } from "./kinds.ts";
-import { RunAction } from "../run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { resubmission } from "./resubmit.ts";
 import { Harness, job } from "./testing/harness.ts";
 import { viewWorkflow } from "./view.ts";

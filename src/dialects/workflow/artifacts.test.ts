@@ -6,7 +6,7 @@ import { describeWorkflow } from "./describe.ts";
 import { graphOfWorkflow } from "./graph.ts";
 import { Workflow, type WorkflowSpec } from "./kinds.ts";
 import { lintWorkflow } from "./lint.ts";
-import { collectProblems } from "../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { resubmission } from "./resubmit.ts";
 import { Harness, namespace } from "./testing/harness.ts";
 import { validateWorkflow } from "./validate.ts";

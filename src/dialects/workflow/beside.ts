@@ -1,9 +1,8 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
-import type { References } from "../dialect.ts";
+import type { References, Report } from "#kernel/dialect/index.ts";
 import { checkValues } from "./compile/params.ts";
 import { Workflow, WorkflowTemplate } from "./kinds.ts";
-import type { Report } from "../problems.ts";
 
 // What a Workflow refers to is not in its document: it stands beside it in the same files, or on a server.
 

@@ -6,7 +6,7 @@ import { Job, type Stored } from "#kernel/model/index.ts";
 import { workflowAdmission } from "./admission.ts";
 import { describeWorkflow } from "./describe.ts";
 import { Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
-import { RunAction } from "../run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { Harness, job, namespace } from "./testing/harness.ts";
 import { viewWorkflow } from "./view.ts";
 

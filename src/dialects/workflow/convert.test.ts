@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import { convert, isShipped } from "./convert.ts";
-import { collectProblems } from "../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 
 const shipped = (spec: JsonObject, kind = "Workflow"): JsonObject => ({
   apiVersion: "workflow.k8s.io/v1",

@@ -1,7 +1,7 @@
 import { type FieldPath, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
 import { Workflow } from "./kinds.ts";
-import type { Report } from "../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 
 /** The group of the controller that grew out of the proposal; its steps and statuses are lists with names. */

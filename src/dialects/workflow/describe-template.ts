@@ -1,6 +1,6 @@
 import { type JsonValue } from "#lib/base/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
-import { pairsOf, tableOf } from "../columns.ts";
+import { pairsOf, tableOf } from "#kernel/dialect/index.ts";
 import { isApplied, type StepSource, stepSources, stepType } from "./compile/step-source.ts";
 import { traitsOf } from "./graph.ts";
 import { type Param, Workflow, type WorkflowStep, type WorkflowTemplate } from "./kinds.ts";

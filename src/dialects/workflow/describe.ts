@@ -2,7 +2,7 @@ import { formatAge, type Instant } from "#lib/base/index.ts";
 import { isTerminal, type RunView, type StepPhase, type StepView, summarizeItems } from "#engine/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { Condition } from "#engine/index.ts";
-import { layOut, widthsOf } from "../columns.ts";
+import { layOut, widthsOf } from "#kernel/dialect/index.ts";
 import { conditionsOf } from "./completion.ts";
 import type { Workflow } from "./kinds.ts";
 import { viewWorkflow } from "./view.ts";

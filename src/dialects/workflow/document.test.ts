@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { formatProblem, type Problem } from "#lib/base/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
-import type { ReadOptions, SourceDocument } from "../dialect.ts";
+import type { ReadOptions, SourceDocument } from "#kernel/dialect/index.ts";
 import { documents } from "./document.ts";
 
 function sourceOf(text: string): SourceDocument {

@@ -8,17 +8,26 @@ import {
 } from "#lib/base/index.ts";
 import { compileSchema } from "#lib/schema/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
-import type { DocumentReader, DocumentReading, ReadOptions, SourceDocument } from "../dialect.ts";
+import {
+  checkName,
+  checkSchema,
+  checkUnknown,
+  collectProblems,
+  type DocumentReader,
+  type DocumentReading,
+  type ProblemCollector,
+  type ReadOptions,
+  type Report,
+  RunAction,
+  type SourceDocument,
+} from "#kernel/dialect/index.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { checkAgainst, referencesOf, templateBeside } from "./beside.ts";
 import { convert, isShipped } from "./convert.ts";
-import { checkName, checkSchema, checkUnknown } from "../document-checks.ts";
 import { readParams, withArguments } from "./given-arguments.ts";
 import { Workflow, WorkflowTemplate } from "./kinds.ts";
-import { RunAction } from "../run-action.ts";
 import { lintNames, lintWorkflow } from "./lint.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
-import { collectProblems, type ProblemCollector, type Report } from "../problems.ts";
 import { indirectRecursions } from "./recursion.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { validateSchedule } from "./schedule/validate.ts";

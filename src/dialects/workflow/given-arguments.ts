@@ -1,7 +1,7 @@
 import { err, isJsonObject, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 import { parseArgument } from "./compile/params.ts";
 import type { Param } from "./kinds.ts";
-import type { Report } from "../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 
 // Arguments given beside a document, as texts of a command line.
 

@@ -1,5 +1,5 @@
 import { formatAge } from "#lib/base/index.ts";
-import { graphOfView, type RunGraph, type StepTraits } from "../graph.ts";
+import { graphOfView, type RunGraph, type StepTraits } from "#kernel/dialect/index.ts";
 import { axesOf, combinationsOf } from "./compile/matrix.ts";
 import { stepSources } from "./compile/step-source.ts";
 import type { ForEach, Workflow, WorkflowStep } from "./kinds.ts";

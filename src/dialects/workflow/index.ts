@@ -1,6 +1,6 @@
 import type { Manager } from "#kernel/kit/index.ts";
 import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
-import type { Dialect } from "../dialect.ts";
+import type { Dialect } from "#kernel/dialect/index.ts";
 import { templateAdmission, workflowAdmission } from "./admission.ts";
 import { cacheEntryAdmission } from "./cache/admission.ts";
 import { CacheEntry } from "./cache/kind.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { workflowAdmission } from "./admission.ts";
 import { documents } from "./document.ts";
-import { collectProblems, mostProblems } from "../problems.ts";
+import { collectProblems, mostProblems } from "#kernel/dialect/index.ts";
 import { validateWorkflow } from "./validate.ts";
 
 // Documents that are far too large are answered, and the answer does not grow with them. How much is done is counted by what

@@ -5,7 +5,7 @@ import type { CompiledStep, CompiledWorkflow } from "./compile/compiled.ts";
 import { isApplied, stepSources } from "./compile/step-source.ts";
 import { hasCompletionRule } from "./completion.ts";
 import { type Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
-import type { ProblemCollector } from "../problems.ts";
+import type { ProblemCollector } from "#kernel/dialect/index.ts";
 import { containedTemplates, recursionHint } from "./recursion.ts";
 import { warnUnknown } from "./unknown-kinds.ts";
 

@@ -8,7 +8,7 @@ import { Job } from "#kernel/model/index.ts";
 import { runs } from "#test/support/property-runs.ts";
 import { CacheEntry } from "./cache/kind.ts";
 import { Workflow, type WorkflowSpec, type WorkflowStep } from "./kinds.ts";
-import { RunAction } from "../run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { Harness, namespace } from "./testing/harness.ts";

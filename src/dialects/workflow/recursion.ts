@@ -1,5 +1,5 @@
 import { type FieldPath, formatFieldPath, type Problem } from "#lib/base/index.ts";
-import type { CheckedDocument } from "../dialect.ts";
+import type { CheckedDocument } from "#kernel/dialect/index.ts";
 import { stepSources } from "./compile/step-source.ts";
 import { type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 

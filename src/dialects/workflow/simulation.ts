@@ -1,7 +1,7 @@
 import { err, type JsonObject, ok, type Problem, type Result } from "#lib/base/index.ts";
 import { type ChildState, newRun, type Plan, type PlanStep, type SimulatedAttempt } from "#engine/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
-import type { Simulation } from "../simulation.ts";
+import { collectProblems, type Simulation } from "#kernel/dialect/index.ts";
 import { templateBeside } from "./beside.ts";
 import { compileWorkflow } from "./compile/compile.ts";
 import type { CompiledStep, CompiledWorkflow } from "./compile/compiled.ts";
@@ -9,7 +9,6 @@ import { outputNames } from "./compile/output-names.ts";
 import { isApplied } from "./compile/step-source.ts";
 import { evaluateCondition, type RunValues } from "./compile/values.ts";
 import type { Workflow, WorkflowSpec } from "./kinds.ts";
-import { collectProblems } from "../problems.ts";
 import { valuesOf } from "./reconcile/attempts.ts";
 import { lockNames, writtenLocks } from "./compile/locks.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";

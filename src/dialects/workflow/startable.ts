@@ -1,6 +1,6 @@
 import type { Instant, JsonObject, JsonValue } from "#lib/base/index.ts";
 import { apiVersionOf, type Stored } from "#kernel/model/index.ts";
-import type { Startable } from "../dialect.ts";
+import type { Startable } from "#kernel/dialect/index.ts";
 import { Workflow, WorkflowTemplate } from "./kinds.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { scheduledRun } from "./schedule/run.ts";

@@ -1,11 +1,10 @@
 import type { FieldPath, JsonObject, JsonValue, Problem } from "#lib/base/index.ts";
-import type { CheckedDocument } from "../dialect.ts";
+import { type CheckedDocument, collectProblems, type Report } from "#kernel/dialect/index.ts";
 import { templateBeside } from "./beside.ts";
 import { checkValues } from "./compile/params.ts";
 import { secretNames, wholeParam } from "./compile/secret-params.ts";
 import { stepSources } from "./compile/step-source.ts";
 import { type Param, Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
-import { collectProblems, type Report } from "../problems.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 
 // What steps and schedules give to specifications that are not their own.

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WorkflowStep } from "./kinds.ts";
-import { collectProblems } from "../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { warnUnknown, warnUnserved } from "./unknown-kinds.ts";
 
 const reference = (apiVersion: string, kind: string): WorkflowStep => ({

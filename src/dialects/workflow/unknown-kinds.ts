@@ -1,10 +1,8 @@
 import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";
-import { unknownKind } from "../kubernetes-kinds.ts";
+import { type Report, RunAction, unknownKind } from "#kernel/dialect/index.ts";
 import { type StepSource, stepSources } from "./compile/step-source.ts";
 import { Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
-import { RunAction } from "../run-action.ts";
-import type { Report } from "../problems.ts";
 
 // A kind that nobody serves is no error: its definition may come later, and the step waits for it. But mostly it is a slip.
 

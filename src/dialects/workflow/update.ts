@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
-import type { Report } from "../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 
 /** How far a step has come, for what may still be done to it; the words of the messages. */
 type Progress = "unstarted" | "running" | "completed";

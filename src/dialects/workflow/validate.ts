@@ -12,10 +12,18 @@ import { compileWorkflow } from "./compile/compile.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { checkStepCount } from "./compile/shape.ts";
 import { checkStepArguments } from "./step-arguments.ts";
-import { checkUnknown, codeOf, hintOf } from "../document-checks.ts";
-import { fieldTokens, isWithin, parentOf } from "../field-tokens.ts";
+import {
+  checkUnknown,
+  codeOf,
+  collectProblems,
+  fieldTokens,
+  hintOf,
+  isWithin,
+  parentOf,
+  type ProblemCollector,
+  type Report,
+} from "#kernel/dialect/index.ts";
 import { Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
-import { collectProblems, type ProblemCollector, type Report } from "../problems.ts";
 import { maxSpecBytes } from "./spec-of.ts";
 
 /**

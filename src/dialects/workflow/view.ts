@@ -12,7 +12,7 @@ import {
   viewSteps,
 } from "#engine/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
-import type { Place } from "../dialect.ts";
+import type { Place } from "#kernel/dialect/index.ts";
 import { awaitedApproval } from "./approvers.ts";
 import { outlinePlan } from "./compile/outline.ts";
 import { type StepSource, stepSources } from "./compile/step-source.ts";

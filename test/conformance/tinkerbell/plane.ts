@@ -5,7 +5,7 @@ import { memoryStore, type Store } from "#kernel/apiserver/index.ts";
 import { type Ask, type Json, startTestServer } from "#kernel/apiserver/testing/index.ts";
 import type { TemplateHost } from "#kernel/template/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
-import { RunAction } from "#dialects/run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { addController } from "#dialects/tinkerbell/controller.ts";
 import { kinds as dialectKinds } from "#dialects/tinkerbell/kinds.ts";
 import { addTinkerbellServer } from "#dialects/tinkerbell/server/server.ts";

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
 import { ArtifactStore } from "#kernel/artifacts/index.ts";
 import { startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
-import { loadDialects, loadShared } from "#dialects/index.ts";
+import { loadDialects } from "#dialects/index.ts";
+import { sharedOf } from "#kernel/dialect/index.ts";
 import { definitionsOf } from "#app/server/control-plane.ts";
 import { types, workflow, workflows } from "./control-plane.ts";
 
@@ -25,8 +26,8 @@ beforeAll(async () => {
   store = new ArtifactStore({ directory, clock: systemClock });
   const dialects = await loadDialects();
   api = await startTestServer({
-    admissions: [await loadShared(dialects), ...dialects].flatMap(({ admission }) => admission),
-    definitions: definitionsOf([await loadShared(dialects), ...dialects]),
+    admissions: [sharedOf(dialects), ...dialects].flatMap(({ admission }) => admission),
+    definitions: definitionsOf([sharedOf(dialects), ...dialects]),
     artifacts: {
       kinds: dialects.flatMap(({ runs }) => runs.kinds),
       read: (namespace, digest) => store.read(namespace, digest),

@@ -2,7 +2,8 @@ import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { type ApiClient, type Election, Manager, type Metrics, seededRandom } from "#kernel/kit/index.ts";
 import { ApiError, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import { addJobController } from "#kernel/workloads/index.ts";
-import { type Dialect, loadDialect, loadShared } from "#dialects/index.ts";
+import { loadDialect } from "#dialects/index.ts";
+import { type Dialect, sharedOf } from "#kernel/dialect/index.ts";
 import { definitionsOf } from "#app/server/control-plane.ts";
 import { type Json, startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
 import { bareControllerParts } from "#test/support/controller-parts.ts";
@@ -35,7 +36,7 @@ export const workflow = (name: string, spec: unknown, more: object = {}) => ({
  */
 export async function startWorkflowServer(clock?: FakeClock, isAdmitting = true): Promise<TestServer> {
   const dialects = [await loadDialect("workflow")];
-  const owners = [await loadShared(dialects), ...dialects];
+  const owners = [sharedOf(dialects), ...dialects];
   return await startTestServer({
     admissions: isAdmitting ? owners.flatMap(({ admission }) => admission) : [],
     definitions: definitionsOf(owners),
@@ -130,7 +131,7 @@ export class WorkflowPlane {
   /** Starts a process of controllers; there may be several. */
   async control(options: ControllerOptions = {}): Promise<Controllers> {
     const manager = this.#manager(options);
-    await (await loadShared(this.#dialects)).addControllers(manager);
+    sharedOf(this.#dialects).addControllers(manager);
     for (const dialect of this.#dialects) await dialect.addControllers(manager, bareControllerParts);
     return this.#run(manager);
   }

@@ -1,4 +1,4 @@
-import type { Dialect } from "#dialects/index.ts";
+import type { Dialect } from "#kernel/dialect/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { command, type OptionSpec } from "../command.ts";

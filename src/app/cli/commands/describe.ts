@@ -1,4 +1,4 @@
-import type { Described, Dialect } from "#dialects/index.ts";
+import type { Described, Dialect } from "#kernel/dialect/index.ts";
 import type { RunView } from "#engine/index.ts";
 import type { Instant } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";

@@ -66,7 +66,7 @@ async function graphsOfFile(file: string, { environment }: Invoked) {
 async function graphOfRun(name: string, invocation: Invoked) {
   const { withSession } = await import("../session.ts");
   const { findRun } = await import("../runs.ts");
-  let graph: import("#dialects/index.ts").RunGraph | undefined;
+  let graph: import("#kernel/dialect/index.ts").RunGraph | undefined;
   await withSession(invocation, async ({ client, namespace }) => {
     const run = await findRun({ client, namespace }, [name]);
     graph = run.dialect.runs.graph(await client.get({ type: run.type, namespace, name: run.name }));

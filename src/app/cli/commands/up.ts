@@ -1,4 +1,4 @@
-import type { DialectOptions } from "#dialects/index.ts";
+import type { DialectOptions } from "#kernel/dialect/index.ts";
 import { command } from "../command.ts";
 import type { OptionSources } from "../option-reader.ts";
 import { defaultDataDirectory, type Environment } from "../environment.ts";

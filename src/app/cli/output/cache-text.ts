@@ -1,4 +1,4 @@
-import type { CachedResult, CacheExplanation } from "#dialects/index.ts";
+import type { CachedResult, CacheExplanation } from "#kernel/dialect/index.ts";
 import { formatTable } from "./table.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { GraphNode, RunGraph } from "#dialects/index.ts";
+import type { GraphNode, RunGraph } from "#kernel/dialect/index.ts";
 import { isUnderWay, remarksOf } from "./graph-remarks.ts";
 import type { Paint } from "./paint.ts";
 import { toneOf } from "./run-tree.ts";

@@ -1,5 +1,5 @@
 import { oneLine } from "#lib/base/index.ts";
-import type { GraphNode, RunGraph } from "#dialects/index.ts";
+import type { GraphNode, RunGraph } from "#kernel/dialect/index.ts";
 
 /** Whether something has happened to the run: a document, or a run that waits for its start, is drawn without phases. */
 export const isUnderWay = ({ nodes }: RunGraph): boolean => nodes.some(({ phase }) => phase !== "Pending");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { GraphNode, RunGraph } from "#dialects/index.ts";
+import type { GraphNode, RunGraph } from "#kernel/dialect/index.ts";
 import { formatGraph } from "./graph-text.ts";
 import { paintFor } from "./paint.ts";
 

@@ -1,5 +1,5 @@
 import { oneLine } from "#lib/base/index.ts";
-import type { GraphNode, RunGraph } from "#dialects/index.ts";
+import type { GraphNode, RunGraph } from "#kernel/dialect/index.ts";
 import { dot, mermaid } from "./graph-drawings.ts";
 import { isUnderWay, remarksOf } from "./graph-remarks.ts";
 import type { Paint } from "./paint.ts";

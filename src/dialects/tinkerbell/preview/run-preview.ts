@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
-import type { CheckedDocument, PreviewParts, RunPreviews } from "../../dialect.ts";
+import type { CheckedDocument, PreviewParts, RunPreviews } from "#kernel/dialect/index.ts";
 import type { AnyHardware } from "../hardware.ts";
 import type { AnyTemplate } from "../inputs.ts";
 import { Hardware, Template, Workflow } from "../kinds.ts";

@@ -1,7 +1,7 @@
 import type { FieldPath, JsonObject, Position, Problem } from "#lib/base/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
-import type { SourceDocument } from "../../dialect.ts";
+import type { SourceDocument } from "#kernel/dialect/index.ts";
 import { documents } from "../document.ts";
 import type { AnyHardware } from "../hardware.ts";
 import type { AnyTemplate } from "../inputs.ts";

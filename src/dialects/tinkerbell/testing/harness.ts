@@ -3,7 +3,7 @@ import { getOrUndefined, Manager, Metrics, seededRandom } from "#kernel/kit/inde
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { ActionsPlan, TemplatePlan } from "#kernel/template/index.ts";
-import { RunAction } from "../../run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { addController } from "../controller.ts";
 import type { AnyHardware } from "../hardware.ts";
 import type { AnyTemplate } from "../inputs.ts";

@@ -1,6 +1,5 @@
 import type { Manager } from "#kernel/kit/index.ts";
-import type { ControllerParts } from "../../controller-parts.ts";
-import type { ListenChoice } from "../../listening.ts";
+import type { ControllerParts, ListenChoice } from "#kernel/dialect/index.ts";
 import type { Engines } from "../builds/engines.ts";
 import type { Records } from "../builds/records.ts";
 import { openService, type ServiceAccess } from "../open-service.ts";

@@ -1,8 +1,7 @@
 import { type ApiClient, getOrUndefined, type Lister, refTo } from "#kernel/kit/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import type { Instant } from "#lib/base/index.ts";
-import { RunAction } from "../../run-action.ts";
-import { actionsFor, answer, openActions } from "../../run-action-answer.ts";
+import { actionsFor, answer, openActions, RunAction } from "#kernel/dialect/index.ts";
 import { isOver, wordOf } from "../build-status.ts";
 import { Build } from "../kinds.ts";
 

@@ -1,8 +1,7 @@
 import type { Millis } from "#lib/base/index.ts";
 import { controllerFor, getOrUndefined, type Manager, regardingOf } from "#kernel/kit/index.ts";
 import { keyOf, splitKey } from "#kernel/model/index.ts";
-import { RunAction } from "../../run-action.ts";
-import { targetIn, targetIndex, targetKeys } from "../../run-action-answer.ts";
+import { RunAction, targetIn, targetIndex, targetKeys } from "#kernel/dialect/index.ts";
 import { Build, Project, Worker } from "../kinds.ts";
 import type { Engines } from "./engines.ts";
 import { giveProjectNumber } from "./give-number.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { type JsonObject, systemClock } from "#lib/base/index.ts";
 import { patchStatus, retryOnConflict } from "#kernel/kit/index.ts";
 import { Event, Secret, type Stored } from "#kernel/model/index.ts";
-import { RunAction } from "../../run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { TestEngine, TestPlane } from "../testing/plane.ts";
 import { Build, Project, Worker } from "../kinds.ts";
 import { resubmission } from "../commands.ts";

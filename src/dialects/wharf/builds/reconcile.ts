@@ -11,7 +11,7 @@ import {
   retryOnConflict,
 } from "#kernel/kit/index.ts";
 import { isConflict, keyOf, type Stored } from "#kernel/model/index.ts";
-import type { RunAction } from "../../run-action.ts";
+import type { RunAction } from "#kernel/dialect/index.ts";
 import { isOver, wordOf } from "../build-status.ts";
 import { startedByAnnotation } from "../build-annotations.ts";
 import { Build, type BuildStatus, type Worker } from "../kinds.ts";

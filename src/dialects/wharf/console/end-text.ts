@@ -1,7 +1,7 @@
 // What stays in the scrollback when all output has passed by: enough to see what went wrong, and where to look on.
 
 import { oneLine } from "#lib/base/index.ts";
-import { tableOf } from "../../columns.ts";
+import { tableOf } from "#kernel/dialect/index.ts";
 import { linesOf } from "../results/log-line.ts";
 import type { Results } from "../results/results.ts";
 import { jsonLine, labelOf } from "./event-text.ts";

@@ -1,5 +1,5 @@
 import type { Problem } from "#lib/base/index.ts";
-import { mostProblems } from "../../problems.ts";
+import { mostProblems } from "#kernel/dialect/index.ts";
 import type { Place, Related } from "./node.ts";
 
 /** A problem of a definition. `path` is its scope, `build/web/docker/cmds[2]`; the place is that of the use. */

@@ -1,6 +1,5 @@
 import type { Manager } from "#kernel/kit/index.ts";
-import type { ControllerParts } from "../../controller-parts.ts";
-import type { ListenChoice } from "../../listening.ts";
+import type { ControllerParts, ListenChoice } from "#kernel/dialect/index.ts";
 import type { AskedRequest } from "../http/index.ts";
 import type { WharfOptions } from "../options.ts";
 import { openService, type ServiceAccess } from "../open-service.ts";
@@ -21,7 +20,7 @@ export interface ProvisionerOptions extends Pick<BackendParts, "program" | "runt
 
 /** What a provisioner takes from the process it is in. */
 type ProvisionerParts = Pick<
-  ControllerParts,
+  ControllerParts<WharfOptions>,
   "audit" | "directory" | "notes" | "options" | "podStreams" | "tellPort" | "version"
 >;
 
@@ -36,7 +35,7 @@ export async function openProvisioner(
   access: ServiceAccess,
 ): Promise<OwnService> {
   const { directory, version, podStreams } = parts;
-  const settings = settingsOf(options, parts.options.wharf ?? {});
+  const settings = settingsOf(options, parts.options ?? {});
   const { token } = access;
   const { namespace } = settings;
   const place = { program, runtime, backend, directory, token, version, podStreams, namespace };

@@ -9,7 +9,7 @@ import { Manager, seededRandom } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, Event, Secret } from "#kernel/model/index.ts";
 import type { RpcService } from "#kernel/rpc/index.ts";
-import { RunAction } from "../../run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { addBuildControllers, type BuildControllerOptions } from "../builds/controller.ts";
 import type { Engine } from "../builds/engines.ts";
 import { Records } from "../builds/records.ts";

@@ -1,7 +1,5 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
-import type { Admission } from "../../dialect.ts";
-import { admitted, isSameSpec } from "../../admitted.ts";
-import { collectProblems } from "../../problems.ts";
+import { type Admission, admitted, collectProblems, isSameSpec } from "#kernel/dialect/index.ts";
 import { CacheEntry } from "./kind.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
-import type { CacheExplanation } from "../../cached-result.ts";
+import type { CacheExplanation } from "#kernel/dialect/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
 import { Harness, namespace } from "../testing/harness.ts";
 import { explainCache } from "./explain.ts";

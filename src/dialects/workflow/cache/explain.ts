@@ -1,7 +1,7 @@
 import { err, formatAge, ok, parseInstant, type Result } from "#lib/base/index.ts";
 import { stepState } from "#engine/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import type { CachedResult, CacheExplanation, CacheQuestion, InputChange } from "../../cached-result.ts";
+import type { CachedResult, CacheExplanation, CacheQuestion, InputChange } from "#kernel/dialect/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
 import { itemsOf, itemValues } from "../compile/for-each.ts";

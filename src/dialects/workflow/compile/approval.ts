@@ -1,7 +1,7 @@
 import type { FieldPath, JsonObject } from "#lib/base/index.ts";
 import type { ApprovalRule } from "#engine/index.ts";
 import type { Approval, WorkflowStep } from "../kinds.ts";
-import type { Report } from "../../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import type { CompiledStep } from "./compiled.ts";
 import { approvedBy } from "./output-names.ts";
 import { checkDeclarations, withDefaults } from "./params.ts";

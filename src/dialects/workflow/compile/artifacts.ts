@@ -3,7 +3,7 @@ import { nearest } from "#lib/text/index.ts";
 import type { StepState } from "#engine/index.ts";
 import { type ArtifactWish, isInnerPath } from "#kernel/artifacts/index.ts";
 import type { InputArtifact, OutputArtifact, WorkflowStep } from "../kinds.ts";
-import type { Report } from "../../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import { isStepKey } from "./shape.ts";
 import type { StepSource } from "./step-source.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import type { Workflow, WorkflowSpec } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { compileWorkflow } from "./compile.ts";
 
 /** What is wrong with a workflow of this one step, as `path: message`. */

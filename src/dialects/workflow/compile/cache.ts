@@ -1,6 +1,6 @@
 import { type FieldPath, isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { WorkflowStep } from "../kinds.ts";
-import type { Report } from "../../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import type { CompiledCache } from "./compiled.ts";
 import { compileBody, type ExpressionScope } from "./expressions.ts";
 import { type StepSource, stepType } from "./step-source.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { deepFreeze } from "#lib/base/index.ts";
 import type { Workflow } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { compileWorkflow } from "./compile.ts";
 
 const workflow = (metadata: Workflow["metadata"] = {}): Workflow => ({

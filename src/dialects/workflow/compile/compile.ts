@@ -2,7 +2,7 @@ import { isJsonObject, jsonEquals, type JsonValue } from "#lib/base/index.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import type { Workflow, WorkflowSpec, WorkflowStep } from "../kinds.ts";
-import { collectProblems, type ProblemCollector, type Report } from "../../problems.ts";
+import { collectProblems, type ProblemCollector, type Report } from "#kernel/dialect/index.ts";
 import { checkArtifactCount, compileInputs, compileLeaves } from "./artifacts.ts";
 import type {
   CompiledCompletion,

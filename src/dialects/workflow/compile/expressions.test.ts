@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonValue } from "#lib/base/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { compileBare, compileBody, type ExpressionScope, gateBinding } from "./expressions.ts";
 import { stepsByName } from "./shape.ts";
 import { stepSources } from "./step-source.ts";

@@ -14,7 +14,7 @@ import {
 import { getMember } from "#lib/json/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
-import type { Report } from "../../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import { outputNames } from "./output-names.ts";
 import { secretMisuse, secretNames, wholeParam } from "./secret-params.ts";
 import type { StepSource } from "./step-source.ts";

@@ -1,7 +1,7 @@
 import { err, type FieldPath, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 import { type Fan, type GateScope, reasons } from "#engine/index.ts";
 import type { ForEach } from "../kinds.ts";
-import type { Report } from "../../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import type { CompiledForEach, CompiledStep } from "./compiled.ts";
 import { mostInWorkflow } from "./artifacts.ts";
 import type { CompiledExpression } from "./expressions.ts";

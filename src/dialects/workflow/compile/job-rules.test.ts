@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { formatProblem, type JsonObject } from "#lib/base/index.ts";
 import type { WorkflowStep } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { checkJobs } from "./job-rules.ts";
 import { stepSources } from "./step-source.ts";
 

@@ -1,9 +1,7 @@
 import { type FieldPath, formatFieldPath, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { checkJobSpec } from "#kernel/specs/index.ts";
 import { nearest } from "#lib/text/index.ts";
-import { hintOf } from "../../document-checks.ts";
-import { fieldTokens, isWithin } from "../../field-tokens.ts";
-import type { ProblemCollector } from "../../problems.ts";
+import { fieldTokens, hintOf, isWithin, type ProblemCollector } from "#kernel/dialect/index.ts";
 import { jobOfContainer, mainContainer } from "./container-job.ts";
 import type { StepSource } from "./step-source.ts";
 

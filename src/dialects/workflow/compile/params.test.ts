@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 import type { Param } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { checkParams, paramValues, parseArgument } from "./params.ts";
 
 function problems(params: readonly Param[], args?: JsonObject): readonly string[] {

@@ -10,7 +10,7 @@ import {
 } from "#lib/base/index.ts";
 import { compileRe2, matchRe2, nearest } from "#lib/text/index.ts";
 import type { Param, WorkflowSpec } from "../kinds.ts";
-import type { Report } from "../../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import { checkSecretDeclaration, parseSecretArgument, secretObjections } from "./secret-params.ts";
 
 /** What a value of a parameter must be; the items of an array have the same form, to any depth. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { GateScope, MainOutcome, Plan, PlanStep, RunState, StepState } from "#engine/index.ts";
 import type { Workflow, WorkflowSpec, WorkflowStep } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { compileWorkflow } from "./compile.ts";
 
 const box: WorkflowStep = { container: { image: "i" } };

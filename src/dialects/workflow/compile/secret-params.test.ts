@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import type { Param, WorkflowSpec } from "../kinds.ts";
 import { compileWorkflow } from "./compile.ts";
 import { checkParams, parseArgument } from "./params.ts";

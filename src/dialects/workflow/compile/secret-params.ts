@@ -10,7 +10,7 @@ import {
 import type { CelReference } from "#lib/cel/index.ts";
 import { subdomainRule } from "#kernel/model/index.ts";
 import type { Param, WorkflowStep } from "../kinds.ts";
-import type { Report } from "../../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import type { StepType } from "./step-source.ts";
 
 // The value of a secret parameter is known to nobody here: an argument names a key of a Secret, and whoever starts the container reads

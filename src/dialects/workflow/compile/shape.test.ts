@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { checkReserved, checkStepCount, checkSteps, isStepKey } from "./shape.ts";
 import { stepSources } from "./step-source.ts";
 

@@ -1,6 +1,6 @@
 import type { FieldPath } from "#lib/base/index.ts";
 import type { Param, WorkflowSpec, WorkflowStep } from "../kinds.ts";
-import type { Report } from "../../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import { membersOf, type StepSource, stepTypes } from "./step-source.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WorkflowStep } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { buildStepGraphs, visibleTo } from "./step-graph.ts";
 import { stepSources } from "./step-source.ts";
 

@@ -8,7 +8,7 @@ import {
   type NodeSpec,
 } from "#engine/index.ts";
 import { nearest } from "#lib/text/index.ts";
-import type { Report } from "../../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import type { StepSource } from "./step-source.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { checkStepBodies } from "./step-rules.ts";
 import { stepSources } from "./step-source.ts";
 

@@ -1,7 +1,7 @@
 import { type FieldPath, isJsonObject, type JsonObject, type JsonValue, parseInstant } from "#lib/base/index.ts";
 import { labelValueRule, qualifiedNameRule, subdomainRule } from "#kernel/model/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
-import type { Report } from "../../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import { checkApproval } from "./approval.ts";
 import { checkCache } from "./cache.ts";
 import { isApplied, type StepSource, stepType } from "./step-source.ts";

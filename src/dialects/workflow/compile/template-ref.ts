@@ -1,6 +1,6 @@
 import type { WorkflowSpec } from "../kinds.ts";
 import { checkNotifications } from "../notify/rules.ts";
-import type { Report } from "../../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import { ownFields } from "../spec-of.ts";
 import { checkReserved, isReserved } from "./shape.ts";
 

@@ -1,4 +1,4 @@
-import type { Admission } from "../../dialect.ts";
+import type { Admission } from "#kernel/dialect/index.ts";
 import { ConcurrencyLimit, limitFinalizer } from "./kind.ts";
 import { isJsonObject } from "#lib/base/index.ts";
 

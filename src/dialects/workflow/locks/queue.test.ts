@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { forbidden, Job } from "#kernel/model/index.ts";
 import { type WorkflowSpec } from "../kinds.ts";
-import { RunAction } from "../../run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { Harness, job, namespace } from "../testing/harness.ts";
 import { ConcurrencyLimit } from "./kind.ts";
 

@@ -6,7 +6,7 @@ import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { Secret } from "#kernel/model/index.ts";
 import { CacheEntry } from "../cache/kind.ts";
 import { Workflow, type WorkflowSpec, WorkflowTemplate } from "../kinds.ts";
-import { RunAction } from "../../run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { ConcurrencyLimit } from "../locks/kind.ts";
 import { ScheduledWorkflow } from "../schedule/kind.ts";
 import { Harness, job, namespace } from "../testing/harness.ts";

@@ -1,5 +1,5 @@
 import type { WorkflowSpec } from "../kinds.ts";
-import type { Report } from "../../problems.ts";
+import type { Report } from "#kernel/dialect/index.ts";
 import { readTarget } from "./target-rules.ts";
 
 /** Reports notifications that nobody could deliver. Addresses are judged when something is sent: names change what they stand for. */

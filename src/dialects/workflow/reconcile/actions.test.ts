@@ -4,7 +4,7 @@ import type { Stored } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
 import type { Workflow, WorkflowStep } from "../kinds.ts";
-import type { RunAction } from "../../run-action.ts";
+import type { RunAction } from "#kernel/dialect/index.ts";
 import { decide } from "./actions.ts";
 
 const meta = (name: string, second = 0) => ({

@@ -5,8 +5,7 @@ import { refusalOf } from "../approvers.ts";
 import { approvalOutputs } from "../compile/approval.ts";
 import { checkValues } from "../compile/params.ts";
 import type { Approval } from "../kinds.ts";
-import type { RunAction } from "../../run-action.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems, type RunAction } from "#kernel/dialect/index.ts";
 import { maxOutputBytes } from "../steps/outputs.ts";
 import { asker, type Decision, done, isAfterEnd, refused, untimely } from "./decision.ts";
 

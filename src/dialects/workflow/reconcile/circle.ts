@@ -3,7 +3,7 @@ import { isTerminal } from "#engine/index.ts";
 import type { Lister } from "#kernel/kit/index.ts";
 import { keyOf, splitApiVersion, type Stored } from "#kernel/model/index.ts";
 import { Workflow, type WorkflowSpec } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { specOf } from "../spec-of.ts";
 import { isFinished } from "./finished.ts";
 

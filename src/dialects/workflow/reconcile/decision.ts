@@ -1,7 +1,7 @@
 import { parseInstant } from "#lib/base/index.ts";
 import { type ActionFact, isTerminal, type RunState } from "#engine/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import type { RunAction } from "../../run-action.ts";
+import type { RunAction } from "#kernel/dialect/index.ts";
 
 /** What is to be done about an action in this pass. */
 export type Decision =

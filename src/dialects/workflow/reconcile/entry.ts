@@ -4,9 +4,8 @@ import { type Fact, isTerminal, type Plan, type RunState } from "#engine/index.t
 import { apiVersionOf, isAlreadyExists, isForbidden, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { Workflow } from "../kinds.ts";
-import { RunAction } from "../../run-action.ts";
+import { collectProblems, RunAction } from "#kernel/dialect/index.ts";
 import { heldPlan, type Queued, queueOf, type Rival, supersededBy } from "../locks/queue.ts";
-import { collectProblems } from "../../problems.ts";
 import { keyOf } from "#kernel/model/index.ts";
 import type { Pass } from "./pass.ts";
 

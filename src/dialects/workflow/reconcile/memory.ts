@@ -4,7 +4,7 @@ import { keyOf, type Stored } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
 import type { ChildReference, Workflow, WorkflowSpec } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { SharedPlan } from "../shared-slots.ts";
 import { decodeRun } from "../state.ts";
 

@@ -4,7 +4,7 @@ import type { Stored } from "#kernel/model/index.ts";
 import type { CacheEntry } from "../cache/kind.ts";
 import type { CacheOutcome } from "../cache/lookup.ts";
 import type { Workflow, WorkflowTemplate } from "../kinds.ts";
-import type { RunAction } from "../../run-action.ts";
+import type { RunAction } from "#kernel/dialect/index.ts";
 import type { Claim } from "../locks/claims.ts";
 import type { ConcurrencyLimit } from "../locks/kind.ts";
 import type { Notice } from "../messages.ts";

@@ -1,7 +1,7 @@
 import type { Problem } from "#lib/base/index.ts";
 import { type Writer, writersOf } from "#kernel/model/index.ts";
 import type { Workflow, WorkflowSpec } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
+import { collectProblems } from "#kernel/dialect/index.ts";
 import { maxSpecBytes, specOf, withTemplate } from "../spec-of.ts";
 import type { Resolved } from "./memory.ts";
 import type { Pass } from "./pass.ts";

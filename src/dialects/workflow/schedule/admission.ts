@@ -1,8 +1,6 @@
-import type { Admission } from "../../dialect.ts";
-import { admitted, isSameSpec } from "../../admitted.ts";
+import { type Admission, admitted, collectProblems, isSameSpec } from "#kernel/dialect/index.ts";
 import { unheld } from "../admission.ts";
 import type { Workflow } from "../kinds.ts";
-import { collectProblems } from "../../problems.ts";
 import { warnUnserved } from "../unknown-kinds.ts";
 import { ScheduledWorkflow } from "./kind.ts";
 import { validateSchedule } from "./validate.ts";

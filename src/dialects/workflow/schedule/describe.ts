@@ -1,7 +1,7 @@
 import { formatAge, formatTime, type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
 import { timeZone } from "#lib/text/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import { pairsOf, tableOf } from "../../columns.ts";
+import { pairsOf, tableOf } from "#kernel/dialect/index.ts";
 import { type Workflow } from "../kinds.ts";
 import { calendarOf, schedulesOf } from "./calendar.ts";
 import type { ScheduledWorkflow, ScheduleSpec } from "./kind.ts";

@@ -10,7 +10,7 @@ import {
 } from "#kernel/kit/index.ts";
 import { isAlreadyExists, keyOf, type Stored } from "#kernel/model/index.ts";
 import { Workflow } from "../kinds.ts";
-import { RunAction } from "../../run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import type { Notice } from "../messages.ts";
 import { ScheduledWorkflow } from "./kind.ts";
 import { scheduleNotices } from "./notices.ts";

@@ -2,7 +2,7 @@ import { formatTime, type Instant, type JsonObject, parseInstant } from "#lib/ba
 import { apiVersionOf, type Stored } from "#kernel/model/index.ts";
 import { workflowLabel } from "../child-names.ts";
 import { Workflow } from "../kinds.ts";
-import { RunAction } from "../../run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import { scheduledAt } from "../scheduled-at.ts";
 import type { ScheduledWorkflow } from "./kind.ts";
 

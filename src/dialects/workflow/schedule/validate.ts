@@ -2,10 +2,15 @@ import { type FieldPath, isJsonObject, type JsonObject, type JsonValue } from "#
 import { compileSchema } from "#lib/schema/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
-import { fieldTokens, isWithin } from "../../field-tokens.ts";
+import {
+  codeOf,
+  collectProblems,
+  fieldTokens,
+  hintOf,
+  isWithin,
+  type ProblemCollector,
+} from "#kernel/dialect/index.ts";
 import { Workflow } from "../kinds.ts";
-import { collectProblems, type ProblemCollector } from "../../problems.ts";
-import { codeOf, hintOf } from "../../document-checks.ts";
 import { isSmall, validateWorkflow } from "../validate.ts";
 import { stepBeyondField } from "#lib/text/index.ts";
 import { calendarOf, schedulesOf } from "./calendar.ts";

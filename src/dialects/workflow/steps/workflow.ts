@@ -11,7 +11,7 @@ import { childName, labels } from "../child-names.ts";
 import { render } from "../compile/values.ts";
 import { stateOfObject } from "../completion.ts";
 import { Workflow } from "../kinds.ts";
-import { RunAction } from "../../run-action.ts";
+import { RunAction } from "#kernel/dialect/index.ts";
 import {
   childIn,
   childOf,

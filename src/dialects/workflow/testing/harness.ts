@@ -7,8 +7,7 @@ import { addWorkflowControllers, type WorkflowControllerOptions } from "../contr
 import { ConcurrencyLimit } from "../locks/kind.ts";
 import { CacheEntry } from "../cache/kind.ts";
 import { Workflow, type WorkflowSpec, type WorkflowStatus, WorkflowTemplate } from "../kinds.ts";
-import { RunAction } from "../../run-action.ts";
-import { addActionUpkeep } from "../../run-action-upkeep.ts";
+import { RunAction, sharedOf } from "#kernel/dialect/index.ts";
 import { dialect } from "../index.ts";
 import { ScheduledWorkflow } from "../schedule/kind.ts";
 
@@ -96,7 +95,7 @@ export class Harness {
       close: () => Promise.resolve(),
     };
     addWorkflowControllers(manager, { recorder, ...options });
-    addActionUpkeep(manager, [dialect]);
+    sharedOf([dialect]).addControllers(manager);
     this.#running = manager.run(this.#stop.signal);
   }
 

@@ -4,17 +4,12 @@ import type { PodStreams } from "#kernel/kit/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";
 import type { RpcPort } from "#kernel/rpc/index.ts";
 import type { TemplateHost } from "#kernel/template/index.ts";
-import type { TinkerbellOptions } from "./tinkerbell/index.ts";
-import type { WharfOptions } from "./wharf/index.ts";
 
 /** What renders, for controllers: they do not close what is not theirs. */
 export type Templates = Pick<TemplateHost, "evaluateCue" | "parse" | "render" | "renderActions">;
 
-/** What a person has set of dialects. What is absent is as the dialect has it. */
-export interface DialectOptions {
-  readonly tinkerbell?: TinkerbellOptions;
-  readonly wharf?: WharfOptions;
-}
+/** What a person has set, by the name of the dialect, which alone knows its type. An absent dialect has its defaults. */
+export type DialectOptions = Readonly<Record<string, unknown>>;
 
 /** A port that a dialect serves, as the dialect tells it. */
 export interface DialectPort {
@@ -45,13 +40,14 @@ export interface ServerCondition {
  * What controllers have besides their manager, from whoever puts the program together: the same for each dialect, which takes what it needs.
  * Nothing of it is loaded or started before it is used, and all of it is closed by whoever gave it, after the manager has stopped.
  */
-export interface ControllerParts {
+export interface ControllerParts<Options = unknown> {
   /** Of the program, for services that tell it. */
   readonly version: string;
   readonly templates: Templates;
   /** Where the dialect may keep files: its own, absolute, and made by the dialect. */
   readonly directory: string;
-  readonly options: DialectOptions;
+  /** What a person has set of this dialect. */
+  readonly options?: Options | undefined;
   /** Directories for the notes of servers, the first usable one is taken; none where this user's programs have no need to find them. */
   readonly notes: readonly string[];
   /** Takes an address, `host:port`, while the server starts. Rejects with `rpc-listen` when it cannot be had. */

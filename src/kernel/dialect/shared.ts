@@ -4,6 +4,7 @@ import type { Admission, Dialect, DocumentReader } from "./dialect.ts";
 import { RunAction } from "./run-action.ts";
 import { runActionAdmission } from "./run-action-admission.ts";
 import { runActionDocuments } from "./run-action-document.ts";
+import { addActionUpkeep } from "./run-action-upkeep.ts";
 
 /** What is no single language's: how people act on runs of any of them. The parts are those of a dialect. */
 export interface Shared {
@@ -11,7 +12,7 @@ export interface Shared {
   readonly admission: readonly Admission[];
   readonly documents: DocumentReader;
   /** As of a dialect. */
-  addControllers(manager: Manager): Promise<void>;
+  addControllers(manager: Manager): void;
 }
 
 /** For these languages; actions on runs of others are refused. */
@@ -19,5 +20,5 @@ export const sharedOf = (dialects: readonly Dialect[]): Shared => ({
   kinds: [RunAction],
   admission: [runActionAdmission(dialects)],
   documents: runActionDocuments(dialects),
-  addControllers: async (manager) => (await import("./run-action-upkeep.ts")).addActionUpkeep(manager, dialects),
+  addControllers: (manager) => addActionUpkeep(manager, dialects),
 });
