@@ -107,3 +107,28 @@ test("an editor writes no status: no specification, no end of an approval, no ap
   expect(await step("asking", "ask")).toMatch(/^Suspended/);
   expect(await isSeized()).toBe(false);
 });
+
+test("statuses that decide what agents, workers and builds do are not written by a role that has them", async () => {
+  await must("admin", ["apply", "-f", "-"], {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "Role",
+    metadata: { name: "statuses" },
+    rules: [{ apiGroups: ["tinkerbell.org", "wharf.slipway.dev", "slipway.dev"], resources: ["*"], verbs: ["*"] }],
+  });
+  await must("admin", ["create", "rolebinding", "statuses", "--role=statuses", "--user=eve"]);
+  const objects: readonly (readonly [string, JsonObject, JsonObject])[] = [
+    ["Workflow.v1alpha1.tinkerbell.org", { hardwareMap: { device_1: "x" } }, { state: "SUCCESS" }],
+    ["Build.v1alpha1.wharf.slipway.dev", { project: "none" }, { status: "Completed" }],
+    ["Worker.v1alpha1.wharf.slipway.dev", { buildRef: 7 }, { process: { host: "x", pid: 1 } }],
+  ];
+  for (const [type, spec, status] of objects) {
+    const [kind = "", version = "", ...group] = type.split(".");
+    const apiVersion = `${group.join(".")}/${version}`;
+    await must("eve", ["create", "-f", "-"], { apiVersion, kind, metadata: { name: "forged" }, spec });
+    const words = [type, "forged", "--subresource=status"] as const;
+    const { code, err } = await kubectl("eve", merge(...words, JSON.stringify({ status })));
+    expect([code, err], type).toEqual([1, expect.stringContaining("its status is written by its controllers alone")]);
+    await must("admin", merge(...words, JSON.stringify({ status })));
+    await must("admin", ["delete", type, "forged", "--wait=false"]);
+  }
+});

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { commands as programs } from "#app/cli/commands/index.ts";
@@ -128,6 +128,10 @@ test("the parts of the guide carry a build to its end, and fail one whose worker
   await expect.poll(() => statusOf(2), patience).toMatchObject({ status: "Failed", reason: "WorkerLost" });
   const lines = await ask<readonly { readonly message: string }[]>("api", "GET", "/api/build/1/log");
   expect(lines.map(({ message }) => message)).toContain("hello");
+  const audited = (await readFile(join(root, "api/audit/audit.jsonl"), "utf8")).trim().split("\n");
+  expect(audited.map((line) => JSON.parse(line) as object)).toEqual(
+    [1, 2].map((number) => expect.objectContaining({ number, user: "wharf:token from 127.0.0.1", via: "wharf-api" })),
+  );
   // A page has no token, and one that is not named could not read an answer.
   const foreign = await fetch(`http://127.0.0.1:${ports.api}/api/build/1`, {
     headers: { origin: "https://other.example" },

@@ -1,5 +1,5 @@
 import type { KubeObject } from "#kernel/model/index.ts";
-import { type ControllerParts, type Dialect, graphOfView } from "#kernel/dialect/index.ts";
+import { type ControllerParts, type Dialect, graphOfView, guardStatus } from "#kernel/dialect/index.ts";
 import { describeWorkflow } from "./describe.ts";
 import { runCommands } from "./commands.ts";
 import { documents } from "./document.ts";
@@ -24,7 +24,7 @@ export const dialect: Dialect = {
   name: "tinkerbell",
   kinds,
   documents,
-  admission: [],
+  admission: [guardStatus(Workflow)],
   runs: {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
     aliases: ["wf"],

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { Kind } from "#lib/schema/index.ts";
-import { type Admission, admitted, collectProblems, type Report } from "#kernel/dialect/index.ts";
+import { type Admission, admitted, collectProblems, guardStatus, type Report } from "#kernel/dialect/index.ts";
 import type { Writer } from "#kernel/model/index.ts";
 import { ownSecretName } from "./builds/inputs-secret.ts";
 import { createdByAnnotation } from "./build-annotations.ts";
-import { Build, Project } from "./kinds.ts";
+import { Build, Project, Worker } from "./kinds.ts";
 import { checkBuild, checkProject } from "./rules.ts";
 
 /** Reports what is against a specification; with `old`, what is against its change. A build's own Secret is known by its name. */
@@ -60,4 +60,9 @@ const isSame = (spec: JsonObject, before: JsonObject | undefined): boolean =>
   before !== undefined && JSON.stringify(spec) === JSON.stringify(before);
 
 /** What a server asks of the kinds of this language. */
-export const admission: readonly Admission[] = [admissionOf(Build, checkBuild), admissionOf(Project, checkProject)];
+export const admission: readonly Admission[] = [
+  { ...admissionOf(Build, checkBuild), ownStatus: (status) => status },
+  admissionOf(Project, checkProject),
+  // Its status names the address that a token is sent to, and the processes that are killed.
+  guardStatus(Worker),
+];

@@ -3,6 +3,7 @@ import { type Admission, admitted, collectProblems, isSameSpec } from "#kernel/d
 import { Workflow, WorkflowTemplate } from "./kinds.ts";
 import { finalizer } from "./messages.ts";
 import { resubmittedFrom, reuseFrom } from "./resubmit.ts";
+import { scheduledAt } from "./scheduled-at.ts";
 import { warnUnserved } from "./unknown-kinds.ts";
 import { checkUpdate } from "./update.ts";
 import { validateTemplate, validateWorkflow } from "./validate.ts";
@@ -24,11 +25,14 @@ export const workflowAdmission: Admission = {
     return { ...object, metadata: { ...metadata, finalizers: [...finalizers, finalizer] } };
   },
   ownStatus: (status) => status,
-  /** All but what holds a run up, which others may do to a run that is not theirs; and the run whose results it takes over. */
+  /**
+   * All but what holds a run up, which others may do to a run that is not theirs; the run whose results it takes over; and what of its metadata
+   * expressions read.
+   */
   actsOn({ spec, metadata }) {
-    const { annotations } = isJsonObject(metadata) ? metadata : {};
-    const { [resubmittedFrom]: name = null, [reuseFrom]: uid = null } = isJsonObject(annotations) ? annotations : {};
-    return [unheld(spec), name, uid];
+    const { annotations, labels = {} } = isJsonObject(metadata) ? metadata : {};
+    const noted = isJsonObject(annotations) ? annotations : {};
+    return [unheld(spec), labels, ...[resubmittedFrom, reuseFrom, scheduledAt].map((name) => noted[name] ?? null)];
   },
   validate(object, old, server) {
     const found = collectProblems();

@@ -1,6 +1,7 @@
 import type { JsonObject, Problem } from "#lib/base/index.ts";
 import type { StatusCause } from "#kernel/model/index.ts";
-import type { Admitted } from "./dialect.ts";
+import type { GroupKind } from "#engine/index.ts";
+import type { Admission, Admitted } from "./dialect.ts";
 
 // What is found in a document, as a server tells it: what is lint to a person is a cause or a warning to a client, in the words of Kubernetes.
 
@@ -10,6 +11,16 @@ import type { Admitted } from "./dialect.ts";
  */
 export const isSameSpec = (object: JsonObject, old: JsonObject): boolean =>
   object["spec"] === old["spec"] || JSON.stringify(object["spec"]) === JSON.stringify(old["spec"]);
+
+/** The admission of a kind about which nothing is asked but that its status, which controllers act on, is written by them alone. */
+export const guardStatus = ({ group, kind }: GroupKind): Admission => ({
+  group,
+  kind,
+  coversSchema: false,
+  prepareForCreate: (object) => object,
+  ownStatus: (status) => status,
+  validate: () => admitted([]),
+});
 
 /** What only another server would carry out is refused by this one: it could never start the step. */
 const isRefused = ({ severity, code }: Problem): boolean => severity === "error" || code === "not-served";

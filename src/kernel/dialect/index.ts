@@ -1,4 +1,4 @@
-export { admitted, isSameSpec } from "./admitted.ts";
+export { admitted, guardStatus, isSameSpec } from "./admitted.ts";
 export type { Agents, LocalAgent } from "./agents.ts";
 export type { CacheExplanation, CacheQuestion, CachedResult, InputChange } from "./cached-result.ts";
 export { layOut, pairsOf, tableOf, widthsOf } from "./columns.ts";

@@ -245,6 +245,22 @@ describe("who has written a part of a run", () => {
     expect(await noted(`${templates}/kept`)).toBe(before);
   });
 
+  test.each([
+    ["label", { labels: { who: "editor" } }],
+    ["time of its schedule", { annotations: { "slipway.dev/scheduled-at": "2026-01-01T00:00:00Z" } }],
+  ])("is also whoever changes a %s that expressions read", async (what, metadata) => {
+    const name = `reads-${what.split(" ")[0]}`;
+    const text = "${{ workflow.labels[?'who'].orValue('') }}${{ schedule.time }}";
+    const step = { ...seize(name), template: { ...seize(name).template, metadata: { name, annotations: { text } } } };
+    await send(workflows, workflow(name, { suspend: true, steps: { seize: step } }));
+    expect((await patch(`${workflows}/${name}`, { metadata }, editor)).status).toBe(200);
+    await patch(`${workflows}/${name}`, { spec: { suspend: false } });
+    await goOn();
+    expect(await noted(`${workflows}/${name}`)).toEqual(editorNote);
+    expect(await plane.phases(name)).toEqual({ seize: "Failed/Forbidden" });
+    expect(await isSeized(name)).toBe(false);
+  });
+
   test("is also whoever names a run whose results are taken over", async () => {
     await send(workflows, workflow("reuses", { suspend: true, steps: { hello } }));
     const annotations = { "slipway.dev/reuse-from": "x", "slipway.dev/resubmitted-from": "y" };
@@ -361,7 +377,7 @@ describe("a status", () => {
     await send(runActions, body, statusWriter);
     for (const status of [{ by: "nobody" }, { groups: ["release"] }, { by: null }]) {
       const answer = await patch(`${runActions}/forging/status`, { status }, statusWriter);
-      expect([answer.status, answer.text]).toEqual([403, expect.stringContaining("written by the server alone")]);
+      expect([answer.status, answer.text]).toEqual([403, expect.stringContaining("written by its controllers alone")]);
     }
   });
 

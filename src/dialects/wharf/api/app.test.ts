@@ -209,6 +209,34 @@ describe("a token goes to no other server than the one it was given for", () => 
     expect((await ask("GET", "/api/build/1")).body).toMatchObject({ status: "Failed", reason: "Unstartable" });
   });
 
+  test("not before its first build either, whoever stores it, nor when its value is given again", async () => {
+    const bound = async (name: string) => {
+      const { metadata } = await plane.store.get({ type: Secret, namespace: "default", name });
+      return metadata.annotations?.["wharf.slipway.dev/token-origin"];
+    };
+    await ask("POST", "/api/token", { token: "s3cret", userName: "ann" });
+    await project({ tokenId: 1 });
+    await ask("PUT", "/api/token/1", { token: "other", userName: "ann" });
+    expect(await bound("wharf-token-1")).toBe("https://git.example");
+    expect(await ask("POST", "/api/project", { name: "other", gitUrl: evil, tokenId: 1 })).toMatchObject(refused);
+    // With kubectl: a Secret is bound when a project names it.
+    const secret = { apiVersion: "v1", kind: "Secret", metadata: { namespace: "default", name: "git" } };
+    await plane.store.create(Secret, { ...secret, data: { token: "dA==" } });
+    const named = {
+      name: "by-hand",
+      gitUrl: "https://git.example/a.git",
+      tokenSecretRef: { name: "git", key: "token" },
+    };
+    const metadata = { namespace: "default", name: "by-hand" };
+    await plane.store.create(Project, {
+      apiVersion: "wharf.slipway.dev/v1alpha1",
+      kind: "Project",
+      metadata,
+      spec: named,
+    });
+    await expect.poll(() => bound("git")).toBe("https://git.example");
+  });
+
   test("nor that of a provider", async () => {
     await ask("POST", "/api/provider", { name: "gitlab", url: "https://gitlab.example" });
     await ask("POST", "/api/token", { token: "s3cret", userName: "ann", providerId: 1 });

@@ -79,11 +79,11 @@ export class SmallRecords {
     await stored(() => this.#client.patch(refTo(this.#type, object), { type: "merge", body }));
   }
 
-  /** Members that are not given stay. A token that is given again is bound to no server yet. */
-  async update(id: number, members: Members): Promise<SmallRecord> {
+  /** Members that are not given stay. A token that is given again is bound to `origin`, or to no server yet. */
+  async update(id: number, members: Members, origin?: string): Promise<SmallRecord> {
     const before = this.get(id);
-    const unbound = this.#kind === "token" ? { metadata: { annotations: { [originAnnotation]: null } } } : {};
-    const body = { ...unbound, data: this.#encoded(members) };
+    const bound = { metadata: { annotations: { [originAnnotation]: origin ?? null } } };
+    const body = { ...(this.#kind === "token" ? bound : {}), data: this.#encoded(members) };
     const object = await stored(() => this.#client.patch(refTo(this.#type, before.object), { type: "merge", body }));
     return { id, members: membersOf(object), object };
   }

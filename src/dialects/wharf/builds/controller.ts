@@ -7,7 +7,10 @@ import type { Engines } from "./engines.ts";
 import { giveProjectNumber } from "./give-number.ts";
 import { buildReconciler, type KeptResults, workersByBuild } from "./reconcile.ts";
 import type { Records } from "./records.ts";
-import type { StartParts } from "./start-worker.ts";
+import { bindToken, type StartParts } from "./start-worker.ts";
+
+/** A Secret may be created after the project that names it. */
+const lookForToken: Millis = 10_000;
 
 /** What the controllers need from outside. */
 export interface BuildControllerOptions {
@@ -56,16 +59,19 @@ export function addBuildControllers(manager: Manager, options: BuildControllerOp
           recorder.record({ type, reason, action: "Reconcile", note: message, regarding: regardingOf(build) }),
       }),
     );
-  // Clients of the REST API know projects by their numbers alone.
+  // Clients of the REST API know projects by their numbers alone. A token is bound before somebody else's project can name it.
   controllerFor(manager, "wharf-project")
     .for<Project>(Project)
     .with({ maxConcurrent: 4 })
     .complete({
       async reconcile({ namespace = "", name }, { signal }) {
         const project = await getOrUndefined<Project>(client, { type: Project, namespace, name }, signal);
-        if (project === undefined || project.spec.projectId !== undefined) return;
-        if (project.metadata.deletionTimestamp === undefined)
-          await giveProjectNumber({ client, records, project, signal });
+        if (project === undefined || project.metadata.deletionTimestamp !== undefined) return undefined;
+        if (project.spec.projectId === undefined) await giveProjectNumber({ client, records, project, signal });
+        const { tokenSecretRef } = project.spec;
+        if (tokenSecretRef === undefined || (await bindToken(project, { client, namespace }, signal)) !== undefined)
+          return undefined;
+        return { requeueAfter: lookForToken };
       },
     });
 }

@@ -20,6 +20,8 @@ export interface StartParts {
   readonly instance: string;
   /** See `ControllerParts`. */
   readonly audit?: ((entry: JsonObject) => void) | undefined;
+  /** Who has asked this process for the build; of another one only the API server knows who has created it. */
+  readonly caller?: string;
 }
 
 /** Trying again would end as it has ended: `wharf-unstartable` is what the build is made of. */
@@ -57,17 +59,17 @@ export async function startWorker(
   const gitToken = await gitTokenOf(project, { client, namespace }, signal);
   const parameters = parametersOf({ build, project, inputs, gitToken, instance, engine });
   const worker = await triggerWorker(engine, parameters, signal, note);
-  parts.audit?.({ ...startOf(build, project), worker });
+  parts.audit?.({ ...startOf(build, project, parts.caller), worker });
   return worker;
 }
 
 /** The start of a build, for the audit log. */
-function startOf(build: Stored<Build>, project: Stored<Project>): JsonObject {
+function startOf(build: Stored<Build>, project: Stored<Project>, caller: string | undefined): JsonObject {
   const { annotations = {}, ownerReferences = [], namespace = "", name } = build.metadata;
   const owner = ownerReferences.map(({ kind, name: of }) => `${kind} ${of}`)[0];
   return {
     event: "build-started",
-    user: annotations[createdByAnnotation] ?? "system:slipway",
+    user: caller ?? annotations[createdByAnnotation] ?? "system:slipway",
     via: annotations[startedByAnnotation] ?? owner ?? "API server",
     build: `${namespace}/${name}`,
     number: build.spec.buildId ?? 0,
@@ -76,25 +78,39 @@ function startOf(build: Stored<Build>, project: Stored<Project>): JsonObject {
   };
 }
 
-/** Only for the server that it is bound to; a token that was never used is bound here. */
-async function gitTokenOf(
-  project: Project,
-  { client, namespace }: SecretPlace,
-  signal: AbortSignal,
-): Promise<string | undefined> {
+/** Only for the server that it is bound to. */
+async function gitTokenOf(project: Project, place: SecretPlace, signal: AbortSignal): Promise<string | undefined> {
   const { tokenSecretRef: reference } = project.spec;
   if (reference === undefined) return undefined;
   const { name, key } = reference;
-  const secret = await getOrUndefined(client, { type: Secret, namespace, name }, signal);
-  const value = valueIn(secret, key, { namespace, name });
+  const secret = await bindToken(project, place, signal);
+  const value = valueIn(secret, key, { namespace: place.namespace, name });
   const origin = originOf(gitUrlOf(project));
   const bound = secret?.metadata.annotations?.[originAnnotation];
   if (bound !== undefined && bound !== origin) throw unstartable(tokenIsFor(name, bound, origin));
-  if (bound === undefined) {
-    const body = { metadata: { annotations: { [originAnnotation]: origin } } };
-    await client.patch({ type: Secret, namespace, name }, { type: "merge", body });
-  }
   return value;
+}
+
+/**
+ * Binds the token that a project names to the project's server, unless it is bound already. Answers with its Secret; undefined where none is named or
+ * it does not exist yet.
+ */
+export async function bindToken(
+  project: Project,
+  { client, namespace }: SecretPlace,
+  signal: AbortSignal,
+): Promise<Stored | undefined> {
+  const { tokenSecretRef: reference } = project.spec;
+  if (reference === undefined) return undefined;
+  const ref = { type: Secret, namespace, name: reference.name };
+  const secret = await getOrUndefined(client, ref, signal);
+  const origin = originOf(gitUrlOf(project));
+  if (secret === undefined || origin === "" || secret.metadata.annotations?.[originAnnotation] !== undefined)
+    return secret;
+  // Bound to the version that was read: whoever binds it at the same time to another server comes first or fails.
+  const { resourceVersion } = secret.metadata;
+  const body = { metadata: { resourceVersion, annotations: { [originAnnotation]: origin } } };
+  return await client.patch(ref, { type: "merge", body }, { signal });
 }
 
 /** The engine that runs a build. Rejects with `wharf-unstartable` where there is none. */

@@ -47,6 +47,12 @@ export const hostPathRight = { verb: "use", group: "slipway.dev", resource: "hos
 /** To have the server post notifications to a host whose address is not public. No kind of this name exists either. */
 const notificationRight = { verb: "use", group: "slipway.dev", resource: "notificationtargets" } as const;
 
+/**
+ * To write statuses that controllers act on, by the kind (`builds.wharf.slipway.dev`): for the accounts of controllers. Its group is its own, so
+ * that a role with everything of `slipway.dev` does not have it.
+ */
+export const controllerRight = { verb: "update", group: "controllers.slipway.dev", resource: "statuses" } as const;
+
 const operator: BuiltInRole = {
   text: "role slipway:operator",
   rules: compileRules([anything, paths]),
@@ -62,6 +68,7 @@ const operator: BuiltInRole = {
       apiGroups: [notificationRight.group],
       resources: [notificationRight.resource],
     }),
+    policyRule({ verbs: all, apiGroups: [controllerRight.group], resources: all }),
     policyRule({ verbs: ["impersonate", "escalate", "bind"], apiGroups: all, resources: all }),
   ]),
   exceptIn: [

@@ -5,7 +5,8 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import { rbacGroup } from "../kinds/rbac.ts";
 import { authorize, type Authorizer } from "./authorizer.ts";
 import { refuseForeignPaths } from "./host-paths.ts";
-import { type Identity, isMaster, mastersGroup } from "./identity.ts";
+import { controllerRight } from "./built-in-roles.ts";
+import { type Identity, isMaster } from "./identity.ts";
 import { Credential } from "./credential.ts";
 import { refuseEscalation } from "./rbac/escalation.ts";
 
@@ -44,7 +45,7 @@ export function writePermit(
 
 /**
  * The status of a run says what it has resolved, which steps are over, who has approved. A role that gives `workflows/status` is not
- * enough to write it: only those may who could act as an administrator anyway.
+ * enough to write it: that takes the right of a controller besides.
  */
 function refuseForeignStatus(
   authorizer: Authorizer,
@@ -56,10 +57,11 @@ function refuseForeignStatus(
   if (resource.ownStatus === undefined || old === undefined || object["status"] === old["status"]) return;
   const partOf = ({ status }: JsonObject) => resource.ownStatus?.(isJsonObject(status) ? status : {}) ?? null;
   if (jsonEquals(partOf(object), partOf(old))) return;
-  if (authorizer.allows(identity, { verb: "impersonate", group: "", resource: "groups", name: mastersGroup })) return;
   const { plural, group } = resource.type;
+  const namespace = textAt(object, "metadata", "namespace") ?? "";
+  if (authorizer.allows(identity, { ...controllerRight, namespace, name: `${plural}.${group}` })) return;
   const name = textAt(object, "metadata", "name") ?? "";
-  const message = `${plural}.${group} "${name}" is forbidden: its status is written by the server alone`;
+  const message = `${plural}.${group} "${name}" is forbidden: its status is written by its controllers alone`;
   throw new ApiError("Forbidden", message, { details: { name, group, kind: plural } });
 }
 

@@ -1,11 +1,12 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import { masked } from "../../variables/variable.ts";
+import { gitUrlOf } from "../../builds/parameters.ts";
 import { boundAnonymous } from "../../http/caller.ts";
 import { refuse } from "../../http/index.ts";
 import { originOf } from "../../token-origin.ts";
 import { sendJson, uintOf } from "../../http/rest-api.ts";
 import { Fields } from "../body.ts";
-import { timesOf } from "../json.ts";
+import { timesOf, tokenIdOf } from "../json.ts";
 import { type ListFields, pageOf } from "../list-query.ts";
 import type { SmallRecord } from "../small-records.ts";
 import type { Api, ApiParts } from "./parts.ts";
@@ -88,7 +89,13 @@ export function addProviderRoutes(api: Api, { providers, tokens }: ApiParts): vo
 }
 
 /** Tokens, whose values go in and never out. */
-export function addTokenRoutes(api: Api, { tokens, providers }: ApiParts): void {
+export function addTokenRoutes(api: Api, { tokens, providers, repository }: ApiParts): void {
+  /** The only server that projects send the token to; undefined if there are several or none. */
+  const originFor = (id: number): string | undefined => {
+    const naming = repository.records.projects.list().filter((project) => tokenIdOf(project) === id);
+    const [origin, ...more] = new Set(naming.map((project) => originOf(gitUrlOf(project))));
+    return more.length > 0 || origin === "" ? undefined : origin;
+  };
   const read = (fields: Fields) => ({ token: fields.required("token"), userName: fields.text("userName") });
   api.get("/api/token", (context) => {
     const { list, totalCount } = pageOf(tokens.list(), new URL(context.req.url).searchParams, tokenFields);
@@ -114,6 +121,6 @@ export function addTokenRoutes(api: Api, { tokens, providers }: ApiParts): void 
     const fields = await Fields.read(context);
     const members = read(fields);
     fields.done();
-    return sendJson(context, tokenJson(await tokens.update(id, members)));
+    return sendJson(context, tokenJson(await tokens.update(id, members, originFor(id))));
   });
 }

@@ -55,8 +55,9 @@ async function startBuild(context: RestContext, stage: string, parts: ApiParts):
   };
   const unfinished = repository.records.builds.list().filter((one) => !isOver(wordOf(one)));
   boundAnonymous(context, unfinished.length, "unfinished builds");
-  const build = await repository.createBuild(project, spec, secret, callerOf(context));
-  await trigger(build, parts);
+  const caller = callerOf(context);
+  const build = await repository.createBuild(project, spec, secret, caller);
+  await trigger(build, { ...parts, start: { ...start, caller } });
   return sendJson(context, { buildRef: `${build.spec.buildId ?? 0}` });
 }
 
