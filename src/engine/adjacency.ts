@@ -14,38 +14,41 @@ export const neighbours = (of: Adjacency, node: number): Int32Array =>
 /** Number of neighbours of a node. */
 export const degree = (of: Adjacency, node: number): number => int(of.offsets, node + 1) - int(of.offsets, node);
 
-/** Groups edges by `keys` with a counting sort; edge `e` leads from `keys[e]` to `targets[e]`. Repetitions must be gone. */
-export function adjacency(count: number, keys: Int32Array, targets: Int32Array): Adjacency {
+/** Edges grouped by the node they lead to: node `n` has the sources `sources[offsets[n]]` up to `sources[offsets[n + 1] - 1]`, in any order. */
+export interface IncomingEdges {
+  readonly offsets: Int32Array;
+  readonly sources: Int32Array;
+}
+
+/** Both directions of the same edges. Each is visited twice: turning a list round also sorts it. Repetitions must be gone. */
+export function adjacencies({ offsets, sources }: IncomingEdges): {
+  readonly predecessors: Adjacency;
+  readonly successors: Adjacency;
+} {
+  const successors = reversed({ offsets, targets: sources });
+  return { predecessors: reversed(successors), successors };
+}
+
+/** The same edges from the other end. Nodes are taken in ascending order, so that every new list is ascending. */
+function reversed({ offsets: from, targets: to }: Adjacency): Adjacency {
+  const count = from.length - 1;
+  const edges = int(from, count);
   const offsets = new Int32Array(count + 1);
-  for (const key of keys) offsets[key + 1] = int(offsets, key + 1) + 1;
+  for (let edge = 0; edge < edges; edge++) {
+    const target = int(to, edge);
+    offsets[target + 1] = int(offsets, target + 1) + 1;
+  }
   for (let node = 0; node < count; node++) offsets[node + 1] = int(offsets, node + 1) + int(offsets, node);
   const next = offsets.slice(0, count);
-  const sorted = new Int32Array(keys.length);
-  for (let edge = 0; edge < keys.length; edge++) {
-    const key = int(keys, edge);
-    const at = int(next, key);
-    sorted[at] = int(targets, edge);
-    next[key] = at + 1;
+  const targets = new Int32Array(edges);
+  for (let node = 0; node < count; node++) {
+    const end = int(from, node + 1);
+    for (let edge = int(from, node); edge < end; edge++) {
+      const target = int(to, edge);
+      const at = int(next, target);
+      targets[at] = node;
+      next[target] = at + 1;
+    }
   }
-  sortEach(offsets, sorted);
-  return { offsets, targets: sorted };
-}
-
-/** Sorts every list. They are short and mostly sorted already, so insertion beats the general sort by far. */
-function sortEach(offsets: Int32Array, targets: Int32Array): void {
-  for (let list = 0; list + 1 < offsets.length; list++) {
-    const start = int(offsets, list);
-    const end = int(offsets, list + 1);
-    if (end - start > 64) targets.subarray(start, end).sort();
-    else insertionSort(targets, start, end);
-  }
-}
-
-function insertionSort(targets: Int32Array, start: number, end: number): void {
-  for (let at = start + 1; at < end; at++) {
-    const value = int(targets, at);
-    let hole = at;
-    for (; hole > start && int(targets, hole - 1) > value; hole--) targets[hole] = int(targets, hole - 1);
-    targets[hole] = value;
-  }
+  return { offsets, targets };
 }

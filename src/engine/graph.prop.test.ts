@@ -1,6 +1,16 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { buildGraph, frontierOf, type Graph, type NodeSpec, settle, stages, takeReady } from "./index.ts";
+import {
+  ancestryOf,
+  buildGraph,
+  frontierOf,
+  type Graph,
+  neighbours,
+  type NodeSpec,
+  settle,
+  stages,
+  takeReady,
+} from "./index.ts";
 import { acyclicLists, nodeLists } from "./testing/arbitraries.ts";
 
 const built = (nodes: readonly NodeSpec[]): Graph => {
@@ -155,6 +165,29 @@ test("(7) along every edge the rank grows, and a rank is one above the highest b
       for (const node of graph.order) {
         const before = edges.filter(([, to]) => to === node).map(([from]) => graph.rank[from] ?? 0);
         expect(graph.rank[node]).toBe(Math.max(-1, ...before) + 1);
+      }
+    }),
+  );
+});
+
+test("(6) ancestry is what a search along the edges finds", () => {
+  fc.assert(
+    fc.property(nodeLists, (nodes) => {
+      const graph = buildGraph(nodes);
+      if (!graph.ok) return;
+      const { ids, predecessors } = graph.value;
+      const search = (node: number): ReadonlySet<number> => {
+        const reached = new Set(neighbours(predecessors, node));
+        for (const each of reached) for (const next of neighbours(predecessors, each)) reached.add(next);
+        return reached;
+      };
+      const ancestry = ancestryOf(graph.value);
+      for (const node of ids.keys()) {
+        const direct = [...neighbours(predecessors, node)];
+        for (const other of ids.keys()) {
+          expect(ancestry.dependsOn(node, other)).toBe(search(node).has(other));
+          expect(ancestry.isImplied(node, other)).toBe(direct.some((each) => search(each).has(other)));
+        }
       }
     }),
   );

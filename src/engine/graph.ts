@@ -1,4 +1,4 @@
-import { type Adjacency, adjacency, neighbours } from "./adjacency.ts";
+import { type Adjacency, adjacencies, type IncomingEdges, neighbours } from "./adjacency.ts";
 import { int } from "./arrays.ts";
 import { shortestCycles } from "./cycles.ts";
 import { nearestId } from "./nearest.ts";
@@ -62,14 +62,13 @@ export function buildGraph(
   nodes: readonly NodeSpec[],
   limits: GraphLimits = defaultGraphLimits,
 ): Result<Graph, readonly GraphProblem[]> {
-  const oversize = sizeProblems(nodes, limits);
+  const edges = nodes.reduce((sum, node) => sum + node.dependsOn.length, 0);
+  const oversize = sizeProblems(nodes.length, edges, limits);
   if (oversize.length > 0) return err(oversize);
   const problems: GraphProblem[] = [];
   const ids = nodes.map((node) => node.id);
   const nodeById = indexIds(ids, problems);
-  const edges = resolveEdges(nodes, nodeById, problems);
-  const predecessors = adjacency(nodes.length, edges.to, edges.from);
-  const successors = adjacency(nodes.length, edges.from, edges.to);
+  const { predecessors, successors } = adjacencies(resolveEdges(nodes, edges, nodeById, problems));
   const order = topologicalOrder(predecessors, successors);
   if (order.length < nodes.length) problems.push(...cycleProblems(ids, successors));
   if (problems.length > 0) return err(problems);
@@ -85,12 +84,9 @@ export function buildGraph(
   });
 }
 
-function sizeProblems(nodes: readonly NodeSpec[], limits: GraphLimits): GraphProblem[] {
-  const edges = nodes.reduce((sum, node) => sum + node.dependsOn.length, 0);
+function sizeProblems(nodes: number, edges: number, limits: GraphLimits): GraphProblem[] {
   const problems: GraphProblem[] = [];
-  if (nodes.length > limits.nodes) {
-    problems.push({ kind: "tooLarge", what: "nodes", count: nodes.length, limit: limits.nodes });
-  }
+  if (nodes > limits.nodes) problems.push({ kind: "tooLarge", what: "nodes", count: nodes, limit: limits.nodes });
   if (edges > limits.edges) problems.push({ kind: "tooLarge", what: "edges", count: edges, limit: limits.edges });
   return problems;
 }
@@ -108,19 +104,15 @@ function indexIds(ids: readonly string[], problems: GraphProblem[]): Map<string,
   return nodeById;
 }
 
-interface Edges {
-  /** Dependency of each edge, then its dependant. */
-  readonly from: Int32Array;
-  readonly to: Int32Array;
-}
-
 function resolveEdges(
   nodes: readonly NodeSpec[],
+  most: number,
   nodeById: ReadonlyMap<string, number>,
   problems: GraphProblem[],
-): Edges {
-  const from: number[] = [];
-  const to: number[] = [];
+): IncomingEdges {
+  const offsets = new Int32Array(nodes.length + 1);
+  const sources = new Int32Array(most);
+  let count = 0;
   // The last dependant that named a dependency: collapses repetitions without a set per node.
   const namedBy = new Int32Array(nodes.length).fill(-1);
   for (const [node, { id, dependsOn }] of nodes.entries()) {
@@ -129,12 +121,12 @@ function resolveEdges(
       if (found === undefined) problems.push(unknownDependency(id, dependency, nodeById));
       else if (namedBy[found] !== node) {
         namedBy[found] = node;
-        from.push(found);
-        to.push(node);
+        sources[count++] = found;
       }
     }
+    offsets[node + 1] = count;
   }
-  return { from: Int32Array.from(from), to: Int32Array.from(to) };
+  return { offsets, sources };
 }
 
 function unknownDependency(id: string, dependency: string, nodeById: ReadonlyMap<string, number>): GraphProblem {
@@ -161,13 +153,6 @@ export function descendants(graph: Graph, roots: Iterable<number>): Set<number> 
   const reached = new Set<number>(roots);
   // A set is iterated in insertion order and grows while we look: it is its own queue.
   for (const node of reached) for (const next of neighbours(graph.successors, node)) reached.add(next);
-  return reached;
-}
-
-/** Everything the targets depend on, directly or not, the targets included. */
-export function ancestors(graph: Graph, targets: Iterable<number>): Set<number> {
-  const reached = new Set<number>(targets);
-  for (const node of reached) for (const next of neighbours(graph.predecessors, node)) reached.add(next);
   return reached;
 }
 

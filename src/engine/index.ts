@@ -2,6 +2,7 @@ export { type Adjacency, degree, neighbours } from "./adjacency.ts";
 export { type Advance, advance, createRunCache, type RunCache } from "./advance.ts";
 export * from "./backoff.ts";
 export { countApprovals } from "./approvals.ts";
+export { type Ancestry, ancestryOf } from "./ancestry.ts";
 export { buildPlan, type PlanOptions, planStep } from "./build-plan.ts";
 export { codecViolation, type StateCodec } from "./codec.ts";
 export * from "./completion.ts";
@@ -25,7 +26,6 @@ export {
   summarizeItems,
 } from "./items.ts";
 export {
-  ancestors,
   buildGraph,
   defaultGraphLimits,
   descendants,

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import { workflowAdmission } from "./admission.ts";
 import { documents } from "./document.ts";
 import { collectProblems, mostProblems } from "#kernel/dialect/index.ts";
+import { fullWorkflow } from "./testing/full-graph.ts";
 import { validateWorkflow } from "./validate.ts";
 
 // Documents that are far too large are answered, and the answer does not grow with them. How much is done is counted by what
@@ -119,4 +120,22 @@ test.each<[string, JsonObject, readonly string[]]>([
   const { problems } = check({ ...spec, steps: { a: box } });
   const told = problems.map(({ path, message }) => `${path}: ${message}`);
   expect(told).toEqual(expected.map((start) => expect.stringContaining(start)));
+});
+
+test("each dependency of a document is read a bounded number of times", () => {
+  const { spec, ...head } = fullWorkflow(60);
+  let reads = 0;
+  const counting: ProxyHandler<readonly string[]> = {
+    get(list, name, receiver) {
+      if (typeof name === "string" && /^\d+$/.test(name)) reads += 1;
+      return Reflect.get(list, name, receiver);
+    },
+  };
+  const steps = Object.entries(spec.steps ?? {}).map(([key, { dependencies = [], ...step }]) => [
+    key,
+    { ...step, dependencies: new Proxy(dependencies, counting) },
+  ]);
+  const document = { ...head, spec: { steps: Object.fromEntries(steps) } } as unknown as JsonObject;
+  expect(validateWorkflow(document).problems).toEqual([]);
+  expect(reads).toBeLessThanOrEqual(10 * ((60 * 59) / 2));
 });

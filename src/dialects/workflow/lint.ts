@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { type Graph, neighbours } from "#engine/index.ts";
+import { ancestryOf } from "#engine/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { CompiledStep, CompiledWorkflow } from "./compile/compiled.ts";
 import { isApplied, stepSources } from "./compile/step-source.ts";
@@ -220,50 +220,21 @@ function lintArtifacts(
   }
 }
 
-/**
- * An edge that another path implies already: harmless, but a reader believes that it matters.
- */
+/** An edge that another path implies already: harmless, but a reader believes that it matters. */
 function lintEdges(compiled: CompiledWorkflow, sources: ReturnType<typeof stepSources>, found: ProblemCollector): void {
-  const graphs = [compiled.plan.graph, compiled.plan.final?.graph] as const;
-  const known = graphs.map((graph) => (graph === undefined ? [] : impliedBy(graph)));
-  for (const { key, path, final, step } of sources) {
-    const at = final ? 1 : 0;
-    const nodes = graphs[at]?.nodeById;
-    const implied = known[at]?.[nodes?.get(key) ?? -1];
-    if (implied === undefined) continue;
-    for (const [index, dependency] of (step.dependencies ?? []).entries())
-      if (hasBit(implied, nodes?.get(dependency) ?? -1))
-        found.warn(
-          [...path, "dependencies", index],
-          "redundant-edge",
-          `"${dependency}" comes before another dependency already`,
-        );
-  }
-}
-
-/**
- * Of each node what comes before one of its direct dependencies, a bit for each node. One pass over the edges: a search for each
- * takes half a minute where all of 500 steps depend on each other.
- */
-function impliedBy(graph: Graph): readonly Uint32Array[] {
-  const words = Math.ceil(graph.ids.length / 32);
-  const implied: Uint32Array[] = [];
-  const all: Uint32Array[] = [];
-  for (const node of graph.order) {
-    const own = new Uint32Array(words);
-    const direct = neighbours(graph.predecessors, node);
-    for (const each of direct) {
-      const before = all[each] ?? own;
-      for (let word = 0; word < words; word++) own[word] = (own[word] ?? 0) | (before[word] ?? 0);
+  for (const graph of [compiled.plan.graph, compiled.plan.final?.graph]) {
+    if (graph === undefined) continue;
+    const ancestry = ancestryOf(graph);
+    for (const { key, path, step } of sources) {
+      const node = graph.nodeById.get(key);
+      if (node === undefined) continue;
+      for (const [index, dependency] of (step.dependencies ?? []).entries())
+        if (ancestry.isImplied(node, graph.nodeById.get(dependency) ?? node))
+          found.warn(
+            [...path, "dependencies", index],
+            "redundant-edge",
+            `"${dependency}" comes before another dependency already`,
+          );
     }
-    implied[node] = own;
-    const reached = Uint32Array.from(own);
-    for (const each of direct) setBit(reached, each);
-    all[node] = reached;
   }
-  return implied;
 }
-
-const hasBit = (bits: Uint32Array, at: number): boolean => at >= 0 && (((bits[at >>> 5] ?? 0) >>> (at & 31)) & 1) === 1;
-const setBit = (bits: Uint32Array, at: number): void =>
-  void (bits[at >>> 5] = (bits[at >>> 5] ?? 0) | (1 << (at & 31)));

@@ -96,14 +96,25 @@ function itemsCheck(schema: Schema, compile: CompileNode<Check>): Check | undefi
   if (schema.items === undefined) return undefined;
   const checkItem = lazily(compile, schema.items);
   const keys = keysOf(schema);
+  const isFine = plainScalar(schema.items);
   return (value, run, old) => {
-    if (!Array.isArray(value)) return;
+    if (!Array.isArray(value) || (isFine !== undefined && value.every(isFine))) return;
     const oldOf = keys === undefined ? undefined : oldItems(old, keys);
     for (const [index, item] of value.entries()) {
       // Only items of keyed lists have an identity that survives a change of the list.
       descend(run, index, checkItem(), item, keys === undefined ? undefined : oldOf?.get(identityOf(item, keys)));
     }
   };
+}
+
+const scalars: ReadonlySet<string | undefined> = new Set(["string", "integer", "number", "boolean"]);
+const silent: ReadonlySet<string> = new Set(["type", "description", "title", "default", "example"]);
+
+/** Whether a value is fine, of a schema that asks for a scalar of one type and nothing else: long lists are mostly of those. */
+function plainScalar(schema: Schema): ((value: JsonValue) => boolean) | undefined {
+  const wrongType = typeCheck(schema);
+  if (!scalars.has(schema.type) || Object.keys(schema).some((keyword) => !silent.has(keyword))) return undefined;
+  return (value) => wrongType?.(value) === undefined;
 }
 
 /** Where something stands for the second time; a third time is the same mistake. */

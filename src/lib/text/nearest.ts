@@ -24,43 +24,56 @@ export function nearest(word: string, candidates: Iterable<string>, max = 2): st
 const mostCandidates = 1_000;
 const longestWord = 256;
 
+/** More than any distance of two words, with room to count on. */
+const unreachable = 2 * longestWord;
+
 /**
  * Optimal string alignment distance (Damerau-Levenshtein in which no part is edited twice), or anything larger than `limit`
- * when it exceeds that. Counts UTF-16 code units. Words over 256 units are only compared for equality.
+ * when it exceeds that. Counts UTF-16 code units. Words over 256 units are only compared for equality. Costs length x limit.
  */
 export function editDistance(a: string, b: string, limit = Number.POSITIVE_INFINITY): number {
   if (Math.abs(a.length - b.length) > limit || a.length > longestWord || b.length > longestWord) {
     return a === b ? 0 : Math.max(a.length, b.length);
   }
-  let beforeLast: readonly number[] = [];
-  let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column);
+  let beforeLast = new Uint16Array(b.length + 2);
+  let last = Uint16Array.from(beforeLast, (_, column) => column);
+  let current = new Uint16Array(b.length + 2);
   for (let row = 1; row <= a.length; row += 1) {
-    const current = distanceRow(a, b, row, last, beforeLast);
+    // Farther from the diagonal than the limit, every distance is larger than the limit.
+    const from = Math.max(1, row - limit);
+    const to = Math.min(b.length, row + limit);
+    current[from - 1] = from === 1 ? row : unreachable;
+    current[to + 1] = unreachable;
     // A swap reaches two rows back, but never for less than the row between them: no later row can be below this one.
-    if (Math.min(...current) > limit) return limit + 1;
-    beforeLast = last;
-    last = current;
+    if (fillRow({ a, b, row, last, beforeLast, current }, from, to) > limit) return limit + 1;
+    [beforeLast, last, current] = [last, current, beforeLast];
   }
   return last[b.length] ?? 0;
 }
 
-/** Distances of the first `row` units of `a` to every beginning of `b`, from the two rows before. */
-function distanceRow(
-  a: string,
-  b: string,
-  row: number,
-  last: readonly number[],
-  beforeLast: readonly number[],
-): number[] {
-  const current = [row];
-  for (let column = 1; column <= b.length; column += 1) {
+interface Rows {
+  readonly a: string;
+  readonly b: string;
+  readonly row: number;
+  readonly last: Uint16Array;
+  readonly beforeLast: Uint16Array;
+  readonly current: Uint16Array;
+}
+
+/** Distances of the first `row` units of `a` to the beginnings of `b`, from the two rows before; returns the least. */
+function fillRow({ a, b, row, last, beforeLast, current }: Rows, from: number, to: number): number {
+  let least = current[from - 1] ?? 0;
+  for (let column = from; column <= to; column += 1) {
     const same = a[row - 1] === b[column - 1];
-    const above = (last[column] ?? 0) + 1;
-    const left = (current[column - 1] ?? 0) + 1;
-    const diagonal = (last[column - 1] ?? 0) + (same ? 0 : 1);
+    let distance = Math.min(
+      (last[column] ?? 0) + 1,
+      (current[column - 1] ?? 0) + 1,
+      (last[column - 1] ?? 0) + (same ? 0 : 1),
+    );
     const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-    const swap = swapped ? (beforeLast[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY;
-    current.push(Math.min(above, left, diagonal, swap));
+    if (swapped) distance = Math.min(distance, (beforeLast[column - 2] ?? 0) + 1);
+    current[column] = distance;
+    least = Math.min(least, distance);
   }
-  return current;
+  return least;
 }

@@ -44,6 +44,18 @@ test("the edit distance is a distance", () => {
   );
 });
 
+test("a limit changes no distance within it, and keeps every other above it", () => {
+  const words = fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 12 });
+  fc.assert(
+    fc.property(words, words, fc.nat(5), (a, b, limit) => {
+      const distance = editDistance(a, b);
+      const limited = editDistance(a, b, limit);
+      if (distance <= limit) expect(limited).toBe(distance);
+      else expect(limited).toBeGreaterThan(limit);
+    }),
+  );
+});
+
 test("a text whose dollars are doubled expands to itself", () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom("$", "(", ")", "A", "x") }), (text) => {

@@ -130,8 +130,15 @@ function define(workflow: Workflow, found: ProblemCollector): Definition | undef
   const concurrency = compileConcurrency(spec, named, report);
   const { main, final } = graphs;
   if (countErrors(found) > errorsBefore || main === undefined || final === undefined) return undefined;
-  const params = paramValues(spec);
-  return { steps, graphs: { main, final }, outputs, concurrency, params, expiring: expiringSteps(sources), selector };
+  return {
+    steps,
+    graphs: { main: main.graph, final: final.graph },
+    outputs,
+    concurrency,
+    params: paramValues(spec),
+    expiring: expiringSteps(sources),
+    selector,
+  };
 }
 
 const countErrors = ({ problems }: ProblemCollector): number =>

@@ -31,6 +31,7 @@ export class Definitions {
    * from values that nobody can change afterwards; where it finds a fault it answers undefined, and the text is forgotten.
    */
   get(key: string, define: () => Definition | undefined): Definition | undefined {
+    if (key.length > longestKey) return undefined;
     const known = this.#known.get(key);
     if (known === undefined) return undefined;
     this.#known.delete(key);

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import type { Graph } from "#engine/index.ts";
 import type { WorkflowStep } from "../kinds.ts";
 import { collectProblems } from "#kernel/dialect/index.ts";
+import { countReads, fullWorkflow } from "../testing/full-graph.ts";
 import { buildStepGraphs, visibleTo } from "./step-graph.ts";
 import { stepSources } from "./step-source.ts";
 
@@ -50,7 +52,7 @@ test("dependencies of a reference are ignored with a warning", () => {
   const sources = stepSources({ steps: { one: {}, ref: { externalRef: { name: "x" }, dependencies: ["one"] } } });
   const built = buildStepGraphs(sources, found.error, found.warn);
   expect(found.problems.map((p) => [p.severity, p.path])).toEqual([["warning", "spec.steps.ref.dependencies"]]);
-  expect([...(built.main?.rank ?? [])]).toEqual([0, 0]);
+  expect([...(built.main?.graph.rank ?? [])]).toEqual([0, 0]);
 });
 
 test("a step sees its direct and transitive dependencies only", () => {
@@ -71,4 +73,22 @@ test("a step sees its direct and transitive dependencies only", () => {
 test("where the dependencies have a cycle a step may see every other", () => {
   const { graphs: built, sources } = graphs({ a: ["b"], b: ["a"], c: [] });
   expect(sources.map((source) => visibleTo(source, built)("a"))).toEqual([true, true, true]);
+});
+
+test("what steps may see is worked out once for all of them", () => {
+  const { spec } = fullWorkflow(50);
+  const sources = stepSources(spec);
+  const found = collectProblems();
+  const built = buildStepGraphs(sources, found.error, found.warn);
+  const reads = countReads(built.main?.graph as Graph);
+  const seen = sources.filter((source) => visibleTo(source, built)("s0"));
+  expect(seen).toHaveLength(49);
+  expect(reads()).toBe((50 * 49) / 2);
+});
+
+test("of many unknown dependencies only the first are compared with every step", () => {
+  const names = Array.from({ length: 2000 }, (_, at) => `bild${at % 10}`);
+  const { problems } = graphs({ build1: names, build2: [] });
+  expect(problems.filter((problem) => problem.includes("did you mean"))).toHaveLength(10);
+  expect(problems.at(-1)).not.toContain("did you mean");
 });

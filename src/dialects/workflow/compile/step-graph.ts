@@ -1,23 +1,27 @@
 import {
-  ancestors,
+  type Ancestry,
+  ancestryOf,
   buildGraph,
   formatGraphProblem,
   type Graph,
   type GraphProblem,
-  neighbours,
   type NodeSpec,
 } from "#engine/index.ts";
 import { nearest } from "#lib/text/index.ts";
-import type { Report } from "#kernel/dialect/index.ts";
+import { mostProblems, type Report } from "#kernel/dialect/index.ts";
 import type { StepSource } from "./step-source.ts";
 
-/**
- * The graphs of a workflow, before anything else of it is known to be right. Undefined: there is a cycle, and what
- * depends on what cannot be told.
- */
+/** One part of a workflow, before anything else of it is known to be right. */
+export interface StepGraph {
+  readonly graph: Graph;
+  /** Made when it is asked for: most expressions need none. */
+  readonly ancestry: () => Ancestry;
+}
+
+/** Undefined: there is a cycle, and what depends on what cannot be told. */
 export interface StepGraphs {
-  readonly main: Graph | undefined;
-  readonly final: Graph | undefined;
+  readonly main: StepGraph | undefined;
+  readonly final: StepGraph | undefined;
 }
 
 /**
@@ -26,30 +30,25 @@ export interface StepGraphs {
  * `externalRef` mean nothing, since it is watched from the start: ignored with a warning. O(steps + dependencies).
  */
 export function buildStepGraphs(sources: readonly StepSource[], report: Report, warn: Report): StepGraphs {
-  return {
-    main: build(
-      sources.filter((source) => !source.final),
-      "steps",
-      report,
-      warn,
-    ),
-    final: build(
-      sources.filter((source) => source.final),
-      "finally",
-      report,
-      warn,
-    ),
-  };
+  const main = sources.filter((source) => !source.final);
+  const final = sources.filter((source) => source.final);
+  return { main: build(main, "steps", report, warn), final: build(final, "finally", report, warn) };
 }
 
 /** Both parts alike; the one that is missing is an empty graph. */
-function build(sources: readonly StepSource[], part: string, report: Report, warn: Report): Graph | undefined {
-  const keys = new Set(sources.map((source) => source.key));
-  const nodes = sources.map((source) => nodeOf(source, keys, report, warn));
-  const graph = buildGraph(nodes);
-  if (graph.ok) return graph.value;
-  for (const problem of graph.error) report(["spec", part], codes[problem.kind], formatGraphProblem(problem));
-  return undefined;
+function build(sources: readonly StepSource[], part: string, report: Report, warn: Report): StepGraph | undefined {
+  const names: Names = {
+    namedBy: new Map(sources.map(({ key }) => [key, { by: undefined }])),
+    wrong: 0,
+  };
+  const built = buildGraph(sources.map((source) => nodeOf(source, names, report, warn)));
+  if (!built.ok) {
+    for (const problem of built.error) report(["spec", part], codes[problem.kind], formatGraphProblem(problem));
+    return undefined;
+  }
+  const graph = built.value;
+  let known: Ancestry | undefined;
+  return { graph, ancestry: () => (known ??= ancestryOf(graph)) };
 }
 
 /** The engine's findings under the codes people see. Unknown and repeated keys have been reported before, with their places. */
@@ -61,48 +60,60 @@ const codes: Readonly<Record<GraphProblem["kind"], string>> = {
   tooLarge: "too-many-dependencies",
 };
 
+/** A suggestion compares with every step: only the first mistakes get one. */
+const mostSuggestions = 10;
+
+/** What one part has named so far. */
+interface Names {
+  /** By key, the last step that depends on it. */
+  readonly namedBy: Map<string, { by: StepSource | undefined }>;
+  /** How many of the names were mistakes. */
+  wrong: number;
+}
+
 /** Only known dependencies become edges, so that one wrong name does not hide a cycle. */
-function nodeOf({ key, path, step }: StepSource, keys: ReadonlySet<string>, report: Report, warn: Report): NodeSpec {
-  const known = new Set<string>();
-  for (const [index, dependency] of (step.dependencies ?? []).entries()) {
-    if (known.has(dependency)) {
-      report([...path, "dependencies", index], "duplicate-dependency", `"${dependency}" is named twice`);
+function nodeOf(source: StepSource, names: Names, report: Report, warn: Report): NodeSpec {
+  const { key, path, step } = source;
+  const { dependencies = [] } = step;
+  const wrong = new Set<number>();
+  for (const [index, dependency] of dependencies.entries()) {
+    const known = names.namedBy.get(dependency);
+    if (known !== undefined && known.by !== source) {
+      known.by = source;
       continue;
     }
-    if (keys.has(dependency)) {
-      known.add(dependency);
-      continue;
-    }
-    const close = nearest(dependency, keys);
-    const suggestion = close === undefined ? "" : `, did you mean "${close}"`;
-    report([...path, "dependencies", index], "unknown-dependency", `no step "${dependency}"${suggestion}`);
+    wrong.add(index);
+    names.wrong += 1;
+    if (names.wrong > mostProblems) continue;
+    const at = [...path, "dependencies", index];
+    if (known === undefined)
+      report(at, "unknown-dependency", `no step "${dependency}"${suggestion(dependency, names)}`);
+    else report(at, "duplicate-dependency", `"${dependency}" is named twice`);
   }
-  const ignored = step.externalRef !== undefined && known.size > 0;
-  if (ignored)
-    warn(
-      [...path, "dependencies"],
-      "ignored-dependencies",
-      "an externalRef is watched from the start: its dependencies are ignored",
-    );
-  return { id: key, dependsOn: ignored ? [] : [...known] };
+  const edges = wrong.size === 0 ? dependencies : dependencies.filter((_, index) => !wrong.has(index));
+  if (step.externalRef === undefined || edges.length === 0) return { id: key, dependsOn: edges };
+  const message = "an externalRef is watched from the start: its dependencies are ignored";
+  warn([...path, "dependencies"], "ignored-dependencies", message);
+  return { id: key, dependsOn: [] };
+}
+
+function suggestion(dependency: string, names: Names): string {
+  if (names.wrong > mostSuggestions) return "";
+  const close = nearest(dependency, names.namedBy.keys());
+  return close === undefined ? "" : `, did you mean "${close}"`;
 }
 
 /**
  * Tells by its key whether a step may use the results of another: of its direct and transitive dependencies; a final step also of all
- * main ones. Of all where the graph is undefined: then nobody can be told to have used too much. O(dependencies) for a direct one, which
- * nearly all are; the first other one costs O(ancestors).
+ * main ones. Of all where the graph is undefined: then nobody can be told to have used too much.
  */
 export function visibleTo(source: StepSource, graphs: StepGraphs): (key: string) => boolean {
-  const graph = source.final ? graphs.final : graphs.main;
+  const { graph, ancestry } = (source.final ? graphs.final : graphs.main) ?? {};
   const node = graph?.nodeById.get(source.key);
-  if (graph === undefined || node === undefined) return () => true;
-  let before: ReadonlySet<number> | undefined;
+  if (graph === undefined || ancestry === undefined || node === undefined) return () => true;
   return (key) => {
-    if (source.final && graphs.main?.nodeById.has(key) === true) return true;
+    if (source.final && graphs.main?.graph.nodeById.has(key) === true) return true;
     const other = graph.nodeById.get(key);
-    if (other === undefined || other === node) return false;
-    if (neighbours(graph.predecessors, node).includes(other)) return true;
-    before ??= ancestors(graph, [node]);
-    return before.has(other);
+    return other !== undefined && ancestry().dependsOn(node, other);
   };
 }
