@@ -78,7 +78,7 @@ export async function serveCluster(invocation: Invocation<ClusterFlags>, work: C
     version,
     level: options.loglevel ?? options.logLevel,
     isTerminal: environment.err.isTerminal,
-    onPort: ({ serves, address }) => environment.out.write(`${serves}: ${address}\n`),
+    onPort: ({ serves, address, trouble }) => environment.out.write(`${serves}: ${trouble ?? address}\n`),
     signal,
   });
   process.exitCode = exitCode.succeeded;

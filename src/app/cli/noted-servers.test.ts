@@ -60,6 +60,9 @@ test("a token that was named is presented to the server that requires it, or to 
   expect(await find({ url, tokenFile: ours })).toEqual({ url, tokenFile: ours });
   expect(await find({ url })).toEqual({ url, tokenFile: theirs });
   expect(await find({ url: "http://127.0.0.1:1" })).toEqual({ url: "http://127.0.0.1:1", tokenFile: undefined });
+  // By name, and at the address of the note: another user may have the port of the other address of that name.
+  expect(await find({ url: "http://localhost:4002/" })).toEqual({ url, tokenFile: theirs });
+  expect(await find({ url: "http://[::1]:4002" })).toEqual({ url: "http://[::1]:4002", tokenFile: undefined });
 });
 
 test("of several servers the one at the usual address is meant; without it one has to be named", async () => {

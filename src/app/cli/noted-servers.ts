@@ -44,11 +44,12 @@ export async function findServer(
 async function lookFor(sought: SoughtServer, environment: Environment): Promise<Look<FoundServer>> {
   const { serves, url, tokenFile, flag, usual, opens } = sought;
   if (url !== undefined && tokenFile !== undefined) return { found: { url, tokenFile } };
-  const { meantOf, notedServers, readTokenFile } = await import("#kernel/dialect/index.ts");
+  const { meantOf, notedAt, notedServers, readTokenFile } = await import("#kernel/dialect/index.ts");
   const noted = (await notedServers(noteDirectories(environment))).filter((server) => server.serves === serves);
   if (url !== undefined) {
-    const origin = URL.canParse(url) ? new URL(url).origin : url;
-    return { found: { url, tokenFile: noted.find((server) => server.url === origin)?.tokenFile } };
+    const server = notedAt(noted, url);
+    if (server === undefined) return { found: { url } };
+    return { found: { url: url.replace(new URL(url).origin, server.url), tokenFile: server.tokenFile } };
   }
   const tokenIn = (file: string) => readTokenFile(file, file).catch(() => undefined);
   const token = await readToken(tokenFile);

@@ -40,13 +40,19 @@ export async function readStatus(client: ApiClient, signal: AbortSignal): Promis
       address: textOf(url),
     })),
   );
-  const others = objectsIn(ports).map(({ serves, address }) => ({ serves: textOf(serves), address: textOf(address) }));
+  const others = objectsIn(ports).map((port) => ({
+    serves: textOf(port["serves"]),
+    address: textOf(port["address"]),
+    trouble: textOf(port["trouble"]),
+  }));
+  const open = others.filter(({ trouble }) => trouble === "").map(({ serves, address }) => ({ serves, address }));
+  const closed = others.filter(({ trouble }) => trouble !== "").map(({ serves, trouble }) => `${serves}: ${trouble}`);
   return {
     ready: troubles.length === 0,
     server,
-    ports: [...doors, ...others],
+    ports: [...doors, ...open],
     runs,
-    degraded: [...troubles, ...nodes, ...heldUp],
+    degraded: [...troubles, ...closed, ...nodes, ...heldUp],
   };
 }
 

@@ -325,7 +325,10 @@ const controllerParts = (
   },
   ...(streams === undefined ? {} : { podStreams: streams.open }),
   audit: (entry) => audit?.append(JSON.stringify({ time: formatInstant(clock.now()), ...entry })),
-  tellPort: (port) => void words.ports.push(port),
+  tellPort(port) {
+    const at = words.ports.findIndex(({ serves }) => serves === port.serves);
+    words.ports.splice(at < 0 ? words.ports.length : at, 1, port);
+  },
   tellLogs: (open) => void words.logs.set(dialect.name, open),
   tellCondition: (condition) => void words.conditions.push(condition),
 });

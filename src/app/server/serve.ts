@@ -185,7 +185,14 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     const otherMachines = listening.flatMap(({ from, urls }) => (from === "other-machines" ? urls : []));
     const reach = otherMachines.length === 0 ? {} : { otherMachines };
     log.info("serving", { url, ...reach, directory, runtime: steps.title });
-    return { url, listening, ports: plane.ports, runtime: steps.title, failed: failed.promise, close };
+    return {
+      url,
+      listening,
+      ports: plane.ports.filter(({ trouble }) => trouble === undefined),
+      runtime: steps.title,
+      failed: failed.promise,
+      close,
+    };
   } catch (thrown) {
     await close();
     throw isDiskFull(thrown)

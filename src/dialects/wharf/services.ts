@@ -1,5 +1,12 @@
 import { SlipwayError } from "#lib/base/index.ts";
-import { meantOf, type NotedServer, notedServers, type OpenedPort, readTokenFile } from "#kernel/dialect/index.ts";
+import {
+  meantOf,
+  notedAt,
+  type NotedServer,
+  notedServers,
+  type OpenedPort,
+  readTokenFile,
+} from "#kernel/dialect/index.ts";
 import type { ServiceAddress } from "./aggregator/api-connection.ts";
 import type { Engine, Engines } from "./builds/engines.ts";
 import type { NamedService, NamedServices, WharfOptions } from "./options.ts";
@@ -58,7 +65,7 @@ const withToken = async ({ url, serves, tokenFile }: NotedServer): Promise<Found
 /** A service that was named without a token; if this user runs it, its note has the token. */
 async function findNamed(serves: string, url: string, notes: readonly string[]): Promise<Found> {
   const { origin } = new URL(url);
-  const noted = (await notedAs(serves, notes)).find((server) => server.url === origin);
+  const noted = notedAt(await notedAs(serves, notes), origin);
   return noted === undefined ? { url: origin } : await withToken(noted);
 }
 

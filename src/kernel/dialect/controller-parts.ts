@@ -19,6 +19,8 @@ export interface DialectPort {
   readonly address: string;
   /** The file of the token that clients present; absolute. */
   readonly tokenFile?: string;
+  /** Why it is not open although something needs it. */
+  readonly trouble?: string;
 }
 
 /**
@@ -56,7 +58,7 @@ export interface ControllerParts<Options = unknown> {
   readonly podStreams?: () => PodStreams;
   /** Writes a line into the audit log, with the time: who started something that runs programs. */
   readonly audit: (entry: JsonObject) => void;
-  /** Is told of what is served where. */
+  /** Is told of what is served where, or cannot be; what is told later of the same service takes the place of it. */
   readonly tellPort: (port: DialectPort) => void;
   /** Is told how logs of runs are read that the dialect itself has open; `RunLogs` says that it has some. */
   readonly tellLogs: (open: LogOpener) => void;

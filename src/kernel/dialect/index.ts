@@ -31,7 +31,7 @@ export { type GraphNode, graphOfView, type RunGraph, type StepTraits } from "./g
 export { unknownKind } from "./kubernetes-kinds.ts";
 export type { ListenChoice } from "./listening.ts";
 export { type OpenedPort, openWhenNeeded } from "./needed-port.ts";
-export { meantOf, type NotedServer, notedServers, noteServer } from "./noted-servers.ts";
+export { meantOf, notedAt, type NotedServer, notedServers, noteServer } from "./noted-servers.ts";
 export { collectProblems, mostProblems, type ProblemCollector, type Report } from "./problems.ts";
 export { isDead, type Owner, thisProcess } from "./process-owner.ts";
 export { RunAction } from "./run-action.ts";

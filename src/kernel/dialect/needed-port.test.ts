@@ -2,10 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type LogFields, silentLog, systemClock } from "#lib/base/index.ts";
+import { FakeClock, type Instant, type LogFields, silentLog, systemClock } from "#lib/base/index.ts";
 import { Manager, seededRandom } from "#kernel/kit/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, Secret } from "#kernel/model/index.ts";
+import type { DialectPort } from "./controller-parts.ts";
 import { type NeededPort, openWhenNeeded } from "./needed-port.ts";
 import { notedServers } from "./noted-servers.ts";
 
@@ -56,4 +57,37 @@ test("a usual address is taken when the first object needs it, a named one at on
   stop.abort();
   await running;
   expect(await notedServers([notes])).toEqual([]);
+});
+
+test("a port that cannot be opened when it is needed is tried again, ever more slowly, and the server says so meanwhile", async () => {
+  const clock = new FakeClock();
+  const objects = memoryClient({ types: [ConfigMap] });
+  const place = new Manager({ client: objects, clock, log: silentLog, random: () => 0 });
+  const reported: (string | undefined)[] = [];
+  const tries: Instant[] = [];
+  const listen = { address: "127.0.0.1:0", isUsual: true };
+  const needed = { serves: "s", what: "the s", flag: "--listen", listen, neededBy: [ConfigMap], tokenFile: "/token" };
+  const parts = { notes: [notes], tellPort: ({ trouble }: DialectPort) => void reported.push(trouble) };
+  const begun = clock.now();
+  const { opened } = await openWhenNeeded(place, parts, needed, async () => {
+    tries.push(clock.now() - begun);
+    if (tries.length < 9) throw new Error("too many open files");
+    return { port: 4000 };
+  });
+  const over = new AbortController();
+  const run = place.run(over.signal);
+  await place.informers.synced(over.signal);
+  const metadata = { name: "first", namespace: "default" };
+  await objects.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata });
+  await expect.poll(() => reported).toEqual(["cannot open the port, and tries again: too many open files"]);
+  for (let at = 1; at < 9; at += 1) {
+    await clock.pass(60_000);
+    await expect.poll(() => tries.length).toBeGreaterThan(at);
+  }
+  expect((await opened).address).toBe("127.0.0.1:4000");
+  expect(reported.at(-1)).toBeUndefined();
+  expect(tries.slice(0, 4)).toEqual([0, 1000, 3000, 7000]);
+  expect((tries[8] ?? 0) - (tries[7] ?? 0)).toBe(60_000);
+  over.abort();
+  await run;
 });

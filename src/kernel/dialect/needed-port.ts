@@ -1,6 +1,6 @@
-import type { Manager } from "#kernel/kit/index.ts";
+import { Backoff, type Manager } from "#kernel/kit/index.ts";
 import type { ResourceType } from "#kernel/model/index.ts";
-import { aborted, deferred, messageOf, orAborted } from "#lib/base/index.ts";
+import { aborted, deferred, messageOf, orAborted, sleep } from "#lib/base/index.ts";
 import type { ControllerParts } from "./controller-parts.ts";
 import { type ListenChoice, openChosen } from "./listening.ts";
 import { noteServer } from "./noted-servers.ts";
@@ -31,8 +31,8 @@ export interface OpenedPort<T> {
 
 /**
  * Opens a port for a manager that has not started: at once if an address was named, otherwise when the first object of a kind that needs it exists,
- * which may be at the start. While it is open, a note tells this user's programs where it is and which token file to read. The promise that is
- * returned resolves when the port is open and rejects when it cannot be opened or the manager stops first; closing the port is the caller's.
+ * which may be at the start; a port that cannot be opened then is tried again. While it is open, a note tells this user's programs where it is and which token file to read. The promise that is
+ * returned resolves when the port is open and rejects when the manager stops first; closing the port is the caller's.
  * Rejects with `listen-failed` when a named address cannot be had.
  */
 export async function openWhenNeeded<T extends { readonly port: number }>(
@@ -61,21 +61,26 @@ export async function openWhenNeeded<T extends { readonly port: number }>(
   const needs = listen.isUsual ? firstObject(manager, needed.neededBy) : undefined;
   if (needs === undefined) opening.resolve(await openNow());
   const openLater = async (exists: Promise<void>, stop: AbortSignal): Promise<void> => {
-    try {
-      await orAborted(exists, stop);
-      const opened = await openNow();
-      log.info(`${what}: port opened`, { address: opened.address });
-      opening.resolve(opened);
-    } catch (thrown) {
-      opening.reject(thrown);
-      if (!stop.aborted) log.error(`${what}: cannot open the port`, { error: messageOf(thrown) });
+    await orAborted(exists, stop);
+    const delays = new Backoff({ first: 1000, factor: 2, longest: 60_000, jitter: 0.1, random: manager.random });
+    for (;;) {
+      try {
+        const opened = await openNow();
+        log.info(`${what}: port opened`, { address: opened.address });
+        return opening.resolve(opened);
+      } catch (thrown) {
+        const trouble = `cannot open the port, and tries again: ${messageOf(thrown)}`;
+        log.error(`${what}: ${trouble}`);
+        parts.tellPort({ serves: what, address: listen.address, trouble });
+      }
+      await sleep(manager.clock, delays.next(), stop);
     }
   };
   manager.add({
     name: `${serves}-port`,
     runsWithoutLeadership: true,
     async run({ stop }) {
-      if (needs !== undefined) await openLater(needs, stop);
+      if (needs !== undefined) await openLater(needs, stop).catch((thrown: unknown) => opening.reject(thrown));
       await aborted(stop);
       await removeNote?.();
     },

@@ -69,6 +69,19 @@ export function meantOf(servers: readonly NotedServer[], usual: string): NotedSe
   return servers.find(({ url }) => url === usual) ?? servers;
 }
 
+/**
+ * The server at an address that was named. `localhost` is any loopback address with this port: clients connect to the address of the note, since
+ * another user may have the same port of another loopback address.
+ */
+export function notedAt(servers: readonly NotedServer[], named: string): NotedServer | undefined {
+  if (!URL.canParse(named)) return undefined;
+  const { origin, hostname: host, port } = new URL(named);
+  if (host !== "localhost") return servers.find(({ url }) => url === origin);
+  return servers
+    .map((server) => ({ server, at: new URL(server.url) }))
+    .find(({ at }) => at.port === port && (at.hostname.startsWith("127.") || at.hostname === "[::1]"))?.server;
+}
+
 /** The state of a process of another machine, or of a container with the same files, is unknown here. */
 const isLiving = ({ owner }: NotedServer): boolean => owner.host === hostname() && !isDead(owner);
 

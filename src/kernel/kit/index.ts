@@ -1,6 +1,7 @@
 // What controllers and commands are written with, and the public entry `slipway/kit`. Names that are not here are the kit's own affair:
 // the transport below the client, the reflector below the informer, the parts of the queue.
 
+export { Backoff } from "./cache/backoff.ts";
 export * from "./cache/informer.ts";
 export * from "./cache/informer-factory.ts";
 export { freshClient } from "./cache/fresh-client.ts";

@@ -1,5 +1,5 @@
 import { type Millis, sleep } from "#lib/base/index.ts";
-import { meantOf, notedServers } from "#kernel/dialect/index.ts";
+import { meantOf, notedAt, notedServers } from "#kernel/dialect/index.ts";
 import type { AgentSettings, AgentSurroundings } from "./open-agent.ts";
 
 /** Where a server is, and the file of the token to present there. */
@@ -18,14 +18,18 @@ const usualUrl = "http://127.0.0.1:42113";
  * server has noted. Rejects when several servers could be meant, and with the reason of the signal.
  */
 export async function findServer(
-  { server, tokenFile }: Pick<AgentSettings, "server" | "tokenFile">,
+  { server, tokenFile, tls }: Pick<AgentSettings, "server" | "tokenFile" | "tls">,
   { notes, clock, log }: Pick<AgentSurroundings, "notes" | "clock" | "log">,
   signal: AbortSignal,
 ): Promise<ServerPlace> {
   if (server !== undefined && tokenFile !== undefined) return { address: server, tokenFile };
   const noted = async () => (await notedServers(notes)).filter(({ serves }) => serves === "tinkerbell-agents");
-  if (server !== undefined)
-    return { address: server, tokenFile: (await noted()).find(({ url }) => url === `http://${server}`)?.tokenFile };
+  if (server !== undefined) {
+    const found = notedAt(await noted(), `http://${server}`);
+    if (found === undefined) return { address: server, tokenFile };
+    // A certificate is for the name that was given, and says itself who answers there.
+    return { address: tls === undefined ? new URL(found.url).host : server, tokenFile: found.tokenFile };
+  }
   for (let isFirst = true; ; isFirst = false) {
     const meant = meantOf(await noted(), usualUrl);
     if ("url" in meant) return { address: new URL(meant.url).host, tokenFile: tokenFile ?? meant.tokenFile };
