@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { identityOf } from "#lib/base/index.node.ts";
@@ -32,12 +32,17 @@ const cli = (...words: readonly string[]) => slipway(words, { cwd: home, env: { 
 const up = () => cli("up", "--detach", "--port", "0");
 
 test("up --detach returns when the server is ready and says where; status shows it, and down stops it", async () => {
+  // Of earlier servers.
+  await mkdir(directory, { mode: 0o700 });
+  await writeFile(join(directory, "slipway.log"), "x".repeat(17 * 1024 * 1024));
   const { code, out, err } = await up();
   expect(code, err).toBe(0);
   const [, url = ""] = /^Slipway \S+ is ready at (https:\S+)$/m.exec(out) ?? [];
   for (const line of [`data        ${directory}`, `kubeconfig  ${directory}/kubeconfig`, "stop with   slipway down"])
     expect(out).toContain(line);
   const [, log = ""] = /^ {2}log +(\S+)$/m.exec(out) ?? [];
+  expect((await stat(`${log}.1`)).size).toBeGreaterThanOrEqual(17 * 1024 * 1024);
+  expect((await stat(log)).size).toBeLessThan(1024 * 1024);
   expect(await readFile(log, "utf8")).toContain(url);
 
   await writeFile(join(home, "w.yaml"), workflow);

@@ -48,8 +48,11 @@ export async function startDetached(
     if (first.done === true) {
       const [code] = (await ended) as [number | null];
       signal.throwIfAborted();
-      const said = Buffer.alloc((await file.stat()).size - size);
-      await file.read(said, 0, said.length, size);
+      const { size: end } = await file.stat();
+      // A large log has begun anew.
+      const from = end < size ? 0 : size;
+      const said = Buffer.alloc(end - from);
+      await file.read(said, 0, said.length, from);
       err.write(said.toString());
       throw new Exit(code ?? 1);
     }

@@ -1,6 +1,10 @@
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SlipwayError } from "#lib/base/index.ts";
-import { serverLog } from "./log.ts";
+import { backgroundLines, serverLog } from "./log.ts";
 
 /** The lines a log writes, read back. */
 function logged(write: (log: ReturnType<typeof serverLog>) => void): readonly Record<string, unknown>[] {
@@ -35,4 +39,29 @@ test("texts under the same name stay texts, and lower levels are left out", () =
     log.info("this", { error: "a text" });
   });
   expect(lines.map(({ error, msg }) => [msg, error])).toEqual([["this", "a text"]]);
+});
+
+test("the file of a server in the background begins anew when it is large, and one older file is kept", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "slipway-log-"));
+  const path = join(directory, "slipway.log");
+  const fd = openSync(path, "a", 0o600);
+  const log = serverLog("info", backgroundLines(path, fd, 10_000));
+  for (let at = 0; at < 1000; at += 1) log.info(`line ${at}`);
+  const texts = [`${path}.1`, path].map((file) => readFileSync(file, "utf8"));
+  for (const text of texts) expect(text.length).toBeLessThanOrEqual(10_000);
+  const lines = texts.join("").trim().split("\n");
+  // Both together are the last lines, all of them.
+  expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(
+    lines.map((_, at) => `line ${1000 - lines.length + at}`),
+  );
+  expect(readdirSync(directory)).toEqual(["slipway.log", "slipway.log.1"]);
+  closeSync(fd);
+  // A file of that name that stderr is not stays as it is.
+  const other = openSync(join(directory, "other"), "a");
+  const elsewhere = serverLog("info", backgroundLines(path, other, 10));
+  elsewhere.info("to the other file");
+  expect(readFileSync(path, "utf8")).toBe(texts[1]);
+  expect(readFileSync(join(directory, "other"), "utf8")).toContain("to the other file");
+  closeSync(other);
+  await rm(directory, { recursive: true });
 });

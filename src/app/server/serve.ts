@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import type { DialectOptions, DialectPort } from "#kernel/dialect/index.ts";
-import { type Clock, codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
+import { type Clock, codeOf, deferred, type Logger, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
 import {
   type ApiServer,
@@ -88,13 +88,19 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+async function openLog({ directory, level, isTerminal, clock }: ServeOptions): Promise<Logger> {
+  if (isTerminal) return plainLog(level, clock);
+  const { backgroundLines, serverLog } = await import("./log.ts");
+  return serverLog(level, backgroundLines(`${directory}/slipway.log`));
+}
+
 /** Opens a data directory and serves it over HTTPS, with all controllers. Whatever was begun is undone when it rejects. */
 export async function serve(options: ServeOptions): Promise<RunningServer> {
   const { directory, clock, signal, listen = [], names: given = [] } = options;
   const pki = `${directory}/pki`;
   const machine = thisMachine();
   const names = namesOf(listen, given, machine);
-  const log = options.isTerminal ? plainLog(options.level, clock) : (await import("./log.ts")).serverLog(options.level);
+  const log = await openLog(options);
   const undo: (() => Promise<void>)[] = [];
   let writesTo = directory;
   const close = async () => {
