@@ -13,7 +13,7 @@ async function loadSources() {
   const names = {
     "./src/app/cli/commands/index.ts": "commands",
     "./src/app/cli/program.ts": "buildProgram",
-    "./src/app/cli/exit-codes.ts": "exitCode",
+    "./src/kernel/command/exit-codes.ts": "exitCode",
     "./src/kernel/dialect/run-action.ts": "RunAction",
     "./src/dialects/workflow/kinds.ts": "Workflow, WorkflowTemplate",
     "./src/dialects/workflow/schedule/kind.ts": "ScheduledWorkflow",

@@ -1,5 +1,5 @@
 import { addWorkflowControllers } from "#dialects/workflow/controller.ts";
-import { dialect } from "#dialects/workflow/index.ts";
+import { dialect } from "#dialects/workflow/dialect.ts";
 import { sharedOf } from "#kernel/dialect/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { toCrd } from "#lib/schema/index.ts";

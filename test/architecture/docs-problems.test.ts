@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { readSource, root, sourceFiles } from "./sources.ts";
 
 /** Who makes problems. */
-const sources = ["src/lib/yaml", "src/kernel/dialect", "src/dialects", "src/app/cli"]
+const sources = ["src/lib/yaml", "src/kernel/command", "src/kernel/dialect", "src/dialects", "src/app/cli"]
   .flatMap(sourceFiles)
   .filter((path) => !/\.test\.ts$|\/testing\//.test(path))
   .map(readSource);

@@ -160,11 +160,12 @@ test("a map of a folder fits one screen", () => {
 });
 
 test("every environment variable the program reads is told", () => {
+  const commandFiles = sourceFiles("src/dialects").filter((path) => path.includes("/commands/"));
   const told = read("docs/reference/cli.md");
-  const asked = sourceFiles("src/app").flatMap((path) =>
+  const asked = [...["src/app", "src/kernel/command"].flatMap(sourceFiles), ...commandFiles].flatMap((path) =>
     [...read(path).matchAll(/\bvariable\("(\w+)"\)/g)].map(([, name = ""]) => name),
   );
-  const passedOn = wordsOf(/passedOn = \[([^\]]*)\]/.exec(read("src/app/cli/host-environment.ts"))?.[1]);
+  const passedOn = wordsOf(/passedOn = \[([^\]]*)\]/.exec(read("src/kernel/command/host-environment.ts"))?.[1]);
   const atStart = wordsOf(/const \{([^}]*)\} = process\.env/.exec(read("bin/slipway.cjs"))?.[1]);
   for (const names of [asked, passedOn, atStart]) expect(names.length).toBeGreaterThan(1);
   expect([...asked, ...passedOn, ...atStart].filter((name) => !told.includes(`\`${name}\``))).toEqual([]);

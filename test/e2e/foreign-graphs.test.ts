@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CommandLine, commandLine } from "#app/cli/testing/command-line.ts";
+import { type CommandLine, commandLine } from "#test/support/command-line.ts";
 import { sleep, systemClock } from "#lib/base/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
 import { type Api, connectApi } from "#test/support/api.ts";

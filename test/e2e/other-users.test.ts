@@ -13,7 +13,7 @@ import {
   temporaryDirectory,
   type TestServer,
 } from "#test/support/slipway.ts";
-import { notedServers } from "#kernel/dialect/index.ts";
+import { notedServers } from "#kernel/doors/index.ts";
 import { wharfHeaders } from "#test/support/wharf-access.ts";
 
 // What another user of the machine, without credentials, gets from a `slipway up` as people start it: health and version, and nothing else.

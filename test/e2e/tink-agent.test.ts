@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
-import { agentCommand } from "#app/cli/commands/agent.ts";
+import { agentCommand } from "#dialects/tinkerbell/commands/agent.ts";
 import { type MessageInitShape, type Replies, RpcListener, service, workflowV2 } from "#kernel/rpc/index.ts";
 import {
   cleanEnvironment,

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { wharfResultsCommand } from "../../src/app/cli/commands/wharf-results.ts";
+import { wharfResultsCommand } from "../../src/dialects/wharf/commands/results.ts";
 import { createResults } from "../../src/dialects/wharf/results/results-store.ts";
 import { newBuild } from "../../src/dialects/wharf/results/testing/new-build.ts";
 import { systemClock } from "../../src/lib/base/index.ts";

@@ -1,58 +1,16 @@
-import type { ClusterOptions } from "#app/server/index.ts";
 import { SlipwayError, silentLog } from "#lib/base/index.ts";
 import type { Connection } from "#kernel/kit/index.ts";
-import type { Invocation, OptionSpec } from "./command.ts";
+import {
+  type ClusterFlags,
+  type ClusterWork,
+  defaultDataDirectory,
+  exitCode,
+  type Invocation,
+} from "#kernel/command/index.ts";
 import { namedKubeconfig } from "./connect.ts";
-import { defaultDataDirectory } from "./environment.ts";
-import { exitCode } from "./exit-codes.ts";
-import { noteDirectories } from "./noted-servers.ts";
+import { noteDirectories } from "#kernel/command/index.node.ts";
 
 // What commands have in common that are at work for somebody's cluster.
-
-/** Options of such commands; absent flags were not given. */
-export interface ClusterFlags {
-  /** Takes the right to change CustomResourceDefinitions. */
-  readonly installCrds?: boolean;
-  /** Means nothing to servers of agents, of which there may be any number. */
-  readonly leaseNamespace?: string;
-  /** As typed. */
-  readonly dataDir?: string;
-  /** Of the log on stderr. */
-  readonly logLevel: "error" | "warn" | "info" | "debug";
-  /** The same, as people of Wharf call it; it wins. */
-  readonly loglevel?: ClusterFlags["logLevel"];
-}
-
-const heading = "On a cluster:";
-
-/** The options that `ClusterFlags` are read from. */
-export const clusterOptions: readonly OptionSpec[] = [
-  { flags: "--install-crds", summary: "bring the definitions of our kinds up to date first", heading },
-  {
-    flags: "--lease-namespace <name>",
-    summary: "where the lease is by which one of several processes acts (default: the namespace of the kubeconfig)",
-    heading,
-  },
-  {
-    flags: "--data-dir <folder>",
-    summary: "where files are kept (default: $SLIPWAY_DATA_DIR or ~/.slipway)",
-    heading,
-  },
-  {
-    flags: "--log-level <level>",
-    summary: "what is logged",
-    choices: ["error", "warn", "info", "debug"],
-    initial: "info",
-    heading,
-  },
-];
-
-/** What a command decides beside what `ClusterFlags` say. */
-export interface ClusterWork
-  extends Pick<ClusterOptions, "language" | "dialectOptions" | "isForAny" | "besideOwn" | "besideOwnIf" | "looksAt"> {
-  /** The lease for whose holder alone this is; absent where any number of processes may do it. */
-  readonly leaseName?: string;
-}
 
 /**
  * Is at work for the cluster that was named, or in which this process is a Pod, until a signal, which is how it ends: with 0. Rejects when it

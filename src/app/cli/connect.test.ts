@@ -9,7 +9,7 @@ import { identityOf } from "#lib/base/index.node.ts";
 import { FakeClock, systemClock } from "#lib/base/index.ts";
 import { connectRunning, findConnection, findRunning } from "./connect.ts";
 import { namesFor } from "./names.ts";
-import { environmentIn, keptOutput } from "./testing/command-line.ts";
+import { environmentIn, keptOutput } from "#kernel/command/testing/index.ts";
 
 let home: string;
 // Loaded before clocks stand still.

@@ -1,10 +1,8 @@
 import { randomInt } from "node:crypto";
 import { type Clock, codeOf, type Millis, SlipwayError, silentLog, toError } from "#lib/base/index.ts";
 import type { Connection } from "#kernel/kit/index.ts";
-import { absentPatience, awaitServer, type Look, startingPatience } from "./await-server.ts";
-import type { GlobalOptions } from "./command.ts";
-import { defaultDataDirectory, type Environment } from "./environment.ts";
-import type { Session } from "./session.ts";
+import { absentPatience, awaitServer, type Look, startingPatience } from "#kernel/command/index.node.ts";
+import { defaultDataDirectory, type Environment, type GlobalOptions, type Session } from "#kernel/command/index.ts";
 import { version } from "./version.ts";
 
 type Choice = Pick<GlobalOptions, "kubeconfig" | "context" | "namespace">;

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Exit } from "./exit-codes.ts";
-import { commandLine } from "./testing/command-line.ts";
+import { Exit } from "#kernel/command/index.ts";
+import { commandLine } from "#test/support/command-line.ts";
 
 test("a signal while the control plane of a run starts ends the command with the signal's code, and nothing has run", async () => {
   const cli = await commandLine({ signal: AbortSignal.abort(new Exit(130)) });

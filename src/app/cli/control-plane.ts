@@ -1,13 +1,9 @@
 import type { EphemeralControlPlane, EphemeralOptions } from "#app/server/index.ts";
 import type { Dialect } from "#kernel/dialect/index.ts";
-import type { Invocation } from "./command.ts";
+import { type Environment, hostEnvironment, type Invocation, type Session } from "#kernel/command/index.ts";
 import type { RunOptions } from "./commands/run.ts";
 import { findRunning } from "./connect.ts";
-import type { Environment } from "./environment.ts";
-import { hostEnvironment } from "./host-environment.ts";
-import type { Session } from "./session.ts";
-import { noteDirectories } from "./noted-servers.ts";
-import { usualTinkListen } from "./tink-options.ts";
+import { noteDirectories } from "#kernel/command/index.node.ts";
 import { version } from "./version.ts";
 
 /** A control plane that carries a run: the running one, or one of our own that ends with us. */
@@ -77,6 +73,6 @@ function agentsOf(
   if (agents === undefined) return {};
   if (awaited === undefined)
     return { agents: { listening: agents.listeningAt("127.0.0.1:0"), surroundings: environment } };
-  const listening = agents.listeningAt(environment.variable("SLIPWAY_TINK_LISTEN") ?? usualTinkListen);
+  const listening = agents.listeningAt(agents.awaitedAt(environment.variable));
   return { agents: { listening, notes: noteDirectories(environment) } };
 }

@@ -3,8 +3,7 @@ import { once } from "node:events";
 import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
-import type { Environment } from "./environment.ts";
-import { Exit } from "./exit-codes.ts";
+import { type Environment, Exit } from "#kernel/command/index.ts";
 import type { Served } from "./output/greeting.ts";
 
 /** A server that runs in the background. */

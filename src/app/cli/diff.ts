@@ -9,7 +9,7 @@ import {
   type Stored,
 } from "#kernel/model/index.ts";
 import { type Difference, differencesOf } from "./differences.ts";
-import { UsageError } from "./exit-codes.ts";
+import { UsageError } from "#kernel/command/index.ts";
 
 /** What a document would do to the object of its name. */
 export interface DocumentDiff {

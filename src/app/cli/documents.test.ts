@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { formatProblem } from "#lib/base/index.ts";
-import { objectsOf, readDocuments, readParams, type ReadRequest } from "./documents.ts";
+import { objectsOf, readDocuments, type ReadRequest } from "./documents.ts";
+import { readParams } from "#kernel/command/index.ts";
 
 let directory: string;
 beforeAll(async () => {

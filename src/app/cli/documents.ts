@@ -2,7 +2,7 @@ import { type Dialect, type DocumentReader, type SourceDocument, unknownKind } f
 import { hasErrors, type Problem } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { foreignKinds } from "./foreign-kinds.ts";
-import type { SourcePlace } from "./source-texts.ts";
+import type { SourcePlace } from "#kernel/command/index.node.ts";
 
 /** One document of the files on the command line. `dialect` is absent for what is no single language's: plain Kubernetes objects, actions. */
 export interface Document {
@@ -39,7 +39,7 @@ export async function readDocuments(paths: readonly string[], request: ReadReque
     import("#kernel/dialect/index.ts"),
   ]);
   const { readYaml } = await import("#lib/yaml/index.ts");
-  const { readSources } = await import("./source-texts.ts");
+  const { readSources } = await import("#kernel/command/index.node.ts");
   const dialects = await loadDialects();
   const { documents: shared } = sharedOf(dialects);
   const pieces: (Piece | Problem)[] = [];
@@ -187,30 +187,6 @@ const isKubeObject = (value: unknown): value is KubeObject =>
   typeof value.apiVersion === "string" &&
   "kind" in value &&
   typeof value.kind === "string";
-
-/** Arguments of a run from the command line; `problems` are about pairs that are none. */
-export interface ReadParams {
-  readonly values: Readonly<Record<string, string>>;
-  readonly problems: readonly Problem[];
-}
-
-/**
- * `name=text` pairs of repeated `--param` or another option, the last of a name wins; the text may be empty and may hold `=`. What is no pair is
- * a problem beside those of the documents, so that a person hears of all of them at once.
- */
-export function readParams(pairs: readonly string[], option = "--param"): ReadParams {
-  const values: [string, string][] = [];
-  const problems: Problem[] = [];
-  for (const pair of pairs) {
-    const equals = pair.indexOf("=");
-    if (equals > 0) values.push([pair.slice(0, equals), pair.slice(equals + 1)]);
-    else {
-      const message = `expected ${option} name=value, found ${JSON.stringify(pair)}`;
-      problems.push({ severity: "error", code: "invalid-argument", path: "", message });
-    }
-  }
-  return { values: Object.fromEntries(values), problems };
-}
 
 /** The documents' objects; none when one of the problems is an error, because then nothing may be done with any of them. */
 export const objectsOf = ({

@@ -1,11 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SlipwayError, systemClock } from "#lib/base/index.ts";
-import { command, type CommandSpec, type Invocation } from "./command.ts";
+import { command, type CommandSpec, Exit, exitCodeOf, type Invocation, UsageError } from "#kernel/command/index.ts";
 import { commands } from "./commands/index.ts";
 import { execute, failureText } from "./execute.ts";
-import { Exit, exitCodeOf, UsageError } from "./exit-codes.ts";
-import { type CommandLine, commandLine, environmentIn, keptOutput, rushedClock } from "./testing/command-line.ts";
+import { host } from "./host.ts";
+import { environmentIn, keptOutput, rushedClock } from "#kernel/command/testing/index.ts";
+import { type CommandLine, commandLine } from "#test/support/command-line.ts";
 
 /** Carries out words with commands that only write down what they were called with. */
 async function tell(
@@ -40,6 +41,7 @@ async function tell(
     signal: new AbortController().signal,
     process: { takeOver: () => undefined, outliveOutputs: () => undefined, exit: () => undefined },
     connect: () => Promise.reject(new SlipwayError("no-control-plane", "nothing runs", { hint: "start it" })),
+    host,
   });
   return { code, calls, out: out.text(), err: err.text() };
 }

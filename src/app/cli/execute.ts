@@ -1,7 +1,6 @@
 import { CommanderError } from "commander";
 import { SlipwayError, toError } from "#lib/base/index.ts";
-import type { CommandSpec, Surroundings } from "./command.ts";
-import { Exit, exitCode, exitCodeOf, UsageError } from "./exit-codes.ts";
+import { type CommandSpec, Exit, exitCode, exitCodeOf, type Surroundings, UsageError } from "#kernel/command/index.ts";
 import { buildProgram, type Manner } from "./program.ts";
 
 /**

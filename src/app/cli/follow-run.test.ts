@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Dialect } from "#kernel/dialect/index.ts";
-import { loadDialect } from "#dialects/index.ts";
+import { workflow } from "#dialects/workflow/index.ts";
 import { FakeClock, type JsonObject } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
@@ -12,7 +12,7 @@ const group = { group: "slipway.dev", version: "v1alpha1", namespaced: true } as
 const Workflow: ResourceType = { ...group, kind: "Workflow", plural: "workflows" };
 const RunAction: ResourceType = { ...group, kind: "RunAction", plural: "runactions" };
 const ref = { type: Workflow, namespace: "default", name: "wf" };
-const dialect: Dialect = await loadDialect("workflow");
+const dialect: Dialect = await workflow.load();
 
 class World {
   readonly clock = new FakeClock();

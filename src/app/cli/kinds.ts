@@ -1,7 +1,7 @@
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { qualifiedResource, type ResourceType } from "#kernel/model/index.ts";
-import { UsageError } from "./exit-codes.ts";
+import { UsageError } from "#kernel/command/index.ts";
 
 /** Every word a kind may be called by: plural, singular, short names, with or without the group. */
 export const namesOf = (type: ResourceType): readonly string[] => {

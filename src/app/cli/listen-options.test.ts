@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { UsageError } from "./exit-codes.ts";
+import { UsageError } from "#kernel/command/index.ts";
 import { parseListenAddress, parseServerName } from "./listen-options.ts";
 
 describe("an address to listen on", () => {

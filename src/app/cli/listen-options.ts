@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from "node:net";
-import { UsageError } from "./exit-codes.ts";
+import { UsageError } from "#kernel/command/index.ts";
 
 /** What `--listen` names: an address without brackets, and a port if it was given. */
 interface ListenOption {

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { StepView } from "#engine/index.ts";
 import { type Cancel, type Clock, messageOf } from "#lib/base/index.ts";
 import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "#kernel/command/index.ts";
 import { LinePrefixer } from "./output/line-prefixer.ts";
 import { patiently, reconnectMs } from "./patience.ts";
 import { logName, type StepLog } from "./pod-logs.ts";

@@ -1,10 +1,9 @@
 import { setMaxListeners } from "node:events";
 import { codeOf, holdProcess, systemClock } from "#lib/base/index.ts";
-import type { EndSignal, OwnProcess } from "./command.ts";
+import { type EndSignal, Exit, type OwnProcess, readEnvironment } from "#kernel/command/index.ts";
 import { commands } from "./commands/index.ts";
-import { readEnvironment } from "./environment.ts";
 import { execute } from "./execute.ts";
-import { Exit } from "./exit-codes.ts";
+import { host } from "./host.ts";
 import { version } from "./version.ts";
 
 const stopped = new AbortController();
@@ -70,6 +69,7 @@ async function main(): Promise<void> {
     process: ownProcess,
     connect: async (options, environment) =>
       await (await import("./connect.ts")).connectRunning(options, environment, systemClock, stopped.signal),
+    host,
   });
   // A signal that came meanwhile has the last word.
   process.exitCode ??= code;

@@ -2,10 +2,8 @@ import { formatProblem, hasErrors, isJsonObject, type JsonValue, messageOf, type
 import { readYaml } from "#lib/yaml/index.ts";
 import { type ApiClient, isKubeObject, type Ref } from "#kernel/kit/index.ts";
 import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
-import type { Environment } from "./environment.ts";
-import { UsageError } from "./exit-codes.ts";
-import { readSources } from "./source-texts.ts";
-import { readStdin } from "./stdin.ts";
+import { type Environment, UsageError } from "#kernel/command/index.ts";
+import { readSources, readStdin } from "#kernel/command/index.node.ts";
 
 /**
  * The objects of files, folders and standard input (`-`), in order, as they are written: several documents per file, and the items of a List.

@@ -1,9 +1,8 @@
 import { afterAwake } from "#lib/base/index.ts";
-import type { Invocation } from "./command.ts";
+import type { Invocation, Session } from "#kernel/command/index.ts";
 import { findRunning } from "./connect.ts";
 import { findKinds } from "./kinds.ts";
 import { findRun } from "./runs.ts";
-import type { Session } from "./session.ts";
 
 /** Longer than a local server ever takes, and as long as a person who pressed Tab is willing to look at nothing. */
 const patienceMs = 1000;

@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { CommandSpec, GlobalOptions, OptionSpec, Surroundings } from "./command.ts";
-import type { ColorChoice } from "./environment.ts";
+import type { ColorChoice, CommandSpec, GlobalOptions, OptionSpec, Surroundings } from "#kernel/command/index.ts";
 
 const description = "Workflows from bare metal to delivered application, as Kubernetes-style resources.";
 
@@ -114,6 +113,7 @@ function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onE
         signal: surroundings.signal,
         process: surroundings.process,
         connect: () => surroundings.connect(options, environment),
+        host: surroundings.host,
       }),
     );
   });

@@ -3,7 +3,7 @@ import { formatProblem, type Problem } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { type Document, objectsOf, type ReadDocuments } from "./documents.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "#kernel/command/index.ts";
 
 /**
  * The documents read once more, with what they refer to and only the server has: a template there says of what types arguments are,

@@ -1,13 +1,10 @@
 import type { Dialect } from "#kernel/dialect/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { isAlreadyExists, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
-import type { Invocation } from "./command.ts";
+import { type Environment, exitCode, type Invocation, printProblems, UsageError } from "#kernel/command/index.ts";
 import type { RunOptions } from "./commands/run.ts";
 import { type Document, objectsOf, type ReadDocuments } from "./documents.ts";
 import { type ControlPlaneSession, openControlPlane } from "./control-plane.ts";
-import type { Environment } from "./environment.ts";
-import { exitCode, UsageError } from "./exit-codes.ts";
-import { printProblems } from "./output/problems.ts";
 import { withReferred } from "./referred-documents.ts";
 import { isRunOf } from "./runs.ts";
 import { type StartedRun, watchToEnd } from "./watch-to-end.ts";

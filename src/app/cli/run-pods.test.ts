@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { loadDialect } from "#dialects/index.ts";
+import { tinkerbell } from "#dialects/tinkerbell/index.ts";
+import { workflow } from "#dialects/workflow/index.ts";
 import { FakeClock } from "#lib/base/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ApiError, type KubeObject, Pod } from "#kernel/model/index.ts";
@@ -57,12 +58,12 @@ const run: KubeObject = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", 
 test("a run whose steps agents carry out has no Pods, and nobody asks for them", async () => {
   const client = memoryClient({ clock: new FakeClock() });
   client.list = () => Promise.reject(new Error("asked"));
-  const dialect = await loadDialect("tinkerbell");
+  const dialect = await tinkerbell.load();
   expect(await listRunPods(client, dialect, { ...run, apiVersion: "tinkerbell.org/v1alpha1" })).toEqual([]);
 });
 
 test.each(["NotFound", "Forbidden"] as const)("Pods that the server answers with %s are none", async (reason) => {
   const client = memoryClient({ clock: new FakeClock() });
   client.list = () => Promise.reject(new ApiError(reason, "no"));
-  expect(await listRunPods(client, await loadDialect("workflow"), run)).toEqual([]);
+  expect(await listRunPods(client, await workflow.load(), run)).toEqual([]);
 });

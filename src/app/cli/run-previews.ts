@@ -1,8 +1,7 @@
 import type { CheckedDocument, Dialect, RunPreviews } from "#kernel/dialect/index.ts";
 import type { Problem } from "#lib/base/index.ts";
-import type { Invocation } from "./command.ts";
+import { type Invocation, UsageError } from "#kernel/command/index.ts";
 import type { ReadDocuments } from "./documents.ts";
-import { UsageError } from "./exit-codes.ts";
 import { isRunOf } from "./runs.ts";
 
 // What runs come to that this program cannot try by itself, because agents elsewhere carry them out: told without a server, of what the

@@ -3,8 +3,7 @@ import type { RunView } from "#engine/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { isForbidden, type KubeObject, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";
 import { findKind, findKinds, splitNames } from "./kinds.ts";
-import { UsageError } from "./exit-codes.ts";
-import type { Session } from "./session.ts";
+import { type Session, UsageError } from "#kernel/command/index.ts";
 
 /** A run named on the command line: where it is, and who can explain it. */
 export interface NamedRun {

@@ -3,8 +3,7 @@ import { constants } from "node:fs";
 import { access, open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { SlipwayError } from "#lib/base/index.ts";
-import type { Environment } from "./environment.ts";
-import { UsageError } from "./exit-codes.ts";
+import { type Environment, UsageError } from "#kernel/command/index.ts";
 
 /** Where the bytes go. */
 interface Place {

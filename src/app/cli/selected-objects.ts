@@ -1,10 +1,8 @@
 import type { ApiClient, Ref } from "#kernel/kit/index.ts";
-import type { Environment } from "./environment.ts";
-import { UsageError } from "./exit-codes.ts";
+import { type Environment, type Session, UsageError } from "#kernel/command/index.ts";
 import { findKind, findKinds } from "./kinds.ts";
 import { readManifests, refOf } from "./manifests.ts";
 import { kindHaving } from "./runs.ts";
-import type { Session } from "./session.ts";
 
 /** How commands select objects, as kubectl's do; absent flags were not given. */
 export interface SelectionOptions {

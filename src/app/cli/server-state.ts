@@ -1,7 +1,7 @@
 import { type Clock, isJsonObject, type JsonObject, type Millis } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "#kernel/command/index.ts";
 
 /**
  * What the control plane says is wrong with itself: the failed checks of its `/readyz`, such as `store: … its disk is full`. Empty if it is

@@ -15,7 +15,7 @@ import { err, type Instant, type Millis, ok, type Problem, type Result } from "#
 import { nearest } from "#lib/text/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { objectsOf, type ReadDocuments } from "./documents.ts";
-import { codeOfRun, exitCode, UsageError } from "./exit-codes.ts";
+import { codeOfRun, exitCode, UsageError } from "#kernel/command/index.ts";
 import { abilityOf, isRunOf } from "./runs.ts";
 
 /** What the command line wants to happen, in its own words. */

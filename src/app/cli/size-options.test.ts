@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { UsageError } from "./exit-codes.ts";
+import { UsageError } from "#kernel/command/index.ts";
 import { parseSize } from "./size-options.ts";
 
 test.each([

@@ -1,5 +1,5 @@
 import { parseQuantity, quantityToNumber } from "#lib/text/index.ts";
-import { UsageError } from "./exit-codes.ts";
+import { UsageError } from "#kernel/command/index.ts";
 
 /** Bytes as Kubernetes writes them: `512Mi`, `2Gi`, `1000000`. Throws `UsageError` for what is no whole number of bytes above 0. */
 export function parseSize(flag: string, text: string): number {

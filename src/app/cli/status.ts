@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, oneLine } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { isForbidden, Node, qualifiedResource } from "#kernel/model/index.ts";
 import { heldUpAmong } from "./held-up-runs.ts";
-import { formatTable } from "./output/table.ts";
+import { formatTable } from "#kernel/command/index.node.ts";
 import { viewOf } from "./runs.ts";
 import { aboutServer, troublesOf } from "./server-state.ts";
 

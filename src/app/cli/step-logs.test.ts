@@ -5,7 +5,7 @@ import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { ApiError, ConfigMap, Pod } from "#kernel/model/index.ts";
 import { startLogStream } from "./log-stream.ts";
 import { lastTails, harmless, readStepLog, stepLogs } from "./step-logs.ts";
-import { keptOutput } from "./testing/command-line.ts";
+import { keptOutput } from "#kernel/command/testing/index.ts";
 
 test("a line of a step cannot steer the terminal", () => {
   expect(harmless("\u001b[31mred\u001b[2J\u0007 and\ttab\r")).toBe("red and\ttab");

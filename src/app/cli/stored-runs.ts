@@ -3,12 +3,10 @@ import type { Dialect, Startable } from "#kernel/dialect/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { apiVersionOf, isForbidden, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
-import type { Invocation } from "./command.ts";
+import { type Invocation, type Session, UsageError } from "#kernel/command/index.ts";
 import type { RunOptions } from "./commands/run.ts";
 import type { Document, ReadDocuments } from "./documents.ts";
-import { UsageError } from "./exit-codes.ts";
 import { namesOf } from "./kinds.ts";
-import type { Session } from "./session.ts";
 
 /** A kind whose stored objects can be run, and the words for it, the shortest ones first. */
 interface StartableKind {

@@ -1,7 +1,7 @@
 import type { GraphNode } from "#kernel/dialect/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import type { Document, ReadDocuments } from "./documents.ts";
-import { UsageError } from "./exit-codes.ts";
+import { UsageError } from "#kernel/command/index.ts";
 import { abilityOf, isRunOf } from "./runs.ts";
 
 /**

@@ -2,7 +2,7 @@ import { afterAwake, type Clock, isJsonObject, type Millis, parseDuration } from
 import { compileJsonPathTemplate } from "#lib/json/index.ts";
 import type { ApiClient, Ref } from "#kernel/kit/index.ts";
 import { asJson, type Stored } from "#kernel/model/index.ts";
-import { UsageError } from "./exit-codes.ts";
+import { UsageError } from "#kernel/command/index.ts";
 import { Patience } from "./patience.ts";
 
 /** What is waited with. */

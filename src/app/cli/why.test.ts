@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { loadDialect } from "#dialects/index.ts";
+import { workflow } from "#dialects/workflow/index.ts";
 import { parseInstant } from "#lib/base/index.ts";
-import { paintFor } from "./output/paint.ts";
+import { paintFor } from "#kernel/command/index.node.ts";
 import { whyText } from "./output/why-text.ts";
 import { type SuspendedBy, whyOf } from "./why.ts";
 
@@ -42,7 +42,7 @@ const statuses = {
 };
 
 async function why(status: object, step?: string, suspendedBy?: SuspendedBy, spec: object = {}) {
-  const { runs } = await loadDialect("workflow");
+  const { runs } = await workflow.load();
   const object = half(status, spec);
   const conditions = new Map(runs.graph(object).nodes.map(({ id, condition }) => [id, condition]));
   return whyOf(runs.view(object, []), { step, suspendedBy, conditionOf: (id) => conditions.get(id) });

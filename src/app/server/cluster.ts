@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { type LoadableDialect, loadDialect, loadDialects } from "#dialects/index.ts";
-import { type Dialect, type DialectOptions, type DialectPort, type Shared, sharedOf } from "#kernel/dialect/index.ts";
+import { loadDialects } from "#dialects/index.ts";
+import { type Dialect, type DialectPort, type Shared, sharedOf } from "#kernel/dialect/index.ts";
 import { type Clock, formatInstant, isJsonObject, type JsonValue, SlipwayError } from "#lib/base/index.ts";
 import { type CrdDocument, type Kind, toCrds } from "#lib/schema/index.ts";
 import {
@@ -15,6 +15,7 @@ import {
   Manager,
 } from "#kernel/kit/index.ts";
 import { isForbidden, isNotFound, type KubeObject, Node } from "#kernel/model/index.ts";
+import type { ClusterWork } from "#kernel/command/index.ts";
 import type { AuditLog } from "#kernel/apiserver/index.ts";
 import type { RpcPort } from "#kernel/rpc/index.ts";
 import { dialectDirectory } from "./log-sources.ts";
@@ -27,24 +28,10 @@ import { openTemplates } from "./templates.ts";
 // as those of an embedded control plane and cannot tell the two apart.
 
 /** Controllers of this process for a cluster. */
-export interface ClusterOptions {
+export interface ClusterOptions extends Omit<ClusterWork, "leaseName"> {
   readonly connection: Connection;
-  /** Those of one language, or of all and of what they share. */
-  readonly language?: LoadableDialect;
-  readonly dialectOptions?: DialectOptions;
-  /**
-   * What is said instead to dialects at a control plane of `slipway up`, which has controllers of its own: what leaves those to it. Without,
-   * such a control plane is refused.
-   */
-  readonly besideOwn?: DialectOptions;
-  /** The condition of its Node by which such a control plane leaves this work to others, and how to start one that does; without, all do. */
-  readonly besideOwnIf?: { readonly condition: string; readonly hint: string };
   /** Of equal processes one acts, whoever holds this lease; absent where any number may. */
   readonly lease?: { readonly namespace: string; readonly name: string };
-  /** Plurals of the kinds that this work looks at, and needs rights for; all of its languages, and what they share, when absent. */
-  readonly looksAt?: readonly string[];
-  /** What is done has no part in the controllers of a `slipway up`, and may be done for one. */
-  readonly isForAny?: boolean;
   /** Bring the definitions up to date first; else they have to be there. */
   readonly installsDefinitions: boolean;
   /** See `ControllerParts`. */
@@ -62,7 +49,7 @@ export interface ClusterOptions {
 }
 
 /** The definitions of all kinds of our own that a cluster has to serve, or of those of these languages. */
-export async function clusterDefinitions(languages: readonly LoadableDialect[] = []): Promise<readonly CrdDocument[]> {
+export async function clusterDefinitions(languages: readonly string[] = []): Promise<readonly CrdDocument[]> {
   const { kinds } = await speakersOf(languages);
   return toCrds(kinds).map((definition) => asOurs(definition));
 }
@@ -144,10 +131,10 @@ interface Speakers {
 }
 
 /** No languages are all of them. How people act on runs belongs to every one. */
-async function speakersOf(languages: readonly LoadableDialect[]): Promise<Speakers> {
+async function speakersOf(languages: readonly string[]): Promise<Speakers> {
   const all = await loadDialects();
   const shared = sharedOf(all);
-  const dialects = languages.length === 0 ? all : await Promise.all(languages.map(loadDialect));
+  const dialects = languages.length === 0 ? all : all.filter(({ name }) => languages.includes(name));
   const kinds = [shared, ...dialects].flatMap((owner) => owner.kinds);
   return { dialects, kinds, ...(languages.length === 0 ? { shared } : {}) };
 }

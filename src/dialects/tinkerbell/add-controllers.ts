@@ -1,11 +1,12 @@
 import type { Manager } from "#kernel/kit/index.ts";
-import { type ControllerParts, openWhenNeeded, serverToken } from "#kernel/dialect/index.ts";
+import { type ControllerParts, openWhenNeeded } from "#kernel/dialect/index.ts";
+import { serverToken } from "#kernel/doors/index.ts";
 import { addController } from "./controller.ts";
 import { logsIn } from "./log-places.ts";
 import { present } from "./members.ts";
 import { Hardware, Template, Workflow } from "./kinds.ts";
 import { agentsUnserved, insecureAgents } from "./messages.ts";
-import type { TinkerbellOptions } from "./options.ts";
+import type { TinkerbellOptions } from "./given-options.ts";
 import { completeSettings } from "./settings.ts";
 
 /** Where the Secret of tokens is. */

@@ -1,9 +1,11 @@
 import type { Agents, LocalAgent } from "#kernel/dialect/index.ts";
 import type { AgentSettings } from "./agent/open-agent.ts";
+import { usualTinkListen } from "./options.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 
 /** Agents for the runs of one command, which are the agents of machines but for their settings. */
 export const agents: Agents = {
+  awaitedAt: (variable) => variable("SLIPWAY_TINK_LISTEN") ?? usualTinkListen,
   listeningAt: (address) => ({ tinkerbell: { listen: { address, isUsual: false } } }),
   neededBy: (run) => [...new Set(stateOf(run as AnyWorkflow).actions.map(({ task }) => task.agentID))],
   async serve({ variable, home, clock, log, ...given }, signal) {

@@ -1,6 +1,6 @@
 import type { Millis } from "#lib/base/index.ts";
 import { present } from "./members.ts";
-import type { GivenSettings } from "./options.ts";
+import type { GivenSettings } from "./given-options.ts";
 
 /** What a person may configure of carrying out workflows. */
 export interface Settings {

@@ -1,5 +1,6 @@
 import type { Manager } from "#kernel/kit/index.ts";
-import { type ControllerParts, readTokenFile, type ServerCondition, serverToken } from "#kernel/dialect/index.ts";
+import type { ControllerParts, ServerCondition } from "#kernel/dialect/index.ts";
+import { readTokenFile, serverToken } from "#kernel/doors/index.ts";
 import { addAggregator } from "./aggregator/add-aggregator.ts";
 import { addWatchdog } from "./watchdog/add-watchdog.ts";
 import { BuildStores } from "./api/build-stores.ts";
@@ -13,7 +14,7 @@ import type { Engine } from "./builds/engines.ts";
 import type { ServiceAccess } from "./open-service.ts";
 import { isOver, wordOf } from "./build-status.ts";
 import { Build, Worker } from "./kinds.ts";
-import type { WharfOptions } from "./options.ts";
+import type { WharfOptions } from "./given-options.ts";
 import { Records } from "./builds/records.ts";
 import { enginesOf, type OwnService, servicesOf } from "./services.ts";
 

@@ -1,71 +1,202 @@
-import type { Millis } from "#lib/base/index.ts";
-import type { ListenChoice } from "#kernel/dialect/index.ts";
-import type { Shard } from "./aggregator/shard.ts";
-import type { ProvisionerOptions } from "./provisioner/open-provisioner.ts";
+import type { ServerOptions } from "#kernel/dialect/index.ts";
+import { err, ok, type Result } from "#lib/base/index.ts";
+import {
+  OptionReader,
+  type OptionSources,
+  type OptionSpec,
+  prefixedFlag,
+  prefixedOption,
+} from "#kernel/command/index.ts";
+import { aggregatorOf, watchdogOf } from "./commands/service-clients.ts";
+import type { Configuration as WharfSettings } from "./configuration/keys.ts";
+import type { WharfOptions } from "./given-options.ts";
+import { workerProgram } from "./commands/worker-program.ts";
+import { optionTexts, originsOf, readWharfSettings } from "./commands/settings.ts";
 
-// What is usual where nobody has said anything is not here: who reads options leaves it out, and who uses them knows it. That way the flags of a
-// command, its variables and a test say the same by saying nothing.
+// What `slipway up` can be told of Wharf; told to the dialect as it was said.
 
-/** What a person has set of this dialect, checked. What is absent is as usual. */
-export interface WharfOptions {
-  /** Where wharf-api answers; nowhere without. */
-  readonly listen?: ListenChoice;
-  /** The file of the token that clients present; absolute. A random token, in a file of the server's own, when absent. */
-  readonly tokenFile?: string;
-  /** Clients that present nothing are let in, as the original does. */
-  readonly allowsAnonymous?: boolean;
-  /** Origins of web pages that may use wharf-api, `*` for all of them; none when absent. */
-  readonly origins?: readonly string[];
-  /** Where projects are created that come over REST. */
-  readonly namespace?: string;
-  /** Which installation this is. */
-  readonly instance?: string;
-  /** Where workers are asked for instead of at the provisioner of this server. */
-  readonly engineUrl?: string;
-  /** The file of the token that is asked for there; absolute. The one of this server is not told to it. */
-  readonly engineTokenFile?: string;
-  /** For how long an engine that does not answer is asked again before the build has failed. */
-  readonly triggerDeadlineMs?: Millis;
-  /** The provisioner of this server; there is none without. */
-  readonly provisioner?: ProvisionerOptions;
-  /** How results of workers are carried to wharf-api; off where another process does. */
-  readonly aggregator?: AggregatorChoice | "off";
-  /** This process is the aggregator or the watchdog, or wharf-api without the controllers of builds, and nothing else. Everything when absent. */
-  readonly part?: "aggregator" | "api" | "provisioner" | "watchdog";
-  /** What compares workers and builds; off where another process does. */
-  readonly watchdog?: WatchdogChoice | "off";
+type Provisioner = NonNullable<WharfOptions["provisioner"]>;
+/** What starts workers of this machine, which is not for a person to say. */
+type WorkerProgram = Pick<Provisioner, "program" | "runtime">;
+
+/** Where wharf-api answers when nobody says it; another port of the host when something else has it. */
+export const usualWharfListen = "127.0.0.1:5001";
+
+/** Where the provisioner does, on the same terms. */
+const usualProvisionerListen = "127.0.0.1:5009";
+
+const heading = "Wharf:";
+const option = prefixedOption("wharf", heading);
+
+/** The options of `slipway up` that are about Wharf. None has an initial value, because a variable may say it. */
+export const wharfOptions: readonly OptionSpec[] = [
+  option(
+    "listen",
+    "address",
+    `HOST:PORT of wharf-api, or off (default: ${usualWharfListen} once a Project or Build exists)`,
+  ),
+  option("auth-token-file", "file", "bearer token that clients must present (default: a random one)"),
+  prefixedFlag("wharf", heading)("anonymous-auth", "serve clients without credentials, too"),
+  option("namespace", "name", "where projects are that come over REST (default: default)"),
+  option("instance", "name", "the name of this installation, part of the names of workers (default: local)"),
+  option(
+    "aggregator",
+    "how",
+    "whether this server carries results of workers to wharf-api: on (default; not of api serve) or off",
+  ),
+  option(
+    "watchdog",
+    "how",
+    "whether this server ends workers and builds that have lost each other: on (default; not of api serve) or off",
+  ),
+  option("engine-url", "url", "where workers are asked for (default: the provisioner of this server or user)"),
+  option("engine-token-file", "file", "the token that is asked for there; the one of this server is not told to it"),
+  option(
+    "provisioner-listen",
+    "address",
+    `HOST:PORT of the provisioner, or off (default: ${usualProvisionerListen}, likewise)`,
+  ),
+  option("backend", "name", "what workers are: host (default; processes), docker (containers) or kubernetes (Pods)"),
+  option("max-workers", "n", "builds at work at once; further ones wait (default: any number)"),
+  option("drain", "time", "how long a worker that is deleted serves its results (default: 1m)"),
+];
+
+const namedOptions = (names: readonly string[]): readonly OptionSpec[] =>
+  wharfOptions.filter(({ flags }) => names.some((name) => flags.split(" ")[0] === `--wharf-${name}`));
+
+/** Those that are about wharf-api, for a process that is nothing else. */
+export const wharfApiOptions = namedOptions([
+  "listen",
+  "auth-token-file",
+  "anonymous-auth",
+  "namespace",
+  "instance",
+  "aggregator",
+  "watchdog",
+  "engine-url",
+  "engine-token-file",
+]);
+
+/** Those that are about a provisioner. */
+export const wharfProvisionerOptions = namedOptions([
+  "provisioner-listen",
+  "auth-token-file",
+  "anonymous-auth",
+  "namespace",
+  "instance",
+  "backend",
+  "max-workers",
+  "drain",
+]);
+
+/** Options of every service, which one service alone may be told by: their long names say the same where several are in one process. */
+export interface ServiceFlags {
+  readonly authTokenFile?: string;
+  /** Where it answers. */
+  readonly address?: string;
 }
 
-/** A service elsewhere. */
-export interface NamedService {
-  /** Of http or https; what is behind the port is the service's own and left out. */
-  readonly url: string;
-  /** The file of the token that is asked for there; absolute. Without, none is brought: that of this server is not told to others. */
-  readonly tokenFile?: string;
+/** The same by the long names, which win. `listen` is that of the address. */
+export const inFull = (
+  { authTokenFile, address, ...options }: ServiceFlags,
+  listen: "wharfListen" | "wharfProvisionerListen",
+): Readonly<Record<string, unknown>> => ({
+  ...(authTokenFile === undefined ? {} : { wharfAuthTokenFile: authTokenFile }),
+  ...(address === undefined ? {} : { [listen]: address }),
+  ...options,
+});
+
+/**
+ * What was said of Wharf, by options, by their variables and by settings, of which the former win; or everything that is wrong with it. There is no
+ * provisioner without `workers`. `usual` are options as they are where nobody says them, by their names. Nothing of the dialect is loaded.
+ */
+export function readWharfOptions(
+  sources: OptionSources,
+  settings: WharfSettings = {},
+  workers?: WorkerProgram,
+  usual: Readonly<Record<string, string>> = {},
+): Result<WharfOptions, readonly string[]> {
+  const texts = Object.entries(usual).map(([name, text]) => [name, { by: name, text }] as const);
+  const reader = new OptionReader("wharf", sources, new Map([...texts, ...optionTexts(settings)]));
+  const reading = { problems: reader.problems, resolve: sources.resolve };
+  const listen = reader.listen("listen", usualWharfListen);
+  const tokenFile = reader.file("auth-token-file");
+  const [namespace, instance] = [nameOf(reader, "namespace"), nameOf(reader, "instance")];
+  const engineUrl = reader.text("engine-url");
+  if (engineUrl !== undefined && !/^https?:$/.test(URL.canParse(engineUrl) ? new URL(engineUrl).protocol : ""))
+    reader.problems.push(`--wharf-engine-url: expected a URL of http or https, found ${JSON.stringify(engineUrl)}`);
+  const engineTokenFile = reader.file("engine-token-file");
+  if (engineTokenFile !== undefined && engineUrl === undefined)
+    reader.problems.push("--wharf-engine-token-file is for --wharf-engine-url, which is not given");
+  const isOff = (part: string): boolean => reader.oneOf(part, ["on", "off"]) === "off";
+  const aggregator = isOff("aggregator") ? "off" : aggregatorOf(settings, {}, reading);
+  const watchdog = isOff("watchdog") ? "off" : watchdogOf(settings, {}, reading);
+  const [origins, triggerDeadlineMs] = [originsOf("api", settings), settings["trigger.deadline"]];
+  const given: WharfOptions = {
+    ...(listen === undefined ? {} : { listen }),
+    ...(tokenFile === undefined ? {} : { tokenFile }),
+    ...(reader.flag("anonymous-auth") ? { allowsAnonymous: true } : {}),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(instance === undefined ? {} : { instance }),
+    ...(engineUrl === undefined ? {} : { engineUrl }),
+    ...(engineTokenFile === undefined ? {} : { engineTokenFile }),
+    ...(isUnsaid(aggregator) ? {} : { aggregator }),
+    ...(isUnsaid(watchdog) ? {} : { watchdog }),
+    ...(origins === undefined ? {} : { origins }),
+    ...(triggerDeadlineMs === undefined ? {} : { triggerDeadlineMs }),
+  };
+  const provisioner = workers && provisionerOf(reader, settings, workers);
+  const all = provisioner === undefined ? given : { ...given, provisioner };
+  return reader.problems.length > 0 ? err(reader.problems) : ok(all);
 }
 
-/** Whom an aggregator or a watchdog is a client of. */
-export interface NamedServices {
-  /** Where wharf-api is; that of this server when absent. */
-  readonly api?: NamedService;
-  /** Where the provisioner is; the engine of this server when absent. */
-  readonly provisioner?: NamedService;
+/** Nothing is said of it, so that the dialect decides. */
+const isUnsaid = (choice: object | "off"): boolean => typeof choice === "object" && Object.keys(choice).length === 0;
+
+/**
+ * Undefined for `off`, which leaves builds to an engine elsewhere. What is absent is as the dialect has it: no limit of builds, a minute in
+ * which results are served. On loopback this machine's own repositories are taken unless that is set otherwise: whoever asks is on it.
+ */
+function provisionerOf(reader: OptionReader, settings: WharfSettings, workers: WorkerProgram): Provisioner | undefined {
+  const listen = reader.listen("provisioner-listen", usualProvisionerListen);
+  const maxWorkers = reader.number("max-workers", "a whole number", Number.isInteger);
+  const drainMs = reader.duration("drain", "zero");
+  const backend = reader.oneOf("backend", ["host", "docker", "kubernetes"]);
+  if (listen === undefined) return undefined;
+  const origins = originsOf("provisioner", settings);
+  // Containers see nothing of this machine.
+  const isLocal = (backend ?? "host") === "host" && /^(?:127\.|localhost:|\[::1\])/.test(listen.address);
+  return {
+    listen,
+    ...workers,
+    allowLocalRepos: settings["provisioner.allowLocalRepos"] ?? isLocal,
+    ...(backend === undefined || backend === "host" ? {} : { backend: { name: backend, settings } }),
+    ...(origins === undefined ? {} : { origins }),
+    ...(maxWorkers === undefined ? {} : { maxWorkers }),
+    ...(drainMs === undefined ? {} : { drainMs }),
+  };
 }
 
-/** What a person has set of the watchdog. */
-export interface WatchdogChoice extends NamedServices {
-  /** Between two looks. */
-  readonly intervalMs?: Millis;
-  /** How old must be what it acts on. */
-  readonly minAgeMs?: Millis;
+/** A DNS label, of which names of objects are made. */
+function nameOf(reader: OptionReader, name: string): string | undefined {
+  const text = reader.text(name);
+  if (text === undefined || /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text)) return text;
+  reader.problem(name, `expected lower-case letters, digits and dashes, found ${JSON.stringify(text)}`);
+  return undefined;
 }
 
-/** What a person has set of the aggregator. */
-export interface AggregatorChoice extends NamedServices {
-  readonly shard?: Shard;
-  readonly maxWorkers?: number;
-  /** Whose Pods are workers without a resource of their own. */
-  readonly pods?: { readonly namespace: string; readonly instance: string };
-  /** Where workers serve their results whose address has no port. */
-  readonly workerPort?: number;
-}
+/** What `slipway up` and `slipway controllers` can be told of this dialect. */
+export const serverOptions: ServerOptions = {
+  specs: wharfOptions,
+  async read(sources) {
+    const settings = await readWharfSettings(sources.environment);
+    if (settings === undefined) return err([]);
+    const workers = {
+      program: workerProgram(sources.environment),
+      runtime: sources.runtime === "docker" ? "docker" : "host",
+    } as const;
+    return readWharfOptions(sources, settings, workers);
+  },
+  // Builds need an engine: `slipway wharf api serve` starts it.
+  forControllers: { part: "api" } satisfies WharfOptions,
+};

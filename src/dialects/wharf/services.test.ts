@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { deferred } from "#lib/base/index.ts";
-import { noteServer, type OpenedPort } from "#kernel/dialect/index.ts";
+import { noteServer } from "#kernel/doors/index.ts";
+import type { OpenedPort } from "#kernel/dialect/index.ts";
 import { enginesOf, type OwnService, servicesOf } from "./services.ts";
 
 const listen = { address: "127.0.0.1:5001", isUsual: true };

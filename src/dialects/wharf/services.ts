@@ -1,15 +1,9 @@
 import { SlipwayError } from "#lib/base/index.ts";
-import {
-  meantOf,
-  notedAt,
-  type NotedServer,
-  notedServers,
-  type OpenedPort,
-  readTokenFile,
-} from "#kernel/dialect/index.ts";
+import { meantOf, notedAt, type NotedServer, notedServers, readTokenFile } from "#kernel/doors/index.ts";
+import type { OpenedPort } from "#kernel/dialect/index.ts";
 import type { ServiceAddress } from "./aggregator/api-connection.ts";
 import type { Engine, Engines } from "./builds/engines.ts";
-import type { NamedService, NamedServices, WharfOptions } from "./options.ts";
+import type { NamedService, NamedServices, WharfOptions } from "./given-options.ts";
 import type { ProvisionerAddress } from "./provisioner/provisioner-client.ts";
 
 // Which services are asked over HTTP, and with which token. A token belongs to the address that requires it: the token of this server is not presented

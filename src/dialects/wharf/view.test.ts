@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "#kernel/model/index.ts";
-import { dialect } from "./index.ts";
+import { dialect } from "./dialect.ts";
 import type { BuildStatus } from "./kinds.ts";
 
 const now = Date.parse("2026-01-31T12:00:00Z");

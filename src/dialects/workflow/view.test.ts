@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { labels } from "./child-names.ts";
-import { dialect } from "./index.ts";
+import { dialect } from "./dialect.ts";
 import type { Workflow, WorkflowStatus, WorkflowStep } from "./kinds.ts";
 import { attemptLabel, itemLabel, stepLabel, uidLabel, viewWorkflow } from "./view.ts";
 

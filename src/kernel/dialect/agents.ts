@@ -24,6 +24,8 @@ export interface LocalAgent {
 export interface Agents {
   /** What makes a server listen for them at an address, `host:port`. */
   listeningAt(address: string): DialectOptions;
+  /** Where agents expect the server of this machine when nobody tells them, `host:port`. */
+  awaitedAt(variable: (name: string) => string | undefined): string;
   /** Ids of those that a run needs, as far as it says so yet: it may say more when it is prepared. */
   neededBy(run: KubeObject): readonly string[];
   /** Is one until the signal aborts, and ends what it runs then. Rejects when it cannot begin. */

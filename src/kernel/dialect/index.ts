@@ -25,17 +25,15 @@ export type {
   SourceDocument,
   Startable,
 } from "./dialect.ts";
+export type { DialectFace, ProjectRunOptions, Projects, ServerOptions, ServerOptionSources } from "./face.ts";
 export { checkName, checkSchema, checkUnknown, codeOf, hintOf } from "./document-checks.ts";
 export { fieldTokens, isWithin, parentOf } from "./field-tokens.ts";
 export { type GraphNode, graphOfView, type RunGraph, type StepTraits } from "./graph.ts";
 export { unknownKind } from "./kubernetes-kinds.ts";
 export type { ListenChoice } from "./listening.ts";
 export { type OpenedPort, openWhenNeeded } from "./needed-port.ts";
-export { meantOf, notedAt, type NotedServer, notedServers, noteServer } from "./noted-servers.ts";
 export { collectProblems, mostProblems, type ProblemCollector, type Report } from "./problems.ts";
-export { isDead, type Owner, thisProcess } from "./process-owner.ts";
 export { RunAction } from "./run-action.ts";
 export { actionsFor, answer, openActions, targetIn, targetIndex, targetKeys } from "./run-action-answer.ts";
 export { type Shared, sharedOf } from "./shared.ts";
 export type { Simulation } from "./simulation.ts";
-export { readTokenFile, serverToken } from "./token-file.ts";

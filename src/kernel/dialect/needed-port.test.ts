@@ -8,7 +8,7 @@ import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, Secret } from "#kernel/model/index.ts";
 import type { DialectPort } from "./controller-parts.ts";
 import { type NeededPort, openWhenNeeded } from "./needed-port.ts";
-import { notedServers } from "./noted-servers.ts";
+import { notedServers } from "#kernel/doors/index.ts";
 
 let notes: string;
 const stop = new AbortController();

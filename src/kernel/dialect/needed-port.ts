@@ -3,7 +3,7 @@ import type { ResourceType } from "#kernel/model/index.ts";
 import { aborted, deferred, messageOf, orAborted, sleep } from "#lib/base/index.ts";
 import type { ControllerParts } from "./controller-parts.ts";
 import { type ListenChoice, openChosen } from "./listening.ts";
-import { noteServer } from "./noted-servers.ts";
+import { noteServer } from "#kernel/doors/index.ts";
 
 /** A port of a server to which programs of its user, and others, connect. */
 export interface NeededPort {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseDuration } from "#lib/base/index.ts";
-import { tinkOptions } from "#app/cli/tink-options.ts";
+import { tinkOptions } from "#dialects/tinkerbell/options.ts";
 import { defaultSettings } from "#dialects/tinkerbell/settings.ts";
 
 test("the help tells the values that are usual", () => {

@@ -2,7 +2,7 @@ import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { type ApiClient, type Election, Manager, type Metrics, seededRandom } from "#kernel/kit/index.ts";
 import { ApiError, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import { addJobController } from "#kernel/workloads/index.ts";
-import { loadDialect } from "#dialects/index.ts";
+import { workflow as workflowDialect } from "#dialects/workflow/index.ts";
 import { type Dialect, sharedOf } from "#kernel/dialect/index.ts";
 import { definitionsOf } from "#app/server/control-plane.ts";
 import { type Json, startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
@@ -35,7 +35,7 @@ export const workflow = (name: string, spec: unknown, more: object = {}) => ({
  * admitting takes what the schemas take, as a cluster does that has our definitions and nothing else of ours.
  */
 export async function startWorkflowServer(clock?: FakeClock, isAdmitting = true): Promise<TestServer> {
-  const dialects = [await loadDialect("workflow")];
+  const dialects = [await workflowDialect.load()];
   const owners = [sharedOf(dialects), ...dialects];
   return await startTestServer({
     admissions: isAdmitting ? owners.flatMap(({ admission }) => admission) : [],
@@ -114,7 +114,7 @@ export class WorkflowPlane {
   /** With a Job controller only, as a cluster has one; controllers of dialects are to be started by the test. */
   static async bare(isAdmitting = true): Promise<WorkflowPlane> {
     const clock = new FakeClock();
-    const dialects = [await loadDialect("workflow")];
+    const dialects = [await workflowDialect.load()];
     const plane = new WorkflowPlane(clock, await startWorkflowServer(clock, isAdmitting), dialects);
     const manager = plane.#manager({});
     addJobController(manager, { instance: "test" });

@@ -1,8 +1,7 @@
 import type { Dialect } from "#kernel/dialect/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
-import { command, type OptionSpec } from "../command.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, exitCode, type OptionSpec, UsageError } from "#kernel/command/index.ts";
 import type { ActionRequest } from "../run-actions.ts";
 
 /** Of all verbs; a verb that does not declare an option never sees it. */
@@ -55,7 +54,7 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
     options: [...own, ...common],
     completes: taken === undefined ? ["run"] : ["run", "step"],
     async action(invocation) {
-      const { withSession } = await import("../session.ts");
+      const { withSession } = await import("#kernel/command/index.ts");
       const { findRun, isStopping } = await import("../runs.ts");
       const { act } = await import("../run-actions.ts");
       const { args, options, environment, clock, signal, rest } = invocation;
@@ -128,7 +127,7 @@ async function valuesOf(
   step: string,
   pairs: readonly string[],
 ): Promise<JsonObject> {
-  const { readParams } = await import("../documents.ts");
+  const { readParams } = await import("#kernel/command/index.ts");
   const { abilityOf } = await import("../runs.ts");
   const { values: texts, problems } = readParams(pairs, "--value");
   const values = await abilityOf(dialect, "approvalValues", "approved with values")(object, step, texts);

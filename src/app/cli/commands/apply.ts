@@ -1,7 +1,6 @@
 import type { JsonValue } from "#lib/base/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
-import { command } from "../command.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, exitCode, UsageError } from "#kernel/command/index.ts";
 import { type Format, parseFormat } from "../output/formats.ts";
 
 interface ApplyOptions {
@@ -39,7 +38,7 @@ export const applyCommand = command<ApplyOptions>({
   async action(invocation) {
     const { getOrUndefined } = await import("#kernel/kit/index.ts");
     const { forEach, readManifests, refOf, titleOf } = await import("../manifests.ts");
-    const { withSession } = await import("../session.ts");
+    const { withSession } = await import("#kernel/command/index.ts");
     const { environment, options, rest, signal } = invocation;
     const files = [...rest, ...(options.filename ?? [])];
     if (files.length === 0) throw new UsageError("name the files to apply: slipway apply -f FILE");

@@ -1,6 +1,5 @@
 import type { ArtifactRef, RunView } from "#engine/index.ts";
-import { command, type Invocation } from "../command.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
 
 /** `output` is a format for the list, and a file for `get`. */
 interface ArtifactsOptions {
@@ -48,9 +47,9 @@ const artifactsOf = (view: RunView): readonly Left[] =>
 
 /** Exit code 0 also where there is none: a run that leaves nothing is no failure. */
 async function list(words: readonly string[], invocation: Invocation<ArtifactsOptions>): Promise<number> {
-  const { withSession } = await import("../session.ts");
+  const { withSession } = await import("#kernel/command/index.ts");
   const { findRun, viewOf } = await import("../runs.ts");
-  const { formatTable } = await import("../output/table.ts");
+  const { formatTable } = await import("#kernel/command/index.node.ts");
   const { environment, options } = invocation;
   if (options.output !== undefined && options.output !== "json")
     throw new UsageError(
@@ -73,7 +72,7 @@ async function list(words: readonly string[], invocation: Invocation<ArtifactsOp
 
 /** The bytes are checked on this side as well: what arrives is what the status says, or a failure. */
 async function get(words: readonly string[], invocation: Invocation<ArtifactsOptions>): Promise<number> {
-  const { withSession } = await import("../session.ts");
+  const { withSession } = await import("#kernel/command/index.ts");
   const { findRun, viewOf } = await import("../runs.ts");
   const { saveArtifact } = await import("../save-artifact.ts");
   const { environment, options, signal } = invocation;

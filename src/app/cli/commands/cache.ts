@@ -1,5 +1,4 @@
-import { command } from "../command.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, exitCode, UsageError } from "#kernel/command/index.ts";
 
 /** Absent: text for people. */
 interface CacheOptions {
@@ -26,8 +25,8 @@ export const cacheCommand = command<CacheOptions>({
   ],
   completes: [verbs, "run", "step"],
   async action(invocation) {
-    const { actionWord } = await import("../action-words.ts");
-    const { withSession } = await import("../session.ts");
+    const { actionWord } = await import("#kernel/command/index.ts");
+    const { withSession } = await import("#kernel/command/index.ts");
     const { abilityOf, findRun } = await import("../runs.ts");
     const { cacheText } = await import("../output/cache-text.ts");
     const { environment, clock, args, options } = invocation;

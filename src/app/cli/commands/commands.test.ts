@@ -7,7 +7,7 @@ import type { EphemeralControlPlane } from "#app/server/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { ConfigMap, type KubeObject } from "#kernel/model/index.ts";
 import { startableNames } from "../stored-runs.ts";
-import { type CommandLine, commandLine, type Finished } from "../testing/command-line.ts";
+import { type CommandLine, commandLine, type Finished } from "#test/support/command-line.ts";
 
 // Command lines against a real control plane in this process: its server, its controllers, and steps that need no process. One file for all
 // commands, because they share it: to start it takes longer than most of them.

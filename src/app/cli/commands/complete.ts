@@ -1,6 +1,11 @@
-import { command, type CommandSpec, type Completion, type Invocation } from "../command.ts";
-import type { Environment } from "../environment.ts";
-import { exitCode } from "../exit-codes.ts";
+import {
+  command,
+  type CommandSpec,
+  type Completion,
+  type Environment,
+  exitCode,
+  type Invocation,
+} from "#kernel/command/index.ts";
 
 /**
  * What the scripts of `slipway completion` call: prints the words that may follow. Names come from the server, if one

@@ -1,5 +1,4 @@
-import { command } from "../command.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, exitCode, UsageError } from "#kernel/command/index.ts";
 
 const shells = ["bash", "zsh", "fish", "powershell"] as const;
 

@@ -1,5 +1,4 @@
-import { type ClusterFlags, clusterOptions } from "../cluster.ts";
-import { command } from "../command.ts";
+import { type ClusterFlags, clusterOptions, command } from "#kernel/command/index.ts";
 
 /**
  * Ends with 0 after a signal, and with 1 when it cannot begin or somebody else has become the one who acts: whoever keeps it running starts it
@@ -17,9 +16,9 @@ export const controllersCommand = command<ClusterFlags>({
   options: clusterOptions,
   async action(invocation) {
     const { serveCluster } = await import("../cluster.ts");
-    // Agents connect to servers of their own, of which there may be several: slipway tink server.
-    // Builds need an engine: slipway wharf api serve.
-    const dialectOptions = { tinkerbell: { part: "controller" }, wharf: { part: "api" } } as const;
+    const { dialects } = await import("#dialects/index.ts");
+    const options = dialects.map(({ name, serverOptions }) => [name, serverOptions?.forControllers] as const);
+    const dialectOptions = Object.fromEntries(options);
     return await serveCluster(invocation, { leaseName: "slipway-controllers", dialectOptions });
   },
 });

@@ -1,6 +1,5 @@
 import type { JsonValue } from "#lib/base/index.ts";
-import { command } from "../command.ts";
-import { exitCode } from "../exit-codes.ts";
+import { command, exitCode } from "#kernel/command/index.ts";
 
 /**
  * Needs no server. Documents of the controller that Workflows come from are written in the present form; all others are written as they are,
@@ -16,8 +15,8 @@ export const convertCommand = command<{ readonly output: "yaml" | "json" }>({
   completes: ["file"],
   async action({ rest, options, environment }) {
     const { objectsOf, readDocuments } = await import("../documents.ts");
-    const { printProblems } = await import("../output/problems.ts");
-    const { readStdin } = await import("../stdin.ts");
+    const { printProblems } = await import("#kernel/command/index.ts");
+    const { readStdin } = await import("#kernel/command/index.node.ts");
     const { writeYamlDocuments } = await import("#lib/yaml/index.ts");
     const { directory, out, err } = environment;
     const read = await readDocuments(rest, { directory, stdin: readStdin });

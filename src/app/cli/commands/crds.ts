@@ -1,5 +1,4 @@
-import { command } from "../command.ts";
-import { exitCode } from "../exit-codes.ts";
+import { command, exitCode } from "#kernel/command/index.ts";
 
 /** Needs no server: definitions are part of the program. */
 export const crdsCommand = command<{ readonly output: "yaml" | "json" }>({
@@ -10,10 +9,11 @@ export const crdsCommand = command<{ readonly output: "yaml" | "json" }>({
   examples: ["slipway crds | kubectl apply --server-side -f -", "slipway crds tinkerbell -o json"],
   options: [{ flags: "-o, --output <format>", summary: "format", choices: ["yaml", "json"], initial: "yaml" }],
   async action({ rest, options, environment }) {
-    const { actionWord } = await import("../action-words.ts");
-    const { dialectNames } = await import("#dialects/index.ts");
+    const { actionWord } = await import("#kernel/command/index.ts");
+    const { dialects } = await import("#dialects/index.ts");
+    const names = dialects.map(({ name }) => name);
     const { clusterDefinitions } = await import("#app/server/index.ts");
-    const definitions = await clusterDefinitions(rest.map((word) => actionWord(dialectNames, word)));
+    const definitions = await clusterDefinitions(rest.map((word) => actionWord(names, word)));
     const list = { apiVersion: "v1", kind: "List", items: definitions };
     if (options.output === "json") environment.out.write(`${JSON.stringify(list, null, 2)}\n`);
     else {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock, type JsonObject } from "#lib/base/index.ts";
 import type { ResourceType } from "#kernel/model/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import { type CommandLine, commandLine } from "../testing/command-line.ts";
+import { type CommandLine, commandLine } from "#test/support/command-line.ts";
 
 const type: ResourceType = {
   group: "slipway.dev",

@@ -1,9 +1,7 @@
 import type { IssuedCredential } from "#app/server/index.ts";
 import { isJsonObject, parseDuration } from "#lib/base/index.ts";
 import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
-import { command, type Invocation } from "../command.ts";
-import { defaultDataDirectory } from "../environment.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, defaultDataDirectory, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
 import { formatHelp } from "../output/formats.ts";
 import { getCommand } from "./get.ts";
 
@@ -82,7 +80,7 @@ export const credentialCommand = command<CredentialOptions>({
   completes: [verbs],
   async action(invocation) {
     const { args, rest, options } = invocation;
-    const { actionWord } = await import("../action-words.ts");
+    const { actionWord } = await import("#kernel/command/index.ts");
     const verb = actionWord(verbs, args[0] ?? "");
     switch (verb) {
       case "create":
@@ -112,7 +110,7 @@ async function create(invocation: Invocation<CredentialOptions>): Promise<number
   if (certificate && until === undefined)
     throw new UsageError("a certificate has an end: --expires-in a time, not never");
   const path = await import("node:path");
-  const { withSession } = await import("../session.ts");
+  const { withSession } = await import("#kernel/command/index.ts");
   const server = await import("#app/server/index.ts");
   const file = options.to === undefined ? undefined : path.resolve(environment.directory, options.to);
   if (file !== undefined && options.force !== true) await server.expectNoFile(file);
@@ -179,7 +177,7 @@ async function revoke(names: readonly string[], invocation: Invocation<Credentia
   const { user } = options;
   if ((names.length === 0) === (user === undefined))
     throw new UsageError("revoke takes names, as list shows them, or --user", "slipway credential revoke --user NAME");
-  const { withSession } = await import("../session.ts");
+  const { withSession } = await import("#kernel/command/index.ts");
   return await withSession(invocation, async ({ client }) => {
     const all = user === undefined ? [] : (await client.list(credentials)).items.filter((one) => userOf(one) === user);
     if (user !== undefined && all.length === 0) environment.err.write(`slipway: ${user} has no credentials\n`);

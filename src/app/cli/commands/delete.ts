@@ -1,5 +1,4 @@
-import { command } from "../command.ts";
-import { exitCode } from "../exit-codes.ts";
+import { command, exitCode } from "#kernel/command/index.ts";
 import { type SelectionOptions, selectionOptions } from "../selected-objects.ts";
 
 interface DeleteOptions extends SelectionOptions {
@@ -51,7 +50,7 @@ export const deleteCommand = command<DeleteOptions>({
     const { isNotFound } = await import("#kernel/model/index.ts");
     const { forEach, titleOf, wordOf } = await import("../manifests.ts");
     const { selectObjects } = await import("../selected-objects.ts");
-    const { withSession } = await import("../session.ts");
+    const { withSession } = await import("#kernel/command/index.ts");
     const { durationOf, waitUntil } = await import("../wait-until.ts");
     const { args, rest, options, environment, clock, signal } = invocation;
     const timeout = options.timeout === undefined ? undefined : durationOf(options.timeout);

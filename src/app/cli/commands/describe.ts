@@ -3,8 +3,7 @@ import type { RunView } from "#engine/index.ts";
 import type { Instant } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { KubeObject, ResourceType, Stored } from "#kernel/model/index.ts";
-import { command } from "../command.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, exitCode, UsageError } from "#kernel/command/index.ts";
 
 /** Absent: text for people. */
 interface DescribeOptions {
@@ -37,7 +36,7 @@ export const describeCommand = command<DescribeOptions>({
   ],
   completes: ["run"],
   async action(invocation) {
-    const { withSession } = await import("../session.ts");
+    const { withSession } = await import("#kernel/command/index.ts");
     const { findNamed } = await import("../runs.ts");
     const { eventsOf, formatEvents } = await import("../output/events.ts");
     const { tellTroubles } = await import("../server-state.ts");

@@ -1,6 +1,5 @@
-import { command } from "../command.ts";
+import { command, exitCode, UsageError } from "#kernel/command/index.ts";
 import type { DocumentDiff } from "../diff.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
 
 /** Absent flags were not given. */
 interface DiffOptions {
@@ -21,10 +20,11 @@ export const diffCommand = command<DiffOptions>({
   ],
   completes: ["file", "run"],
   async action(invocation) {
-    const { objectsOf, readDocuments, readParams } = await import("../documents.ts");
-    const { printProblems } = await import("../output/problems.ts");
-    const { readStdin } = await import("../stdin.ts");
-    const { withSession } = await import("../session.ts");
+    const { objectsOf, readDocuments } = await import("../documents.ts");
+    const { readParams } = await import("#kernel/command/index.ts");
+    const { printProblems } = await import("#kernel/command/index.ts");
+    const { readStdin } = await import("#kernel/command/index.node.ts");
+    const { withSession } = await import("#kernel/command/index.ts");
     const { diffDocument } = await import("../diff.ts");
     const { withReferred } = await import("../referred-documents.ts");
     const { args, options, environment } = invocation;

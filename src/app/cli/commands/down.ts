@@ -1,6 +1,4 @@
-import { command } from "../command.ts";
-import { defaultDataDirectory } from "../environment.ts";
-import { exitCode } from "../exit-codes.ts";
+import { command, defaultDataDirectory, exitCode } from "#kernel/command/index.ts";
 
 interface DownOptions {
   readonly dataDir?: string;

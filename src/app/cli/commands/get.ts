@@ -1,9 +1,7 @@
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { qualifiedResource, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { messageOf, oneLine } from "#lib/base/index.ts";
-import { command, type Invocation } from "../command.ts";
-import type { Environment } from "../environment.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, type Environment, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
 import { type Format, formatHelp, formatObjects, parseFormat } from "../output/formats.ts";
 
 /** As of kubectl's `get`, whose users expect them by heart. */
@@ -44,7 +42,7 @@ export const getCommand = command<GetOptions>({
   // The format is read before anything is asked: a wrong one must not cost a request.
   async action(invocation) {
     const { args, rest, options } = invocation;
-    const { withSession } = await import("../session.ts");
+    const { withSession } = await import("#kernel/command/index.ts");
     const { findKinds, splitNames } = await import("../kinds.ts");
     const { kindHaving } = await import("../runs.ts");
     const format = parseFormat(options.output);
@@ -129,7 +127,7 @@ const selection = ({ namespace, names, selector }: Target) => ({
 /** That there is nothing is said on stderr: a script that counts lines counts none. */
 async function printTable(target: Target, wide: boolean, invocation: Invocation<GetOptions>): Promise<number> {
   const { readTable, watchTable } = await import("../server-table.ts");
-  const { formatTable } = await import("../output/table.ts");
+  const { formatTable } = await import("#kernel/command/index.node.ts");
   const { environment, options, signal } = invocation;
   const table = await readTable(target, wide);
   if (table.rows.length === 0 && table.missing.length === 0 && options.watch !== true) {

@@ -1,5 +1,4 @@
-import { command } from "../command.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, exitCode, UsageError } from "#kernel/command/index.ts";
 import type { GraphFormat } from "../output/graph-text.ts";
 
 /**
@@ -25,7 +24,7 @@ export const graphCommand = command<{ readonly output: GraphFormat }>({
     const { args, options, environment } = invocation;
     const { existsSync } = await import("node:fs");
     const { formatGraph } = await import("../output/graph-text.ts");
-    const { paintFor } = await import("../output/paint.ts");
+    const { paintFor } = await import("#kernel/command/index.node.ts");
     const named = args[0] ?? "";
     const graphs =
       isFile(named) || existsSync(named)
@@ -50,8 +49,8 @@ type Invoked = Parameters<typeof graphCommand.action>[0];
 /** Undefined when the documents were refused; then the problems are on the screen. */
 async function graphsOfFile(file: string, { environment }: Invoked) {
   const { objectsOf, readDocuments } = await import("../documents.ts");
-  const { readStdin } = await import("../stdin.ts");
-  const { printProblems } = await import("../output/problems.ts");
+  const { readStdin } = await import("#kernel/command/index.node.ts");
+  const { printProblems } = await import("#kernel/command/index.ts");
   const { isRunOf } = await import("../runs.ts");
   const read = await readDocuments([file], { directory: environment.directory, stdin: readStdin });
   if (printProblems(read.problems, environment.err)) return undefined;
@@ -64,7 +63,7 @@ async function graphsOfFile(file: string, { environment }: Invoked) {
 
 /** The graph as the run's object has it, which may be a later one than the file's. */
 async function graphOfRun(name: string, invocation: Invoked) {
-  const { withSession } = await import("../session.ts");
+  const { withSession } = await import("#kernel/command/index.ts");
   const { findRun } = await import("../runs.ts");
   let graph: import("#kernel/dialect/index.ts").RunGraph | undefined;
   await withSession(invocation, async ({ client, namespace }) => {

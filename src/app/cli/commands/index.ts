@@ -1,6 +1,6 @@
-import type { CommandSpec } from "../command.ts";
+import { dialects } from "#dialects/index.ts";
+import type { CommandSpec } from "#kernel/command/index.ts";
 import { actionCommands } from "./actions.ts";
-import { agentCommand } from "./agent.ts";
 import { applyCommand } from "./apply.ts";
 import { artifactsCommand } from "./artifacts.ts";
 import { cacheCommand } from "./cache.ts";
@@ -23,12 +23,10 @@ import { runCommand } from "./run.ts";
 import { simulateCommand } from "./simulate.ts";
 import { statusCommand } from "./status.ts";
 import { storeCommand } from "./store.ts";
-import { tinkCommand } from "./tink.ts";
 import { uiCommand } from "./ui.ts";
 import { upCommand } from "./up.ts";
 import { versionCommand } from "./version.ts";
 import { waitCommand } from "./wait.ts";
-import { wharfCommands } from "./wharf.ts";
 import { whyCommand } from "./why.ts";
 
 const verbs: readonly CommandSpec[] = [
@@ -52,11 +50,9 @@ const verbs: readonly CommandSpec[] = [
   upCommand,
   downCommand,
   statusCommand,
-  agentCommand,
   controllersCommand,
   crdsCommand,
-  tinkCommand,
-  ...wharfCommands,
+  ...dialects.flatMap((dialect) => dialect.commands),
   storeCommand,
   credentialCommand,
   uiCommand,

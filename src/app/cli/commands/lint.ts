@@ -1,6 +1,5 @@
 import { formatProblem, hasErrors, type Problem } from "#lib/base/index.ts";
-import { command } from "../command.ts";
-import { exitCode } from "../exit-codes.ts";
+import { command, exitCode } from "#kernel/command/index.ts";
 
 /** Absent flags were not given. */
 interface LintOptions {
@@ -31,7 +30,7 @@ export const lintCommand = command<LintOptions>({
   async action(invocation) {
     const { rest, options, environment } = invocation;
     const { readDocuments } = await import("../documents.ts");
-    const { readStdin } = await import("../stdin.ts");
+    const { readStdin } = await import("#kernel/command/index.node.ts");
     const read = await readDocuments(rest, {
       directory: environment.directory,
       lint: true,

@@ -1,6 +1,5 @@
 import type { StepView } from "#engine/index.ts";
-import { command, type Invocation } from "../command.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
 import type { FollowedRun } from "../follow-run.ts";
 import { logName, type StepLog } from "../pod-logs.ts";
 
@@ -41,7 +40,7 @@ export const logsCommand = command<LogsOptions>({
   ],
   completes: ["run", "step"],
   async action(invocation) {
-    const { withSession } = await import("../session.ts");
+    const { withSession } = await import("#kernel/command/index.ts");
     const { childrenOf, findRun, viewOf } = await import("../runs.ts");
     const { args, rest, options, environment, clock, signal } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {

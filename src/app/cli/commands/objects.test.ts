@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type JsonObject, systemClock } from "#lib/base/index.ts";
 import type { EphemeralControlPlane } from "#app/server/index.ts";
 import { ConfigMap } from "#kernel/model/index.ts";
-import { Exit } from "../exit-codes.ts";
-import { type CommandLine, commandLine } from "../testing/command-line.ts";
+import { Exit } from "#kernel/command/index.ts";
+import { type CommandLine, commandLine } from "#test/support/command-line.ts";
 
 // apply, delete and wait, and what commands print as data, against a control plane in this process.
 

@@ -1,5 +1,4 @@
-import { command, type Invocation } from "../command.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
 import type { RunOptions } from "./run.ts";
 
 /** As of `slipway run`, for a run that is there already. */
@@ -31,9 +30,9 @@ export const resubmitCommand = command<ResubmitOptions>({
   ],
   completes: ["run"],
   async action(invocation: Invocation<ResubmitOptions>) {
-    const { readParams } = await import("../documents.ts");
-    const { printProblems } = await import("../output/problems.ts");
-    const { withSession } = await import("../session.ts");
+    const { readParams } = await import("#kernel/command/index.ts");
+    const { printProblems } = await import("#kernel/command/index.ts");
+    const { withSession } = await import("#kernel/command/index.ts");
     const { abilityOf, findRun } = await import("../runs.ts");
     const { fetchReferred } = await import("../referred-documents.ts");
     const { watchToEnd } = await import("../watch-to-end.ts");

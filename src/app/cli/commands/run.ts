@@ -1,17 +1,10 @@
-import { command, type Invocation } from "../command.ts";
+import { command, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
 import type { ReadDocuments } from "../documents.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
-import {
-  definitionOptions,
-  dryRunOption,
-  outputForms,
-  runtimeNames,
-  type WharfRunOptions,
-  wharfRunOptions,
-} from "../wharf-run-options.ts";
+import { dialects } from "#dialects/index.ts";
+import type { ProjectRunOptions, Projects } from "#kernel/dialect/index.ts";
 
 /** Options of `slipway run`, as commander gives them; absent flags were not given. */
-export interface RunOptions extends Omit<WharfRunOptions, "runtime" | "output"> {
+export interface RunOptions extends ProjectRunOptions {
   readonly param?: string[];
   /** The same, in the word of templates. */
   readonly set?: string[];
@@ -22,15 +15,16 @@ export interface RunOptions extends Omit<WharfRunOptions, "runtime" | "output"> 
   readonly ephemeral?: boolean;
   readonly detach?: boolean;
   readonly logs?: boolean;
-  /** The object of every run at its end, on stdout, as the server has it. */
-  readonly output?: "json" | "yaml" | (typeof outputForms)[number];
   /** Only this step and what it depends on. */
   readonly target?: string;
   /** 0 shows nothing of failed steps. */
   readonly tail: number;
-  /** Of a control plane of its own; a running one has chosen already. */
-  readonly runtime?: "process" | (typeof runtimeNames)[number];
 }
+
+/** What the dialects run that is not documents. */
+const projects: readonly Projects[] = dialects.flatMap((dialect) => dialect.projects ?? []);
+const outputs = ["yaml", ...new Set(["json", ...projects.flatMap((each) => each.outputs)])];
+const runtimes = ["process", ...new Set(["docker", ...projects.flatMap((each) => each.runtimes)])];
 
 /**
  * Nothing is started unless all documents of the command line are right and the parameters are pairs. Ends with the
@@ -72,26 +66,32 @@ export const runCommand = command<RunOptions>({
       flags: "--runtime <name>",
       summary:
         "where steps run: as you (process, host; of documents the default), in containers (docker), of a build also in Pods (kubernetes)",
-      choices: ["process", ...runtimeNames],
+      choices: runtimes,
     },
     { flags: "--target <step>", summary: "only this step and those it depends on, without final steps" },
-    dryRunOption(
-      "print what would be created or carried out, in order, and do nothing; of a build its plan (client), and whether it could run here (server)",
-    ),
+    {
+      flags: "--dry-run [mode]",
+      summary:
+        "print what would be created or carried out, in order, and do nothing; of a build its plan (client), and whether it could run here (server)",
+      choices: ["none", "client", "server"],
+      preset: "client",
+    },
     {
       flags: "-o, --output <format>",
       summary: "the run at its end as json; with --dry-run json or yaml; of a build: auto, pretty, plain, json",
-      choices: ["yaml", ...outputForms],
+      choices: outputs,
     },
-    ...[...definitionOptions, ...wharfRunOptions].map((option) => ({ ...option, heading: "Of a build:" })),
+    ...projects.flatMap(({ noun, options }) => options.map((option) => ({ ...option, heading: `Of a ${noun}:` }))),
   ],
   completes: ["file-or-startable"],
   async action(invocation: Invocation<RunOptions>) {
-    if (await isBuild(invocation)) return await runBuild(invocation);
-    refuseBuildOptions(invocation.options);
-    const { readDocuments, readParams } = await import("../documents.ts");
-    const { printProblems } = await import("../output/problems.ts");
-    const { readStdin } = await import("../stdin.ts");
+    const project = await projectOf(invocation);
+    if (project !== undefined) return await runProject(project, invocation);
+    refuseProjectOptions(invocation.options);
+    const { readDocuments } = await import("../documents.ts");
+    const { readParams } = await import("#kernel/command/index.ts");
+    const { printProblems } = await import("#kernel/command/index.ts");
+    const { readStdin } = await import("#kernel/command/index.node.ts");
     const { hasRun, runDocuments } = await import("../run-documents.ts");
     const { rest, options, environment } = invocation;
     const { directory, err } = environment;
@@ -105,7 +105,7 @@ export const runCommand = command<RunOptions>({
     const read =
       stored ??
       (await readDocuments(files, { directory, arguments: values, stdin: readStdin }).catch(async (thrown: unknown) => {
-        throw await orNoBuild(thrown, rest, directory);
+        throw await orNoProject(thrown, rest, directory);
       }));
     const { withImpliedRuns } = await import("../implied-runs.ts");
     const named = hardware?.is === "name" ? { hardware: hardware.name } : {};
@@ -123,32 +123,29 @@ export const runCommand = command<RunOptions>({
 /** `wft/release` and its like; a file of that name comes first. */
 const mayBeStored = ([first = ""]: readonly string[]): boolean => /^[a-z.]+\/[^/]+$/i.test(first);
 
-/** A build is meant by its file, by a directory that has one, and by no word at all. */
-async function isBuild({ rest, options, environment }: Invocation<RunOptions>): Promise<boolean> {
+/** A project is meant by its definition, by a directory that holds one, and by no word at all. */
+async function projectOf({ rest, options, environment }: Invocation<RunOptions>): Promise<Projects | undefined> {
   const [path, more] = rest;
-  if (path === undefined || options.file !== undefined) return true;
-  if (more !== undefined) return false;
+  if (path === undefined || options.file !== undefined) return projects[0];
+  if (more !== undefined) return undefined;
   const paths = await import("node:path");
-  if (paths.basename(path) === definitionName) return true;
-  const { stat } = await import("node:fs/promises");
-  return await stat(paths.resolve(environment.directory, path, definitionName)).then(
-    () => true,
-    () => false,
+  const { existsSync } = await import("node:fs");
+  return projects.find(
+    ({ definition }) =>
+      paths.basename(path) === definition || existsSync(paths.resolve(environment.directory, path, definition)),
   );
 }
 
-/** What is said of a directory without documents that may have been meant as a project; anything else as it is. */
-async function orNoBuild(thrown: unknown, [path, more]: readonly string[], directory: string): Promise<unknown> {
-  const { NoDocuments } = await import("../source-texts.ts");
+/** The error for a directory without documents that may have been meant as a project; any other error as it is. */
+async function orNoProject(thrown: unknown, [path, more]: readonly string[], directory: string): Promise<unknown> {
+  const { NoDocuments } = await import("#kernel/command/index.node.ts");
   if (!(thrown instanceof NoDocuments) || path === undefined || more !== undefined) return thrown;
-  const { loadWharf } = await import("#dialects/wharf/index.ts");
   const paths = await import("node:path");
-  const above = await (await loadWharf()).nearestDefinition(paths.resolve(directory, path));
-  return new UsageError(`${thrown.message}, nor ${definitionName}`, above && `did you mean ${above}?`);
+  const found = await Promise.all(projects.map((project) => project.nearest(paths.resolve(directory, path))));
+  const above = found.find((nearest) => nearest !== undefined);
+  const missing = projects.map(({ definition }) => `, nor ${definition}`).join("");
+  return new UsageError(`${thrown.message}${missing}`, above && `did you mean ${above}?`);
 }
-
-/** The one name that needs no `--file`. It stands here, too, because the dialect is not loaded to tell documents from builds. */
-const definitionName = ".wharf-ci.yml";
 
 /** Flags of documents, under the names of their values. */
 const documentFlags = {
@@ -162,38 +159,36 @@ const documentFlags = {
   target: "--target",
 } as const satisfies Partial<Record<keyof RunOptions, string>>;
 
-/** What says nothing about a build is refused: whoever has written it expects something of it. */
-async function runBuild(invocation: Invocation<RunOptions>): Promise<number> {
-  const { options, rest } = invocation;
+/** Options that mean nothing for a project are refused: whoever gives them expects an effect. */
+async function runProject(project: Projects, invocation: Invocation<RunOptions>): Promise<number> {
+  const { options } = invocation;
+  const is = `this is a ${project.noun}`;
   for (const [name, flag] of Object.entries(documentFlags))
-    if (Object.hasOwn(options, name)) throw new UsageError(`${flag} is for documents, and this is a build`);
+    if (Object.hasOwn(options, name)) throw new UsageError(`${flag} is for documents, and ${is}`);
   const { output, runtime } = options;
-  if (output === "yaml") throw new UsageError("-o yaml is for documents, and this is a build");
-  if (runtime === "process") throw new UsageError("--runtime process is for documents; of a build it is called host");
-  const { onePath } = await import("../wharf-run-options.ts");
-  const { runWharfBuild } = await import("../wharf-run.ts");
-  // What is left of the choices of documents is refused above.
-  const { output: _, runtime: __, ...others } = options;
-  const own = {
-    ...others,
-    ...(output === undefined ? {} : { output }),
-    ...(runtime === undefined ? {} : { runtime }),
-  };
-  return await runWharfBuild({ ...invocation, options: own }, onePath(rest));
+  if (output !== undefined && !project.outputs.includes(output))
+    throw new UsageError(`-o ${output} is for documents, and ${is}`);
+  if (runtime !== undefined && !project.runtimes.includes(runtime))
+    throw new UsageError(
+      `--runtime ${runtime} is for documents; use ${project.runtimes.join(", ")} for a ${project.noun}`,
+    );
+  return await project.run(invocation);
 }
 
 /** The same the other way round. */
-function refuseBuildOptions(options: RunOptions): void {
-  for (const { flags } of [...definitionOptions, ...wharfRunOptions]) {
-    const long = /--(?:no-)?([a-z0-9-]+)/.exec(flags)?.[1] ?? "";
-    const name = long.replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-    // Commander gives flags that switch something off a value in any case.
-    const isGiven = flags.includes("--no-") ? Reflect.get(options, name) === false : Object.hasOwn(options, name);
-    if (isGiven)
-      throw new UsageError(`${/--[a-z0-9-]+/.exec(flags)?.[0] ?? ""} is for builds, and these are documents`);
-  }
+function refuseProjectOptions(options: RunOptions): void {
+  for (const { noun, options: specs } of projects)
+    for (const { flags } of specs) {
+      const long = /--(?:no-)?([a-z0-9-]+)/.exec(flags)?.[1] ?? "";
+      const name = long.replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+      // Commander gives flags that switch something off a value in any case.
+      const isGiven = flags.includes("--no-") ? Reflect.get(options, name) === false : Object.hasOwn(options, name);
+      if (isGiven)
+        throw new UsageError(`${/--[a-z0-9-]+/.exec(flags)?.[0] ?? ""} is for ${noun}s, and these are documents`);
+    }
   if (options.dryRun === "server") throw new UsageError("--dry-run server is for builds, and these are documents");
-  if (options.runtime === "kubernetes") throw new UsageError("--runtime kubernetes is for builds");
+  if (options.runtime !== undefined && !["process", "docker"].includes(options.runtime))
+    throw new UsageError(`--runtime ${options.runtime} is for builds`);
 }
 
 /** A file where there is one, else a name. */
@@ -220,7 +215,7 @@ async function dryRun(read: ReadDocuments, invocation: Invocation<RunOptions>): 
   const output = documentOutput(invocation.options);
   const { trialsOf } = await import("../simulation.ts");
   const { dryRunText } = await import("../dry-run.ts");
-  const { printProblems } = await import("../output/problems.ts");
+  const { printProblems } = await import("#kernel/command/index.ts");
   const { previewsText, runPreviews } = await import("../run-previews.ts");
   const previews = await runPreviews(read, invocation);
   if (previews !== undefined) {

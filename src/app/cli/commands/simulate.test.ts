@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
-import { type CommandLine, commandLine } from "../testing/command-line.ts";
+import { type CommandLine, commandLine } from "#test/support/command-line.ts";
 
 // No test of this file has a control plane: what is simulated needs none.
 

@@ -1,5 +1,4 @@
-import { command } from "../command.ts";
-import { exitCode } from "../exit-codes.ts";
+import { command, exitCode } from "#kernel/command/index.ts";
 
 /** Absent flags were not given. */
 interface SimulateOptions {
@@ -41,9 +40,10 @@ export const simulateCommand = command<SimulateOptions>({
   ],
   completes: ["file"],
   async action({ rest, options, environment, clock }) {
-    const { readDocuments, readParams } = await import("../documents.ts");
-    const { printProblems } = await import("../output/problems.ts");
-    const { readStdin } = await import("../stdin.ts");
+    const { readDocuments } = await import("../documents.ts");
+    const { readParams } = await import("#kernel/command/index.ts");
+    const { printProblems } = await import("#kernel/command/index.ts");
+    const { readStdin } = await import("#kernel/command/index.node.ts");
     const { simulateRun, trialsOf } = await import("../simulation.ts");
     const { simulationText } = await import("../output/simulation-text.ts");
     const { directory, out, err } = environment;

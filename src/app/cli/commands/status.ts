@@ -1,5 +1,4 @@
-import { command } from "../command.ts";
-import { exitCode } from "../exit-codes.ts";
+import { command, exitCode } from "#kernel/command/index.ts";
 
 interface StatusOptions {
   readonly output?: "json";
@@ -14,7 +13,7 @@ export const statusCommand = command<StatusOptions>({
   examples: ["slipway status", "slipway status -o json"],
   options: [{ flags: "-o, --output <format>", summary: "json", choices: ["json"] }],
   async action(invocation) {
-    const { withSession } = await import("../session.ts");
+    const { withSession } = await import("#kernel/command/index.ts");
     const { readStatus, statusText } = await import("../status.ts");
     const { environment, options, signal } = invocation;
     return await withSession(invocation, async ({ client }) => {

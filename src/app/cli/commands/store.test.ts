@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type CommandLine, commandLine } from "../testing/command-line.ts";
+import { type CommandLine, commandLine } from "#test/support/command-line.ts";
 
 // What is done with a store that no server has open. Each test goes on with what the ones before have left.
 

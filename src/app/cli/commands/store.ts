@@ -1,7 +1,12 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { command, type Invocation } from "../command.ts";
-import { defaultDataDirectory, type Output } from "../environment.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import {
+  command,
+  defaultDataDirectory,
+  exitCode,
+  type Invocation,
+  type Output,
+  UsageError,
+} from "#kernel/command/index.ts";
 
 /** `dataDir` is that of `slipway up`; absent flags were not given. */
 interface StoreOptions {
@@ -40,7 +45,7 @@ export const storeCommand = command<StoreOptions>({
   completes: [verbs, "file"],
   async action(invocation) {
     const { args, options, environment } = invocation;
-    const { actionWord } = await import("../action-words.ts");
+    const { actionWord } = await import("#kernel/command/index.ts");
     const verb = actionWord(verbs, args[0] ?? "");
     const path = await import("node:path");
     const directory = path.resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment));

@@ -1,6 +1,5 @@
 import { isJsonObject } from "#lib/base/index.ts";
-import { command } from "../command.ts";
-import { exitCode } from "../exit-codes.ts";
+import { command, exitCode } from "#kernel/command/index.ts";
 
 interface UiOptions {
   readonly output?: "json";

@@ -1,12 +1,16 @@
-import type { DialectOptions } from "#kernel/dialect/index.ts";
-import { command } from "../command.ts";
-import type { OptionSources } from "../option-reader.ts";
-import { defaultDataDirectory, type Environment } from "../environment.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { dialects } from "#dialects/index.ts";
+import type { DialectOptions, ServerOptionSources } from "#kernel/dialect/index.ts";
+import {
+  command,
+  defaultDataDirectory,
+  type Environment,
+  Exit,
+  exitCode,
+  hostEnvironment,
+  UsageError,
+} from "#kernel/command/index.ts";
 import { expectPort, parseListenAddress, parseServerName } from "../listen-options.ts";
 import { parseSize } from "../size-options.ts";
-import { readTinkOptions, tinkOptions } from "../tink-options.ts";
-import { readWharfOptions, wharfOptions } from "../wharf-options.ts";
 import type { Served } from "../output/greeting.ts";
 
 /** Absent flags were not given; those of languages are read apart. Folders and files are as they were typed, from the directory of the command on. */
@@ -122,8 +126,7 @@ export const upCommand = command<UpOptions>({
       summary: "how the ready server is told on stdout: json, in one line",
       choices: ["json"],
     },
-    ...tinkOptions,
-    ...wharfOptions,
+    ...dialects.flatMap(({ serverOptions }) => serverOptions?.specs ?? []),
   ],
   async action({ options, environment, clock, signal, process: own }) {
     const { port } = options;
@@ -137,18 +140,15 @@ export const upCommand = command<UpOptions>({
     };
     const path = await import("node:path");
     const resolve = (file: string) => path.resolve(environment.directory, file);
-    const { hostEnvironment, workerEnvironment } = await import("../host-environment.ts");
-    const program = {
-      words: [process.execPath, ...process.argv.slice(1, 2)],
-      environment: workerEnvironment(environment),
-    };
-    const workers = { program, runtime: options.runtime === "docker" ? "docker" : "host" } as const;
-    const { readWharfSettings } = await import("../wharf-settings.ts");
-    const settings = await readWharfSettings(environment);
-    // The original's code for this is that of a broken store here.
-    if (settings === undefined) return exitCode.usage;
-    const { noteDirectories } = await import("../noted-servers.ts");
-    const dialectOptions = readDialectOptions({ options, variable: environment.variable, resolve }, settings, workers);
+    const { noteDirectories } = await import("#kernel/command/index.node.ts");
+    const { variable } = environment;
+    const dialectOptions = await readDialectOptions({
+      options,
+      variable,
+      resolve,
+      environment,
+      runtime: options.runtime,
+    });
     const directory = resolve(options.dataDir ?? defaultDataDirectory(environment));
     const kubeconfig = resolve(options.kubeconfig ?? `${directory}/kubeconfig`);
     const isFound = kubeconfig === `${defaultDataDirectory(environment)}/kubeconfig`;
@@ -197,15 +197,20 @@ export const upCommand = command<UpOptions>({
   },
 });
 
-/** What was said of all languages. Throws a UsageError with everything that is wrong. */
-function readDialectOptions(
-  sources: OptionSources,
-  ...ofWharf: Parameters<typeof readWharfOptions> extends [unknown, ...infer Rest] ? Rest : never
-): DialectOptions {
-  const [tinkerbell, wharf] = [readTinkOptions(sources), readWharfOptions(sources, ...ofWharf)];
-  const problems = [tinkerbell, wharf].flatMap((read) => (read.ok ? [] : read.error));
-  if (!tinkerbell.ok || !wharf.ok) throw new UsageError(problems.join("\n"));
-  return { tinkerbell: tinkerbell.value, wharf: wharf.value };
+/** What was set of all dialects. Throws a UsageError with everything that is wrong. */
+async function readDialectOptions(sources: ServerOptionSources): Promise<DialectOptions> {
+  const given: [string, unknown][] = [];
+  const problems: string[] = [];
+  let isReported = false;
+  for (const { name, serverOptions } of dialects) {
+    const read = await serverOptions?.read(sources);
+    if (read?.ok === true) given.push([name, read.value]);
+    if (read?.ok === false) problems.push(...read.error);
+    isReported ||= read?.ok === false && read.error.length === 0;
+  }
+  if (problems.length > 0) throw new UsageError(problems.join("\n"));
+  if (isReported) throw new Exit(exitCode.usage);
+  return Object.fromEntries(given);
 }
 
 /** The server is data; what to do next is for people who look. */
@@ -213,7 +218,7 @@ async function greet(served: Served, { output }: UpOptions, { out, err }: Enviro
   const { isFound: _isFound, ...facts } = served;
   if (output === "json") return out.write(`${JSON.stringify(facts)}\n`);
   const { greeting, nextSteps } = await import("../output/greeting.ts");
-  const { paintFor } = await import("../output/paint.ts");
+  const { paintFor } = await import("#kernel/command/index.node.ts");
   out.write(greeting(served, paintFor(out.color)));
   if (err.isTerminal) err.write(nextSteps(served, paintFor(err.color)));
 }

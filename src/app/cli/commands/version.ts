@@ -1,5 +1,4 @@
-import { command } from "../command.ts";
-import { exitCode } from "../exit-codes.ts";
+import { command, exitCode } from "#kernel/command/index.ts";
 import { version } from "../version.ts";
 
 /**

@@ -1,5 +1,4 @@
-import { command } from "../command.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, exitCode, UsageError } from "#kernel/command/index.ts";
 import { type SelectionOptions, selectionOptions } from "../selected-objects.ts";
 
 interface WaitOptions extends SelectionOptions {
@@ -34,7 +33,7 @@ export const waitCommand = command<WaitOptions>({
   async action(invocation) {
     const { forEach, titleOf } = await import("../manifests.ts");
     const { selectObjects } = await import("../selected-objects.ts");
-    const { withSession } = await import("../session.ts");
+    const { withSession } = await import("#kernel/command/index.ts");
     const { conditionOf, durationOf, waitUntil } = await import("../wait-until.ts");
     const { SlipwayError } = await import("#lib/base/index.ts");
     const { isNotFound } = await import("#kernel/model/index.ts");

@@ -1,5 +1,4 @@
-import { command } from "../command.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { command, exitCode, UsageError } from "#kernel/command/index.ts";
 
 /** Absent: text for people. */
 interface WhyOptions {
@@ -17,7 +16,7 @@ export const whyCommand = command<WhyOptions>({
   options: [{ flags: "-o, --output <format>", summary: "json", choices: ["json"] }],
   completes: ["run", "step"],
   async action(invocation) {
-    const { withSession } = await import("../session.ts");
+    const { withSession } = await import("#kernel/command/index.ts");
     const { findRun } = await import("../runs.ts");
     const { listRunPods } = await import("../run-pods.ts");
     const { lastSuspend } = await import("../run-actions.ts");
@@ -25,7 +24,7 @@ export const whyCommand = command<WhyOptions>({
     const { withChildren } = await import("../why-children.ts");
     const { whyText } = await import("../output/why-text.ts");
     const { tellTroubles } = await import("../server-state.ts");
-    const { paintFor } = await import("../output/paint.ts");
+    const { paintFor } = await import("#kernel/command/index.node.ts");
     const { nearest } = await import("#lib/text/index.ts");
     const { environment, clock, args, rest: words, options } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {

@@ -1,5 +1,5 @@
 import type { CachedResult, CacheExplanation } from "#kernel/dialect/index.ts";
-import { formatTable } from "./table.ts";
+import { formatTable } from "#kernel/command/index.node.ts";
 
 /**
  * The answer, then what is different from the nearest result, a line for each field. Long values and what may be secret are digests

@@ -1,7 +1,7 @@
 import { formatAge, type Instant, isJsonObject, parseInstant, oneLine } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
-import { formatTable } from "./table.ts";
+import { formatTable } from "#kernel/command/index.node.ts";
 
 /**
  * The events about one object, oldest first; found by its uid, so that those of an earlier object of the same name

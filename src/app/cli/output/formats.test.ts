@@ -3,12 +3,12 @@ import { FakeClock, type JsonObject } from "#lib/base/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, Event, type KubeObject } from "#kernel/model/index.ts";
-import { keptOutput } from "../testing/command-line.ts";
+import { keptOutput } from "#kernel/command/testing/index.ts";
 import { eventsOf, formatEvents } from "./events.ts";
 import { formatObjects, parseFormat } from "./formats.ts";
 import { startLive } from "./live.ts";
-import { paintFor } from "./paint.ts";
-import { printProblems } from "./problems.ts";
+import { paintFor } from "#kernel/command/index.node.ts";
+import { printProblems } from "#kernel/command/index.ts";
 
 const map = (name: string, data: JsonObject = {}): KubeObject =>
   ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data }) as KubeObject;

@@ -1,5 +1,5 @@
 import type { KubeObject } from "#kernel/model/index.ts";
-import { UsageError } from "../exit-codes.ts";
+import { UsageError } from "#kernel/command/index.ts";
 
 /** How objects are printed: a table of the server's, or the objects themselves. */
 export type Format =

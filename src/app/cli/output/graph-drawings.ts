@@ -1,6 +1,6 @@
 import type { GraphNode, RunGraph } from "#kernel/dialect/index.ts";
 import { isUnderWay, remarksOf } from "./graph-remarks.ts";
-import type { Paint } from "./paint.ts";
+import type { Paint } from "#kernel/command/index.node.ts";
 import { toneOf } from "./run-tree.ts";
 
 /** Fill and border by meaning, the same in both languages. Pale fills, so that black letters can be read on them. */

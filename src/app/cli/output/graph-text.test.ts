@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { GraphNode, RunGraph } from "#kernel/dialect/index.ts";
 import { formatGraph } from "./graph-text.ts";
-import { paintFor } from "./paint.ts";
+import { paintFor } from "#kernel/command/index.node.ts";
 
 const plain = paintFor(false);
 const node = (id: string, rank: number, more: Partial<GraphNode> = {}): GraphNode => ({

@@ -2,7 +2,7 @@ import { oneLine } from "#lib/base/index.ts";
 import type { GraphNode, RunGraph } from "#kernel/dialect/index.ts";
 import { dot, mermaid } from "./graph-drawings.ts";
 import { isUnderWay, remarksOf } from "./graph-remarks.ts";
-import type { Paint } from "./paint.ts";
+import type { Paint } from "#kernel/command/index.node.ts";
 import { toneOf } from "./run-tree.ts";
 
 /** `text` is for people, `mermaid` and `dot` for other programs' pictures, `json` for their own. */

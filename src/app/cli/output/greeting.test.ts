@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { greeting, nextSteps, type Served } from "./greeting.ts";
-import { paintFor } from "./paint.ts";
+import { paintFor } from "#kernel/command/index.node.ts";
 
 const served: Served = {
   version: "1.2.3",

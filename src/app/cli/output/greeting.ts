@@ -1,4 +1,4 @@
-import type { Paint } from "./paint.ts";
+import type { Paint } from "#kernel/command/index.node.ts";
 
 /** An address that a control plane listens on. `urls` is not empty. */
 export interface Listening {

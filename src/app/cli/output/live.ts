@@ -1,5 +1,5 @@
 import type { Clock } from "#lib/base/index.ts";
-import type { Output } from "../environment.ts";
+import type { Output } from "#kernel/command/index.ts";
 
 /**
  * A block of lines at the bottom of a terminal that is drawn again and again. Nobody else may write to the terminal

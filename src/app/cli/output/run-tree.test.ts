@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RunView, StepView } from "#engine/index.ts";
-import { paintFor } from "./paint.ts";
+import { paintFor } from "#kernel/command/index.node.ts";
 import { changedLines } from "./run-lines.ts";
 import { formatElapsed, renderTree } from "./run-tree.ts";
 

@@ -1,7 +1,6 @@
 import { type RunView, type StepPhase, type StepView, summarizeItems } from "#engine/index.ts";
 import { formatAge, type Instant, type Millis, oneLine } from "#lib/base/index.ts";
-import type { Paint } from "./paint.ts";
-import { fit } from "./table.ts";
+import { fit, type Paint } from "#kernel/command/index.node.ts";
 
 /** How a picture of a run is drawn. `frame` moves the sign of what is running. */
 export interface TreeStyle {

@@ -1,7 +1,7 @@
 import type { Explained } from "#engine/index.ts";
 import type { TriedEvent, TriedRun } from "../simulation.ts";
 import { formatElapsed } from "./run-tree.ts";
-import { formatTable } from "./table.ts";
+import { formatTable } from "#kernel/command/index.node.ts";
 
 /** A run that was tried, for people: what happens when, then how every step and the run end. */
 export function simulationText({ name, phase, seconds, events, steps, ...why }: TriedRun): string {

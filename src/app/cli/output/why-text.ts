@@ -1,6 +1,6 @@
 import { formatAge, type Instant, parseInstant, oneLine } from "#lib/base/index.ts";
 import type { StepWhy, WaitKind, Why } from "../why.ts";
-import type { Paint } from "./paint.ts";
+import type { Paint } from "#kernel/command/index.node.ts";
 import { toneOf } from "./run-tree.ts";
 
 /** The answer as a short tree: each step under the one that waits for it, and once only. */

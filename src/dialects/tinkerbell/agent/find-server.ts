@@ -1,5 +1,5 @@
 import { type Millis, sleep } from "#lib/base/index.ts";
-import { meantOf, notedAt, notedServers } from "#kernel/dialect/index.ts";
+import { meantOf, notedAt, notedServers } from "#kernel/doors/index.ts";
 import type { AgentSettings, AgentSurroundings } from "./open-agent.ts";
 
 /** Where a server is, and the file of the token to present there. */

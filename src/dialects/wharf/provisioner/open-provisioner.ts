@@ -1,7 +1,7 @@
 import type { Manager } from "#kernel/kit/index.ts";
 import type { ControllerParts, ListenChoice } from "#kernel/dialect/index.ts";
 import type { AskedRequest } from "../http/index.ts";
-import type { WharfOptions } from "../options.ts";
+import type { WharfOptions } from "../given-options.ts";
 import { openService, type ServiceAccess } from "../open-service.ts";
 import type { OwnService } from "../services.ts";
 import { addProvisioner } from "./add-provisioner.ts";

@@ -1,4 +1,4 @@
-import type { Owner } from "#kernel/dialect/index.ts";
+import type { Owner } from "#kernel/doors/index.ts";
 
 /**
  * What a step has come to, in the order in which it does; a build and a stage use the same words.

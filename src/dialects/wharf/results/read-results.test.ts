@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
 import { followLogs } from "./follow-logs.ts";
 import { linesOf } from "./log-line.ts";
-import { isDead, thisProcess } from "#kernel/dialect/index.ts";
+import { isDead, thisProcess } from "#kernel/doors/index.ts";
 import { readResults } from "./read-results.ts";
 import { createResults } from "./results-store.ts";
 import { newBuild } from "./testing/new-build.ts";

@@ -4,7 +4,7 @@ import type { Clock } from "#lib/base/index.ts";
 import type { Artifact, BuildDocument, StatusUpdate } from "./build-document.ts";
 import { Changes } from "./changes.ts";
 import { resultsError } from "./errors.ts";
-import { isDead } from "#kernel/dialect/index.ts";
+import { isDead } from "#kernel/doors/index.ts";
 import { readBuild } from "./read-build.ts";
 import { artifactsFile, logFile, type Results, statusFile, stepDirectory, type StepResults } from "./results.ts";
 import { seal } from "./seal.ts";

@@ -7,7 +7,7 @@ import { isFinal } from "./build-document.ts";
 import { Changes } from "./changes.ts";
 import { resultsError } from "./errors.ts";
 import { JsonFile } from "./json-file.ts";
-import { thisProcess } from "#kernel/dialect/index.ts";
+import { thisProcess } from "#kernel/doors/index.ts";
 import { claimDirectory } from "./place.ts";
 import { buildFile, type Results, workDirectory } from "./results.ts";
 import type { StepLog } from "./step-log.ts";

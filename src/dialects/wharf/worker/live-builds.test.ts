@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { thisProcess } from "#kernel/dialect/index.ts";
+import { thisProcess } from "#kernel/doors/index.ts";
 import { clearDeadBuilds, noteBuild } from "./live-builds.ts";
 
 let root: string;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { codeOf, type Instant, messageOf } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { writeJson } from "../results/json-file.ts";
-import { isDead, thisProcess, type Owner } from "#kernel/dialect/index.ts";
+import { isDead, thisProcess, type Owner } from "#kernel/doors/index.ts";
 import { workDirectory } from "../results/results.ts";
 import { seal } from "../results/seal.ts";
 import { killLeftovers } from "./host/leftovers.ts";

@@ -8,7 +8,7 @@ import { ConcurrencyLimit } from "../locks/kind.ts";
 import { CacheEntry } from "../cache/kind.ts";
 import { Workflow, type WorkflowSpec, type WorkflowStatus, WorkflowTemplate } from "../kinds.ts";
 import { RunAction, sharedOf } from "#kernel/dialect/index.ts";
-import { dialect } from "../index.ts";
+import { dialect } from "../dialect.ts";
 import { ScheduledWorkflow } from "../schedule/kind.ts";
 
 export const namespace = "default";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type CommandLine, commandLine } from "#app/cli/testing/command-line.ts";
+import { type CommandLine, commandLine } from "#test/support/command-line.ts";
 import type { Json } from "#kernel/apiserver/testing/index.ts";
 import { types, WorkflowPlane, workflows } from "../control-plane.ts";
 import { conditionIn, containerOf, jobsOf, Kubelet, labelsOf, stepsOf } from "../kubelet.ts";

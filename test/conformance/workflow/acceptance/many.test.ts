@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { commandLine } from "#app/cli/testing/command-line.ts";
+import { commandLine } from "#test/support/command-line.ts";
 import { workflow, WorkflowPlane, workflows } from "../control-plane.ts";
 import { jobsOf, Kubelet, labelsOf } from "../kubelet.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { codeOf, messageOf } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { writeJson } from "../../results/json-file.ts";
-import { thisProcess, type Owner } from "#kernel/dialect/index.ts";
+import { thisProcess, type Owner } from "#kernel/doors/index.ts";
 import { provisionerError } from "../errors.ts";
 import type { WorkerIdentity } from "../backend.ts";
 import type { WorkerRequest } from "../parameters.ts";

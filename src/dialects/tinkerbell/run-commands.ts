@@ -1,0 +1,15 @@
+import type { RunCommands } from "#kernel/dialect/index.ts";
+
+/**
+ * What people can ask of a workflow. Agents carry out actions one after the other until they are told to stop: there is nothing that could
+ * be held up, passed over or asked for.
+ */
+export const runCommands: RunCommands = {
+  actions: ["cancel", "retry"],
+  check({ action, step, steps, force }, report) {
+    if (step !== undefined) report(["spec", "step"], "forbidden", `${action} is for the whole workflow`);
+    if (steps !== undefined)
+      report(["spec", "steps"], "forbidden", "a retry begins anew, or with fromFailed at what has not succeeded");
+    if (force !== undefined) report(["spec", "force"], "forbidden", "there are no final steps to leave out");
+  },
+};

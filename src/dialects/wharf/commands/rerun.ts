@@ -1,0 +1,66 @@
+// Builds that go on where a former one has failed.
+
+import type { FormerBuild, ReadDefinition } from "../dialect.ts";
+import type { Invocation } from "#kernel/command/index.ts";
+import { readInputs } from "./reading.ts";
+import type { WharfRunOptions } from "./run-options.ts";
+
+type Loaded = typeof import("../dialect.ts");
+type Wharf = Awaited<ReturnType<Loaded["loadWharf"]>>;
+type Inputs = NonNullable<Awaited<ReturnType<typeof readInputs>>>;
+
+/** What is run, of options and of a former build that they take up. */
+export interface Wanted {
+  readonly inputs: Inputs;
+  readonly environment: string | undefined;
+  readonly stages: readonly string[];
+  readonly former?: FormerBuild;
+}
+
+/** Undefined once it was said what is wrong. What options say wins over what the former build was asked for. */
+export async function readWanted(
+  { options, environment: { err, ...environment } }: Invocation<WharfRunOptions>,
+  path: string | undefined,
+  wharf: Wharf,
+): Promise<Wanted | undefined> {
+  const given = await readInputs(options, { err, ...environment }, wharf);
+  const { rerunFailed, stage: stages = [], environment: selected } = options;
+  if (given === undefined || rerunFailed === undefined)
+    return given && { inputs: given, environment: selected, stages };
+  const { loadFormerBuilds } = await import("../dialect.ts");
+  const { findFormerBuild, ownRoot } = await loadFormerBuilds();
+  const paths = await import("node:path");
+  const place = paths.resolve(environment.directory, options.file ?? path ?? ".");
+  const project =
+    options.file !== undefined || paths.basename(place) === ".wharf-ci.yml" ? paths.dirname(place) : place;
+  const root = await ownRoot(environment.variable("TMPDIR") ?? "/tmp");
+  const former = await findFormerBuild(rerunFailed, { root, project });
+  const missing = former.ok ? former.value.passwords.filter((name) => !given.has(name)) : [];
+  if (!former.ok) err.write(`slipway: ${former.error}\n`);
+  for (const name of missing)
+    err.write(`slipway: the input ${name} is a password, which is not kept: give it again with --input\n`);
+  if (!former.ok || missing.length > 0) return undefined;
+  const { value } = former;
+  return {
+    inputs: new Map([...Object.entries(value.inputs), ...given]),
+    environment: selected ?? value.environment,
+    stages: stages.length > 0 ? stages : value.stages,
+    former: value,
+  };
+}
+
+/** What is noted of a build, once its definition is read, for the one that may go on with it. */
+export function selectionOf({ file, prepared }: ReadDefinition, { inputs, environment, stages, former }: Wanted) {
+  const declared = prepared.definition?.inputs ?? [];
+  const isPassword = (name: string): boolean =>
+    declared.some((input) => input.name === name && input.type === "password");
+  const texts = [...inputs].map(([name, value]) => [name, typeof value === "string" ? value : value.text] as const);
+  return {
+    project: file.projectDirectory,
+    environment,
+    stages,
+    inputs: Object.fromEntries(texts.filter(([name]) => !isPassword(name))),
+    passwords: texts.map(([name]) => name).filter(isPassword),
+    done: former?.done ?? [],
+  };
+}

@@ -1,0 +1,115 @@
+import { command, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
+
+/** Absent flags were not given. Files and folders are as they were typed. */
+interface ResultsOptions {
+  /** `host:port` */
+  readonly address?: string;
+  readonly authTokenFile?: string;
+  readonly anonymousAuth?: boolean;
+  /** How many stay, whatever their age. */
+  readonly keep?: number;
+  /** As Go writes durations. */
+  readonly olderThan?: string;
+  /** Where builds of this user are, unless they were told otherwise. */
+  readonly resultsDir?: string;
+}
+
+type ResultsInvocation = Invocation<ResultsOptions>;
+
+const verbs = ["serve", "prune"] as const;
+/** Where a worker is looked for. */
+const usualAddress = "127.0.0.1:5010";
+
+/**
+ * What builds have left on this machine: shown as their workers have shown it, or removed. Needs no server. A command of its own behind `wharf`,
+ * whose options mean other things: there `--keep` is what a step has worked in.
+ */
+export const wharfResultsCommand = command<ResultsOptions>({
+  name: "wharf results",
+  args: ["<action>", "[directory]"],
+  summary: "Results of builds: serve them as their worker did (serve), or remove old ones (prune)",
+  group: "Documents",
+  examples: [
+    "slipway wharf results serve /tmp/iver-wharf/build/7 --address 127.0.0.1:0",
+    "slipway wharf results prune --keep 10 --older-than 168h",
+  ],
+  options: [
+    { flags: "--address <host:port>", summary: `serve: where (default: ${usualAddress}); port 0 is a free one` },
+    {
+      flags: "--auth-token-file <file>",
+      summary: "serve: bearer token that clients must present (default: a random one)",
+    },
+    { flags: "--anonymous-auth", summary: "serve: clients without credentials, too" },
+    { flags: "--keep <number>", summary: "prune: the youngest so many stay, whatever their age", integer: true },
+    { flags: "--older-than <duration>", summary: "prune: only those that ended before that, 168h for a week" },
+    {
+      flags: "--results-dir <directory>",
+      summary: "prune: where results of builds lie (default: those that builds of this user have left)",
+    },
+  ],
+  completes: [verbs, "file"],
+  async action(invocation) {
+    const { actionWord } = await import("#kernel/command/index.ts");
+    const [action = "", directory] = invocation.args;
+    if (actionWord(verbs, action) === "serve") return await serve(invocation, directory);
+    if (directory !== undefined) throw new UsageError(`prune: expected --results-dir ${directory}`);
+    return await prune(invocation);
+  },
+});
+
+/**
+ * Until the process is asked to end, which is the usual end. Results are read, and sealed where their worker has died; those that a living worker
+ * writes are its own to show. Where they are served is the one line on stdout.
+ */
+async function serve(invocation: ResultsInvocation, directory: string | undefined): Promise<number> {
+  const { options, environment, clock, signal } = invocation;
+  if (directory === undefined) throw new UsageError("serve: expected the directory of the results");
+  const { loadResults } = await import("../dialect.ts");
+  const { aborted } = await import("#lib/base/index.ts");
+  const wharf = await loadResults();
+  const { servingAccess } = await import("./serving.ts");
+  const { consoleLog } = await import("./own-log.ts");
+  const { address = usualAddress } = options;
+  const access = await servingAccess(options, environment, (text) => environment.err.write(`slipway: ${text}\n`));
+  const results = await wharf.readResults(resolved(invocation, directory), clock);
+  const log = consoleLog("warn", (text) => environment.err.write(text));
+  const door = await wharf.serveResults(results, { address, ...access, clock, log });
+  const { buildId, status } = results.build;
+  environment.err.write(`slipway: build ${buildId} (${status}) is served until this ends\n`);
+  environment.out.write(`http://${door.address}\n`);
+  await aborted(signal);
+  await door.close();
+  // The signal has set a code of its own, which is right for commands that were interrupted.
+  process.exitCode = exitCode.succeeded;
+  return exitCode.succeeded;
+}
+
+/** Says what went, one directory a line. Without any bound all would go, which nobody asks for by saying nothing. */
+async function prune(invocation: ResultsInvocation): Promise<number> {
+  const { options, environment, clock } = invocation;
+  const { keep, olderThan, resultsDir } = options;
+  if (keep === undefined && olderThan === undefined)
+    throw new UsageError("prune: expected --keep NUMBER, --older-than DURATION, or both");
+  const { loadResults } = await import("../dialect.ts");
+  const { parseDuration } = await import("#lib/base/index.ts");
+  const age = olderThan === undefined ? undefined : parseDuration(olderThan);
+  if (age !== undefined && !age.ok) throw new UsageError(`--older-than: ${age.error}`);
+  if (age !== undefined && age.value < 0)
+    throw new UsageError(`--older-than: expected no time to come, found ${olderThan}`);
+  const { buildsIn, pruneResults } = await loadResults();
+  const builds =
+    resultsDir === undefined
+      ? await buildsIn(environment.variable("TMPDIR") ?? "/tmp")
+      : resolved(invocation, resultsDir);
+  const retention = { keep: keep ?? 0, ...(age === undefined ? {} : { olderThan: age.value }) };
+  const { consoleLog } = await import("./own-log.ts");
+  const log = consoleLog("warn", (text) => environment.err.write(text));
+  const gone = await pruneResults(builds, retention, { now: clock.now(), log });
+  for (const directory of gone) environment.out.write(`${directory}\n`);
+  environment.err.write(`slipway: ${gone.length === 1 ? "1 build was" : `${gone.length} builds were`} removed\n`);
+  return exitCode.succeeded;
+}
+
+/** As everything on a command line, relative to where it was typed. */
+const resolved = ({ environment }: ResultsInvocation, path: string): string =>
+  path.startsWith("/") ? path : `${environment.directory}/${path}`;

@@ -1,0 +1,105 @@
+// Aggregators and watchdogs are clients of two services, each of which has an address and asks for a token of its own.
+
+import type { WharfOptions, WharfSettings } from "../dialect.ts";
+
+type Aggregator = Exclude<WharfOptions["aggregator"], "off" | undefined>;
+type Watchdog = Exclude<WharfOptions["watchdog"], "off" | undefined>;
+type Service = NonNullable<Aggregator["api"]>;
+
+/** What a command line says of a service. */
+export interface SaidService {
+  readonly url?: string | undefined;
+  /** As typed. */
+  readonly tokenFile?: string | undefined;
+}
+
+/** What the command line says of both, and what was found for it; nothing for a part of a server that has both. */
+export interface SaidServices {
+  readonly api?: SaidService;
+  readonly provisioner?: SaidService;
+  readonly found?: { readonly api?: SaidService; readonly provisioner?: SaidService };
+}
+
+/** Where what is wrong is kept, and how files are found. */
+interface Reading {
+  readonly problems: string[];
+  readonly resolve: (path: string) => string;
+}
+
+/** What an aggregator is told of, of its settings and of what wins over them. */
+export const aggregatorOf = (settings: WharfSettings, said: SaidServices, reading: Reading): Aggregator => {
+  const [maxWorkers, workerPort] = [settings["aggregator.maxWorkers"], settings["aggregator.workerApiExternalPort"]];
+  if (maxWorkers === 0) reading.problems.push("aggregator.maxWorkers: expected at least 1");
+  if (workerPort !== undefined && (workerPort < 1 || workerPort > 65_535))
+    reading.problems.push(`aggregator.workerApiExternalPort: expected a port from 1 to 65535, found ${workerPort}`);
+  const namespace = settings["aggregator.podNamespace"];
+  return {
+    ...servicesOf("aggregator", settings, said, reading),
+    ...(namespace === undefined ? {} : { pods: { namespace, instance: settings.instanceId ?? "local" } }),
+    ...(maxWorkers === undefined ? {} : { maxWorkers }),
+    ...(workerPort === undefined ? {} : { workerPort }),
+  };
+};
+
+/** The same of a watchdog. */
+export const watchdogOf = (settings: WharfSettings, said: SaidServices, reading: Reading): Watchdog => {
+  const [intervalMs, minAgeMs] = [settings["watchdog.interval"], settings["watchdog.minAge"]];
+  // Without a pause it would do nothing else.
+  if (intervalMs === 0) reading.problems.push("watchdog.interval: expected a duration above 0");
+  return {
+    ...servicesOf("watchdog", settings, said, reading),
+    ...(intervalMs === undefined ? {} : { intervalMs }),
+    ...(minAgeMs === undefined ? {} : { minAgeMs }),
+  };
+};
+
+function servicesOf(part: "aggregator" | "watchdog", settings: WharfSettings, said: SaidServices, reading: Reading) {
+  const api = {
+    url: { by: `${part}.wharfApiUrl`, text: settings[`${part}.wharfApiUrl`] },
+    tokenFile: settings[`${part}.wharfApiTokenFile`],
+  };
+  const provisioner = {
+    url: { by: `${part}.provisionerUrl`, text: settings[`${part}.provisionerUrl`] },
+    tokenFile: settings[`${part}.provisionerTokenFile`],
+  };
+  return {
+    ...named("api", serviceOf("--api", said.api, api, said.found?.api, reading)),
+    ...named(
+      "provisioner",
+      serviceOf("--provisioner", said.provisioner, provisioner, said.found?.provisioner, reading),
+    ),
+  };
+}
+
+const named = <K extends string>(name: K, service: Service | undefined): { readonly [N in K]?: Service } =>
+  service === undefined ? {} : ({ [name]: service } as { readonly [N in K]?: Service });
+
+/** A token that was set for one address is not brought to another one that a command line names, and one of a command line to none that was set. */
+function serviceOf(
+  flag: string,
+  said: SaidService = {},
+  set: {
+    readonly url: { readonly by: string; readonly text: string | undefined };
+    readonly tokenFile: string | undefined;
+  },
+  found: SaidService | undefined,
+  { problems, resolve }: Reading,
+): Service | undefined {
+  const url = said.url ?? set.url.text ?? found?.url;
+  if (url === undefined) return undefined;
+  if (said.tokenFile !== undefined && said.url === undefined && set.url.text !== undefined) {
+    problems.push(
+      `a token of the command line is for an address that it names: ${flag} (${set.url.by} is ${set.url.text})`,
+    );
+    return undefined;
+  }
+  const tokenFile = said.tokenFile ?? (said.url === undefined ? set.tokenFile : undefined) ?? found?.tokenFile;
+  if (!isUrl(url)) {
+    problems.push(`${said.url === undefined ? set.url.by : flag}: expected a URL of http or https, found ${url}`);
+    return undefined;
+  }
+  return { url, ...(tokenFile === undefined ? {} : { tokenFile: resolve(tokenFile) }) };
+}
+
+/** Paths are the services' own, and are added to it. */
+const isUrl = (text: string): boolean => URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol);

@@ -1,0 +1,112 @@
+import { type ClusterFlags, type Invocation, type OptionSpec, UsageError } from "#kernel/command/index.ts";
+import type { WharfSettings } from "../dialect.ts";
+import { aggregatorOf, type SaidService, type SaidServices, watchdogOf } from "./service-clients.ts";
+import { findServer, type SoughtServer } from "#kernel/command/index.node.ts";
+import { opensService } from "./serving.ts";
+import { readWharfSettings, settingsCode } from "./settings.ts";
+
+// Parts of the hosted system as processes of their own. In `slipway up` they are one process, and reach each other by the same addresses.
+
+/** Absent flags were not given. */
+export interface WharfServiceFlags extends ClusterFlags {
+  /** A URL without a path. */
+  readonly api?: string;
+  /** As above. */
+  readonly provisioner?: string;
+  /** A file, and not the token: command lines are seen by everybody on the machine. For both services, where neither has one of its own. */
+  readonly authTokenFile?: string;
+  readonly apiTokenFile?: string;
+  readonly provisionerTokenFile?: string;
+  /** `K/N`, checked by the dialect. */
+  readonly shard?: string;
+  /** Further ones wait for their turn, the oldest first. */
+  readonly maxWorkers?: number;
+}
+
+/** Where both usually are: which of several of this user is meant. */
+const [usualApi, usualProvisioner] = ["http://127.0.0.1:5001", "http://127.0.0.1:5009"];
+
+/** Where both services are, and what they ask for where they ask for different things. */
+export const serviceOptions: readonly OptionSpec[] = [
+  { flags: "--api <url>", summary: "wharf-api, where results go (default: that of this user)" },
+  { flags: "--provisioner <url>", summary: "who ends workers (default: likewise)" },
+  { flags: "--api-token-file <file>", summary: "what wharf-api asks for (default: --auth-token-file)" },
+  { flags: "--provisioner-token-file <file>", summary: "what the provisioner does (default: the same)" },
+];
+
+/** How much of the work an aggregator has. */
+export const sharingOptions: readonly OptionSpec[] = [
+  { flags: "--shard <share>", summary: "which of several aggregators this is, as in 2/3 (default: 1/1)" },
+  { flags: "--max-workers <n>", summary: "workers at once (default: 1000)", integer: true },
+];
+
+/** `wharf aggregator serve`: carries results until a signal, which is how it ends: with 0. */
+export async function serveAggregator(invocation: Invocation<WharfServiceFlags>): Promise<number> {
+  const { options, environment } = invocation;
+  const { loadWharfServices } = await import("../dialect.ts");
+  const { parseShard } = await loadWharfServices();
+  const settings = await readWharfSettings(environment, options.loglevel);
+  if (settings === undefined) return settingsCode;
+  const reading = await readingIn(environment);
+  const { maxWorkers } = options;
+  const told = aggregatorOf(settings, await saidOf("aggregator", settings, invocation), reading);
+  const shard = parseShard(options.shard ?? "1/1");
+  if (!shard.ok) reading.problems.push(`--shard: ${shard.error}`);
+  if (maxWorkers === 0) reading.problems.push("--max-workers: expected at least 1");
+  if (!shard.ok || reading.problems.length > 0) throw new UsageError(reading.problems.join("\n"));
+  const aggregator = { ...told, shard: shard.value, ...(maxWorkers === undefined ? {} : { maxWorkers }) };
+  const wharf = { part: "aggregator", aggregator } as const;
+  const work = { language: "wharf", isForAny: true, looksAt: ["workers"], dialectOptions: { wharf } } as const;
+  return await invocation.host.serveCluster(invocation, work);
+}
+
+/** `wharf watchdog serve`: compares workers and builds until a signal, which is how it ends: with 0. */
+export async function serveWatchdog(invocation: Invocation<WharfServiceFlags>): Promise<number> {
+  const { options, environment } = invocation;
+  const settings = await readWharfSettings(environment, options.loglevel);
+  if (settings === undefined) return settingsCode;
+  const reading = await readingIn(environment);
+  const watchdog = watchdogOf(settings, await saidOf("watchdog", settings, invocation), reading);
+  if (reading.problems.length > 0) throw new UsageError(reading.problems.join("\n"));
+  const wharf = { part: "watchdog", watchdog } as const;
+  const work = { language: "wharf", isForAny: true, looksAt: [], dialectOptions: { wharf } } as const;
+  return await invocation.host.serveCluster(invocation, work);
+}
+
+/** Files as everything on a command line, relative to where it was typed. */
+async function readingIn({ directory }: Invocation<WharfServiceFlags>["environment"]) {
+  const path = await import("node:path");
+  return { problems: [] as string[], resolve: (file: string) => path.resolve(directory, file) };
+}
+
+/** What is said of both services, a token that is said of neither for both, and where those are that nobody has named. */
+async function saidOf(
+  part: "aggregator" | "watchdog",
+  settings: WharfSettings,
+  { options, environment, clock, signal }: Invocation<WharfServiceFlags>,
+): Promise<SaidServices> {
+  const api = { url: options.api, tokenFile: options.apiTokenFile ?? options.authTokenFile };
+  const provisioner = { url: options.provisioner, tokenFile: options.provisionerTokenFile ?? options.authTokenFile };
+  const { resolve } = await readingIn(environment);
+  // One that was named may be started later: its token is looked up when it is asked.
+  const find = async (sought: Omit<SoughtServer, "opens">, said: SaidService, set: SaidService) => {
+    if (said.url !== undefined || set.url !== undefined) return {};
+    const file = said.tokenFile ?? set.tokenFile;
+    const tokenFile = file && resolve(file);
+    const wanted = { ...sought, tokenFile, opens: opensService(sought.serves) };
+    return await findServer(wanted, environment, { clock, signal });
+  };
+  const [ofApi, ofProvisioner] = [
+    { url: settings[`${part}.wharfApiUrl`], tokenFile: settings[`${part}.wharfApiTokenFile`] },
+    { url: settings[`${part}.provisionerUrl`], tokenFile: settings[`${part}.provisionerTokenFile`] },
+  ];
+  const found = {
+    api: await find({ serves: "wharf-api", flag: "--api", usual: usualApi }, api, ofApi),
+    provisioner: await find(
+      { serves: "provisioner", flag: "--provisioner", usual: usualProvisioner },
+      provisioner,
+      ofProvisioner,
+    ),
+  };
+  return { api, provisioner, found };
+}

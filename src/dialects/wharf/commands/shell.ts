@@ -1,0 +1,74 @@
+import { exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
+import type { WharfRunOptions } from "./run-options.ts";
+
+/**
+ * Opens a shell in what a step has worked in, if that was kept: the number of a build of this machine, or the directory of its results, a slash, and the
+ * number or the name of the step. What a step of a Pod has left is in its cluster, which is found as for a build. Ends with the code of the shell.
+ */
+export async function openShell(invocation: Invocation<WharfRunOptions>, word: string): Promise<number> {
+  const { environment } = invocation;
+  const { build, step: wanted } = readWord(word);
+  const { loadFormerBuilds } = await import("../dialect.ts");
+  const { buildsOf, ownRoot, readBuild, stepWorkspace } = await loadFormerBuilds();
+  const paths = await import("node:path");
+  const isNumber = /^\d+(?:\.\d+)?$/.test(build);
+  const home = isNumber ? buildsOf(await ownRoot(environment.variable("TMPDIR") ?? "/tmp")) : environment.directory;
+  const directory = paths.resolve(home, build);
+  const { steps, runtime, instance, buildId } = await readBuild(directory);
+  const step = steps.find(({ stepId, name }) => `${stepId}` === wanted || name === wanted);
+  if (step === undefined) {
+    const names = steps.map(({ stepId, name }) => `${stepId} (${name})`).join(", ");
+    return refuse(environment.err, `build ${build} has no step ${wanted}; its steps are ${names}`);
+  }
+  if (runtime === "kubernetes") {
+    const { openPodShell } = await import("./pod-shell.ts");
+    const called = `step ${step.name} (${step.status}) of build ${build}`;
+    return await openPodShell(invocation, { instance, buildId, stepId: step.stepId, called });
+  }
+  if (runtime === "docker")
+    return refuse(
+      environment.err,
+      `step ${step.name} ran in a container, which has ended: one that --keep has kept is listed by docker ps --all --filter label=slipway.dev/keep, and docker cp takes files out of it`,
+    );
+  const { stat } = await import("node:fs/promises");
+  const workspace = stepWorkspace(directory, step.stepId);
+  if (
+    await stat(workspace.repository).then(
+      () => false,
+      () => true,
+    )
+  )
+    return refuse(
+      environment.err,
+      `nothing is kept of step ${step.name}: --keep keeps what failed steps of the host have worked in`,
+    );
+  const shell = environment.variable("SHELL") ?? "/bin/sh";
+  environment.err.write(`step ${step.name} (${step.status}) of build ${build}: ${workspace.repository}\n`);
+  return await runShell(shell, workspace.repository, { ...environment.all, WHARF_ARTIFACTS_DIR: workspace.artifacts });
+}
+
+/** What stands before the last slash is the build: it may be a path. */
+function readWord(word: string): { readonly build: string; readonly step: string } {
+  const [, build, step] = /^(.+)\/([^/]+)$/.exec(word) ?? [];
+  if (build === undefined || step === undefined) throw new UsageError("expected BUILD/STEP, such as 12/3 or 12/test");
+  return { build, step };
+}
+
+/** Says why there is no shell. */
+function refuse(err: { write(text: string): void }, message: string): number {
+  err.write(`slipway: ${message}\n`);
+  return exitCode.failed;
+}
+
+/** The shell has the terminal; it is told of signals by it and not by us. */
+async function runShell(
+  shell: string,
+  directory: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<number> {
+  const { spawn } = await import("node:child_process");
+  const child = spawn(shell, [], { cwd: directory, env, stdio: "inherit" });
+  return await new Promise<number>((resolve, reject) => {
+    child.once("error", reject).once("close", (code) => resolve(code ?? exitCode.failed));
+  });
+}

@@ -1,0 +1,106 @@
+import type { Manager } from "#kernel/kit/index.ts";
+import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import type { Dialect } from "#kernel/dialect/index.ts";
+import { templateAdmission, workflowAdmission } from "./admission.ts";
+import { cacheEntryAdmission } from "./cache/admission.ts";
+import { CacheEntry } from "./cache/kind.ts";
+import { labels } from "./child-names.ts";
+import type { WorkflowControllerOptions } from "./controller.ts";
+import { describeWorkflow } from "./describe.ts";
+import { documents } from "./document.ts";
+import { graphOfWorkflow } from "./graph.ts";
+import { Workflow, WorkflowTemplate } from "./kinds.ts";
+import { limitAdmission } from "./locks/admission.ts";
+import { ConcurrencyLimit } from "./locks/kind.ts";
+import { resubmission } from "./resubmit.ts";
+import { scheduleAdmission } from "./schedule/admission.ts";
+import { ScheduledWorkflow } from "./schedule/kind.ts";
+import { startable } from "./startable.ts";
+import { upToStep } from "./target.ts";
+import { isWorkflow, placeIn, viewWorkflow } from "./view.ts";
+
+export { Workflow } from "./kinds.ts";
+export type { WorkflowControllerOptions } from "./controller.ts";
+export type { Attempt, Executors, Finding, StepExecutor } from "./steps/executor.ts";
+
+/** As `dialect.addControllers`, with executors of one's own: for benchmarks and for tests of what surrounds them. */
+export async function addWorkflowControllers(manager: Manager, options: WorkflowControllerOptions): Promise<void> {
+  (await import("./controller.ts")).addWorkflowControllers(manager, options);
+}
+
+/** Callers ask by kind before they come here; another object is a bug of theirs. */
+function workflow(object: KubeObject): Workflow {
+  if (isWorkflow(object)) return object;
+  throw new Error(`expected a Workflow, found ${object.apiVersion} ${object.kind}`);
+}
+
+/** Callers ask by kind; a server has stored what they bring, so that it has passed the schema of its kind. */
+const typed = <T>(object: KubeObject): T => object as unknown as T;
+
+/**
+ * Children come from lists of any kind, as the faces have them. What has no kind, no metadata or no apiVersion is left out: views must not
+ * fail on what somebody else has stored.
+ */
+const kubeObjects = (children: readonly unknown[]): readonly KubeObject[] =>
+  children.filter(
+    (child): child is KubeObject =>
+      typeof child === "object" && child !== null && "kind" in child && "metadata" in child && "apiVersion" in child,
+  );
+
+/** Slipway's own language: a Workflow is a graph of Jobs and of any other resource. */
+export const dialect: Dialect = {
+  name: "workflow",
+  kinds: [Workflow, WorkflowTemplate, ScheduledWorkflow, ConcurrencyLimit, CacheEntry],
+  documents,
+  admission: [workflowAdmission, templateAdmission, scheduleAdmission, limitAdmission, cacheEntryAdmission],
+  runs: {
+    kinds: [{ group: Workflow.group, kind: Workflow.kind }],
+    view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),
+    describe: (object, { now, children }) => describeWorkflow(workflow(object), now, children),
+    accepts: {
+      actions: ["cancel", "suspend", "resume", "retry", "approve", "reject", "skip"],
+      check({ fromFailed, steps }, report) {
+        if (fromFailed === false)
+          report(
+            ["spec", "fromFailed"],
+            "forbidden",
+            "a retry begins with what failed; create another run for all of it",
+          );
+        if (fromFailed === true && steps !== undefined)
+          report(["spec", "fromFailed"], "forbidden", "the steps say where the retry begins");
+      },
+    },
+    pods: { selector: ({ metadata }) => `${labels.uid}=${metadata.uid ?? ""}`, placeOf: placeIn },
+    resubmission: (object, options) => resubmission(workflow(object), options),
+    upTo: (object, step) => upToStep(workflow(object), step),
+    graph: (object) => graphOfWorkflow(workflow(object)),
+    approvalValues: async (object, step, texts) =>
+      (await import("./approval-values.ts")).readApprovalValues(workflow(object), step, texts),
+    // Keys are made from rendered steps, which takes the compiler; nobody but who asks pays for it.
+    explainCache: async (object, question) =>
+      (await import("./cache/explain.ts")).explainCache(workflow(object), question),
+    simulation: async (object, beside) => (await import("./simulation.ts")).simulationOf(workflow(object), beside),
+  },
+  described: [
+    {
+      group: WorkflowTemplate.group,
+      kind: WorkflowTemplate.kind,
+      controls: [],
+      describe: async (object) =>
+        (await import("./describe-template.ts")).describeTemplate(typed<WorkflowTemplate>(object)),
+    },
+    {
+      group: ScheduledWorkflow.group,
+      kind: ScheduledWorkflow.kind,
+      controls: [{ apiVersion: apiVersionOf(Workflow), kind: Workflow.kind }],
+      describe: async (object, { now, children = [] }) =>
+        (await import("./schedule/describe.ts")).describeSchedule(
+          typed<Stored<ScheduledWorkflow>>(object),
+          children.filter(isWorkflow).map(typed<Stored<Workflow>>),
+          now,
+        ),
+    },
+  ],
+  startable,
+  addControllers: async (manager) => (await import("./controller.ts")).addWorkflowControllers(manager),
+};
