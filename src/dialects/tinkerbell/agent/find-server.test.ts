@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
-import { noteServer } from "#kernel/dialect/index.ts";
+import { noteServer } from "#kernel/doors/index.ts";
 import { findServer } from "./find-server.ts";
 
 let notes: string;
