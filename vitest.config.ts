@@ -56,13 +56,17 @@ const ofControllers = isOwn
 const integration = [
   "src/kernel/apiserver/{store,http,authz}/**/*.test.ts",
   "src/kernel/kit/client/**/*.test.ts",
-  "src/kernel/runtimes/process/**/*.test.ts",
+  "src/kernel/runtimes/{docker,process}/**/*.test.ts",
   "src/kernel/logs/**/*.test.ts",
-  "src/kernel/template/{template-host,runaway,thread}.test.ts",
+  "src/kernel/template/{template-host,runaway,thread,render.prop}.test.ts",
   "src/kernel/rpc/**/*.test.ts",
+  "src/kernel/artifacts/read-archive.prop.test.ts",
   "src/dialects/tinkerbell/{agent,server}/**/*.grpc.test.ts",
-  "src/dialects/wharf/{http,worker-api,worker/host}/**/*.test.ts",
+  "src/dialects/tinkerbell/agent/log-pusher.test.ts",
+  "src/dialects/wharf/{aggregator,artifact-store,clone,configuration,http,log-store}/**/*.test.ts",
+  "src/dialects/wharf/{repository,results,results-api,worker,worker-api,world}/**/*.test.ts",
   "src/app/{server,cli/commands}/**/*.test.ts",
+  "src/app/cli/{execute,source-texts,wharf-dry-run}.test.ts",
   "bench/{harness,load}/*.test.ts",
 ];
 const properties = "**/*.prop.test.ts";
@@ -84,8 +88,8 @@ export default defineConfig({
           exclude: [properties, ...integration],
         },
       },
-      { test: { ...shared, name: "integration", include: integration, exclude: [properties] } },
-      { test: { ...shared, name: "prop", include: ["src/**/*.prop.test.ts"] } },
+      { test: { ...shared, name: "integration", include: integration } },
+      { test: { ...shared, name: "prop", include: ["src/**/*.prop.test.ts"], exclude: integration } },
       {
         test: {
           ...shared,

@@ -12,15 +12,16 @@ import {
   temporaryDirectory,
   type TestServer,
 } from "#test/support/slipway.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // A server is killed while it stores an artifact, or moments later: the step ends as it would have, and no half artifact is ever found
 // under a digest. SLIPWAY_CRASH_SEED repeats the moments, as closely as a clock can.
 
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? randomInt(2 ** 31));
 const random = seededRandom(seed);
-const rounds = 6;
+const kills = rounds(3, 20);
 /** When chance has met no storing, it is given more. */
-const mostRounds = 20;
+const mostKills = 20;
 /** Takes some tenths of a second to be stored: long enough to be met. */
 const bytes = 12 * 1024 * 1024;
 
@@ -72,12 +73,12 @@ async function expectWhole(store: string, which: string): Promise<void> {
     ).toBe(hex);
 }
 
-test(`a server that is killed while it stores an artifact leaves none by half, ${rounds} times`, async () => {
+test(`a server that is killed while it stores an artifact leaves none by half, ${kills} times`, async () => {
   const store = join(directory, "artifacts");
   await mkdir(join(directory, "documents"));
   server = await startServer(directory);
   let met = 0;
-  for (let round = 0; round < rounds || (met === 0 && round < mostRounds); round++) {
+  for (let round = 0; round < kills || (met === 0 && round < mostKills); round++) {
     const name = `round-${round}`;
     const which = `${name}, seed ${seed}`;
     const file = join(directory, "documents", `${name}.json`);
@@ -107,6 +108,6 @@ test(`a server that is killed while it stores an artifact leaves none by half, $
     expect(await slipway([...got, "--kubeconfig", kubeconfig]), which).toMatchObject({ code: 0 });
     expect(await filesIn(join(store, ".parts")), which).toEqual([]);
   }
-  process.stderr.write(`artifacts-kill: seed ${seed}; killed in the middle ${met} of ${rounds} times\n`);
+  process.stderr.write(`artifacts-kill: seed ${seed}; killed in the middle ${met} of ${kills} times\n`);
   expect(met, "some died in the middle").toBeGreaterThan(0);
 });

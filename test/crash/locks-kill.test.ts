@@ -6,13 +6,14 @@ import { sleep, systemClock } from "#lib/base/index.ts";
 import { seededRandom } from "#kernel/kit/index.ts";
 import { type Api, connectApi } from "#test/support/api.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // A server is killed with its whole process group while locks are held and queued for, and started again: what its steps write themselves
 // shows that never more of them were under a lock than it has places, and in the end everything has run once and nothing is held.
-// SLIPWAY_CRASH_SEED repeats the moments of an earlier run, SLIPWAY_CRASH_ROUNDS sets how often, in twenties.
+// SLIPWAY_CRASH_SEED repeats the moments of an earlier run.
 
 const group = "/apis/slipway.dev/v1alpha1/namespaces/default";
-const rounds = Math.ceil(Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? 20) / 4);
+const kills = rounds(3, 50);
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? randomInt(2 ** 31));
 const random = seededRandom(seed);
 
@@ -115,19 +116,19 @@ const list = async (from: Api, plural: string): Promise<Listed["items"]> => {
   return (JSON.parse(text) as Listed).items;
 };
 
-test(`locks that are held and queued for survive a kill -9 of the server, ${rounds} times`, {
-  timeout: rounds * 60_000,
+test(`locks that are held and queued for survive a kill -9 of the server, ${kills} times`, {
+  timeout: kills * 60_000,
 }, async () => {
   let now = await start();
   await post(now, "ConcurrencyLimit", "concurrencylimits", "y", { limit: places.y });
   const steps = runs.length * Object.keys(stepLocks).length;
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < kills; round++) {
     const file = join(directory, `${round}.txt`);
     const names = runs.map((run) => `${run}-${round}`);
     for (const [at, run] of runs.entries())
       await post(now, "Workflow", "workflows", names[at] ?? "", specOf(run, file));
     // In the first rounds before anything has begun, later ever nearer to the end.
-    const lines = Math.floor((round / rounds) * steps * 2);
+    const lines = Math.floor((round / kills) * steps * 2);
     await until(
       () => linesOf(file),
       (seen) => seen.length >= lines,

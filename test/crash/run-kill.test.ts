@@ -16,10 +16,11 @@ import {
   linesBeforeEnd,
   runDocument,
 } from "./run-document.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // A server is killed with its whole process group at any moment of a run's life, and started again: the run ends as it would have, each
 // attempt of each step, item, round and child has run once and its log is there, and who approved has done so once.
-// SLIPWAY_CRASH_ROUNDS sets how often; SLIPWAY_CRASH_SEED repeats the moments of an earlier run of this test, as closely as a clock can.
+// SLIPWAY_CRASH_SEED repeats the moments of an earlier run of this test, as closely as a clock can.
 
 const group = "/apis/slipway.dev/v1alpha1/namespaces/default";
 const pods = "/api/v1/namespaces/default/pods";
@@ -37,7 +38,7 @@ interface Run {
   readonly wholeMs: number;
 }
 
-/** Some of the rounds, and what the kill waits for in them once the create is answered. */
+/** What the kill waits for once the create is answered, and its share of many rounds. */
 interface Moment {
   readonly title: string;
   readonly share: number;
@@ -106,15 +107,10 @@ const moments: readonly Moment[] = [
   },
   { title: "with the end", share: 1, come: (run) => until(run.status, ({ phase }) => phase === "Succeeded") },
 ];
-const deck = moments.flatMap((moment) => Array.from({ length: moment.share }, () => moment));
-/** All of them at least. */
-const wanted = Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? deck.length);
-const rounds = Array.from({ length: Math.max(wanted, deck.length) }, (_, round) => deck[round % deck.length]).filter(
-  (moment) => moment !== undefined,
-);
+const deck = moments.flatMap((moment) => Array.from({ length: rounds(1, moment.share * 10) }, () => moment));
 
 /** On the busiest machine. */
-const longestMs = 600_000 + rounds.length * 20_000;
+const longestMs = 600_000 + deck.length * 20_000;
 
 let directory = "";
 let server: TestServer | undefined;
@@ -269,7 +265,7 @@ async function live(name: string, disturb: (run: Pick<Run, "file" | "status">) =
 }
 
 test(
-  `a run of ${keys.length} steps, with a fan-out, a loop, retries, an approval, an apply and a child workflow, survives a kill -9 of the server at any moment of its life, ${rounds.length} times`,
+  `a run of ${keys.length} steps, with a fan-out, a loop, retries, an approval, an apply and a child workflow, survives a kill -9 of the server at any moment of its life, ${deck.length} times`,
   async () => {
     const struck: [title: string, lines: number][] = [];
     await start();
@@ -296,7 +292,7 @@ test(
     };
     const hasStruck = (count: number) => struck.some(([, lines]) => lines === count);
     try {
-      for (const moment of rounds) await strike(moment);
+      for (const moment of deck) await strike(moment);
       // On a busy machine the first step may begin before the answer has come through: then chance is given more.
       for (let more = 0; more < 20 && !hasStruck(0); more++) await strike(soonest);
     } finally {

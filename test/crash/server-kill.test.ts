@@ -8,11 +8,12 @@ import { openStore } from "../../src/kernel/apiserver/store/open.ts";
 import type { Store } from "../../src/kernel/apiserver/store/store.ts";
 import { type Api, connectApi } from "#test/support/api.ts";
 import { endRunner, removeDirectory, slipway, startServer } from "#test/support/slipway.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // A whole server is killed while 64 clients write over HTTPS and others watch. What was answered is there, and what a watcher was
 // told is what is stored: an event of a revision that was lost would be a lie that no list corrects.
 
-const rounds = Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? 20);
+const kills = rounds(5, 50);
 const writers = 64;
 const maps = "/api/v1/namespaces/default/configmaps";
 const collection = { group: "", resource: "configmaps" };
@@ -103,12 +104,12 @@ async function assertBackup(store: Store, file: string): Promise<void> {
   await rm(restored, { recursive: true });
 }
 
-test(`a server that is killed ${rounds} times loses nothing that it answered, and told nobody of what is lost`, async () => {
+test(`a server that is killed ${kills} times loses nothing that it answered, and told nobody of what is lost`, async () => {
   const written = Array.from({ length: writers }, (): Written => ({ id: "", revision: 0, pending: undefined }));
   const watchers: Seen[][] = [[], [], []];
   let first = 0;
   let answers = 0;
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < kills; round++) {
     const server = await startServer(directory);
     const api = await connectApi(server.url, server.kubeconfig);
     if (round === 0) first = Number((await api.ask("GET", maps)).json.metadata?.resourceVersion);
@@ -125,7 +126,7 @@ test(`a server that is killed ${rounds} times loses nothing that it answered, an
     await expect.poll(begun, { timeout: 60_000 }).toEqual([everybody, told]);
     const file = join(directory, `backup-${round}`);
     // The first and the last round, because each takes seconds.
-    const isBackedUp = round === 0 || round === rounds - 1;
+    const isBackedUp = round === 0 || round === kills - 1;
     if (isBackedUp) expect((await slipway(["store", "backup", file, "--data-dir", directory])).code).toBe(0);
     await sleep(systemClock, ((round * 7_919) % 23) * 20);
     await server.kill();
@@ -151,5 +152,5 @@ test(`a server that is killed ${rounds} times loses nothing that it answered, an
     answers += truth.length;
     await store.close();
   }
-  expect(answers).toBeGreaterThan(rounds * writers);
+  expect(answers).toBeGreaterThan(kills * writers);
 });

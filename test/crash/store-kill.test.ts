@@ -11,9 +11,10 @@ import { openStore } from "../../src/kernel/apiserver/store/open.ts";
 import type { Store, StoreEvent } from "../../src/kernel/apiserver/store/store.ts";
 import { bundleProgram } from "../support/bundle-program.ts";
 import { buildFaults, canFault } from "./faults.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // A server that is killed with SIGKILL, or whose power goes, at a random moment of 64 writes at once has lost nothing that it had
-// answered, and shows nothing that nobody asked for. SLIPWAY_CRASH_ROUNDS sets how often: 50 before a release.
+// answered, and shows nothing that nobody asked for.
 
 const collection = { group: "crash.slipway.dev", resource: "items" };
 
@@ -28,8 +29,6 @@ interface Journal {
   readonly began: ReadonlyMap<string, Began>;
   readonly revisionById: ReadonlyMap<string, number>;
 }
-
-const longRounds = Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? 0);
 
 let directory: string;
 let program: string;
@@ -158,23 +157,23 @@ const compacted: Kept = { events: 3_000, segment: 4_000 };
 const checkpointed: Kept = { events: 1_000_000, segment: 100 };
 
 describe.each<[string, End, number, Kept]>([
-  ["killed again and again, with the whole history kept", "kill", longRounds || 20, whole],
-  ["killed again and again, with compactions all the time", "kill", longRounds || 8, compacted],
-  ["killed again and again, with checkpoints all the time", "kill", longRounds || 8, checkpointed],
-  ["whose power goes again and again, with the whole history kept", "power cut", longRounds || 8, whole],
-  ["whose power goes again and again, with compactions all the time", "power cut", longRounds || 6, compacted],
-  ["whose power goes again and again, with checkpoints all the time", "power cut", longRounds || 8, checkpointed],
-])("a server %s", (_, end, rounds, kept) => {
-  test.skipIf(end === "power cut" && !canFault)(`loses no answered write in ${rounds} rounds`, async () => {
+  ["killed again and again, with the whole history kept", "kill", rounds(6, 50), whole],
+  ["killed again and again, with compactions all the time", "kill", rounds(4, 50), compacted],
+  ["killed again and again, with checkpoints all the time", "kill", rounds(3, 50), checkpointed],
+  ["whose power goes again and again, with the whole history kept", "power cut", rounds(3, 50), whole],
+  ["whose power goes again and again, with compactions all the time", "power cut", rounds(4, 50), compacted],
+  ["whose power goes again and again, with checkpoints all the time", "power cut", rounds(3, 50), checkpointed],
+])("a server %s", (_, end, ends, kept) => {
+  test.skipIf(end === "power cut" && !canFault)(`loses no answered write in ${ends} rounds`, async () => {
     const data = join(directory, `data-${end}-${kept.events}-${kept.segment}`);
     let [last, answers] = [0, 0];
-    const enough = rounds * 50;
+    const enough = Math.max(300, ends * 50);
     let lastByName: ReadonlyMap<string, Found> = new Map();
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < ends; round++) {
       // From the first commit to long after the first compaction; the same moments in each run.
       const lifeMs = ((round * 7_919) % 23) * 20;
       // On a machine where that was little, the last life is as long as it takes.
-      const lacking = round === rounds - 1 ? enough - answers : 0;
+      const lacking = round === ends - 1 ? enough - answers : 0;
       const journal = await killAfter(end, { answers: Math.max(1, lacking), lifeMs }, data, round, kept);
       const highest = Math.max(...journal.revisionById.values());
 

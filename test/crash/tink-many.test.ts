@@ -12,14 +12,15 @@ import { cleanEnvironment, removeDirectory, temporaryDirectory } from "#test/sup
 import { within } from "#test/support/within.ts";
 import { plainTypes, type Status } from "./tink/cell.ts";
 import { ServerProcess } from "./tink/server-process.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // Many agents work off long queues while their server is killed at random. The agents are the parts of the real one, but that their actions do
-// nothing, their journals are in memory, and they wait a tenth of the time. SLIPWAY_TINK_WORKFLOWS sets how many workflows there are; ten for each agent.
+// nothing, their journals are in memory, and they wait a tenth of the time.
 
-const workflows = Number(process.env["SLIPWAY_TINK_WORKFLOWS"] ?? 200);
-const kills = workflows >= 1_000 ? 10 : 4;
+const workflows = rounds(100, 1_000);
+const kills = rounds(3, 10);
 const ids = Array.from({ length: workflows / 10 }, (_, at) => `agent-${at}`);
-const rounds = 10;
+const perAgent = 10;
 const patienceMs = 500_000;
 const namespace = "default";
 
@@ -99,7 +100,7 @@ test(`${workflows} workflows of ${ids.length} agents while the server is killed 
     });
     await create("Template", id, { data });
   }
-  for (let round = 0; round < rounds; round++)
+  for (let round = 0; round < perAgent; round++)
     for (const id of ids) await create("Workflow", nameOf(id, round), { templateRef: id });
   // What is not prepared yet is no part of the order.
   const prepared = async () => {
@@ -122,7 +123,7 @@ test(`${workflows} workflows of ${ids.length} agents while the server is killed 
     while ([...(await statuses()).values()].some(({ state }) => state !== "SUCCESS")) await sleep(systemClock, 200);
   };
   await within(patienceMs, "all workflows succeed", over(), () => server.said.join(""));
-  for (const id of ids) expect(ran.get(id)).toEqual(Array.from({ length: rounds }, (_, round) => nameOf(id, round)));
+  for (const id of ids) expect(ran.get(id)).toEqual(Array.from({ length: perAgent }, (_, round) => nameOf(id, round)));
   for (const [name, { dispatch, tasks = [] }] of await statuses()) {
     const attempts = tasks.flatMap(({ actions }) => actions.map((action) => action.attempts));
     expect({ name, attempts, held: dispatch?.held }).toEqual({ name, attempts: [1], held: false });

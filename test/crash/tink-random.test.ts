@@ -3,11 +3,12 @@ import { sleep, systemClock } from "#lib/base/index.ts";
 import { Cell } from "./tink/cell.ts";
 import { expectFree } from "./tink/outcome.ts";
 import { Site } from "./tink/site.ts";
+import { rounds } from "#test/support/rounds.ts";
 
-// Faults in any order, several at a time, for as long as SLIPWAY_TINK_SECONDS says. Nothing that is killed or cut for a while makes an action run
+// Faults in any order, several at a time. Nothing that is killed or cut for a while makes an action run
 // twice: what runs on a machine outlives its agent, and what a server has recorded outlives the server.
 
-const seconds = Number(process.env["SLIPWAY_TINK_SECONDS"] ?? 12);
+const seconds = rounds(6, 120);
 const names = ["node-1", "node-2", "node-3", "node-4"];
 const actions = ["one", "two", "three"];
 /** Of each agent; enough for the whole time. */

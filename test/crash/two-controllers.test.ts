@@ -7,11 +7,12 @@ import { sleep, systemClock } from "#lib/base/index.ts";
 import { type Api, connectApi } from "#test/support/api.ts";
 import { bundleProgram } from "#test/support/bundle-program.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // Line 14 of the acceptance list of workflows: controllers in two processes, the server's and one beside it, both of which act. Every attempt
-// of every step is one Job, and is carried out once. SLIPWAY_RIVAL_SECONDS sets for how long runs are started.
+// of every step is one Job, and is carried out once.
 
-const seconds = Number(process.env["SLIPWAY_RIVAL_SECONDS"] ?? 8);
+const seconds = rounds(4, 60);
 const workflows = "/apis/slipway.dev/v1alpha1/namespaces/default/workflows";
 
 let directory: string;

@@ -7,11 +7,12 @@ import { hostWorkersBelow, processesBelow } from "#test/support/wharf.ts";
 import { removeDirectory, temporaryDirectory } from "#test/support/slipway.ts";
 import { expectPrefix, expectWholeLog, linesOfStep, printingBuild } from "./wharf-printing-build.ts";
 import { services, type ServiceName, WharfServices } from "./wharf-services.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // API server, wharf-api, provisioner and aggregator are processes of their own, and one of them at a time is killed at random moments of a build and
-// started again. SLIPWAY_WHARF_LINES=1000000 for the long form, SLIPWAY_WHARF_KILLED=aggregator for the deaths of one alone.
+// started again. SLIPWAY_WHARF_KILLED=aggregator kills one service alone.
 
-const rounds = Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? 6);
+const deaths = rounds(services.length, 50);
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? 1);
 const killed = services.filter((name) => name === (process.env["SLIPWAY_WHARF_KILLED"] ?? name));
 const patience = { timeout: 300_000, interval: 200 };
@@ -32,14 +33,14 @@ afterAll(async () => {
 
 /** Every one as often as every other, in an order that chance has picked. */
 function victims(random: () => number): readonly ServiceName[] {
-  const all = Array.from({ length: rounds }, (_, at) => killed[at % killed.length] ?? "aggregator");
+  const all = Array.from({ length: deaths }, (_, at) => killed[at % killed.length] ?? "aggregator");
   return all
     .map((name) => ({ name, at: random() }))
     .toSorted((a, b) => a.at - b.at)
     .map(({ name }) => name);
 }
 
-test.each([rounds])("%i deaths of one service at a time: every line of a build is there once, in order", async () => {
+test.each([deaths])("%i deaths of one service at a time: every line of a build is there once, in order", async () => {
   const random = seededRandom(seed);
   const number = await hosted.build();
   // Not before: a provisioner that has died acts again when its lease has ended, and the build would begin after all deaths.

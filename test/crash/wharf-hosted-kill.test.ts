@@ -6,11 +6,12 @@ import { seededRandom } from "#kernel/kit/index.ts";
 import { HostedBuilds, scriptStep } from "#test/support/hosted-builds.ts";
 import { removeDirectory, temporaryDirectory } from "#test/support/slipway.ts";
 import { expectPrefix, expectWholeLog, linesOfStep, printingBuild } from "./wharf-printing-build.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // wharf-api, provisioner, aggregator and the API server are killed together at random moments of a build, again and again: its worker goes on
-// meanwhile, and every line of four steps is there once, in order, at the end. SLIPWAY_WHARF_LINES=1000000 for the long form.
+// meanwhile, and every line of four steps is there once, in order, at the end.
 
-const kills = Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? 6);
+const kills = rounds(3, 50);
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? 1);
 const patience = { timeout: 300_000, interval: 200 };
 

@@ -6,11 +6,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { allLines, linesOf, stepLines, withStore } from "#dialects/wharf/log-store/testing/log-lines.ts";
 import { bundleProgram } from "../support/bundle-program.ts";
 import { removeDirectory, temporaryDirectory } from "../support/slipway.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // A server that is killed with SIGKILL while lines are being inserted has each line once that it has acknowledged as durable, and each that a follower
-// has seen, under the same number. The next server goes on. SLIPWAY_CRASH_ROUNDS sets how often: 50 before a release.
+// has seen, under the same number. The next server goes on.
 
-const rounds = Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? 6);
+const kills = rounds(3, 50);
 let directory = "";
 let program = "";
 beforeAll(async () => {
@@ -45,7 +46,7 @@ async function killAfter(words: number, store: string): Promise<Told> {
 
 test("a server that is killed again and again has every durable line once, and goes on", async () => {
   const path = join(directory, "store");
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < kills; round++) {
     const { kept, seen } = await killAfter(1 + Math.floor(Math.random() * 150), path);
     await withStore(path, async (store) => {
       const lines = await allLines(store, 1);

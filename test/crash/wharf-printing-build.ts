@@ -1,8 +1,9 @@
 import { expect } from "vitest";
 import { scriptStep, type WharfRest } from "#test/support/hosted-builds.ts";
+import { rounds } from "#test/support/rounds.ts";
 
-/** Of each of the four steps, unless SLIPWAY_WHARF_LINES says how many there are in all. */
-export const linesOfStep: number = Math.ceil(Number(process.env["SLIPWAY_WHARF_LINES"] ?? 80_000) / 4);
+/** Of each of the four steps. */
+export const linesOfStep: number = rounds(20_000, 250_000);
 
 /**
  * Four steps that print numbered lines in twenty heaps, so that there is time to be killed in, and leave a file each. The last heap comes when there is

@@ -11,11 +11,12 @@ import { readResults } from "#dialects/wharf/results/read-results.ts";
 import { systemClock } from "#lib/base/index.ts";
 import { bundleProgram } from "../support/bundle-program.ts";
 import { removeDirectory, temporaryDirectory } from "../support/slipway.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // A worker that is killed with SIGKILL at a random moment leaves results that can be read: of each log what followers were given and no half
-// line, no half file. SLIPWAY_CRASH_ROUNDS sets how often: 50 before a release.
+// line, no half file.
 
-const rounds = Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? 6);
+const kills = rounds(3, 50);
 let directory = "";
 let program = "";
 beforeAll(async () => {
@@ -39,7 +40,7 @@ async function killAfter(words: number, store: string): Promise<ReadonlyMap<numb
   return seen;
 }
 
-test.each(Array.from({ length: rounds }, (_, at) => at))("a worker that is killed, %s", async (round) => {
+test.each(Array.from({ length: kills }, (_, at) => at))("a worker that is killed, %s", async (round) => {
   const store = join(directory, `${round}`);
   const seen = await killAfter(1 + Math.floor(Math.random() * 200), store);
   const results = await readResults(store, systemClock);

@@ -4,10 +4,11 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { bundleProgram } from "../support/bundle-program.ts";
 import { removeDirectory, temporaryDirectory } from "../support/slipway.ts";
+import { rounds } from "#test/support/rounds.ts";
 
-// A log that is larger than memory should be. SLIPWAY_LARGE_LOG_MIB sets how large: 1024 before a release.
+// A log that is larger than memory should be.
 
-const mebibytes = Number(process.env["SLIPWAY_LARGE_LOG_MIB"] ?? 100);
+const mebibytes = rounds(100, 1024);
 
 test("the memory of a worker does not grow with a log, nor with those who follow it", async () => {
   const directory = await temporaryDirectory();

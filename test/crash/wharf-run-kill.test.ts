@@ -11,11 +11,12 @@ import {
   type WharfProject,
   wharfProject,
 } from "../support/wharf.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // A worker that is killed with SIGKILL at a random moment leaves processes, scratch and results that nobody ends. The next build of the same user
-// ends all of it, whatever it is a build of. SLIPWAY_CRASH_ROUNDS sets how often: 50 before a release.
+// ends all of it, whatever it is a build of.
 
-const rounds = Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? 6);
+const kills = rounds(3, 50);
 
 // One step with a process that leaves its group, one that ignores what it is asked, one that is quick.
 const definition = `s:
@@ -36,7 +37,7 @@ afterAll(async () => {
   await removeDirectory(next.home);
 });
 
-test.each(Array.from({ length: rounds }, (_, at) => at + 1))("a worker that is killed, %s", async (round) => {
+test.each(Array.from({ length: kills }, (_, at) => at + 1))("a worker that is killed, %s", async (round) => {
   const id = round * 2;
   const build = startWharf(broken, ["--build-id", `${id}`, "--quiet"]);
   const directory = resultsOf(broken, id);

@@ -8,10 +8,11 @@ import { countedLines, readLines } from "../../src/dialects/wharf/worker-api/lin
 import { FramedChannel } from "../../src/kernel/rpc/index.ts";
 import { bundleProgram } from "../support/bundle-program.ts";
 import { removeDirectory, temporaryDirectory } from "../support/slipway.ts";
+import { rounds } from "#test/support/rounds.ts";
 
-// What is served is larger than memory should be. SLIPWAY_LARGE_LOG_MIB sets how large a log is: 1024 before a release.
+// What is served is larger than memory should be.
 
-const mebibytes = Number(process.env["SLIPWAY_LARGE_LOG_MIB"] ?? 100);
+const mebibytes = rounds(100, 1024);
 /** Beyond what 32 bits count. */
 const artifactBytes = 3 * 2 ** 30;
 

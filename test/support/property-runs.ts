@@ -1,5 +1,7 @@
-/** What part of the cases of costly properties is tried: all of them unless told; see CONTRIBUTING.md. */
-const share = Number(process.env["SLIPWAY_PROPERTY_SHARE"] ?? 1);
+import { rounds } from "./rounds.ts";
+
+/** What part of the cases of costly properties is tried; see CONTRIBUTING.md. */
+const share = Number(process.env["SLIPWAY_PROPERTY_SHARE"] ?? rounds(0.25, 10));
 
 /**
  * How many cases a property is tried with that takes long with `full` of them. Chance picks others every time, so a share

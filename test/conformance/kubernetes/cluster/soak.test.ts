@@ -7,11 +7,12 @@ import { removeDirectory, temporaryDirectory } from "#test/support/slipway.ts";
 import { eventually, within } from "#test/support/within.ts";
 import { type ClientNode, type Item, type KubeConfig, loadClientNode } from "./suite/client-node.ts";
 import { startUnreliableServer, type UnreliableServer } from "./suite/unreliable-server.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // A watch delivers each later change exactly once, in order, or ends with 410: through restarts of the server, forgotten history
 // and broken connections, to Kubernetes' own client. SOAK_SECONDS=600 is the long form.
 
-const seconds = Number(process.env["SOAK_SECONDS"] ?? 20);
+const seconds = Number(process.env["SOAK_SECONDS"] ?? rounds(10, 600));
 /** No step takes this long on the busiest machine; one that does fails, and tells how things stand. */
 const stepMs = 60_000;
 const path = "/api/v1/namespaces/default/configmaps";

@@ -5,11 +5,12 @@ import { expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory } from "#test/support/slipway.ts";
 import { openApi } from "./suite/api.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // 55. A server under a steady load: 20 writes a second to a hundred objects. SOAK_SECONDS=86400 is the long form; from
 // ten minutes on, when history has as long a past as it ever has, memory may not grow any more.
 
-const seconds = Number(process.env["SOAK_SECONDS"] ?? 20);
+const seconds = Number(process.env["SOAK_SECONDS"] ?? rounds(10, 600));
 const perSecond = 20;
 const megabyte = 2 ** 20;
 /** History is kept for five minutes, and is looked at every thirty seconds. */

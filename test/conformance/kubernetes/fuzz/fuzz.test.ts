@@ -5,13 +5,14 @@ import { type Answered, startTestServer, type TestServer } from "#kernel/apiserv
 import { seededRandom } from "#kernel/kit/index.ts";
 import { mutator } from "./mutate.ts";
 import { type Attempt, gizmoDefinition, targets } from "./targets.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // 50. Damaged bytes to everything that reads bytes: each is answered, with what Kubernetes calls a success or a refusal, and never with a
 // failure of the server. SLIPWAY_FUZZ_REQUESTS (20) is how many times eight for each target, SLIPWAY_FUZZ_SECONDS for how long instead,
 // SLIPWAY_FUZZ_SEED (1) where the random numbers begin.
 
 const requests = Number(process.env["SLIPWAY_FUZZ_REQUESTS"] ?? 20);
-const seconds = Number(process.env["SLIPWAY_FUZZ_SECONDS"] ?? 0);
+const seconds = Number(process.env["SLIPWAY_FUZZ_SECONDS"] ?? rounds(0, 20));
 const seed = Number(process.env["SLIPWAY_FUZZ_SEED"] ?? 1);
 const timeout = 120_000 + seconds * 1000;
 /** Sent at once: what one request does to others shows. */

@@ -9,11 +9,12 @@ import { type Expectation, expectationOf } from "./expectation.ts";
 import { type Flat, flatten, orderOf, ownersOf } from "./flat-object.ts";
 import { drawOperation, Gadget, gadgetDefinition, type Operation, perform, refOf } from "./operations.ts";
 import { type Known, sameFields, sameOwners } from "./oracle.ts";
+import { rounds } from "#test/support/rounds.ts";
 
 // 43. Random requests against an oracle that shares no code with the server: every answer, revision, generation, owner of a field and
 // event is the one that Kubernetes gives. SLIPWAY_MODEL_OPERATIONS=1000000 is the long form, SLIPWAY_MODEL_SEED another run.
 
-const operations = Number(process.env["SLIPWAY_MODEL_OPERATIONS"] ?? 10_000);
+const operations = Number(process.env["SLIPWAY_MODEL_OPERATIONS"] ?? rounds(5_000, 200_000));
 const seed = Number(process.env["SLIPWAY_MODEL_SEED"] ?? 1);
 /** After so many the watches and lists are compared, and a second passes. */
 const stretch = 500;
