@@ -319,12 +319,25 @@ test("a patch cannot nest deeper than a document may be", () => {
   expect(applyJsonPatch({ a: 1 }, moving.flat())).toMatchObject({ ok: false, error: { kind: "limit" } });
 });
 
+test("the steps to all values of a patch are bounded together", () => {
+  const path = `${"/a".repeat(99)}/x`;
+  let document: JsonValue = { x: 0 };
+  for (let depth = 1; depth < 100; depth += 1) document = { a: document };
+  const replacements = Array.from({ length: 2501 }, (_, value) => ({ op: "replace", path, value }));
+  expect(applyJsonPatch(document, replacements.slice(1)).ok).toBe(true);
+  expect(applyJsonPatch(document, replacements)).toMatchObject({
+    error: { kind: "limit", operation: 2500, message: expect.stringMatching(/the paths of the patch are too long/) },
+  });
+  const copies = Array.from({ length: 1251 }, () => ({ op: "copy", from: path, path }));
+  expect(applyJsonPatch(document, copies)).toMatchObject({ error: { kind: "limit", operation: 1250 } });
+});
+
 test("insertions in front of a very long list are given up after a bounded amount of work", () => {
   const document = { list: Array.from({ length: 1_000_000 }, () => 0) };
   const insertions = Array.from({ length: 10_000 }, () => ({ op: "add", path: "/list/0", value: 0 }));
   expect(applyJsonPatch(document, insertions)).toMatchObject({
     ok: false,
-    error: { kind: "limit", operation: 249, message: 'operation 249 at "/list/0": the patch moves too many items' },
+    error: { kind: "limit", operation: 99, message: 'operation 99 at "/list/0": the patch moves too many items' },
   });
   const removals = Array.from({ length: 10_000 }, () => ({ op: "remove", path: "/list/0" }));
   expect(applyJsonPatch(document, removals)).toMatchObject({ ok: false, error: { kind: "limit" } });

@@ -7,8 +7,9 @@ export type PointerTokens = readonly string[];
 export function parsePointer(text: string): Result<PointerTokens, string> {
   if (text === "") return ok([]);
   if (!text.startsWith("/")) return err(`expected a JSON pointer that begins with "/", found ${JSON.stringify(text)}`);
-  if (/~(?![01])/.test(text)) return err(`"~" must be followed by 0 or 1 in the JSON pointer ${JSON.stringify(text)}`);
   const tokens = text.slice(1).split("/");
+  if (!text.includes("~")) return ok(tokens);
+  if (/~(?![01])/.test(text)) return err(`"~" must be followed by 0 or 1 in the JSON pointer ${JSON.stringify(text)}`);
   // RFC 6901 4: "~1" first, then "~0", so that "~01" is "~1" and not "/".
   return ok(tokens.map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~")));
 }
