@@ -60,14 +60,28 @@ export function limitsOf(step: CompiledStep, compiled: CompiledWorkflow, run: Ru
   };
 }
 
+interface Evaluable {
+  readonly compiled: CompiledWorkflow | undefined;
+  readonly run: RunState;
+}
+const evaluable = new WeakMap<Workflow, Evaluable>();
+
+/** What expressions are evaluated with, made once per stored version and not for each of its steps. */
+function evaluableOf(workflow: Stored<Workflow>): Evaluable {
+  const made = evaluable.get(workflow) ?? {
+    compiled: compileWorkflow({ ...workflow, spec: specOf(workflow) }),
+    run: decodeRun(workflow.status),
+  };
+  evaluable.set(workflow, made);
+  return made;
+}
+
 /** As `limitsOf`, for a step that is known only as it is written. */
 function limitsWritten(workflow: Stored<Workflow>, { key, step }: StepSource): LimitsFor {
   if (!hasNamedLocks(step)) return always(writtenLocks(step));
-  const compiled = compileWorkflow({ ...workflow, spec: specOf(workflow) });
+  const { compiled, run } = evaluableOf(workflow);
   const found = compiled?.steps.get(key);
-  return compiled === undefined || found === undefined
-    ? () => []
-    : limitsOf(found, compiled, decodeRun(workflow.status));
+  return compiled === undefined || found === undefined ? () => [] : limitsOf(found, compiled, run);
 }
 
 /** Identifies a holder among those of a limit. */
@@ -180,11 +194,29 @@ export function limitsNamedBy(workflow: Stored<Workflow>): readonly string[] {
   return [...new Set(own === undefined ? named : [...named, own])];
 }
 
+const mostFans = 32;
+const fans = new Map<string, readonly string[]>();
+
+/**
+ * The limits of all items of a fan-out, which are the same in every version of a run: rendering ten thousand names for each event would be
+ * the square of them. At most 32 are kept, all forgotten when there are more.
+ */
+function limitsOfItems(workflow: Stored<Workflow>, source: StepSource, total: number): readonly string[] {
+  const key = `${workflow.metadata.uid}/${workflow.status?.runNumber ?? 1}/${source.key}/${total}`;
+  const known = fans.get(key);
+  if (known !== undefined) return known;
+  const limitsFor = limitsWritten(workflow, source);
+  const limits = [...new Set(Array.from({ length: total }, (_, index) => limitsFor(index)).flat())];
+  if (fans.size >= mostFans) fans.clear();
+  fans.set(key, limits);
+  return limits;
+}
+
 /** Of a fan-out whose items have locks of their own: those of all items. */
 function limitsOfStep(workflow: Stored<Workflow>, source: StepSource): readonly string[] {
+  if (!hasNamedLocks(source.step)) return writtenLocks(source.step);
   const entry = statusOf(workflow, source.key);
-  if (hasNamedLocks(source.step) && entry === undefined) return [];
-  const limitsFor = limitsWritten(workflow, source);
-  const total = hasNamedLocks(source.step) ? entry?.items?.total : undefined;
-  return total === undefined ? limitsFor() : Array.from({ length: total }, (_, index) => limitsFor(index)).flat();
+  if (entry === undefined) return [];
+  const total = entry.items?.total;
+  return total === undefined ? limitsWritten(workflow, source)() : limitsOfItems(workflow, source, total);
 }
