@@ -89,8 +89,16 @@ export class StoreLockedError extends SlipwayError {
 // MDB_MAP_FULL and MDB_DBS_FULL are LMDB's own; the others are the system's, by name or by number.
 const fullCodes: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EFBIG", 28, 122, 27, -30792]);
 
+/** The tables were closed and cannot be opened again. Whatever the reason, this process has no store any more: only a restart helps. */
+export class TablesLostError extends Error {
+  constructor(cause: unknown) {
+    super(`the database cannot be opened again: ${messageOf(cause)}`, { cause });
+  }
+}
+
 /** Whether a rejected commit means that space ran out, which passes, and not that the disk broke, which does not. */
 export function isDiskFull(thrown: unknown): boolean {
+  if (thrown instanceof TablesLostError) return false;
   if (fullCodes.has(codeOf(thrown))) return true;
   if (typeof thrown === "object" && thrown !== null && "code" in thrown && fullCodes.has(thrown.code)) return true;
   return /no space left|disk quota exceeded|file too large|MDB_MAP_FULL/i.test(messageOf(thrown));

@@ -1,6 +1,11 @@
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { deferred, FakeClock } from "#lib/base/index.ts";
 import type { Failpoints } from "./committer.ts";
+import { TablesLostError } from "./errors.ts";
+import { openLmdb } from "./lmdb-disk.ts";
 import { memoryStore } from "./open.ts";
 import { items, keyOf, objectOf, putItem, removeItem, states } from "./test-objects.ts";
 
@@ -151,7 +156,10 @@ describe("a broken disk", () => {
     await store.close();
   });
 
-  test("found by a compaction is fatal too, and what was retained stays", async () => {
+  test.each([
+    ["by a compaction", systemError("EIO")],
+    ["when the database cannot be opened again, be it for want of space", new TablesLostError(systemError("ENOSPC"))],
+  ])("found %s is fatal too, and what was retained stays", async (_, error) => {
     const clock = new FakeClock();
     const fatal: Error[] = [];
     const store = memoryStore({
@@ -160,7 +168,7 @@ describe("a broken disk", () => {
       onFatal: (error) => void fatal.push(error),
       failpoints: {
         beforeCompaction() {
-          throw systemError("EIO");
+          throw error;
         },
       },
     });
@@ -170,4 +178,18 @@ describe("a broken disk", () => {
     expect([store.compactedRevision, store.stats().ringEvents]).toEqual([0, 1]);
     await store.close();
   });
+});
+
+test("a database whose file has gone while it was closed for a moment is lost", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "slipway-store-"));
+  const path = join(directory, "store.mdb");
+  const disk = await openLmdb(path, "2026-01-01T00:00:00Z");
+  try {
+    await rename(path, `${path}.moved`);
+    await mkdir(path);
+    await expect(disk.releasePages()).rejects.toThrow(TablesLostError);
+  } finally {
+    await disk.abandon();
+    await rm(directory, { recursive: true });
+  }
 });

@@ -18,7 +18,7 @@ import {
   refuse,
   type Row,
 } from "./disk.ts";
-import { nameOf, readFailure, storeCorrupt, storeFormat, storeLost } from "./errors.ts";
+import { nameOf, readFailure, storeCorrupt, storeFormat, storeLost, TablesLostError } from "./errors.ts";
 import { FileReserve } from "./file-reserve.ts";
 import { ensurePrivateFile, flush, makeFile } from "./files.ts";
 import { decodeRow, encodeRow, LogIndex, logRows } from "./log-rows.ts";
@@ -211,12 +211,15 @@ export class LmdbDisk implements Disk {
 
   /**
    * Lets go of the pages that have been read. The file is mapped into memory, and after loading, or some seconds of
-   * writing, all of it counts as this process's. Not to be called while anything but a backup reads or writes.
+   * writing, all of it counts as this process's. Not to be called while anything but a backup reads or writes. Rejects with
+   * `TablesLostError` when the file cannot be opened again.
    */
   async releasePages(): Promise<void> {
     // Backups are made at any time.
     if (this.#copies > 0) return;
-    const reopened = this.#tables.env.close().then(() => openTables(this.#path));
+    const reopened = this.#tables.env.close().then(async () => {
+      return await openTables(this.#path).catch((thrown: unknown) => refuse(new TablesLostError(thrown)));
+    });
     this.#reopened = reopened;
     this.#tables = await reopened;
   }
