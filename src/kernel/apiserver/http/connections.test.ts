@@ -167,6 +167,41 @@ describe("too many connections", () => {
   });
 });
 
+describe("a flood of handshakes", () => {
+  test("that are not finished keeps nobody out, and takes a bounded number of connections", async () => {
+    const listener = await listen({ maxHandshakes: 20 });
+    const resting = await openWith(listener, ask("/version"));
+    const flood = Array.from({ length: 200 }, (_, at) => {
+      const raw = connectTcp({ port: listener.port, host: "127.0.0.1" });
+      opened.push(raw);
+      raw.on("error", () => undefined).resume();
+      // Every other one begins: the first bytes of a ClientHello.
+      if (at % 2 === 0) raw.write(Buffer.from([0x16, 0x03, 0x01, 0x01, 0x00, 0x01, 0x00]));
+      return raw;
+    });
+    await waitUntil(() => flood.filter(({ destroyed }) => !destroyed).length <= 20);
+    const late = await openWith(listener, ask("/version"));
+    expect(late.socket.destroyed).toBe(false);
+    resting.socket.write(ask("/version"));
+    await waitUntil(() => answers(resting.heard()) === 2);
+  });
+
+  test("on one connection ends that connection", async () => {
+    const { port } = await listen({});
+    const socket = connect({ port, host: "127.0.0.1", ca: api.ca, servername: "localhost", maxVersion: "TLSv1.2" });
+    opened.push(socket);
+    socket.on("error", () => undefined).resume();
+    await once(socket, "secureConnect");
+    let agreed = 0;
+    const again = () => socket.renegotiate({}, (error) => (error === null ? ((agreed += 1), again()) : undefined));
+    again();
+    await waitUntil(() => socket.destroyed);
+    expect(agreed).toBeLessThan(10);
+    const after = await openWith(await listen({}), ask("/version"));
+    expect(after.socket.destroyed).toBe(false);
+  });
+});
+
 describe("the end of a listener", () => {
   const end = async (listener: Listener) => {
     let isOver = false;

@@ -69,7 +69,7 @@ export async function openListener(
   const active = new Set<ServerResponse>();
   const door = makeDoor(hostNames, closing.signal);
   const limits = { ...defaultConnectionLimits, ...options.connections };
-  const connections = new Connections(limits.maxConnections);
+  const connections = new Connections(limits);
   const queued = new QueuedAnswers();
   const answer = (request: IncomingMessage, response: ServerResponse, upgrade?: Exchange["upgrade"]) => {
     const { socket } = request;
