@@ -81,36 +81,41 @@ const plainMembers: ReadonlySet<string> = new Set(["apiVersion", "kind", "metada
 /**
  * The body without what must not be in a log: the values of Secrets, tokens that are asked about, and copies of either. A patch of
  * a Secret that is a list of operations is left out whole, because its values may stand anywhere. What a body calls itself counts as
- * well as where it was sent: a Secret that was sent to the wrong place is one.
+ * well as where it was sent: a Secret that was sent to the wrong place is one, and so is one that a step of a Workflow creates.
  */
 export function redacted(resource: string, subresource: string, body: JsonValue): JsonValue {
-  const kind = isJsonObject(body) ? body["kind"] : undefined;
-  if (!isJsonObject(body)) return resource === "secrets" ? mask : body;
-  if (resource === "tokenreviews" || kind === "TokenReview") return { ...body, spec: mask };
-  if (subresource === "token") return { ...body, status: mask };
-  const { items } = body;
-  const whole = resource === "secrets" || kind === "Secret" ? redactedSecret(body) : body;
-  if (!Array.isArray(items)) return whole;
-  return { ...whole, items: items.map((item: JsonValue) => redacted(resource, "", item)) };
+  if (resource === "secrets") return redactedSecret(body);
+  if (resource === "tokenreviews" && isJsonObject(body)) return { ...body, spec: mask };
+  if (subresource === "token" && isJsonObject(body)) return { ...body, status: mask };
+  return withoutSecrets(body);
 }
 
-function redactedSecret(body: JsonObject): JsonObject {
-  const { metadata } = body;
-  // Not only `data` and `stringData`: who writes `stringdata` is refused, and has sent the values all the same.
-  const values = Object.keys(body).filter((member) => !plainMembers.has(member));
-  return {
-    ...body,
-    ...Object.fromEntries(values.flatMap((member) => Object.entries(masked(body, member)))),
-    ...(isJsonObject(metadata) && isJsonObject(metadata["annotations"]) && lastApplied in metadata["annotations"]
-      ? { metadata: { ...metadata, annotations: { ...metadata["annotations"], [lastApplied]: mask } } }
-      : {}),
-  };
+/** Bodies are as deep as the server lets them be. */
+function withoutSecrets(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (!isJsonObject(value)) return value;
+  if (value["kind"] === "Secret") return redactedSecret(value);
+  const isReview = value["kind"] === "TokenReview";
+  return mapMembers(value, (member, name) => {
+    if (name === lastApplied || (isReview && name === "spec")) return mask;
+    return name === "stringData" ? masked(member) : withoutSecrets(member);
+  });
+}
+
+/** Not only `data` and `stringData`: who writes `stringdata` is refused, and has sent the values all the same. */
+function redactedSecret(body: JsonValue): JsonValue {
+  if (!isJsonObject(body)) return mask;
+  return mapMembers(body, (member, name) => {
+    if (name === "items" && Array.isArray(member)) return member.map(redactedSecret);
+    return plainMembers.has(name) ? withoutSecrets(member) : masked(member);
+  });
 }
 
 /** Keys are names, and help; values are the secret. */
-function masked(body: JsonObject, member: string): JsonObject {
-  const values = body[member];
-  if (values === undefined || values === null) return {};
-  if (!isJsonObject(values)) return { [member]: mask };
-  return { [member]: Object.fromEntries(Object.keys(values).map((key) => [key, mask])) };
-}
+const masked = (values: JsonValue): JsonValue =>
+  isJsonObject(values) ? mapMembers(values, () => mask) : values === null ? null : mask;
+
+const mapMembers = (object: JsonObject, change: (value: JsonValue, name: string) => JsonValue): JsonObject =>
+  Object.fromEntries(
+    Object.entries(object).map(([name, value]) => [name, value === undefined ? undefined : change(value, name)]),
+  );

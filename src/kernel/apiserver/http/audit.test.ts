@@ -87,6 +87,15 @@ describe("the audit log", () => {
     const json = { "Content-Type": "application/json-patch+json" };
     const operations = [{ op: "replace", path: "/data/k", value }];
     await api.ask("PATCH", `${secrets}/s`, { bytes: JSON.stringify(operations), headers: json });
+    const strategic = { "Content-Type": "application/strategic-merge-patch+json" };
+    await api.ask("PATCH", `${secrets}/s`, { bytes: JSON.stringify({ stringData: { k: value } }), headers: strategic });
+    const apply = { "Content-Type": "application/apply-patch+yaml" };
+    const applied = `{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {k: ${value}}}`;
+    await api.ask("PATCH", `${secrets}/s?fieldManager=x&force=true`, { bytes: applied, headers: apply });
+    // Refused, for each its own reason: what was sent is known all the same.
+    await api.ask("POST", maps, { body: secret });
+    await api.ask("POST", `${secrets}?fieldValidation=Strict`, { body: { ...secret, dataa: { k: value } } });
+    await api.ask("POST", secrets, { bytes: `{"kind":"Secret","data":{"k":"${value}"`, headers: {} });
     await api.ask("GET", `/api?token=${api.token}`);
     const made = await api.ask("POST", "/api/v1/namespaces/default/serviceaccounts/default/token", {
       body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
