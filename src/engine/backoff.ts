@@ -33,7 +33,7 @@ export const velaFailed = (n: number): Millis => velaWait(n, 300);
 /** Vela gives a step up after this many errors. */
 export const velaErrorLimit = 10;
 
-/** Tinkerbell: a workflow that an agent rejected. 5 10 20 40 80 160 300 seconds. */
+/** For a run that an agent rejected: 5 10 20 40 80 160 300 seconds. */
 export const rejectDelay = (n: number, p: Omit<Exponential, "factor"> = { base: 5_000, cap: 300_000 }): Millis =>
   exponential(n, { ...p, factor: 2 });
 

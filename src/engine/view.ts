@@ -4,7 +4,7 @@ import type { Explained, RunPhase, StepPhase, Timed } from "./run.ts";
 import type { Instant, JsonObject } from "./values.ts";
 
 /** The languages Slipway speaks. */
-export type Dialect = "tinkerbell" | "workflow" | "rebar" | "wharf" | "vela";
+export type Dialect = string;
 
 export interface GroupKind {
   /** Empty for the core group. */

@@ -38,7 +38,7 @@ export async function execute(
 const isRefusal = async (thrown: unknown): Promise<boolean> =>
   (await import("#kernel/model/index.ts")).isInvalid(thrown);
 
-/** `help wharf run` as `wharf run --help`; of an unknown command the word alone, so that it is refused as one. */
+/** `help store check` as `store check --help`; of an unknown command the word alone, so that it is refused as one. */
 function asHelpOption([first, ...words]: readonly string[], specs: readonly CommandSpec[]): readonly string[] {
   const [verb] = words;
   if (first !== "help" || verb === undefined) return first === undefined ? [] : [first, ...words];

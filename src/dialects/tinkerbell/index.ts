@@ -1,11 +1,12 @@
 import type { DialectFace } from "#kernel/dialect/index.ts";
 import { commands } from "./commands.ts";
-import { serverOptions } from "./options.ts";
+import { runExamples, runOptions, serverOptions } from "./options.ts";
 
 /** Tinkerbell: machines provisioned by agents. */
 export const tinkerbell: DialectFace = {
   name: "tinkerbell",
   commands,
   serverOptions,
+  run: { options: runOptions, examples: runExamples },
   load: async () => (await import("./dialect.ts")).dialect,
 };

@@ -105,3 +105,13 @@ export const serverOptions: ServerOptions = {
   // Agents connect to servers of their own, of which there may be several: `slipway tink server`.
   forControllers: { part: "controller" } satisfies TinkerbellOptions,
 };
+
+/** Options of `slipway run` for documents of this dialect. */
+export const runOptions: readonly OptionSpec[] = [
+  { flags: "--hardware <name>", summary: "the Hardware that a Template is run for, or a file with it" },
+  {
+    flags: "--agent <id>",
+    summary: `wait for this Tinkerbell agent instead of starting one (at ${usualTinkListen} or $SLIPWAY_TINK_LISTEN)`,
+  },
+];
+export const runExamples = ["slipway run --ephemeral examples/tinkerbell/template.yaml --set device_1=local"];

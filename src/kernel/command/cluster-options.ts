@@ -10,7 +10,7 @@ export interface ClusterFlags {
   readonly dataDir?: string;
   /** Of the log on stderr. */
   readonly logLevel: "error" | "warn" | "info" | "debug";
-  /** The same, as people of Wharf call it; it wins. */
+  /** A second spelling of `logLevel` in some verbs; it wins. */
   readonly loglevel?: ClusterFlags["logLevel"];
 }
 

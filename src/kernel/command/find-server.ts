@@ -7,7 +7,7 @@ import { UsageError } from "./exit-codes.ts";
 
 /** What is looked for. */
 export interface SoughtServer {
-  /** As servers note themselves: `wharf-api`. */
+  /** What the server serves, as its note says: `provisioner`. */
   readonly serves: string;
   /** The address that was named. */
   readonly url?: string | undefined;

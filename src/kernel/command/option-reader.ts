@@ -20,9 +20,9 @@ export const prefixedFlag =
 
 /** Where options of the command line come from, and how files are found. */
 export interface OptionSources {
-  /** Commander's values: `--tink-poll-hold` is `tinkPollHold`. */
+  /** Commander's values: `--part-poll-hold` is `partPollHold`. */
   readonly options: object;
-  /** Answers undefined for what is unset or empty. `--tink-poll-hold` is `SLIPWAY_TINK_POLL_HOLD`. */
+  /** Answers undefined for what is unset or empty. `--part-poll-hold` is `SLIPWAY_PART_POLL_HOLD`. */
   readonly variable: (name: string) => string | undefined;
   /** A path as it was typed, made absolute. */
   readonly resolve: (path: string) => string;
@@ -43,7 +43,7 @@ export class OptionReader {
   readonly #prefix: string;
   readonly #settings: ReadonlyMap<string, SettingText>;
 
-  /** `prefix` is the first word of all of them: `tink`. `settings` say what neither an option nor its variable does, by the option's name. */
+  /** `prefix` is the first word of all options. `settings` apply where neither an option nor its variable is set, by the option's name. */
   constructor(prefix: string, sources: OptionSources, settings: ReadonlyMap<string, SettingText> = new Map()) {
     this.#prefix = prefix;
     this.#sources = sources;

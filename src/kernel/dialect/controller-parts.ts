@@ -13,7 +13,7 @@ export type DialectOptions = Readonly<Record<string, unknown>>;
 
 /** A port that a dialect serves, as the dialect tells it. */
 export interface DialectPort {
-  /** Who connects there, for people: `agents of Tinkerbell`. */
+  /** Who connects there, for people: `agents of machines`. */
   readonly serves: string;
   /** `host:port`. */
   readonly address: string;

@@ -54,6 +54,8 @@ export interface DialectFace {
   readonly commands: readonly CommandSpec[];
   readonly serverOptions?: ServerOptions;
   readonly projects?: Projects;
+  /** Options of `slipway run` that only this dialect's documents use, and examples of them. */
+  readonly run?: { readonly options: readonly OptionSpec[]; readonly examples: readonly string[] };
   /** Loads the rest; loading it again costs nothing. */
   load(): Promise<Dialect>;
 }

@@ -10,7 +10,7 @@ export interface ListenChoice {
 
 /** Who listens, as people are told of it. */
 export interface Listening {
-  /** In a sentence: `wharf-api`. */
+  /** What it is called in a sentence. */
   readonly what: string;
   /** The option that names an address, or `off`. */
   readonly flag: string;

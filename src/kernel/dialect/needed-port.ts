@@ -7,9 +7,9 @@ import { noteServer } from "#kernel/doors/index.ts";
 
 /** A port of a server to which programs of its user, and others, connect. */
 export interface NeededPort {
-  /** By what name programs look it up in notes: `wharf-api`. */
+  /** The name by which programs look it up in notes: `provisioner`. */
   readonly serves: string;
-  /** For people: `Wharf's provisioner`. */
+  /** What it is called in messages. */
   readonly what: string;
   /** The option that names an address, or `off`. */
   readonly flag: string;

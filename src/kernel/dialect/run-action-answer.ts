@@ -10,7 +10,7 @@ import { RunAction } from "./run-action.ts";
 /** Index of actions by their target: see `targetKeys`. */
 export const targetIndex = "slipway.dev/target";
 
-/** `Workflow.tinkerbell.org/default/w`: the version does not matter, an object has the same name in all of them. */
+/** `Workflow.example.org/default/w`: the version does not matter, an object has the same name in all of them. */
 const keyIn = ({ group, kind }: GroupKind, key: string): string => `${kind}.${group}/${key}`;
 
 /** Keys of the run an action is for: several languages have runs of one name. */

@@ -9,7 +9,7 @@ import { isDead, type Owner, thisProcess } from "./process-owner.ts";
 
 /** A server, as its note describes it. */
 export interface NotedServer {
-  /** What it serves: `wharf-api`, `provisioner`, `tinkerbell-agents`. */
+  /** What it serves, in the word by which clients look it up: `provisioner`. */
   readonly serves: string;
   /** `http://127.0.0.1:5001`: how programs of this machine reach it. */
   readonly url: string;

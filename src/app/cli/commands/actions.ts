@@ -180,7 +180,7 @@ const actions: readonly Action[] = [
       step("this step and what depends on it; may be repeated"),
       {
         flags: "--from-failed",
-        summary: "begin with what failed also where a retry begins anew: Tinkerbell workflows",
+        summary: "begin with what failed, for runs that a retry otherwise starts over",
       },
     ],
   },

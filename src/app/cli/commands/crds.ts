@@ -6,7 +6,7 @@ export const crdsCommand = command<{ readonly output: "yaml" | "json" }>({
   args: ["[languages...]"],
   summary: "Print the definitions of our kinds, for a Kubernetes cluster",
   group: "Control plane",
-  examples: ["slipway crds | kubectl apply --server-side -f -", "slipway crds tinkerbell -o json"],
+  examples: ["slipway crds | kubectl apply --server-side -f -", "slipway crds workflow -o json"],
   options: [{ flags: "-o, --output <format>", summary: "format", choices: ["yaml", "json"], initial: "yaml" }],
   async action({ rest, options, environment }) {
     const { actionWord } = await import("#kernel/command/index.ts");

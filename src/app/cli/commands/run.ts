@@ -43,16 +43,12 @@ export const runCommand = command<RunOptions>({
     "slipway run schedule/nightly --detach",
     "slipway run --dry-run examples/workflow/fan-out.yaml",
     "slipway run --ephemeral examples/workflow/diamond.yaml --target two",
-    "slipway run --ephemeral examples/tinkerbell/template.yaml --set device_1=local",
+    ...dialects.flatMap(({ run }) => run?.examples ?? []),
   ],
   options: [
     { flags: "-p, --param <name=value>", summary: "an argument of the run; may be repeated", repeatable: true },
     { flags: "--set <name=value>", summary: "the same, for values of a template; may be repeated", repeatable: true },
-    { flags: "--hardware <name>", summary: "the Hardware that a Template is run for, or a file with it" },
-    {
-      flags: "--agent <id>",
-      summary: "wait for this agent of Tinkerbell instead of being it (at 127.0.0.1:42113, or $SLIPWAY_TINK_LISTEN)",
-    },
+    ...dialects.flatMap(({ run }) => run?.options ?? []),
     { flags: "--ephemeral", summary: "on a control plane of its own, even when one is running" },
     { flags: "--detach", summary: "do not wait for the end (needs a running control plane)" },
     { flags: "--logs", summary: "print what the steps write as it comes" },

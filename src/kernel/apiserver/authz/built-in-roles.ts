@@ -48,7 +48,7 @@ export const hostPathRight = { verb: "use", group: "slipway.dev", resource: "hos
 const notificationRight = { verb: "use", group: "slipway.dev", resource: "notificationtargets" } as const;
 
 /**
- * To write statuses that controllers act on, by the kind (`builds.wharf.slipway.dev`): for the accounts of controllers. Its group is its own, so
+ * To write statuses that controllers act on, by the kind (`builds.example.org`): for the accounts of controllers. Its group is its own, so
  * that a role with everything of `slipway.dev` does not have it.
  */
 export const controllerRight = { verb: "update", group: "controllers.slipway.dev", resource: "statuses" } as const;
