@@ -16,41 +16,32 @@ import {
   type TestServer,
 } from "#test/support/slipway.ts";
 
-// Lines of the acceptance list of Tinkerbell that take a server or an agent away, on the programs that people start: `slipway up`, `slipway agent`
-// and kubectl. Every state of a workflow is with the faults of the server's parts.
+// A network that resets connections, between the programs that people start: `slipway up`, `slipway agent` and kubectl.
 
 const patience = { timeout: 120_000, interval: 100 };
 const agentId = "node-7";
 let directory: string;
 let port: number;
 let server: TestServer;
-const agents: { readonly child: ChildProcess; readonly state: string; said: string }[] = [];
-
-const start = (...options: readonly string[]) =>
-  startServer(join(directory, "data"), ["--tink-listen", `127.0.0.1:${port}`, ...options]);
+let agent: ChildProcess | undefined;
 
 beforeEach(async () => {
   directory = await temporaryDirectory();
   port = await freePort();
+  server = await startServer(join(directory, "data"), ["--tink-listen", `127.0.0.1:${port}`]);
 });
 afterEach(async () => {
-  for (const { child } of agents) child.kill("SIGKILL");
+  agent?.kill("SIGKILL");
   await server.stop();
-  await Promise.all([...agents.splice(0).map(({ state }) => endRunner(state)), endRunner(server.directory)]);
+  await Promise.all([join(directory, "agent"), server.directory].map(endRunner));
   await removeDirectory(directory);
 });
 
-function startAgent(address = `127.0.0.1:${port}`, name = "agent") {
-  const state = join(directory, name);
-  const token = join(directory, "data/tinkerbell/auth-token");
-  const own = ["--id", agentId, "--runtime", "host", "--state-dir", state, "--token-file", token];
-  const words = ["agent", "--server", address, ...own];
+function startAgent(address: string): void {
+  const token = join(server.directory, "tinkerbell/auth-token");
+  const own = ["--id", agentId, "--runtime", "host", "--state-dir", join(directory, "agent"), "--token-file", token];
   const env = cleanEnvironment({ HOME: directory });
-  const child = spawn(process.execPath, [slipwayBin, ...words], { env, stdio: ["ignore", "ignore", "pipe"] });
-  const agent = { child, state, said: "" };
-  child.stderr.on("data", (chunk: Buffer) => (agent.said += chunk.toString()));
-  agents.push(agent);
-  return agent;
+  agent = spawn(process.execPath, [slipwayBin, "agent", "--server", address, ...own], { env, stdio: "ignore" });
 }
 
 const kubectl = async (...words: readonly string[]): Promise<string> => {
@@ -97,48 +88,7 @@ async function expectOnce(name: string, lines: readonly string[]): Promise<void>
   await expect.poll(() => fieldOf(`${name}-next`, ".state"), patience).toBe("SUCCESS");
 }
 
-test("line 17: what an action comes to while the server is away is recorded once when it is back", async () => {
-  server = await start();
-  startAgent();
-  await run("w", { says: "one", gate: "gate" }, { says: "two" });
-  await expect.poll(() => linesOf("w"), patience).toEqual(["one"]);
-  await expect.poll(() => fieldOf("w", ".state"), patience).toBe("RUNNING");
-  await server.kill();
-  await open("gate");
-  server = await start();
-  await expectOnce("w", ["one", "two"]);
-});
-
-test("line 31: an agent that is frozen is told of as disconnected, and goes on where it was when it thaws", async () => {
-  server = await start("--tink-keepalive-time", "1s", "--tink-keepalive-timeout", "1s");
-  const { child } = startAgent();
-  await run("w", { says: "one", gate: "gate" }, { says: "two" });
-  await expect.poll(() => linesOf("w"), patience).toEqual(["one"]);
-  child.kill("SIGSTOP");
-  const reasons = () => kubectl("get", "events", "-A", "-o", "jsonpath={.items[*].reason}");
-  await expect.poll(reasons, patience).toContain("AgentDisconnected");
-  expect(await fieldOf("w", ".state")).toBe("RUNNING");
-  await open("gate");
-  child.kill("SIGCONT");
-  await expectOnce("w", ["one", "two"]);
-});
-
-test("line 32: of two agents with one id the newer one gets the commands, and the connection of the first is aborted", async () => {
-  server = await start();
-  const first = startAgent();
-  await expect.poll(() => first.said, patience).toContain("connected to the server");
-  // It would come back at once, and be the newer one.
-  first.child.kill("SIGSTOP");
-  const second = startAgent(undefined, "second");
-  await expect.poll(() => second.said, patience).toContain("connected to the server");
-  await run("w", { says: "one" });
-  await expectOnce("w", ["one"]);
-  first.child.kill("SIGCONT");
-  await expect.poll(() => first.said, patience).toContain("superseded by a newer connection");
-});
-
 test("connections that are reset in the middle of every action repeat none of them, and lose no result", async () => {
-  server = await start();
   await using between = await Between.open(port);
   startAgent(`127.0.0.1:${between.port}`);
   const names = ["one", "two"];

@@ -12,11 +12,12 @@ import { freePort } from "../support/free-port.ts";
 import { bareRepository } from "../support/git-servers.ts";
 import { hostWorkersBelow } from "../support/wharf.ts";
 import { within } from "../support/within.ts";
+import { rounds } from "#test/support/rounds.ts";
 
-// A provisioner is killed while workers are asked for, thirty times at moments that chance picks, and started again on what it has left. Who asks
-// tries again until he is answered, as wharf-api does.
+// A provisioner is killed at random moments while clients ask for workers, and started again on what it has left. Clients
+// try again until they get an answer, as wharf-api does.
 
-const kills = 30;
+const kills = rounds(8, 60);
 const workersInAll = 10;
 let root: string;
 let programs: readonly [provisioner: string, worker: string];

@@ -13,8 +13,8 @@ import { rounds } from "#test/support/rounds.ts";
 // What is served is larger than memory should be.
 
 const mebibytes = rounds(100, 1024);
-/** Beyond what 32 bits count. */
-const artifactBytes = 3 * 2 ** 30;
+/** In the long form beyond what 31 bits count. */
+const artifactBytes = rounds(2 ** 29, 3 * 2 ** 30);
 
 let directory = "";
 let program = "";

@@ -1,7 +1,7 @@
 const isLong = process.env["SLIPWAY_LONG"] !== undefined;
 
 /**
- * How often something is tried, or for how long: `few` where every change is judged, `many` in `npm run test:long`, which sets
- * SLIPWAY_LONG.
+ * How often something is tried, for how long or which of it: `few` where every change is judged, `many` in `npm run test:long`,
+ * which sets SLIPWAY_LONG.
  */
-export const rounds = (few: number, many: number): number => (isLong ? many : few);
+export const rounds = <T>(few: T, many: T): T => (isLong ? many : few);

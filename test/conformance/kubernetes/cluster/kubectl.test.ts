@@ -5,13 +5,19 @@ import { type Api, openApi } from "./suite/api.ts";
 import type { Case } from "./suite/case.ts";
 import { openPlace } from "./suite/place.ts";
 import { runCase } from "./suite/session.ts";
+import { rounds } from "#test/support/rounds.ts";
 
-// Every case of the tables with every kubectl. CLUSTER_CASES=16 or part of a name runs only those, KUBECTL_MINORS=1.30 only those.
+// Every case of the tables with the newest kubectl and, in turn, one of the others; with every kubectl in the long form, on a cluster under test,
+// and where some are named. CLUSTER_CASES=16 or part of a name runs only those, KUBECTL_MINORS=1.30 only those.
 
 const isEmbedded = inject("isEmbedded");
 const kubeconfig = inject("kubeconfig");
 const only = process.env["CLUSTER_CASES"];
-const minors = inject("kubectls").filter(({ minor }) => process.env["KUBECTL_MINORS"]?.includes(minor) ?? true);
+const chosen = process.env["KUBECTL_MINORS"];
+const minors = inject("kubectls").filter(({ minor }) => chosen?.includes(minor) ?? true);
+const isEach = rounds(false, true) || !isEmbedded || chosen !== undefined || only !== undefined;
+/** Whether a case is one of a kubectl's: the newest is the last of the list. */
+const isFor = (at: number, index: number) => isEach || at === minors.length - 1 || index % (minors.length - 1) === at;
 
 let api: Api;
 /** `plural` or `plural.group` of all that is served. */
@@ -26,12 +32,12 @@ afterAll(() => api.close());
 const isWanted = ({ line, name }: Case) => only === undefined || String(line) === only || name.includes(only);
 const number = (minor: string) => Number(minor.split(".")[1]);
 
-describe.each(minors)("kubectl $minor", ({ minor, path }) => {
+describe.each(minors.map((one, at) => ({ ...one, at })))("kubectl $minor", ({ minor, path, at }) => {
   test("is here", () => {
     expect(existsSync(path), `kubectl ${minor} is missing; run: node scripts/test-tools.mjs`).toBe(true);
   });
 
-  for (const one of cases.filter(isWanted)) {
+  for (const one of cases.filter((each, index) => isWanted(each) && isFor(at, index))) {
     const { line, name, since = 0, needs = [], embeddedOnly } = one;
     if (number(minor) < since) continue;
     test.concurrent(`${line}. ${name}`, async (context) => {
