@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { systemRandom } from "#lib/base/index.node.ts";
 import { type Clock, codeOf, type Millis, SlipwayError, silentLog, toError } from "#lib/base/index.ts";
 import type { Connection } from "#kernel/kit/index.ts";
 import { absentPatience, awaitServer, type Look, startingPatience } from "#kernel/command/index.node.ts";
@@ -104,7 +104,12 @@ export async function connectRunning(
 ): Promise<Session> {
   const connection = await findConnection(choice, environment, clock, signal);
   const { createHttpClient } = await import("#kernel/kit/index.ts");
-  const random = () => randomInt(2 ** 47) / 2 ** 47;
-  const client = createHttpClient({ connection, clock, log: silentLog, random, userAgent: `slipway/${version}` });
+  const client = createHttpClient({
+    connection,
+    clock,
+    log: silentLog,
+    random: systemRandom,
+    userAgent: `slipway/${version}`,
+  });
   return { client, namespace: choice.namespace ?? connection.namespace ?? "default", close: () => client.close() };
 }

@@ -1,4 +1,5 @@
-import { randomInt, randomUUID } from "node:crypto";
+import { systemRandom } from "#lib/base/index.node.ts";
+import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { loadDialects } from "#dialects/index.ts";
 import { type Dialect, type DialectPort, type Shared, sharedOf } from "#kernel/dialect/index.ts";
@@ -61,12 +62,12 @@ export async function clusterDefinitions(languages: readonly string[] = []): Pro
 export async function serveCluster(options: ClusterOptions): Promise<void> {
   const { connection, clock, version, signal, level } = options;
   const log = options.isTerminal ? plainLog(level, clock) : (await import("./log.ts")).serverLog(level);
-  const random = () => randomInt(2 ** 47) / 2 ** 47;
-  const client = createHttpClient({ connection, clock, log, random, userAgent: `slipway/${version}` });
+
+  const client = createHttpClient({ connection, clock, log, random: systemRandom, userAgent: `slipway/${version}` });
   const templates = openTemplates(clock);
   const ports: RpcPort[] = [];
   let audit: Promise<AuditLog> | undefined;
-  const streams = keptPodStreams(() => ({ connection, clock, log, random }));
+  const streams = keptPodStreams(() => ({ connection, clock, log, random: systemRandom }));
   try {
     const { kinds, dialects, shared } = await speakersOf(options.language === undefined ? [] : [options.language]);
     const patiently = <T>(ask: () => Promise<T>): Promise<T> => onceStarted(client, clock, signal, ask);
@@ -77,12 +78,14 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
       throw ownControllers(options.besideOwnIf?.hint);
     const dialectOptions = (isOwn ? options.besideOwn : options.dialectOptions) ?? {};
     if (options.installsDefinitions)
-      await patiently(() => installCrds(client, toCrds(kinds).map(asOurs), { clock, log, random, signal }));
+      await patiently(() =>
+        installCrds(client, toCrds(kinds).map(asOurs), { clock, log, random: systemRandom, signal }),
+      );
     else {
       const looksAt = kinds.filter(({ plural }) => options.looksAt?.includes(plural) ?? true);
       await patiently(() => expectServed(client, looksAt, signal));
     }
-    const parts = { client, clock, log, random };
+    const parts = { client, clock, log, random: systemRandom };
     const manager = new Manager({ ...parts, ...electionOf(isOwn ? undefined : options.lease, parts) });
     shared?.addControllers(manager);
     for (const dialect of dialects)

@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { systemRandom } from "#lib/base/index.node.ts";
 import { arch, cpus, hostname, platform, release, totalmem, type } from "node:os";
 import { loadDialects } from "#dialects/index.ts";
 import {
@@ -11,7 +11,15 @@ import {
   type ServerCondition,
   type Shared,
 } from "#kernel/dialect/index.ts";
-import { type Clock, formatInstant, type JsonObject, type Logger, parseInstant, toError } from "#lib/base/index.ts";
+import {
+  type Clock,
+  formatInstant,
+  type JsonObject,
+  type Logger,
+  parseInstant,
+  toError,
+  objectAt,
+} from "#lib/base/index.ts";
 import { type CrdDocument, toCrds } from "#lib/schema/index.ts";
 import {
   type ApiServer,
@@ -24,7 +32,7 @@ import {
 import { type ArtifactLimits, ArtifactStore, carriesLabel } from "#kernel/artifacts/index.ts";
 import { asOurs, type Connection, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
 import { ApiError, keptOutputLabel, type KubeObject, Pod } from "#kernel/model/index.ts";
-import { objectAt, scalarText } from "#kernel/specs/index.ts";
+import { scalarText } from "#kernel/specs/index.ts";
 import { createProcessRuntime, keptLastWord, type Runtime, type PodSessions } from "#kernel/runtimes/index.ts";
 import {
   addClaimController,
@@ -128,8 +136,8 @@ export async function startControlPlane(given: ControlPlaneOptions): Promise<Con
   const words: Words = { opened: [], ports: [], conditions: [], logs: new Map(), sessions: undefined };
   const dialects = await loadDialects();
   const { connection } = options;
-  const random = () => randomInt(2 ** 47) / 2 ** 47;
-  const streams = connection && keptPodStreams(() => ({ connection: connection(), clock, log, random }));
+
+  const streams = connection && keptPodStreams(() => ({ connection: connection(), clock, log, random: systemRandom }));
   const parts: Parts = { dialects, shared: sharedOf(dialects), runtime, artifacts, templates, streams, words };
   let manager: Manager | undefined;
   const controllers = () => (manager?.phase === "running" ? undefined : `controllers are ${manager?.phase ?? "new"}`);
@@ -252,14 +260,14 @@ async function makeManager(options: Counted, parts: Parts, server: ApiServer): P
   const { dialects, shared, runtime, artifacts, words } = parts;
   const { clock, log, directory, environment, workingDirectory, metrics, signal } = options;
   const client = server.client();
-  const random = () => randomInt(2 ** 47) / 2 ** 47;
+
   // What an earlier version has stored is brought up to date.
   if (options.isFresh !== true)
-    await installCrds(client, definitionsOf([shared, ...dialects]), { clock, log, random, signal });
+    await installCrds(client, definitionsOf([shared, ...dialects]), { clock, log, random: systemRandom, signal });
   const runtimeName = runtime.containers === undefined ? "process" : "docker";
   const node = thisNode(runtimeName);
   const clientFor = (object: KubeObject) => server.clientFor(object);
-  const manager = new Manager({ client, clientFor, clock, log, random, metrics });
+  const manager = new Manager({ client, clientFor, clock, log, random: systemRandom, metrics });
   addJobController(manager, { instance: node.name });
   addCronJobController(manager, { instance: node.name });
   addReplicaSetController(manager, { instance: node.name });

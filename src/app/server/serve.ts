@@ -2,11 +2,10 @@ import { statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import type { DialectOptions, DialectPort } from "#kernel/dialect/index.ts";
 import { type Clock, codeOf, deferred, type Logger, messageOf, SlipwayError } from "#lib/base/index.ts";
-import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
+import { makeDirectories, type ProcessLock, refuseShared } from "#lib/base/index.node.ts";
 import {
   type ApiServer,
   AuditLog,
-  type DirectoryLock,
   ensureAdminToken,
   ensureCertificates,
   isDiskFull,
@@ -217,7 +216,7 @@ const refusesDirectory = /^(?:EACCES|EEXIST|ELOOP|ENAMETOOLONG|ENOENT|ENOTDIR|EP
  * Takes the data directory, or rejects with `store-locked` when a server that lives has it; what the system says
  * against the directory itself becomes a sentence with a way out.
  */
-async function ownDirectory(directory: string): Promise<DirectoryLock> {
+async function ownDirectory(directory: string): Promise<ProcessLock> {
   try {
     await makeDirectories(directory, 0o700);
     // Who may write to it could put his own keys in the place of ours, and who owns it could let others.

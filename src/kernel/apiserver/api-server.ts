@@ -1,9 +1,8 @@
 import type { PodSessions } from "#kernel/runtimes/index.ts";
-import { randomInt } from "node:crypto";
 import { type ApiClient, Metrics } from "#kernel/kit/index.ts";
 import { type KubeObject, writersOf } from "#kernel/model/index.ts";
 import type { Clock, JsonObject, Logger } from "#lib/base/index.ts";
-import { growingUids } from "#lib/base/index.node.ts";
+import { growingUids, systemRandom } from "#lib/base/index.node.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import { type Identity, internal } from "./authz/identity.ts";
 import { Authorizer } from "./authz/authorizer.ts";
@@ -130,7 +129,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     limits: { ...defaultLimits, ...options.limits },
     turns: new Turns(clock),
     newUid: growingUids(clock),
-    random: options.random ?? randomUnit,
+    random: options.random ?? systemRandom,
     podLogs: options.podLogs ?? noPodLogs,
     podSessions: options.podSessions ?? noPodSessions,
     ...(options.logSources === undefined ? {} : { logSources: options.logSources }),
@@ -198,9 +197,6 @@ async function startRoles(context: ApiContext): Promise<RoleAggregator> {
   await storeFirstRoles(context);
   return new RoleAggregator(context);
 }
-
-/** Uniform in [0, 1) from the system's source of randomness; 47 bits are what one call gives. For suffixes of names, never for secrets. */
-const randomUnit = (): number => randomInt(2 ** 47) / 2 ** 47;
 
 /** What all listeners share: limits and counts are those of the server, whatever address a request came by. */
 function frontOf(

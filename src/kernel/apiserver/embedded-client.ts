@@ -21,8 +21,7 @@ import {
   type Stored,
   unknownResource,
 } from "#kernel/model/index.ts";
-import type { JsonObject } from "#lib/base/index.ts";
-import { valueAt } from "#kernel/specs/index.ts";
+import { type JsonObject, valueAt } from "#lib/base/index.ts";
 import { accessTo, authorize } from "./authz/authorizer.ts";
 import { type Identity, internal, isMaster } from "./authz/identity.ts";
 import { type WritePermit, writePermit } from "./authz/write-permit.ts";

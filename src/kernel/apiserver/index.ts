@@ -15,7 +15,7 @@ export type { Listener, ListenerTls, ListenOptions } from "./http/listener.ts";
 export type { CheckReport } from "./store/check.ts";
 export { isDiskFull } from "./store/errors.ts";
 export { exportObjects } from "./store/export.ts";
-export { type DirectoryLock, lockDirectory } from "./store/lock.ts";
+export { lockDirectory } from "./store/lock.ts";
 export { backupStore, checkStore, restoreStore } from "./store/maintenance.ts";
 export { type SealingKey } from "./store/sealed-disk.ts";
 export { type DurableStore, memoryStore, openStore, type StoreOptions } from "./store/open.ts";

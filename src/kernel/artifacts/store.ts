@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, codeOf, type Instant, type Millis } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { type Clock, codeOf, type Instant, type Millis, serializer } from "#lib/base/index.ts";
+import { flushDirectory, makeDirectories } from "#lib/base/index.node.ts";
 import { ArtifactError } from "./errors.ts";
 import { isDigest, type StoredArtifact } from "./words.ts";
 
@@ -42,7 +42,8 @@ export class ArtifactStore {
   /** By `<namespace>/<hex>`: since when nobody has mentioned it. */
   readonly #strangers = new Map<string, Instant>();
   /** The last change of a name. */
-  #turn: Promise<unknown> = Promise.resolve();
+  /** What is swept must not be stored again at the same moment. */
+  readonly #inTurn = serializer();
 
   constructor({ directory, limits = defaultArtifactLimits, clock }: ArtifactStoreOptions) {
     this.#directory = directory;
@@ -117,16 +118,9 @@ export class ArtifactStore {
     const wasThere = (await sizeOf(path).catch(() => undefined)) !== undefined;
     await rename(part, path);
     // The directory itself may be new as well.
-    for (const directory of [home, this.#directory]) await syncDirectory(directory);
+    for (const directory of [home, this.#directory]) await flushDirectory(directory);
     this.#strangers.delete(`${namespace}/${hex}`);
     return !wasThere;
-  }
-
-  /** What is swept away must not be what somebody stores anew at this moment. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work, work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 
   /**
@@ -223,16 +217,6 @@ async function names(directory: string): Promise<readonly string[]> {
 
 async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten;
-}
-
-/** Makes the names in it durable. */
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 async function* checkedBytes(path: string, digest: string): AsyncGenerator<Buffer, void> {

@@ -1,9 +1,9 @@
+import { thisProcess } from "#lib/base/index.node.ts";
 import { chmod, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { meantOf, notedServers, noteServer } from "./noted-servers.ts";
-import { thisProcess } from "./process-owner.ts";
 
 let root: string;
 beforeEach(async () => {

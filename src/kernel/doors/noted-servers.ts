@@ -1,11 +1,11 @@
 // How programs of a user find the servers of the same user. An address alone does not say who answers there: any user of the machine can take it. A
 // server therefore writes a note with its address and its token file into a directory that only its user can write to, and clients look there.
 
-import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { isDead, type Owner, replaceFile, thisProcess } from "#lib/base/index.node.ts";
+import { lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { codeOf, isJsonObject, type JsonValue } from "#lib/base/index.ts";
-import { isDead, type Owner, thisProcess } from "./process-owner.ts";
 
 /** A server, as its note describes it. */
 export interface NotedServer {
@@ -45,9 +45,7 @@ export async function noteServer(
 async function writeNote(file: string, note: NotedServer): Promise<boolean> {
   try {
     await removeLeftovers(dirname(file));
-    // Readers see the whole note or none.
-    await writeFile(`${file}.next`, JSON.stringify(note), { mode: 0o600 });
-    await rename(`${file}.next`, file);
+    await replaceFile(file, JSON.stringify(note), { isDurable: false });
     return true;
   } catch {
     return false;

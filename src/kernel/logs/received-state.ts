@@ -1,7 +1,6 @@
-import { open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
-import { codeOf, isJsonObject } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { isJsonObject } from "#lib/base/index.ts";
+import { makeDirectories, readTextIfPresent, replaceFile } from "#lib/base/index.node.ts";
 
 /** What is durable of a log that arrives in numbered chunks. Lies beside the log; always a whole one, old or new. */
 export interface ReceivedState {
@@ -24,35 +23,15 @@ export const stateOf = (path: string): string => `${path}.received`;
 
 /** Undefined when nothing of the log has been made durable. Rejects for a file that is none of ours. */
 export async function readReceived(path: string): Promise<ReceivedState | undefined> {
-  const text = await readFile(stateOf(path), "utf8").catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT" || codeOf(thrown) === "ENOTDIR") return undefined;
-    throw thrown;
-  });
+  const text = await readTextIfPresent(stateOf(path));
   if (text === undefined) return undefined;
   const value: unknown = JSON.parse(text);
   if (!isJsonObject(value) || typeof value["seq"] !== "number") throw new Error(`${stateOf(path)} is damaged`);
   return { ...nothingReceived, ...value };
 }
 
-/** Resolves when no crash can undo it. One at a time. Directories are made where they are missing. */
+/** Resolves when no crash can undo it. One at a time. Missing directories are made. */
 export async function writeReceived(path: string, state: ReceivedState): Promise<void> {
-  const next = `${stateOf(path)}.next`;
-  const file = await open(next, "w", 0o640).catch(async (thrown: unknown) => {
-    if (codeOf(thrown) !== "ENOENT") throw thrown;
-    await makeDirectories(dirname(path), 0o750);
-    return open(next, "w", 0o640);
-  });
-  try {
-    await file.writeFile(JSON.stringify(state));
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
-  await rename(next, stateOf(path));
-  const directory = await open(dirname(path), "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
+  await makeDirectories(dirname(path), 0o750);
+  await replaceFile(stateOf(path), JSON.stringify(state), { mode: 0o640 });
 }

@@ -1,11 +1,11 @@
-import type { FieldPath, JsonObject } from "#lib/base/index.ts";
+import { type FieldPath, type JsonObject, numberAt, objectAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { compareQuantities, parseQuantity } from "#lib/text/index.ts";
 import { labelRule, qualifiedNameRule } from "#kernel/model/index.ts";
 import { checkEnvironment } from "./environment-rules.ts";
 import { checkOneOf, type Report } from "./findings.ts";
 import { checkLifecycle, checkProbe, isPort, portDetail, portNameProblem } from "./handler-rules.ts";
-import { numberAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "./read.ts";
+import { scalarText } from "./read.ts";
 
 // Rules of one container, in a Pod or in a template, as Kubernetes' core/v1 validation has them. They run after defaults and type
 // checks, and say nothing of a value that is absent unless it is required. Every function adds to `report` under `at`, the path

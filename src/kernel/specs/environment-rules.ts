@@ -1,8 +1,7 @@
-import type { FieldPath, JsonObject } from "#lib/base/index.ts";
+import { type FieldPath, type JsonObject, objectAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { subdomainRule } from "#kernel/model/index.ts";
 import { checkUnion, type Report } from "./findings.ts";
-import { objectAt, objectsAt, textAt, valueAt } from "./read.ts";
 
 // Where variables and files of a container come from.
 

@@ -1,6 +1,5 @@
-import type { FieldPath, JsonObject } from "#lib/base/index.ts";
+import { type FieldPath, type JsonObject, valueAt } from "#lib/base/index.ts";
 import { type FieldError, fieldError } from "#lib/schema/index.ts";
-import { valueAt } from "./read.ts";
 
 /** Collects errors under a path. */
 export type Report = (error: FieldError) => void;

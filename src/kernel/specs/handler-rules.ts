@@ -1,7 +1,14 @@
-import type { FieldPath, JsonObject, JsonValue } from "#lib/base/index.ts";
+import {
+  type FieldPath,
+  type JsonObject,
+  type JsonValue,
+  listAt,
+  numberAt,
+  objectAt,
+  textAt,
+} from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { checkNotNegative, checkOneOf, checkUnion, type Report } from "./findings.ts";
-import { listAt, numberAt, objectAt, textAt } from "./read.ts";
 
 // Probes and lifecycle hooks: what is asked of a container, when, and by which means.
 

@@ -1,6 +1,6 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { type JsonObject, numberAt, objectAt, valueAt } from "#lib/base/index.ts";
 import { withPodSpecDefaults } from "./pod-defaults.ts";
-import { mapItems, mapMember, numberAt, objectAt, valueAt, withAbsent, withUnset } from "./read.ts";
+import { mapItems, mapMember, withAbsent, withUnset } from "./read.ts";
 
 /** The largest int32: what Kubernetes writes where a limit per index makes the limit of the whole Job meaningless. */
 const unlimited = 2_147_483_647;

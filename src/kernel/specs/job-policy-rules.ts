@@ -1,9 +1,17 @@
-import type { FieldPath, JsonObject } from "#lib/base/index.ts";
+import {
+  type FieldPath,
+  type JsonObject,
+  listAt,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+  valueAt,
+} from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { qualifiedNameRule } from "#kernel/model/index.ts";
 import { checkNotNegative, checkOneOf, type Report } from "./findings.ts";
 import { countIndexes } from "./index-list.ts";
-import { listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "./read.ts";
 
 // The two policies of a Job: which failures count (KEP-3329), and when an Indexed Job has succeeded early (KEP-3998).
 

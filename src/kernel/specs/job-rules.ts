@@ -1,9 +1,8 @@
-import type { FieldPath, JsonObject } from "#lib/base/index.ts";
+import { type FieldPath, type JsonObject, numberAt, objectAt, textAt, valueAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { checkNotNegative, checkOneOf, type Findings, type Report } from "./findings.ts";
 import { checkFailurePolicy, checkSuccessPolicy } from "./job-policy-rules.ts";
 import { checkPodSpec, checkTemplateMetadata } from "./pod-rules.ts";
-import { numberAt, objectAt, textAt, valueAt } from "./read.ts";
 
 // What Kubernetes' batch/v1 validation demands of a JobSpec, by itself: what depends on the Job's uid (its selector) or on
 // its former state (what may not change) is decided where Jobs are stored.

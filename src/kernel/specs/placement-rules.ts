@@ -1,8 +1,8 @@
-import type { FieldPath, JsonObject } from "#lib/base/index.ts";
+import { type FieldPath, type JsonObject, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
 import { fieldError, formatChecks } from "#lib/schema/index.ts";
 import { labelValueRule, qualifiedNameRule } from "#kernel/model/index.ts";
 import { checkOneOf, type Report } from "./findings.ts";
-import { objectAt, objectsAt, scalarText, textAt } from "./read.ts";
+import { scalarText } from "./read.ts";
 
 // Rules of a PodSpec about machines and names of hosts. Most of it has no effect where there is one machine, and is judged all the same: a
 // document that is right here is to be right on a cluster.

@@ -1,17 +1,6 @@
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { type JsonObject, type JsonValue, objectAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
 import { parseQuantity } from "#lib/text/index.ts";
-import {
-  mapItems,
-  mapMember,
-  objectAt,
-  objectsAt,
-  scalarText,
-  textAt,
-  valueAt,
-  withAbsent,
-  withMembers,
-  withUnset,
-} from "./read.ts";
+import { mapItems, mapMember, scalarText, withAbsent, withMembers, withUnset } from "./read.ts";
 
 // What Kubernetes fills into Pods and Pod templates (core/v1 defaults), and every client therefore sees. All functions are pure,
 // leave what is there alone, and return the very object they were given when nothing is missing; filling in twice is filling in

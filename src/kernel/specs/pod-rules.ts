@@ -1,10 +1,18 @@
-import type { FieldPath, JsonObject } from "#lib/base/index.ts";
+import {
+  type FieldPath,
+  type JsonObject,
+  listAt,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+  valueAt,
+} from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { labelRule, qualifiedNameRule, subdomainRule } from "#kernel/model/index.ts";
 import { checkContainer, checkIds } from "./container-rules.ts";
 import { checkNotNegative, checkOneOf, type Findings, type Report } from "./findings.ts";
 import { checkLabelMap, checkPlacement } from "./placement-rules.ts";
-import { listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "./read.ts";
 import { checkVolumes } from "./volume-rules.ts";
 
 // Rules of a PodSpec, as Kubernetes' core/v1 validation has them, and the limits of this server's Pod runner. The two are kept

@@ -1,36 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 import {
-  copyOf,
+  type JsonObject,
+  type JsonValue,
   isTrueAt,
   listAt,
-  mapItems,
-  mapMember,
   numberAt,
   objectAt,
   objectsAt,
-  scalarText,
   textAt,
   valueAt,
-  withAbsent,
-  withUnset,
-  withMembers,
-} from "./read.ts";
+} from "#lib/base/index.ts";
+import { copyOf, mapItems, mapMember, scalarText, withAbsent, withUnset, withMembers } from "./read.ts";
 
 const object: JsonObject = { a: { b: [1, { c: "x" }], n: null, e: "" }, t: "text" };
-
-test("what is not there, or of another type, is absent", () => {
-  expect(valueAt(object, "a", "b", "length")).toBeUndefined();
-  expect(valueAt(object, "a", "n")).toBeUndefined();
-  expect(valueAt(object, "constructor")).toBeUndefined();
-  expect(valueAt(undefined, "a")).toBeUndefined();
-  expect(textAt(object, "a", "e")).toBeUndefined();
-  expect(textAt(object, "a")).toBeUndefined();
-  expect(objectAt(object, "t")).toBeUndefined();
-  expect(listAt(object, "t")).toEqual([]);
-  expect(objectsAt(object, "a", "b")).toEqual([{ c: "x" }]);
-});
 
 test("members are set and removed in a copy, and nothing is copied for nothing", () => {
   expect(withMembers(object, { t: undefined, u: 1 })).toEqual({ a: object["a"], u: 1 });

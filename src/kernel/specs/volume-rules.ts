@@ -1,9 +1,8 @@
-import type { FieldPath, JsonObject } from "#lib/base/index.ts";
+import { type FieldPath, type JsonObject, numberAt, objectAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { labelRule } from "#kernel/model/index.ts";
 import { checkPodFacts } from "./environment-rules.ts";
 import { checkOneOf, checkUnion, type Report } from "./findings.ts";
-import { numberAt, objectAt, objectsAt, textAt, valueAt } from "./read.ts";
 
 // Volumes of a Pod: where their files come from, and under which names and permissions they are shown.
 

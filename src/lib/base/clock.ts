@@ -54,34 +54,8 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves when the signal aborts, at once if it has. Its listener stays as long as the signal. */
-export const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-
 /** Keeps the process alive until it is canceled, also when only waits are left that keep no process alive. */
 export function holdProcess(): Cancel {
   const timer = setInterval(() => undefined, longestTimer);
   return () => clearInterval(timer);
-}
-
-/**
- * Resolves after `delay`; rejects with the signal's reason when that aborts first, or had aborted before. Leaves neither a
- * timer nor a listener behind. Keeps no process alive.
- */
-export function sleep(clock: Clock, delay: Millis, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason as Error);
-    const abort = () => {
-      cancel();
-      reject(signal?.reason as Error);
-    };
-    const cancel = clock.after(delay, () => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    });
-    signal?.addEventListener("abort", abort, { once: true });
-  });
 }

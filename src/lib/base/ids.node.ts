@@ -1,8 +1,12 @@
-import { hash, randomUUID } from "node:crypto";
+import { hash, randomInt, randomUUID } from "node:crypto";
 import type { Clock } from "./clock.ts";
+import type { Random } from "./random.ts";
 
 /** A random RFC 9562 version 4 UUID. */
 export const newUid = (): string => randomUUID();
+
+/** Chance from the operating system. */
+export const systemRandom: Random = () => randomInt(2 ** 47) / 2 ** 47;
 
 /** Ids that one maker gives within one millisecond; further ones count as of the next. */
 const perMilli = 2 ** 12;

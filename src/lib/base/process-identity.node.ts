@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { codeOf } from "./errors.ts";
+import { isJsonObject } from "./json-value.ts";
 
 /** Names a process for ever: a pid is used again, a pid with its start time and the machine's boot is not. */
 export interface ProcessIdentity {
@@ -17,6 +19,43 @@ export function identityOf(pid: number): ProcessIdentity {
   const boot = bootId();
   return startTicks === undefined || boot === undefined ? { pid } : { pid, startTicks, boot };
 }
+
+/** An identity read from JSON; undefined for a value that is none. */
+export function readIdentity(value: unknown): ProcessIdentity | undefined {
+  if (!isJsonObject(value) || typeof value["pid"] !== "number") return undefined;
+  const { pid, startTicks, boot } = value;
+  return typeof startTicks === "string" && typeof boot === "string" ? { pid, startTicks, boot } : { pid };
+}
+
+/** An identity as words of a label: `4711 123456 0b2c…`. */
+export const formatIdentity = ({ pid, startTicks = "", boot = "" }: ProcessIdentity): string =>
+  `${pid} ${startTicks} ${boot}`;
+
+/** Undefined for another text, and for an identity without a start time: nothing is certain about that. */
+export function parseIdentity(text: string): ProcessIdentity | undefined {
+  const [, pid, startTicks = "", boot = ""] = /^(\d+) (\d+) (\S+)$/.exec(text) ?? [];
+  return pid === undefined ? undefined : { pid: Number(pid), startTicks, boot };
+}
+
+/** A process of any machine, as it is written into files and objects. */
+export interface Owner {
+  readonly host: string;
+  readonly pid: number;
+  /** Tells it from a later process of the same pid; counts since `boot`. */
+  readonly startTime?: string;
+  readonly boot?: string;
+}
+
+/** The process that runs. */
+export function thisProcess(): Owner {
+  const { startTicks: startTime, boot, pid } = identityOf(process.pid);
+  return { host: hostname(), pid, ...(startTime === undefined || boot === undefined ? {} : { startTime, boot }) };
+}
+
+/** Whether the process has ended for certain; see `hasEnded`. A process of another machine counts as alive. */
+export const isDead = ({ host, pid, startTime, boot }: Owner): boolean =>
+  host === hostname() &&
+  hasEnded(startTime === undefined || boot === undefined ? { pid } : { pid, startTicks: startTime, boot });
 
 /** True only if exactly this process still exists. An identity without a start time is never known to be alive. */
 export function isAlive(process: ProcessIdentity): boolean {

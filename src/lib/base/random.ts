@@ -1,5 +1,5 @@
 /**
- * A source of chance: each call gives the next number, uniform in [0, 1). Handed to whoever needs it, like a clock, so that a test can
- * seed it and say what comes. Good for spreading and for names, never for secrets.
+ * A source of chance: each call gives the next number, uniform in [0, 1). It is an argument like a clock, so that a test can
+ * seed it. Good for spreading and for names, never for secrets.
  */
 export type Random = () => number;

@@ -20,6 +20,12 @@ export function nearest(word: string, candidates: Iterable<string>, max = 2): st
   return best;
 }
 
+/** The hint for a misspelt word, `did you mean "build"?`; undefined if no candidate is near. See `nearest`. */
+export function didYouMean(word: string, candidates: Iterable<string>, max?: number): string | undefined {
+  const meant = nearest(word, candidates, max);
+  return meant === undefined ? undefined : `did you mean "${meant}"?`;
+}
+
 // A suggestion is a courtesy: it must not cost more than the check that found the mistake.
 const mostCandidates = 1_000;
 const longestWord = 256;

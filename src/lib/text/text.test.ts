@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compileRe2, editDistance, expandVariables, matchRe2, nearest, parseOutputs } from "./index.ts";
+import { compileRe2, didYouMean, editDistance, expandVariables, matchRe2, nearest, parseOutputs } from "./index.ts";
 
 test.each([
   ["biuld", "build"],
@@ -42,6 +42,8 @@ test.each([
 
 test("only the limit of edits and half of the word may be lost", () => {
   expect(nearest("ab", ["ba"])).toBe("ba");
+  expect(didYouMean("ab", ["ba"])).toBe('did you mean "ba"?');
+  expect(didYouMean("ab", ["cd"])).toBeUndefined();
   expect(nearest("ab", ["cd"])).toBeUndefined();
   expect(nearest("a", ["b"])).toBeUndefined();
   expect(nearest("", ["a"])).toBeUndefined();

@@ -1,8 +1,8 @@
-import { randomInt, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, type Logger, messageOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { makeDirectories, systemRandom } from "#lib/base/index.node.ts";
 import { present } from "../members.ts";
 import type { RpcChannelOptions } from "#kernel/rpc/index.ts";
 import {
@@ -86,11 +86,13 @@ export async function openAgent(
       throw directoryUnusable(directory, thrown);
     });
   if (lock === undefined) throw agentRunning(directory);
-  const random = () => randomInt(2 ** 47) / 2 ** 47;
+
   try {
     log.info("agent", { id, server, runtime: settings.runtime, directory });
     const opened =
-      settings.runtime === "docker" ? await openDocker(settings, around, random, signal) : openHost(settings, around);
+      settings.runtime === "docker"
+        ? await openDocker(settings, around, systemRandom, signal)
+        : openHost(settings, around);
     // The signal came before the engine did, and nothing was begun.
     if (opened === undefined) return;
     const { stopGrace, killsOnExit } = settings;
@@ -108,9 +110,19 @@ export async function openAgent(
       },
       token: () => tokenIn(place?.tokenFile),
     });
-    const logs = new LogPusher({ directory, clock, random, log });
+    const logs = new LogPusher({ directory, clock, random: systemRandom, log });
     await runAgent(
-      { server: client, runtime: opened.runtime, logs, journal, stopGrace, killsOnExit, clock, random, log },
+      {
+        server: client,
+        runtime: opened.runtime,
+        logs,
+        journal,
+        stopGrace,
+        killsOnExit,
+        clock,
+        random: systemRandom,
+        log,
+      },
       signal,
     );
     await opened.close();

@@ -1,6 +1,6 @@
+import { isDead, thisProcess, type Owner } from "#lib/base/index.node.ts";
 import { link, readFile, rm, writeFile } from "node:fs/promises";
 import { type Clock, codeOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
-import { isDead, thisProcess, type Owner } from "#kernel/doors/index.ts";
 
 /**
  * How often a lock is looked at: ten seconds with the pauses in between, each 10 ms longer than the one before up to a bound. Looks are counted, and not

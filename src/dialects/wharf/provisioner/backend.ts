@@ -1,5 +1,5 @@
+import type { Owner } from "#lib/base/index.node.ts";
 import type { Instant } from "#lib/base/index.ts";
-import type { Owner } from "#kernel/doors/index.ts";
 import type { StepStatus } from "../results/build-document.ts";
 import type { WorkerRequest } from "./parameters.ts";
 

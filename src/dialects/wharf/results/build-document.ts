@@ -1,4 +1,4 @@
-import type { Owner } from "#kernel/doors/index.ts";
+import type { Owner } from "#lib/base/index.node.ts";
 
 /**
  * What a step has come to, in the order in which it does; a build and a stage use the same words.

@@ -1,8 +1,8 @@
+import { isDead } from "#lib/base/index.node.ts";
 import { randomUUID } from "node:crypto";
 import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, type Instant, type Logger, messageOf, type Millis, parseInstant } from "#lib/base/index.ts";
-import { isDead } from "#kernel/doors/index.ts";
 import { readBuild } from "./read-build.ts";
 import { seal } from "./seal.ts";
 

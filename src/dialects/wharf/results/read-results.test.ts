@@ -1,3 +1,4 @@
+import { isDead, thisProcess } from "#lib/base/index.node.ts";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,7 +6,6 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
 import { followLogs } from "./follow-logs.ts";
 import { linesOf } from "./log-line.ts";
-import { isDead, thisProcess } from "#kernel/doors/index.ts";
 import { readResults } from "./read-results.ts";
 import { createResults } from "./results-store.ts";
 import { newBuild } from "./testing/new-build.ts";

@@ -1,10 +1,10 @@
+import { isDead } from "#lib/base/index.node.ts";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "#lib/base/index.ts";
 import type { Artifact, BuildDocument, StatusUpdate } from "./build-document.ts";
 import { Changes } from "./changes.ts";
 import { resultsError } from "./errors.ts";
-import { isDead } from "#kernel/doors/index.ts";
 import { readBuild } from "./read-build.ts";
 import { artifactsFile, logFile, type Results, statusFile, stepDirectory, type StepResults } from "./results.ts";
 import { seal } from "./seal.ts";

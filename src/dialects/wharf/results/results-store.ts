@@ -1,13 +1,12 @@
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, codeOf, formatInstant, inParallel, messageOf } from "#lib/base/index.ts";
-import { makeDirectories, removeTree } from "#lib/base/index.node.ts";
+import { makeDirectories, removeTree, thisProcess } from "#lib/base/index.node.ts";
 import type { BuildDocument, BuildIdentity, StageRecord, StepRecord, StepStatus } from "./build-document.ts";
 import { isFinal } from "./build-document.ts";
 import { Changes } from "./changes.ts";
 import { resultsError } from "./errors.ts";
 import { JsonFile } from "./json-file.ts";
-import { thisProcess } from "#kernel/doors/index.ts";
 import { claimDirectory } from "./place.ts";
 import { buildFile, type Results, workDirectory } from "./results.ts";
 import type { StepLog } from "./step-log.ts";

@@ -1,8 +1,8 @@
+import { thisProcess } from "#lib/base/index.node.ts";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { thisProcess } from "#kernel/doors/index.ts";
 import { clearDeadBuilds, noteBuild } from "./live-builds.ts";
 
 let root: string;

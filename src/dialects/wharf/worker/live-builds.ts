@@ -1,9 +1,8 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, type Instant, messageOf } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { makeDirectories, isDead, thisProcess, type Owner } from "#lib/base/index.node.ts";
 import { writeJson } from "../results/json-file.ts";
-import { isDead, thisProcess, type Owner } from "#kernel/doors/index.ts";
 import { workDirectory } from "../results/results.ts";
 import { seal } from "../results/seal.ts";
 import { killLeftovers } from "./host/leftovers.ts";

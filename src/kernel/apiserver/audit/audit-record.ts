@@ -1,5 +1,11 @@
-import { formatMicroTime, type Instant, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { listAt } from "#kernel/specs/index.ts";
+import {
+  formatMicroTime,
+  type Instant,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  listAt,
+} from "#lib/base/index.ts";
 import type { Identity } from "../authz/identity.ts";
 
 /** What is known of a request when it has been answered; parts that it never came to are absent. */

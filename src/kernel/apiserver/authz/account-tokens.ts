@@ -7,9 +7,18 @@ import {
   sign,
   verify,
 } from "node:crypto";
-import { type Clock, type Instant, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import {
+  type Clock,
+  type Instant,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  listAt,
+  numberAt,
+  objectAt,
+  textAt,
+} from "#lib/base/index.ts";
 import { newUid } from "#lib/base/index.node.ts";
-import { listAt, numberAt, objectAt, textAt } from "#kernel/specs/index.ts";
 import type { Witness } from "../sessions/sessions.ts";
 import type { Store, StoreKey } from "../store/store.ts";
 import { authenticatedGroup, type Identity } from "./identity.ts";

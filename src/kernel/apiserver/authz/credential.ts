@@ -1,8 +1,15 @@
 import { hash } from "node:crypto";
-import { formatTime, isJsonObject, type JsonObject, parseInstant, type Instant } from "#lib/base/index.ts";
+import {
+  formatTime,
+  isJsonObject,
+  type JsonObject,
+  parseInstant,
+  type Instant,
+  listAt,
+  textAt,
+} from "#lib/base/index.ts";
 import { age, column, kind, type ObjectOf, s } from "#lib/schema/index.ts";
 import type { StatusCause } from "#kernel/model/index.ts";
-import { listAt, textAt } from "#kernel/specs/index.ts";
 import type { KindAdmission } from "../crds/admission.ts";
 import type { Store, StoreKey } from "../store/store.ts";
 import { authenticatedGroup, type Identity } from "./identity.ts";

@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { textAt } from "#kernel/specs/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
 import { authorize, type Authorizer } from "./authorizer.ts";
 import { hostPathRight } from "./built-in-roles.ts";
 import type { Identity } from "./identity.ts";

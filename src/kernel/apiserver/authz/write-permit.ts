@@ -1,6 +1,5 @@
-import { isJsonObject, jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import { isJsonObject, jsonEquals, type JsonObject, listAt, textAt } from "#lib/base/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
-import { listAt, textAt } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { rbacGroup } from "../kinds/rbac.ts";
 import { authorize, type Authorizer } from "./authorizer.ts";

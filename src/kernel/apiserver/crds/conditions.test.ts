@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "#lib/base/index.ts";
-import { objectsAt, scalarText } from "#kernel/specs/index.ts";
+import { type JsonObject, objectsAt } from "#lib/base/index.ts";
+import { scalarText } from "#kernel/specs/index.ts";
 import { isProtectedGroup, withCrdStatus } from "./conditions.ts";
 import { createRegistry } from "./registry.ts";
 

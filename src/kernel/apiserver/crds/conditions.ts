@@ -1,5 +1,13 @@
-import { formatTime, type Instant, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { listAt, objectAt, objectsAt, textAt } from "#kernel/specs/index.ts";
+import {
+  formatTime,
+  type Instant,
+  type JsonObject,
+  type JsonValue,
+  listAt,
+  objectAt,
+  objectsAt,
+  textAt,
+} from "#lib/base/index.ts";
 import type { ResourceRegistry } from "../kinds/served-resource.ts";
 import { type Definition, readDefinition } from "./definition.ts";
 import { findClash, namesAsJson, type NameClash } from "./names.ts";

@@ -1,6 +1,6 @@
-import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import { jsonEquals, type JsonObject, listAt, objectAt, textAt } from "#lib/base/index.ts";
 import { CustomResourceDefinition } from "#kernel/model/index.ts";
-import { definitionNames, listAt, mapMember, objectAt, textAt, withAbsent, withMembers } from "#kernel/specs/index.ts";
+import { definitionNames, mapMember, withAbsent, withMembers } from "#kernel/specs/index.ts";
 import type { BuiltIn } from "../kinds/built-in.ts";
 import type { ResourceRegistry } from "../kinds/served-resource.ts";
 import { customResourceDefinitionTable } from "../tables/small-kinds.ts";

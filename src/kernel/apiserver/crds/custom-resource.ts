@@ -1,4 +1,4 @@
-import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { isJsonObject, jsonEquals, type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
 import { compileJsonPath, type JsonPath } from "#lib/json/index.ts";
 import {
   type CompiledSchema,
@@ -8,7 +8,7 @@ import {
   type Schema,
 } from "#lib/schema/index.ts";
 import type { ResourceType } from "#kernel/model/index.ts";
-import { copyOf, definition, definitionNames, scalarText, textAt, withMembers } from "#kernel/specs/index.ts";
+import { copyOf, definition, definitionNames, scalarText, withMembers } from "#kernel/specs/index.ts";
 import { everyVerb, statusOnly, unreadableBy } from "../kinds/built-in.ts";
 import type { ScalePaths, ServedResource, StorageView, Subresource } from "../kinds/served-resource.ts";
 import { customTable } from "./custom-table.ts";

@@ -1,6 +1,5 @@
-import { type Instant, type JsonObject, type JsonValue, parseInstant } from "#lib/base/index.ts";
+import { type Instant, type JsonObject, type JsonValue, parseInstant, textAt } from "#lib/base/index.ts";
 import { compileJsonPath } from "#lib/json/index.ts";
-import { textAt } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, invalidAge, nameColumn } from "../tables/columns.ts";
 import type { DefinitionColumn } from "./definition.ts";

@@ -1,7 +1,6 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { type JsonObject, isTrueAt, listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
 import type { ColumnType } from "#lib/schema/index.ts";
 import { preferredVersionAnnotation } from "./preferred-version.ts";
-import { isTrueAt, listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "#kernel/specs/index.ts";
 
 /** How the kind is called. Texts are empty when the document lacks them; rules refuse that. */
 export interface DefinitionNames {

@@ -1,6 +1,5 @@
-import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, isTrueAt, objectsAt, textAt } from "#lib/base/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
-import { isTrueAt, objectsAt, textAt } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { compareVersions } from "./version-priority.ts";
 

@@ -1,7 +1,15 @@
-import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import {
+  jsonEquals,
+  type JsonObject,
+  isTrueAt,
+  listAt,
+  objectAt,
+  objectsAt,
+  textAt,
+  valueAt,
+} from "#lib/base/index.ts";
 import { type CompileRule, fieldError } from "#lib/schema/index.ts";
 import { labelRule, subdomainRule } from "#kernel/model/index.ts";
-import { isTrueAt, listAt, objectAt, objectsAt, textAt, valueAt } from "#kernel/specs/index.ts";
 import type { Rule } from "../kinds/built-in.ts";
 import { approvalAnnotation, isProtectedGroup } from "./conditions.ts";
 import { conditionStatus, readDefinition } from "./definition.ts";

@@ -1,7 +1,15 @@
-import { type FieldPath, formatFieldPath, type JsonObject } from "#lib/base/index.ts";
+import {
+  type FieldPath,
+  formatFieldPath,
+  type JsonObject,
+  isTrueAt,
+  objectAt,
+  objectsAt,
+  textAt,
+} from "#lib/base/index.ts";
 import { compileJsonPath } from "#lib/json/index.ts";
 import { type CompileRule, fieldError, readStructuralSchema, rulesOf, type Schema } from "#lib/schema/index.ts";
-import { type Findings, isTrueAt, objectAt, objectsAt, textAt } from "#kernel/specs/index.ts";
+import { type Findings } from "#kernel/specs/index.ts";
 import { columnTypes } from "./definition.ts";
 
 // Rules of one version of a definition: its schema, and the paths by which the server reads objects of it. A path that cannot be read

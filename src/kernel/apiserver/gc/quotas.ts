@@ -1,5 +1,5 @@
-import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
-import { objectAt, withMembers } from "#kernel/specs/index.ts";
+import { jsonEquals, type JsonObject, objectAt } from "#lib/base/index.ts";
+import { withMembers } from "#kernel/specs/index.ts";
 import { measureOf } from "../kinds/quota-measures.ts";
 import type { StoreEvent } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";

@@ -1,7 +1,7 @@
 import { ApiError, badRequest, type KubeObject } from "#kernel/model/index.ts";
-import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, objectAt } from "#lib/base/index.ts";
 import type { Interaction } from "#kernel/runtimes/index.ts";
-import { objectAt, scalarText } from "#kernel/specs/index.ts";
+import { scalarText } from "#kernel/specs/index.ts";
 import type { ChannelSocket } from "#kernel/websocket/index.ts";
 import { accessTo, authorize } from "../authz/authorizer.ts";
 import { answerObject } from "../verbs/answer.ts";

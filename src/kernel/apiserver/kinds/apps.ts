@@ -1,4 +1,15 @@
-import { type FieldPath, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import {
+  type FieldPath,
+  jsonEquals,
+  type JsonObject,
+  type JsonValue,
+  listAt,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+  valueAt,
+} from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { formatLabelSelector, matchesLabels, readLabelSelector } from "#kernel/kit/index.ts";
 import { Deployment, ReplicaSet, StatefulSet } from "#kernel/model/index.ts";
@@ -9,15 +20,9 @@ import {
   checkTemplateMetadata,
   definitionNames,
   type Findings,
-  listAt,
   mapItems,
   mapMember,
-  numberAt,
-  objectAt,
-  objectsAt,
   scalarText,
-  textAt,
-  valueAt,
   withAbsent,
   withMembers,
   withPodSpecDefaults,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "#lib/base/index.ts";
+import { type JsonObject, textAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { ConfigMap, Pod } from "#kernel/model/index.ts";
-import { definitionNames, textAt } from "#kernel/specs/index.ts";
+import { definitionNames } from "#kernel/specs/index.ts";
 import { createRegistry } from "../crds/registry.ts";
 import { writeNew, writeOver } from "../testing/write-steps.ts";
 import { type BuiltIn, everyVerb, type Rule, serveBuiltIn, statusOnly, textField } from "./built-in.ts";

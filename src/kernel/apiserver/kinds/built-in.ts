@@ -1,7 +1,7 @@
-import { type Instant, isJsonObject, jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import { type Instant, isJsonObject, jsonEquals, type JsonObject, textAt } from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema, type FieldError } from "#lib/schema/index.ts";
 import type { ResourceType, StatusCause } from "#kernel/model/index.ts";
-import { definition, type Findings, noFindings, textAt, withMembers, withoutRepetition } from "#kernel/specs/index.ts";
+import { definition, type Findings, noFindings, withMembers, withoutRepetition } from "#kernel/specs/index.ts";
 import type { Identity } from "../authz/identity.ts";
 import { mergeSchemaOf } from "./merge-schema.ts";
 import type {

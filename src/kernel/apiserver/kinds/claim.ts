@@ -1,18 +1,8 @@
-import { type FieldPath, jsonEquals } from "#lib/base/index.ts";
+import { type FieldPath, jsonEquals, listAt, objectAt, valueAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { parseQuantity } from "#lib/text/index.ts";
 import { PersistentVolumeClaim } from "#kernel/model/index.ts";
-import {
-  checkOneOf,
-  definitionNames,
-  listAt,
-  mapMember,
-  objectAt,
-  type Report,
-  scalarText,
-  valueAt,
-  withAbsent,
-} from "#kernel/specs/index.ts";
+import { checkOneOf, definitionNames, mapMember, type Report, scalarText, withAbsent } from "#kernel/specs/index.ts";
 import { claimTable } from "../tables/claim.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 

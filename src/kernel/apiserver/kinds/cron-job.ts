@@ -1,4 +1,4 @@
-import type { FieldPath, JsonObject } from "#lib/base/index.ts";
+import { type FieldPath, type JsonObject, isTrueAt, objectAt, textAt, valueAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { parseCron, timeZone } from "#lib/text/index.ts";
 import { CronJob } from "#kernel/model/index.ts";
@@ -8,12 +8,8 @@ import {
   checkOneOf,
   checkTemplateMetadata,
   definitionNames,
-  isTrueAt,
   mapMember,
-  objectAt,
   type Report,
-  textAt,
-  valueAt,
   withAbsent,
   withPodSpecDefaults,
   withUnset,

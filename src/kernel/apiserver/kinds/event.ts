@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { CoreEvent, Event } from "#kernel/model/index.ts";
-import { definitionNames, textAt, withMembers } from "#kernel/specs/index.ts";
+import { definitionNames, withMembers } from "#kernel/specs/index.ts";
 import { eventTable } from "../tables/event.ts";
 import { type BuiltIn, type Rule, textField } from "./built-in.ts";
 import { longestNote, longestWord } from "./event-limits.ts";

@@ -1,6 +1,17 @@
-import { jsonEquals, type JsonObject, parseInstant } from "#lib/base/index.ts";
+import {
+  jsonEquals,
+  type JsonObject,
+  parseInstant,
+  isTrueAt,
+  listAt,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+  valueAt,
+} from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
-import { countIndexes, isTrueAt, listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "#kernel/specs/index.ts";
+import { countIndexes } from "#kernel/specs/index.ts";
 import type { Rule } from "./built-in.ts";
 
 // What a Job's status may say (KEP-4368): clients decide by its conditions, so whoever writes them, this server's controller or another one

@@ -1,18 +1,7 @@
-import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import { jsonEquals, type JsonObject, isTrueAt, numberAt, objectAt, textAt, valueAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { Job, labelRule } from "#kernel/model/index.ts";
-import {
-  checkJobRules,
-  definitionNames,
-  isTrueAt,
-  mapMember,
-  numberAt,
-  objectAt,
-  textAt,
-  valueAt,
-  withAbsent,
-  withJobSpecDefaults,
-} from "#kernel/specs/index.ts";
+import { checkJobRules, definitionNames, mapMember, withAbsent, withJobSpecDefaults } from "#kernel/specs/index.ts";
 import { jobTable } from "../tables/job.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 import { jobStatusRule } from "./job-status-rules.ts";

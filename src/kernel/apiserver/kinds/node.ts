@@ -1,5 +1,6 @@
+import { isTrueAt } from "#lib/base/index.ts";
 import { Node } from "#kernel/model/index.ts";
-import { definitionNames, isTrueAt } from "#kernel/specs/index.ts";
+import { definitionNames } from "#kernel/specs/index.ts";
 import { nodeTable } from "../tables/node.ts";
 import type { BuiltIn } from "./built-in.ts";
 

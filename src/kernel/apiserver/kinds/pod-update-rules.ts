@@ -1,18 +1,17 @@
-import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import {
+  isJsonObject,
+  jsonEquals,
+  type JsonObject,
+  type JsonValue,
+  listAt,
+  numberAt,
+  objectAt,
+  textAt,
+} from "#lib/base/index.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { parseQuantity } from "#lib/text/index.ts";
-import {
-  type Findings,
-  listAt,
-  mapItems,
-  mapMember,
-  numberAt,
-  objectAt,
-  scalarText,
-  textAt,
-  withMembers,
-} from "#kernel/specs/index.ts";
+import { type Findings, mapItems, mapMember, scalarText, withMembers } from "#kernel/specs/index.ts";
 import type { Rule } from "./built-in.ts";
 
 // What may change in the spec of a Pod that exists: the rules of Kubernetes' ValidatePodUpdate. Two of them have no place here:

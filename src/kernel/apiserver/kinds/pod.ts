@@ -1,17 +1,12 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { type JsonObject, numberAt, objectAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { Pod } from "#kernel/model/index.ts";
 import {
   checkPodSpec,
   definitionNames,
   mapMember,
-  numberAt,
-  objectAt,
-  objectsAt,
   qosClassOf,
   scalarText,
-  textAt,
-  valueAt,
   withAbsent,
   withMembers,
   withPodSpecDefaults,

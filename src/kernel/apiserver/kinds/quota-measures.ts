@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
-import { numberAt, objectsAt, scalarText, textAt } from "#kernel/specs/index.ts";
+import { type JsonObject, type JsonValue, numberAt, objectsAt, textAt } from "#lib/base/index.ts";
+import { scalarText } from "#kernel/specs/index.ts";
 import { parseQuantity } from "#lib/text/index.ts";
 
 /** Something a quota can limit: objects of a kind, or what they take up. */

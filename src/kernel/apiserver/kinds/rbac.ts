@@ -1,19 +1,17 @@
-import { type FieldPath, jsonEquals, type JsonObject } from "#lib/base/index.ts";
-import { fieldError } from "#lib/schema/index.ts";
-import { readLabelSelector } from "#kernel/kit/index.ts";
-import { isPathSegment, labelRule, type ResourceType, subdomainRule } from "#kernel/model/index.ts";
 import {
-  definitionNames,
-  type Findings,
+  type FieldPath,
+  jsonEquals,
+  type JsonObject,
   listAt,
-  mapItems,
-  mapMember,
   objectAt,
   objectsAt,
   textAt,
   valueAt,
-  withMembers,
-} from "#kernel/specs/index.ts";
+} from "#lib/base/index.ts";
+import { fieldError } from "#lib/schema/index.ts";
+import { readLabelSelector } from "#kernel/kit/index.ts";
+import { isPathSegment, labelRule, type ResourceType, subdomainRule } from "#kernel/model/index.ts";
+import { definitionNames, type Findings, mapItems, mapMember, withMembers } from "#kernel/specs/index.ts";
 import { bindingTable, roleTable } from "../tables/rbac.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 

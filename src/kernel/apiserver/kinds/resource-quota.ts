@@ -1,8 +1,8 @@
-import { type FieldPath, jsonEquals } from "#lib/base/index.ts";
+import { type FieldPath, jsonEquals, objectAt, valueAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { parseQuantity } from "#lib/text/index.ts";
 import { qualifiedNameRule, ResourceQuota } from "#kernel/model/index.ts";
-import { definitionNames, objectAt, scalarText, valueAt } from "#kernel/specs/index.ts";
+import { definitionNames, scalarText } from "#kernel/specs/index.ts";
 import { resourceQuotaTable } from "../tables/resource-quota.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 import { measureOf } from "./quota-measures.ts";

@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, objectAt, textAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { Secret } from "#kernel/model/index.ts";
-import { definitionNames, objectAt, textAt, withMembers, withUnset } from "#kernel/specs/index.ts";
+import { definitionNames, withMembers, withUnset } from "#kernel/specs/index.ts";
 import { secretTable } from "../tables/small-kinds.ts";
 import { type BuiltIn, type Rule, textField } from "./built-in.ts";
 import { dataKeyProblem, immutableDataRule, mostDataBytes } from "./small-kinds.ts";

@@ -1,6 +1,6 @@
-import type { JsonObject, Random } from "#lib/base/index.ts";
+import { type JsonObject, type Random, listAt, numberAt, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
 import { type FieldError, fieldError } from "#lib/schema/index.ts";
-import { listAt, numberAt, objectAt, objectsAt, textAt, withMembers } from "#kernel/specs/index.ts";
+import { withMembers } from "#kernel/specs/index.ts";
 import type { Allotment } from "./served-resource.ts";
 
 // Addresses and ports of Services, which are given out by the server: every one to one Service at a time. The truth are the Services

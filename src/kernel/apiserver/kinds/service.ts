@@ -1,4 +1,15 @@
-import { type FieldPath, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import {
+  type FieldPath,
+  jsonEquals,
+  type JsonObject,
+  type JsonValue,
+  listAt,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+  valueAt,
+} from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { labelRule, Service, subdomainRule } from "#kernel/model/index.ts";
 import {
@@ -6,16 +17,10 @@ import {
   checkOneOf,
   definitionNames,
   isAddress,
-  listAt,
   mapItems,
   mapMember,
-  numberAt,
-  objectAt,
-  objectsAt,
   type Report,
   scalarText,
-  textAt,
-  valueAt,
   withAbsent,
   withMembers,
   withUnset,

@@ -1,17 +1,7 @@
-import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import { jsonEquals, type JsonObject, isTrueAt, listAt, numberAt, objectAt, textAt, valueAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { ConfigMap, Lease, Namespace, ServiceAccount } from "#kernel/model/index.ts";
-import {
-  definitionNames,
-  isTrueAt,
-  listAt,
-  mapMember,
-  numberAt,
-  objectAt,
-  textAt,
-  valueAt,
-  withMembers,
-} from "#kernel/specs/index.ts";
+import { definitionNames, mapMember, withMembers } from "#kernel/specs/index.ts";
 import { configMapTable, leaseTable, namespaceTable, serviceAccountTable } from "../tables/small-kinds.ts";
 import { type BuiltIn, everyVerb, type Rule, textField } from "./built-in.ts";
 

@@ -1,4 +1,4 @@
-import { jsonEquals } from "#lib/base/index.ts";
+import { jsonEquals, objectAt, valueAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import {
   CertificateSigningRequest,
@@ -7,15 +7,7 @@ import {
   PriorityClass,
   StorageClass,
 } from "#kernel/model/index.ts";
-import {
-  definitionNames,
-  mapMember,
-  objectAt,
-  valueAt,
-  withAbsent,
-  withMembers,
-  withPodSpecDefaults,
-} from "#kernel/specs/index.ts";
+import { definitionNames, mapMember, withAbsent, withMembers, withPodSpecDefaults } from "#kernel/specs/index.ts";
 import {
   certificateSigningRequestTable,
   controllerRevisionTable,

@@ -1,7 +1,7 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { type JsonObject, objectAt } from "#lib/base/index.ts";
 import { formatLabelSelector, readLabelSelector } from "#kernel/kit/index.ts";
 import { Endpoints, PersistentVolume, ReplicationController } from "#kernel/model/index.ts";
-import { definitionNames, mapMember, mapItems, objectAt, withAbsent } from "#kernel/specs/index.ts";
+import { definitionNames, mapMember, mapItems, withAbsent } from "#kernel/specs/index.ts";
 import { endpointsTable, replicationControllerTable, volumeTable } from "../tables/stored-core.ts";
 import type { BuiltIn } from "./built-in.ts";
 import { notActedUpon, withTemplate } from "./stored-only.ts";

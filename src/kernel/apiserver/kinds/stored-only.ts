@@ -1,4 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { type JsonObject, objectsAt } from "#lib/base/index.ts";
 import {
   DaemonSet,
   HorizontalPodAutoscaler,
@@ -8,7 +8,7 @@ import {
   PodDisruptionBudget,
   type ResourceType,
 } from "#kernel/model/index.ts";
-import { definitionNames, mapMember, objectsAt, withAbsent, withPodSpecDefaults } from "#kernel/specs/index.ts";
+import { definitionNames, mapMember, withAbsent, withPodSpecDefaults } from "#kernel/specs/index.ts";
 import {
   daemonSetTable,
   horizontalPodAutoscalerTable,

@@ -1,5 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
-import { numberAt, objectAt, objectsAt, textAt, valueAt } from "#kernel/specs/index.ts";
+import { type JsonObject, numberAt, objectAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, shown, wide } from "./columns.ts";
 import { formatSelector } from "./job.ts";

@@ -1,5 +1,5 @@
-import type { JsonValue } from "#lib/base/index.ts";
-import { listAt, objectAt, scalarText, textAt, valueAt } from "#kernel/specs/index.ts";
+import { type JsonValue, listAt, objectAt, textAt, valueAt } from "#lib/base/index.ts";
+import { scalarText } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, shown, wide } from "./columns.ts";
 

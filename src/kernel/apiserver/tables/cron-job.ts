@@ -1,4 +1,4 @@
-import { isTrueAt, listAt, objectsAt, textAt, valueAt } from "#kernel/specs/index.ts";
+import { isTrueAt, listAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
 

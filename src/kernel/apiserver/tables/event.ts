@@ -1,5 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
-import { numberAt, objectAt, textAt } from "#kernel/specs/index.ts";
+import { type JsonObject, numberAt, objectAt, textAt } from "#lib/base/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageOf, shown, wide } from "./columns.ts";
 

@@ -1,5 +1,5 @@
-import type { JsonObject } from "#lib/base/index.ts";
-import { isTrueAt, mapMember, numberAt, objectAt, objectsAt, textAt, withMembers } from "#kernel/specs/index.ts";
+import { type JsonObject, isTrueAt, numberAt, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
+import { mapMember, withMembers } from "#kernel/specs/index.ts";
 
 /** A pod in one line, as `kubectl get` words it. */
 export interface PodSummary {

@@ -1,5 +1,4 @@
-import type { Instant, JsonObject } from "#lib/base/index.ts";
-import { objectsAt, textAt, valueAt } from "#kernel/specs/index.ts";
+import { type Instant, type JsonObject, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
 import { type PodSummary, summarizePod } from "./pod-summary.ts";

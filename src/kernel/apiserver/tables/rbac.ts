@@ -1,5 +1,4 @@
-import type { Instant, JsonObject } from "#lib/base/index.ts";
-import { objectAt, objectsAt, textAt, valueAt } from "#kernel/specs/index.ts";
+import { type Instant, type JsonObject, objectAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, shown, wide } from "./columns.ts";
 

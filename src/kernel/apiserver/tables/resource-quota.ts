@@ -1,5 +1,5 @@
-import type { JsonObject } from "#lib/base/index.ts";
-import { objectAt, scalarText, textAt, valueAt } from "#kernel/specs/index.ts";
+import { type JsonObject, objectAt, textAt, valueAt } from "#lib/base/index.ts";
+import { scalarText } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, shown } from "./columns.ts";
 

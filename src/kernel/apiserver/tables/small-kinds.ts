@@ -1,7 +1,6 @@
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, shown } from "./columns.ts";
-import type { Instant, JsonObject } from "#lib/base/index.ts";
-import { listAt, objectAt, textAt, valueAt } from "#kernel/specs/index.ts";
+import { type Instant, type JsonObject, listAt, objectAt, textAt, valueAt } from "#lib/base/index.ts";
 
 // Tables of kinds that show a few members as they are. No table ever shows a value of a Secret.
 

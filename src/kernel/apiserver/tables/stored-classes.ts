@@ -1,6 +1,5 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { type JsonObject, isTrueAt, numberAt, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
 import { formatAge } from "#lib/base/index.ts";
-import { isTrueAt, numberAt, objectAt, objectsAt, textAt } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, nameColumn, none, shown, wide } from "./columns.ts";
 import { formatSelector } from "./job.ts";

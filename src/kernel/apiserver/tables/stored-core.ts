@@ -1,5 +1,5 @@
-import type { JsonObject } from "#lib/base/index.ts";
-import { listAt, numberAt, objectAt, objectsAt, scalarText, textAt } from "#kernel/specs/index.ts";
+import { type JsonObject, listAt, numberAt, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
+import { scalarText } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { shortAccessModes } from "./claim.ts";
 import { ageColumn, nameColumn, none, shown, wide } from "./columns.ts";

@@ -1,5 +1,5 @@
-import type { Instant, JsonObject } from "#lib/base/index.ts";
-import { numberAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "#kernel/specs/index.ts";
+import { type Instant, type JsonObject, numberAt, objectAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
+import { scalarText } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
 import { formatSelector } from "./job.ts";

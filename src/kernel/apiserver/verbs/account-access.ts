@@ -1,6 +1,6 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { type JsonObject, listAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
 import { forbidden, generatedName, Pod } from "#kernel/model/index.ts";
-import { listAt, mapItems, mapMember, objectsAt, textAt, valueAt, withMembers } from "#kernel/specs/index.ts";
+import { mapItems, mapMember, withMembers } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
 import type { ApiContext } from "./context.ts";

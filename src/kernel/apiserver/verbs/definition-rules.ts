@@ -1,6 +1,5 @@
-import { formatTime, type Instant, isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { formatTime, type Instant, isJsonObject, type JsonObject, objectsAt } from "#lib/base/index.ts";
 import { ApiError, type ResourceType } from "#kernel/model/index.ts";
-import { objectsAt } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
 import { finalizersOf, isTerminating, withMetadata } from "./metadata.ts";

@@ -1,6 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, objectAt, objectsAt } from "#lib/base/index.ts";
 import { type Condition, withCondition } from "#kernel/kit/index.ts";
-import { objectAt, objectsAt } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Transaction } from "../store/store.ts";
 import { namedKind, expectName, inNamespace } from "./admission.ts";

@@ -1,6 +1,6 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { type JsonObject, listAt, objectAt } from "#lib/base/index.ts";
 import { forbidden } from "#kernel/model/index.ts";
-import { listAt, objectAt, scalarText } from "#kernel/specs/index.ts";
+import { scalarText } from "#kernel/specs/index.ts";
 import { measureOf, quotaAmount } from "../kinds/quota-measures.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry, Transaction } from "../store/store.ts";

@@ -1,4 +1,4 @@
-import { formatTime, type JsonObject } from "#lib/base/index.ts";
+import { formatTime, type JsonObject, listAt, numberAt, objectAt, textAt } from "#lib/base/index.ts";
 import {
   badRequest,
   invalid,
@@ -12,7 +12,7 @@ import {
   uidMismatch,
 } from "#kernel/model/index.ts";
 import { compileSchema } from "#lib/schema/index.ts";
-import { definition, definitionNames, listAt, numberAt, objectAt, textAt } from "#kernel/specs/index.ts";
+import { definition, definitionNames } from "#kernel/specs/index.ts";
 import { type AccountTokens, type BoundObject, issuer } from "../authz/account-tokens.ts";
 import { unreadableBy } from "../kinds/built-in.ts";
 import { refuseUnreadable } from "./admission.ts";

@@ -1,9 +1,8 @@
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, codeOf, type Logger, messageOf, parseInstant } from "#lib/base/index.ts";
-import { signalGroup } from "#lib/base/index.node.ts";
+import { signalGroup, isDead, type Owner } from "#lib/base/index.node.ts";
 import { isFinal } from "../../results/build-document.ts";
-import { isDead, type Owner } from "#kernel/doors/index.ts";
 import { readBuild } from "../../results/read-build.ts";
 import { buildFile, workDirectory } from "../../results/results.ts";
 import { readDocument } from "../../results/stored-documents.ts";

@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { systemRandom } from "#lib/base/index.node.ts";
 import { join } from "node:path";
 import {
   codeOf,
@@ -88,8 +88,7 @@ export async function openCluster({
 }: OpenClusterOptions): Promise<Cluster> {
   const found = await connectionOf(choice, variables, clock, accountDirectory);
   const connection = choice.as === undefined ? found : { ...found, impersonate: choice.as };
-  const random = (): number => randomInt(2 ** 47) / 2 ** 47;
-  const config = { connection, clock, log: silentLog, random, rateLimit, userAgent: "wharf-worker" };
+  const config = { connection, clock, log: silentLog, random: systemRandom, rateLimit, userAgent: "wharf-worker" };
   return {
     client: createHttpClient(config),
     streams: createPodStreams(config),

@@ -1,7 +1,6 @@
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { type JsonObject, type JsonValue, listAt, objectAt, textAt } from "#lib/base/index.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import { matchesLabels, readLabelSelector } from "#kernel/kit/index.ts";
-import { listAt, objectAt, textAt } from "#kernel/specs/index.ts";
 
 /** True for a ClusterRole whose rules are those of other roles. */
 export const isAggregated = (role: JsonObject): boolean => objectAt(role, "aggregationRule") !== undefined;

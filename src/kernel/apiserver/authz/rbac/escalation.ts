@@ -1,5 +1,4 @@
-import { isJsonObject, jsonEquals, type JsonObject } from "#lib/base/index.ts";
-import { objectAt, textAt } from "#kernel/specs/index.ts";
+import { isJsonObject, jsonEquals, type JsonObject, objectAt, textAt } from "#lib/base/index.ts";
 import { forbidden, type ResourceType } from "#kernel/model/index.ts";
 import { ClusterRole, rbacGroup } from "../../kinds/rbac.ts";
 import type { Authorizer } from "../authorizer.ts";

@@ -1,5 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
-import { listAt, objectsAt } from "#kernel/specs/index.ts";
+import { type JsonObject, listAt, objectsAt } from "#lib/base/index.ts";
 import type { Access } from "../identity.ts";
 
 // One rule of a role and what it matches: rbac/v1 PolicyRule. `*` stands for everything in every list but `resourceNames`.

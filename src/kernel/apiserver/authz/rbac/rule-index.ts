@@ -1,5 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
-import { objectsAt, textAt } from "#kernel/specs/index.ts";
+import { type JsonObject, objectsAt, textAt } from "#lib/base/index.ts";
 import { rbacGroup } from "../../kinds/rbac.ts";
 import type { Store, StoreEvent, Subscription } from "../../store/store.ts";
 import type { Access, Identity } from "../identity.ts";

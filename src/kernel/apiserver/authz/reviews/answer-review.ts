@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { type JsonObject, type JsonValue, listAt, objectAt, textAt } from "#lib/base/index.ts";
 import {
   badRequest,
   invalid,
@@ -7,7 +7,6 @@ import {
   type ResourceType,
   type StatusCause,
 } from "#kernel/model/index.ts";
-import { listAt, objectAt, textAt } from "#kernel/specs/index.ts";
 import type { Authorizer } from "../authorizer.ts";
 import type { Access, Identity } from "../identity.ts";
 import { ruleJson } from "../rbac/policy-rule.ts";

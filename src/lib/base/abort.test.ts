@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { deferred, orAborted } from "./index.ts";
+import { aborted, deferred, onAbort, orAborted } from "./index.ts";
 
 const reason = new Error("not wanted any more");
 
@@ -17,4 +17,17 @@ test("nobody waits longer than the signal lets him, nor is told what becomes of 
   await expect(waiting).rejects.toBe(reason);
   await expect(orAborted(work.promise, end.signal)).rejects.toBe(reason);
   work.reject(new Error("told to nobody"));
+});
+
+test("a listener runs once when the signal aborts, at once if it has, and not after it was removed", async () => {
+  const end = new AbortController();
+  const calls: string[] = [];
+  onAbort(end.signal, () => calls.push("kept"));
+  onAbort(end.signal, () => calls.push("removed"))();
+  onAbort(undefined, () => calls.push("no signal"))();
+  expect(calls).toEqual([]);
+  end.abort();
+  onAbort(end.signal, () => calls.push("late"));
+  await aborted(end.signal);
+  expect(calls).toEqual(["kept", "late"]);
 });
