@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fieldsOf, FrameReader } from "./frame-reader.ts";
+import { fieldsOf, FrameCounter, FrameReader } from "./frame-reader.ts";
 import { FrameWriter } from "./frame-writer.ts";
 
 /** Frames of messages of these lengths, each byte of which is its number. */
@@ -54,3 +54,18 @@ test.each([[[0x08, 0x80]], [[0x22, 5, 1]], [[0x0b]], [[0x08, ...Array<number>(12
     expect(() => [...fieldsOf(Buffer.from(bytes))]).toThrow(/the message/);
   },
 );
+
+test("messages are counted in bytes that come in any pieces", () => {
+  const frames = Buffer.concat([Buffer.alloc(5), Buffer.from([0, 0, 0, 1, 2]), Buffer.alloc(258), Buffer.alloc(5)]);
+  for (const size of [1, 2, 3, 7, 262, frames.length]) {
+    const counter = new FrameCounter();
+    const reader = new FrameReader(1000);
+    for (let at = 0; at < frames.length; at += size) {
+      const piece = frames.subarray(at, at + size);
+      counter.push(piece);
+      reader.push(piece);
+      expect([counter.messages, counter.isInside]).toEqual([reader.messages, reader.isInside]);
+    }
+    expect([counter.messages, counter.isInside]).toEqual([3, false]);
+  }
+});

@@ -22,6 +22,7 @@ export class FrameReader {
   #length = 0;
   /** How many bytes are worth looking at: a long message is put together once. */
   #wanted = frameHeaderBytes;
+  #messages = 0;
 
   /** `longest`: of one message. */
   constructor(longest: number) {
@@ -46,11 +47,17 @@ export class FrameReader {
       this.#wanted = frameHeaderBytes + length;
       if (bytes.length - at < this.#wanted) break;
       at += this.#wanted;
+      this.#messages++;
       this.#wanted = frameHeaderBytes;
     }
     this.#pieces = at === bytes.length ? [] : [bytes.subarray(at)];
     this.#length = bytes.length - at;
     return bytes.subarray(0, at);
+  }
+
+  /** The messages that were whole. */
+  get messages(): number {
+    return this.#messages;
   }
 
   /** Something has come of a message that is not whole. */
@@ -63,6 +70,41 @@ export class FrameReader {
     const length = bytes.readUInt32BE(at + 1);
     if (length <= this.#longest) return length;
     throw new RpcError("RESOURCE_EXHAUSTED", `expected messages of at most ${this.#longest} bytes, found ${length}`);
+  }
+}
+
+/** Counts messages in bytes that come in any pieces, and keeps none of them. */
+export class FrameCounter {
+  #messages = 0;
+  /** How many bytes of the header have come, and the length they say so far. */
+  #header = 0;
+  #length = 0;
+
+  /** The messages that are whole. */
+  get messages(): number {
+    return this.#messages;
+  }
+
+  /** Something has come of a message that is not whole. */
+  get isInside(): boolean {
+    return this.#header > 0;
+  }
+
+  push(piece: Buffer): void {
+    for (let at = 0; at < piece.length; ) {
+      if (this.#header < frameHeaderBytes) {
+        if (this.#header > 0) this.#length = this.#length * 256 + (piece[at] ?? 0);
+        this.#header++;
+        at++;
+      } else {
+        const taken = Math.min(this.#length, piece.length - at);
+        this.#length -= taken;
+        at += taken;
+      }
+      if (this.#header < frameHeaderBytes || this.#length > 0) continue;
+      this.#header = 0;
+      this.#messages++;
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import { createServer, type Http2Server, type ServerHttp2Stream } from "node:htt
 import { type AddressInfo, connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { deferred } from "#lib/base/index.ts";
+import { deferred, FakeClock } from "#lib/base/index.ts";
 import { FramedChannel } from "./framed-channel.ts";
 
 let server: Http2Server;
@@ -12,6 +12,7 @@ let connections: Duplex[];
 let door: Promise<void>;
 let calls: ServerHttp2Stream[];
 let channel: FramedChannel;
+let clock: FakeClock;
 
 beforeEach(async () => {
   [connections, calls, door] = [[], [], Promise.resolve()];
@@ -24,7 +25,9 @@ beforeEach(async () => {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
+  clock = new FakeClock();
   channel = new FramedChannel({
+    clock,
     async connect(signal) {
       await door;
       signal.throwIfAborted();
@@ -134,4 +137,21 @@ test("a connection that has gone is opened anew", async () => {
   await expect(answers.next()).rejects.toMatchObject({ code: "UNAVAILABLE" });
   expect(await call().first).toMatchObject({ done: false });
   expect(connections).toHaveLength(2);
+});
+
+test("a message that is begun and comes in drops ends its call; silence between messages does not", async () => {
+  const { answers, first } = call();
+  await first;
+  await clock.advance(3_600_000);
+  calls[0]?.write(emptyMessage);
+  expect(await answers.next()).toMatchObject({ done: false });
+  const next = answers.next();
+  let isOver = false;
+  const refused = next.catch((thrown: unknown) => thrown).finally(() => (isOver = true));
+  calls[0]?.write(Buffer.from([0, 0, 1, 0, 0]));
+  while (!isOver) {
+    if (calls[0]?.writable === true) calls[0].write("x");
+    await clock.advance(1000);
+  }
+  expect(await refused).toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("whole in time") });
 });

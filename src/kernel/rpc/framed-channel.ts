@@ -1,12 +1,15 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
-import { messageOf, orAborted } from "#lib/base/index.ts";
+import { type Clock, messageOf, orAborted, systemClock } from "#lib/base/index.ts";
 import { FrameReader, messagesOf } from "./frame-reader.ts";
+import { MessageDeadline } from "./message-deadline.ts";
 import { RpcError, statusCodes, type StatusName } from "./status.ts";
 
 export interface FramedChannelOptions {
   /** Opens a connection; anything that carries bytes both ways. Asked anew when the one before has gone. */
   readonly connect: (signal: AbortSignal) => Promise<Duplex>;
+  /** By which a message must be whole once it has begun; the system's unless told. */
+  readonly clock?: Clock;
   /** Sent with each call. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Whom calls are for, `https://api.example`; a name that a server on loopback takes for its own unless told. */
@@ -61,14 +64,18 @@ export class FramedChannel {
       ...this.#options.headers,
     });
     const end = new CallEnd(stream);
+    const reader = new FrameReader(longestMessage);
+    const deadline = new MessageDeadline(this.#options.clock ?? systemClock, stream, reader, () =>
+      stream.destroy(lateMessage),
+    );
     const cancel = (): void => stream.close(cancelled);
     signal.addEventListener("abort", cancel, { once: true });
     if (signal.aborted) cancel();
     try {
       stream.end(request);
-      const reader = new FrameReader(longestMessage);
       for await (const piece of stream) {
         const frames = reader.pushFrames(piece as Buffer);
+        deadline.noted();
         if (frames.length > 0) yield frames;
       }
       if (reader.isInside) throw new RpcError("UNAVAILABLE", "the stream has ended in the middle of a message");
@@ -78,6 +85,7 @@ export class FramedChannel {
       throw end.refusal(thrown);
     } finally {
       signal.removeEventListener("abort", cancel);
+      deadline.cancel();
       stream.close(cancelled);
     }
   }
@@ -153,6 +161,8 @@ export class FramedChannel {
     return session;
   }
 }
+
+const lateMessage = new RpcError("UNAVAILABLE", "a message was begun and did not come whole in time");
 
 /** NGHTTP2_CANCEL. */
 const cancelled = 8;

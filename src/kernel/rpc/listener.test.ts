@@ -2,7 +2,7 @@ import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { once } from "node:events";
 import { connect, constants } from "node:http2";
 import { afterEach, expect, test } from "vitest";
-import { FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
+import { deferred, FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
 import { Health, HealthCheckResponse_ServingStatus } from "./gen/grpc/health/v1/health_pb.js";
 import { ServerReflection } from "./gen/grpc/reflection/v1/reflection_pb.js";
 import {
@@ -13,6 +13,7 @@ import {
   type RpcListenerOptions,
   rpcStatus,
   service,
+  wharfApiV5,
   workflowV2,
 } from "./index.ts";
 import { isRefused, type Refused, RpcClient } from "./testing/index.ts";
@@ -126,6 +127,42 @@ test("a call whose message comes in drops is ended, and others on its connection
   whole.resume();
   const [trailers] = (await once(whole, "trailers")) as [Record<string, string>];
   expect(trailers["grpc-status"]).toBe("0");
+});
+
+test("a stream may be silent between messages, and is ended when one that has begun comes in drops", async () => {
+  const clock = new FakeClock();
+  const taken: string[] = [];
+  const whole = deferred<void>();
+  const { Builds } = wharfApiV5;
+  const count = async (lines: AsyncIterable<{ readonly message: string }>) => {
+    for await (const { message } of lines) if (taken.push(message) === 2) whole.resolve();
+    return {};
+  };
+  const { listener } = await start({}, { clock, services: [service(Builds, { createLogStream: count })] });
+  const session = connect(`http://127.0.0.1:${listener.port}`);
+  closers.push(() => session.destroy());
+  const { createLogStream } = Builds.method;
+  const path = `/${Builds.typeName}/${createLogStream.name}`;
+  const stream = session.request({
+    ":method": "POST",
+    ":path": path,
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  stream.on("error", () => undefined).resume();
+  stream.write(Buffer.alloc(5));
+  await clock.advance(3_600_000);
+  stream.write(Buffer.alloc(5));
+  await whole.promise;
+  await clock.advance(3_600_000);
+  expect(stream.closed).toBe(false);
+  stream.write(Buffer.from([0, 0, 1, 0, 0]));
+  while (!stream.closed) {
+    stream.write("x");
+    await clock.advance(1000);
+  }
+  expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
+  expect(taken).toEqual(["", ""]);
 });
 
 test("a stream carries what its handler sends, and tells it when the caller has gone", async () => {

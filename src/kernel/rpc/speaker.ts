@@ -3,10 +3,12 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import type { Socket } from "node:net";
 import type { MethodDefinition, Server } from "@grpc/grpc-js";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { afterAwake, type Clock, type Millis } from "#lib/base/index.ts";
+import { afterAwake, type Cancel, type Clock } from "#lib/base/index.ts";
 import { type CallHost, runCall, type WireCall, type WireStatus } from "./call.ts";
+import { FrameCounter } from "./frame-reader.ts";
 import { healthService } from "./health.ts";
 import { Keepalive, type KeepaliveTimes, type PingedSession } from "./keepalive.ts";
+import { MessageDeadline, messageMs } from "./message-deadline.ts";
 import { reflectionServices } from "./reflection.ts";
 import type { RpcService } from "./service.ts";
 import { RpcError, shutdown } from "./status.ts";
@@ -52,9 +54,6 @@ export interface Speaker {
   end(): Promise<void>;
   kill(): void;
 }
-
-/** For all of a request that is one message. */
-const requestMs: Millis = 60_000;
 
 /** Loads grpc-js, which takes a moment and some megabytes. */
 export async function loadSpeaker(
@@ -120,20 +119,31 @@ function http2ServerOf(server: Server): EventEmitter {
   return made;
 }
 
-/** Ends calls whose one message does not come within a minute, however slowly it drips. */
+/** Ends calls whose messages come in drops: one that is all of a request within a minute, one of a stream when it has begun (`MessageDeadline`). */
 function expectRequests(http2Server: EventEmitter, services: readonly RpcService[], clock: Clock): void {
-  const paths = new Set(
+  const kinds = new Map(
     services.flatMap(({ descriptor, name = descriptor.typeName }) =>
-      descriptor.methods
-        .filter(({ methodKind }) => methodKind === "unary" || methodKind === "server_streaming")
-        .map((method) => `/${name}/${method.name}`),
+      descriptor.methods.map(({ name: method, methodKind }) => [`/${name}/${method}`, isStreamed[methodKind][0]]),
     ),
   );
   http2Server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-    if (!paths.has(String(headers[":path"]))) return;
-    const cancel = afterAwake(clock, requestMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    const isStream = kinds.get(String(headers[":path"]));
+    if (isStream === undefined) return;
+    const end = (): void => stream.close(constants.NGHTTP2_CANCEL);
+    const cancel = isStream ? expectMessages(stream, clock, end) : afterAwake(clock, messageMs, end);
     stream.once("end", cancel).once("close", cancel);
   });
+}
+
+function expectMessages(stream: ServerHttp2Stream, clock: Clock, late: () => void): Cancel {
+  const counter = new FrameCounter();
+  const deadline = new MessageDeadline(clock, stream, counter, late);
+  // grpc-js reads, and pauses the stream at will; this only looks on.
+  stream.on("data", (piece: Buffer) => {
+    counter.push(piece);
+    deadline.noted();
+  });
+  return () => deadline.cancel();
 }
 
 /** What listens for requests gets those that are not taken. */

@@ -91,7 +91,7 @@ export class RestServer {
 
   /** A request over HTTP/2, with its headers as they came. */
   take(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
-    const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
+    const request = new CountedRequest(stream, headers, {}, rawHeaders);
     stream.setTimeout(this.#silenceMs, () => {
       if (owes(request, stream.writableLength)) stream.close(constants.NGHTTP2_CANCEL);
     });
@@ -101,12 +101,12 @@ export class RestServer {
 
   /** Cuts a request whose body comes in drops. One that this side is slow to read is not to blame. */
   #expectBody(request: Request, cut: () => void): void {
-    const { socket } = request;
-    let seen = socket.bytesRead;
+    const received = (): number => (request instanceof CountedRequest ? request.bytes : request.socket.bytesRead);
+    let seen = received();
     const look = (): void => {
       if (isWhole(request)) return;
-      if (request.readableLength === 0 && socket.bytesRead - seen < bodyPart) return cut();
-      seen = socket.bytesRead;
+      if (request.readableLength === 0 && received() - seen < bodyPart) return cut();
+      seen = received();
       cancel = this.#clock.after(this.#bodyMs, look);
     };
     let cancel = this.#clock.after(this.#bodyMs, look);
@@ -122,6 +122,16 @@ export class RestServer {
   /** Cuts what is left. */
   kill(): void {
     this.#server.closeAllConnections();
+  }
+}
+
+/** Counts the bytes of its own body: on a connection of HTTP/2 there may be others. */
+class CountedRequest extends Http2ServerRequest {
+  bytes = 0;
+
+  override push(chunk: Buffer | null, encoding?: BufferEncoding): boolean {
+    this.bytes += chunk?.length ?? 0;
+    return super.push(chunk, encoding);
   }
 }
 

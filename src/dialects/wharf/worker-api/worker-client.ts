@@ -41,10 +41,10 @@ export class WorkerClient {
   readonly #channel: FramedChannel;
 
   constructor(options: WorkerClientOptions) {
-    const { connect, token } = options;
+    const { connect, token, clock } = options;
     this.#options = options;
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    this.#channel = new FramedChannel({ connect, headers: this.#headers });
+    this.#channel = new FramedChannel({ connect, clock, headers: this.#headers });
   }
 
   /**
