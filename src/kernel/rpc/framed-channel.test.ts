@@ -146,10 +146,10 @@ test("a message that is begun and comes in drops ends its call; silence between 
   calls[0]?.write(emptyMessage);
   expect(await answers.next()).toMatchObject({ done: false });
   const next = answers.next();
-  let isOver = false;
-  const refused = next.catch((thrown: unknown) => thrown).finally(() => (isOver = true));
+  const over = new AbortController();
+  const refused = next.catch((thrown: unknown) => thrown).finally(() => over.abort());
   calls[0]?.write(Buffer.from([0, 0, 1, 0, 0]));
-  while (!isOver) {
+  while (!over.signal.aborted) {
     if (calls[0]?.writable === true) calls[0].write("x");
     await clock.advance(1000);
   }
