@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { freePort } from "#test/support/free-port.ts";
 import { kubectlPaths } from "#test/support/kubectl.ts";
 import {
+  agentAddress,
   cleanEnvironment,
   endRunner,
   exec,
@@ -101,12 +101,11 @@ test.each(nodeVersions)(
     expect(printed[0]).toMatch(/[0-9a-f]{64} {2}numerals-1\.2\.0\.tar\.gz/);
     expect(JSON.parse(printed[1] ?? "")).toMatchObject({ node: version });
 
-    const address = `127.0.0.1:${await freePort()}`;
-    server = await startServer(join(home, ".slipway"), ["--tink-listen", address], env, [node, bin]);
+    server = await startServer(join(home, ".slipway"), ["--tink-listen", "127.0.0.1:0"], env, [node, bin]);
     await sh(`${kubectl} apply -f examples/workflow/hello.yaml`);
     await sh(`${kubectl} wait --for=jsonpath={.status.phase}=Succeeded --timeout=90s workflows.slipway.dev/hello`);
     const state = ["--id", "node-7", "--runtime", "host", "--state-dir", join(home, "agent")];
-    agent = spawn(node, [bin, "agent", "--server", address, ...state], {
+    agent = spawn(node, [bin, "agent", "--server", agentAddress(server), ...state], {
       env: cleanEnvironment(env),
       stdio: ["ignore", "ignore", "pipe"],
     });

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { chmod, cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { freePort } from "#test/support/free-port.ts";
 import { OtherUser } from "#test/support/other-user.ts";
 import {
+  agentAddress,
   cleanEnvironment,
   endRunner,
   exec,
@@ -130,8 +130,7 @@ test("the port of agents opens with the first object; an agent of the same user 
 });
 
 test("another user's agent receives nothing, made-up ids store nothing, and the token cannot be read", async () => {
-  const address = `127.0.0.1:${await freePort()}`;
-  await up("--tink-listen", address);
+  const address = agentAddress(await up("--tink-listen", "127.0.0.1:0"));
   await apply();
   expect(await attackWith(address, "node-7", 1)).toEqual({ UNAUTHENTICATED: 1 });
   expect(await attackWith(address, "invented-", 200)).toEqual({ UNAUTHENTICATED: 200 });
@@ -146,8 +145,7 @@ test("another user's agent receives nothing, made-up ids store nothing, and the 
 });
 
 test("another user's slipway agent is refused, and says why", async () => {
-  const address = `127.0.0.1:${await freePort()}`;
-  await up("--tink-listen", address);
+  const address = agentAddress(await up("--tink-listen", "127.0.0.1:0"));
   await apply();
   // The other user may have no access to the repository.
   const installed = join(directory, "installed");
@@ -165,8 +163,7 @@ test("another user's slipway agent is refused, and says why", async () => {
 });
 
 test("a token of one agent opens nothing for another", async () => {
-  const address = `127.0.0.1:${await freePort()}`;
-  await up("--tink-listen", address);
+  const address = agentAddress(await up("--tink-listen", "127.0.0.1:0"));
   const hash = createHash("sha256").update("token-of-8").digest("hex");
   await kubectl(["create", "secret", "generic", "tink-agent-tokens", `--from-literal=${hash}=node-8`]);
   await apply();
@@ -176,8 +173,7 @@ test("a token of one agent opens nothing for another", async () => {
 });
 
 test("with --tink-anonymous-auth other users are let in, and 2,000 made-up ids store a hundred agents", async () => {
-  const address = `127.0.0.1:${await freePort()}`;
-  await up("--tink-listen", address, "--tink-anonymous-auth");
+  const address = agentAddress(await up("--tink-listen", "127.0.0.1:0", "--tink-anonymous-auth"));
   await apply();
   expect(await attackWith(address, "invented-", 2000)).toEqual({ "let in": 2000 });
   await expect.poll(() => server?.log(), patience).toContain("further ones are served but not stored");

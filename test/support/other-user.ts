@@ -1,5 +1,6 @@
 import { chownSync } from "node:fs";
 import { execFile, execFileSync } from "node:child_process";
+import { needRoot } from "./need-root.ts";
 import { removeDirectory, temporaryDirectory } from "./slipway.ts";
 
 /** What a program of another user printed, on both streams, and how it ended. */
@@ -20,6 +21,7 @@ export class OtherUser {
   }
 
   static async open(): Promise<OtherUser> {
+    needRoot("run programs as another user");
     const home = await temporaryDirectory();
     const uid = Number(execFileSync("id", ["-u", "nobody"], { encoding: "utf8" }));
     chownSync(home, uid, uid);

@@ -5,6 +5,7 @@ import { mkdir, readdir, symlink } from "node:fs/promises";
 import { connect, createServer, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { kubectlPaths } from "./kubectl.ts";
+import { needRoot } from "./need-root.ts";
 import { removeDirectory, root, temporaryDirectory } from "./slipway.ts";
 import { within } from "./within.ts";
 
@@ -30,6 +31,7 @@ trap 'echo "[exit status $?: $BASH_COMMAND]"' ERR
 
 /** Takes root, as Docker does. The network has nothing but loopback, so that a page has the usual ports for itself. */
 export async function openPageShell(): Promise<PageShell> {
+  needRoot("give a page a network of its own (unshare)");
   const place = await temporaryDirectory();
   const [home, clone] = [join(place, "home"), join(place, "clone")];
   await mkdir(join(home, "tmp"), { recursive: true });

@@ -109,6 +109,13 @@ export interface TestServer {
   stop(): Promise<number | null>;
 }
 
+/** Where a server that was told `--tink-listen 127.0.0.1:0` has found a port for agents. */
+export function agentAddress(server: TestServer): string {
+  const [, address] = /for agents of Tinkerbell at (\S+)/.exec(server.printed()) ?? [];
+  if (address === undefined) throw new Error(`the server does not say where agents connect: ${server.printed()}`);
+  return address;
+}
+
 export async function startServer(
   directory: string,
   args: readonly string[] = [],
