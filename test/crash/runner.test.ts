@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime, Task, TaskStatus } from "#kernel/runtimes/index.ts";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
 import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
@@ -182,19 +183,119 @@ test("exits that happen while no server lives are kept by a runner that has gone
   await runtime.close();
 });
 
-test("tasks of a killed runner are lost, killed and not run again, and new ones run under a new runner", async () => {
+/** Its first process, which leads its group. */
+function supervisorOf(runtime: Runtime, id: string): number {
+  const state = runtime.find(id)?.state;
+  if (state?.phase !== "running" || state.pid === undefined) throw new Error(`${id} does not run`);
+  return state.pid;
+}
+
+async function outputOf({ logPath }: Task): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of readLogs(logPath)) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
+}
+
+/** Kills the runner, and waits until the next one is attached. */
+async function replaceRunner(runtime: Runtime): Promise<void> {
+  const former = await runnerPid();
+  process.kill(former, "SIGKILL");
+  await gone(former);
+  await runtime.stop("nobody", 0);
+  expect(await runnerPid()).not.toBe(former);
+}
+
+test("a program outlives its runner: the next one has its output and its exit code, and it ran once", async () => {
   const runtime = await testRuntime(directory);
-  await runtime.start(countedTask("task", 0));
+  const task = shellTask(
+    directory,
+    "task",
+    `echo run >> ${directory}/runs/task; seq 1 20000; while [ ! -e ${directory}/gate ]; do sleep 0.02; done; seq 20001 40000; echo last >&2; exit 7`,
+  );
+  await runtime.start(task);
+  await expect.poll(() => outputOf(task)).toContain("\n20000\n");
+  const supervisor = supervisorOf(runtime, "task");
+  await replaceRunner(runtime);
+  await replaceRunner(runtime);
+  expect(supervisorOf(runtime, "task")).toBe(supervisor);
+  await openGate();
+  expect(await outcomeOf(runtime, "task")).toMatchObject({ kind: "exited", code: 7 });
+  const lines = (await outputOf(task)).split("\n").filter((line) => line !== "last" && line !== "");
+  expect(lines).toEqual(Array.from({ length: 40_000 }, (_, index) => `${index + 1}`));
+  expect(await runsOf("task")).toBe(1);
+  expect((await runtime.start(task)).state.phase).toBe("ended");
+  expect(await runsOf("task")).toBe(1);
+  await runtime.close();
+});
+
+test("a program that ends while no runner lives has its exit code, its output and its last word, without the masked values", async () => {
+  const owner = await newOwner();
+  const message = join(directory, "word");
+  const script = `echo "$$" > ${directory}/pid; echo run >> ${directory}/runs/task; while [ ! -e ${directory}/gate ]; do sleep 0.02; done; echo "it is $SECRET"; echo "$SECRET" > ${message}.raw; exit 7`;
+  const env = { PATH: "/usr/bin:/bin", SECRET: "s3cret-value" };
+  const task = shellTask(directory, "task", script, { env, maskedVariables: ["SECRET"], message });
+  owner.start(task);
   await whenRuns(async () => (await runsOf("task")) === 1);
-  const state = runtime.find("task")?.state;
-  const taskPid = state?.phase === "running" ? (state.pid ?? 0) : 0;
-  process.kill(await runnerPid(), "SIGKILL");
+  const runner = await runnerPid();
+  await owner.killed();
+  process.kill(runner, "SIGKILL");
+  await gone(runner);
+  await openGate();
+  await gone(Number(await readFile(join(directory, "pid"), "utf8")));
+  const runtime = await testRuntime(directory);
+  expect(await codesOf(runtime, ["task"])).toEqual([7]);
+  expect(await outputOf(task)).toBe("it is ***\n");
+  expect(await readFile(message, "utf8")).toBe("***\n");
+  expect(await runsOf("task")).toBe(1);
+  const journal = await readFile(runnerPaths(runnerDirectory).journal, "utf8");
+  expect(journal).not.toContain("s3cret");
+  await runtime.close();
+});
+
+test("a stop reaches an adopted task, also one that was asked for before the runner was killed", async () => {
+  const runtime = await testRuntime(directory);
+  const deaf = (id: string) =>
+    shellTask(
+      directory,
+      id,
+      `trap 'echo heard' TERM; echo run >> ${directory}/runs/${id}; while :; do sleep 0.02; done`,
+    );
+  await runtime.start(countedTask("polite", 0));
+  await runtime.start(deaf("deaf"));
+  await runtime.start(deaf("killed"));
+  await whenRuns(async () => (await Promise.all(["polite", "deaf", "killed"].map(runsOf))).every((runs) => runs === 1));
+  await runtime.stop("deaf", 1_000);
+  await replaceRunner(runtime);
+  await runtime.stop("polite", 60_000);
+  await runtime.stop("killed", 0);
+  expect(await outcomeOf(runtime, "polite")).toMatchObject({ code: 143, signal: "SIGTERM" });
+  expect(await outcomeOf(runtime, "killed")).toMatchObject({ code: 137, signal: "SIGKILL" });
+  expect(await outcomeOf(runtime, "deaf")).toMatchObject({ code: 137, signal: "SIGKILL" });
+  await runtime.close();
+});
+
+test("a task whose supervisor was killed with the runner is lost, killed and not run again, and new ones run", async () => {
+  const runtime = await testRuntime(directory);
+  const task = shellTask(
+    directory,
+    "task",
+    `echo "$$" > ${directory}/pid; echo run >> ${directory}/runs/task; while [ ! -e ${directory}/gate ]; do sleep 0.02; done`,
+  );
+  await runtime.start(task);
+  await whenRuns(async () => (await runsOf("task")) === 1);
+  const supervisor = supervisorOf(runtime, "task");
+  const runner = await runnerPid();
+  // Halted first, so that the runner does not hear of the supervisor's end.
+  process.kill(runner, "SIGSTOP");
+  process.kill(supervisor, "SIGKILL");
+  await gone(supervisor);
+  process.kill(runner, "SIGKILL");
   const outcome = await outcomeOf(runtime, "task");
   expect(outcome).toMatchObject({
     kind: "lost",
-    message: "the runner process ended while it ran; it was still running and has been killed",
+    message: "the runner process ended while it ran; its exit code is unknown",
   });
-  await gone(taskPid);
+  await gone(Number(await readFile(join(directory, "pid"), "utf8")));
   await openGate();
   expect((await runtime.start(countedTask("task", 0))).state.phase).toBe("ended");
   await runtime.start(countedTask("next", 7));

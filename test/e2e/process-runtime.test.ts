@@ -51,6 +51,11 @@ async function run(script: string, more: Partial<Task> = {}): Promise<{ outcome:
   return { outcome, output: Buffer.concat(pieces).toString() };
 }
 
+async function isRunning(pid: string): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return stat !== "" && !stat.includes(") Z ");
+}
+
 test("a task sees its own environment and nothing else", async () => {
   const { output } = await run("/usr/bin/env | sort", { env: { PATH: "/bin", SECRET: "s3cret" } });
   expect(output.split("\n").filter((line) => !/^(PWD|OLDPWD|SHLVL|_)=/.test(line))).toEqual([
@@ -100,11 +105,7 @@ test("what a task leaves behind in its group ends with it", async () => {
   const { output, outcome } = await run("sleep 3600 & echo $!");
   expect(outcome).toMatchObject({ code: 0 });
   // It has been killed by now, and has ended when the kernel has come to it.
-  const isGone = async () => {
-    const stat = await readFile(`/proc/${output.trim()}/stat`, "utf8").catch(() => "");
-    return stat === "" || stat.includes(") Z ");
-  };
-  await expect.poll(isGone).toBe(true);
+  await expect.poll(() => isRunning(output.trim())).toBe(false);
 });
 
 test("what leaves the group does not hold back the end", async () => {
@@ -190,11 +191,56 @@ test("a task reads nothing from us, and no descriptor of ours is open in it", as
   expect(output.match(/runner\/pipes\//g)).toHaveLength(2);
 });
 
-test("a task is the leader of a session of its own, so that nothing typed at a terminal reaches it", async () => {
-  const { output } = await run("ps -o pid=,pgid=,sid= -p $$");
-  const [pid, group, session] = output.trim().split(/\s+/);
-  expect(pid).toBe(group);
-  expect(pid).toBe(session);
+test("a task has a session of its own, led by its supervisor, so that nothing typed at a terminal reaches it", async () => {
+  const { output } = await run("ps -o ppid=,pgid=,sid= -p $$");
+  const [supervisor, group, session] = output.trim().split(/\s+/);
+  expect(group).toBe(supervisor);
+  expect(session).toBe(supervisor);
+});
+
+test("a program gets its arguments and its environment as they are, whatever they mean to its supervisor", async () => {
+  const env = {
+    PATH: "/bin",
+    "not.a-name": "1",
+    PERL5OPT: "-MNo::Such::Module",
+    LANG: "xx_XX.nowhere",
+    PWD: "/elsewhere",
+    N: "9",
+    EMPTY: "",
+    ÜMLAUT: "a\nb=ü",
+  };
+  const task: Task = { ...shellTask(directory.path, "exact/main/0", ""), command: ["env", "-0"], env };
+  await runtime.start(task);
+  expect(await outcomeOf(runtime, task.id)).toMatchObject({ code: 0 });
+  const pieces: Uint8Array[] = [];
+  for await (const piece of readLogs(task.logPath)) pieces.push(piece);
+  const variables = Buffer.concat(pieces).toString().split("\0").slice(0, -1);
+  expect(variables.sort()).toEqual(
+    Object.entries(env)
+      .map(([name, value]) => `${name}=${value}`)
+      .sort(),
+  );
+  const words = ["-n", "--", "", "a b", "$x 'y'", "ü\n"];
+  const { output } = await run("", { command: ["/bin/sh", "-c", 'printf "[%s]" "$0" "$@"', ...words] });
+  expect(output).toBe(words.map((word) => `[${word}]`).join(""));
+});
+
+test("a program that kills its parent is killed itself, and no other task notices", async () => {
+  const gate = join(directory.path, "other-gate");
+  const other = shellTask(directory.path, "other/main/0", `while [ ! -e ${gate} ]; do sleep 0.05; done; exit 7`);
+  await runtime.start(other);
+  const before = await holderOf(runnerPaths(join(directory.path, "runner")).lock);
+  const { outcome, output } = await run("echo $$; kill -9 $PPID; sleep 3600");
+  expect(outcome).toMatchObject({ kind: "exited", code: 137, signal: "SIGKILL" });
+  await expect.poll(() => isRunning(output.trim())).toBe(false);
+  await writeFile(gate, "");
+  expect(await outcomeOf(runtime, other.id)).toMatchObject({ kind: "exited", code: 7 });
+  expect(await holderOf(runnerPaths(join(directory.path, "runner")).lock)).toEqual(before);
+});
+
+test("a program that signals its own group ends as it says itself", async () => {
+  expect((await run("trap 'exit 5' TERM; kill 0; sleep 3600")).outcome).toMatchObject({ kind: "exited", code: 5 });
+  expect((await run("kill -KILL 0")).outcome).toMatchObject({ kind: "exited", code: 137, signal: "SIGKILL" });
 });
 
 test("the creation mask is the server's, and signals are not ignored", async () => {
@@ -228,9 +274,11 @@ test("output that is not text comes back byte for byte", async () => {
 });
 
 test("a task that was halted is let go on when it is asked to end", async () => {
-  const task = shellTask(directory.path, "halted/main/0", "kill -STOP $$; while :; do sleep 0.05; done");
-  const { state } = await runtime.start(task);
-  const pid = state.phase === "running" ? state.pid : undefined;
+  const task = shellTask(directory.path, "halted/main/0", "echo $$ >&2; kill -STOP $$; while :; do sleep 0.05; done");
+  await runtime.start(task);
+  const log = () => readFile(task.logPath, "utf8").catch(() => "");
+  await expect.poll(log).toMatch(/ \d+\n$/);
+  const pid = (await log()).trim().split(" ").at(-1);
   await expect.poll(() => readFile(`/proc/${pid}/stat`, "utf8")).toContain(") T ");
   await runtime.stop(task.id, 60_000);
   expect(await outcomeOf(runtime, task.id)).toMatchObject({ code: 143, signal: "SIGTERM" });
@@ -348,11 +396,12 @@ test("of a task that is lost there is no last word to read: nobody knows its val
   const message = join(own.path, "word");
   const script = `echo "it is $SECRET" > ${message}.raw; echo up; sleep 3600`;
   const task = shellTask(own.path, "lost/main/0", script, discreet(message));
-  await other.start(task);
+  const { state } = await other.start(task);
   await expect.poll(() => readFile(task.logPath, "utf8").catch(() => "")).toContain("up");
   const { pid } = (await holderOf(runnerPaths(join(own.path, "runner")).lock)) ?? { pid: 0 };
   expect(pid).toBeGreaterThan(1);
   process.kill(pid, "SIGKILL");
+  if (state.phase === "running" && state.pid !== undefined) process.kill(state.pid, "SIGKILL");
   expect(await outcomeOf(other, task.id)).toMatchObject({ kind: "lost" });
   await expect(access(message)).rejects.toMatchObject({ code: "ENOENT" });
   await other.close({ stopTasks: 0 });

@@ -2,13 +2,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { PassThrough, Readable } from "node:stream";
 import { signalGroup } from "#lib/base/index.node.ts";
-import { afterAwake, type Cancel, type Clock, codeOf, type Millis } from "#lib/base/index.ts";
+import { afterAwake, type Cancel, type Clock, type Millis } from "#lib/base/index.ts";
 import type { Task } from "../contract.ts";
 import type { Interaction, InteractionOptions } from "../interaction.ts";
 import type { HostCommand } from "./runner/host-command.ts";
 import { closeWritingEnd, type InputPipe, type Pipe } from "./runner/pipe-pool.ts";
 import { commandOf, onTerminal, resizeTerminal } from "./terminal.ts";
-import { exitCode, explainFailure, failureOf, prepareTask, type SpawnContext } from "./runner/task-process.ts";
+import { exitCode, failureCode, type SpawnContext } from "./runner/follow-task.ts";
+import { explainFailure, failureOf, prepareTask } from "./runner/task-process.ts";
 
 /** How long after its end the output of a command is read, when something that left its group keeps the pipe open. */
 const outputGraceMs: Millis = 1_000;
@@ -48,7 +49,7 @@ export async function interactInProcess(
     const failure = child instanceof Error ? child : await failureOf(child);
     closeStreams(streams);
     await release();
-    return notRun(codeOf(failure) === "ENOENT" ? 127 : 126, await explainFailure(failure, task), options);
+    return notRun(failureCode(failure), await explainFailure(failure, task), options);
   } catch (thrown) {
     await release();
     throw thrown;

@@ -8,6 +8,7 @@ import { Reaper } from "./reaper.ts";
 import { capabilitiesWith, onceFoundTools } from "./runner/capabilities.ts";
 import { MountPoints } from "./runner/mount-points.ts";
 import { PipePool } from "./runner/pipe-pool.ts";
+import { findSupervisor } from "./runner/supervisor.ts";
 import { spawnTask } from "./runner/task-process.ts";
 import { TaskTable } from "./runner/task-table.ts";
 
@@ -124,11 +125,11 @@ class ChildrenRuntime implements LocalRuntime {
   async #open(directory: string, log: Logger): Promise<TaskTable> {
     const pipes = await PipePool.create(`${directory}/pipes`);
     this.#pipes = pipes;
-    const common = { clock: this.#clock, pipes, namespaceTools: this.#tools };
-    const context = { ...common, mountPoints: new MountPoints(), guard: this.#reaper };
+    const found = { namespaceTools: this.#tools, supervisor: findSupervisor() };
+    const context = { clock: this.#clock, pipes, ...found, mountPoints: new MountPoints(), guard: this.#reaper };
     const table = TaskTable.inMemory({
       clock: this.#clock,
-      spawn: (task) => spawnTask(task, context),
+      spawn: (task, note) => spawnTask(task, context, note),
       onChange: (status) => this.#tell(table, status),
       onTrouble: (failure) => log.error("a task cannot be noted", { error: messageOf(failure) }),
     });

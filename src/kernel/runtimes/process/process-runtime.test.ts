@@ -12,7 +12,7 @@ import { answerLimit, closingLimit } from "./patience.ts";
 import { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
 import { Journal } from "./runner/journal.ts";
 import { RunnerServer } from "./runner/runner-server.ts";
-import type { TaskProcess } from "./runner/task-process.ts";
+import type { NoteBegun, TaskProcess } from "./runner/follow-task.ts";
 import { TaskTable } from "./runner/task-table.ts";
 import { encodeFrame, receiveFrames, type Request } from "./wire.ts";
 
@@ -21,7 +21,10 @@ import { encodeFrame, receiveFrames, type Request } from "./wire.ts";
 const capabilities: RuntimeCapabilities = { images: false, mounts: { supported: true }, users: true, limits: false };
 
 /** A runner whose death is the end of its connections and of all it had not written down. */
-async function startRunner(directory: string, spawn: (task: Task) => Promise<TaskProcess | TaskOutcome>) {
+async function startRunner(
+  directory: string,
+  spawn: (task: Task, note: NoteBegun) => Promise<TaskProcess | TaskOutcome>,
+) {
   const paths = runnerPaths(directory);
   await mkdir(directory, { recursive: true });
   const server = new RunnerServer({
@@ -67,8 +70,8 @@ runtimeContract("process over its protocol", async () => {
     logPath: join(directory.path, `${id.replaceAll("/", "_")}.log`),
   });
   /** Does what the first word says: `exit CODE TEXT`, `wait`, `ignore`. */
-  const spawn = async (one: Task): Promise<TaskProcess | TaskOutcome> => {
-    const process = await processes.spawn(one);
+  const spawn = async (one: Task, note: NoteBegun): Promise<TaskProcess | TaskOutcome> => {
+    const process = await processes.spawn(one, note);
     if ("kind" in process) return process;
     const [verb, code, text = ""] = one.command;
     if (verb === "exit") {

@@ -49,7 +49,7 @@ const standing = new Set<unknown>(["runner-silent", "runner-version"]);
 /**
  * Runs tasks as host processes, children of a small runner process that outlives this one. What an earlier server has left, a
  * runner or tasks, is attached to at once; else the first call that needs a runner starts it, so that an idle server keeps no
- * process for nothing. Calls wait for it. When it dies a new one is started, which reports what the old one left unfinished as lost.
+ * process for nothing. Calls wait for it. When it dies a new one is started, which goes on with the tasks of the old one.
  *
  *     this process                          runner                    tasks
  *     ------------                          ------                    -----
@@ -83,6 +83,8 @@ class ProcessRuntime implements Runtime {
   /** The latest attempt, whatever became of it. */
   #attaching: Promise<RunnerLink> | undefined;
   #capabilities: RuntimeCapabilities | undefined;
+  /** When the grace of a stopped task is over, until the task is removed: a runner that adopts it knows nothing of the stop. */
+  readonly #killAt = new Map<string, Millis>();
   #trouble: string | undefined;
   #knockedAt: Millis = -Infinity;
   /** Code of the standing failure that was told last. */
@@ -119,6 +121,9 @@ class ProcessRuntime implements Runtime {
   async stop(id: string, grace: Millis): Promise<void> {
     // Without a runner nothing runs.
     if (this.#link === undefined) return;
+    const killAt = this.#options.clock.monotonic() + grace;
+    if (this.#mirror.find(id)?.state.phase === "running")
+      this.#killAt.set(id, Math.min(killAt, this.#killAt.get(id) ?? killAt));
     await this.#call({ op: "stop", id, graceMs: grace });
   }
 
@@ -136,6 +141,7 @@ class ProcessRuntime implements Runtime {
     if (ended.length === 0) return;
     await this.#call({ op: "remove", ids: ended });
     this.#mirror.remove(ended);
+    for (const id of ended) this.#killAt.delete(id);
   }
 
   subscribe(listener: (status: TaskStatus) => void): Cancel {
@@ -256,6 +262,7 @@ class ProcessRuntime implements Runtime {
       this.#toldFailure = undefined;
       this.#trouble = undefined;
       this.#synchronize(hello.tasks);
+      this.#repeatStops(link);
       return link;
     } catch (thrown) {
       await link.close();
@@ -299,6 +306,15 @@ class ProcessRuntime implements Runtime {
     this.#link = refused;
     const settle = () => void (this.#link = attaching);
     attaching.then(settle, settle);
+  }
+
+  /** A connection that breaks is followed by another one, on which they are repeated again. */
+  #repeatStops(link: RunnerLink): void {
+    for (const [id, killAt] of this.#killAt) {
+      if (this.#mirror.find(id)?.state.phase !== "running") continue;
+      const graceMs = Math.max(0, killAt - this.#options.clock.monotonic());
+      link.call({ op: "stop", id, graceMs }).catch(() => undefined);
+    }
   }
 
   /** What changed while nobody was attached; a task that the runner does not know any more is lost. */

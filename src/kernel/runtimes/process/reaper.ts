@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import type { GroupGuard } from "./runner/task-process.ts";
+import type { GroupGuard } from "./runner/follow-task.ts";
 
 // Reads lines `+ PID` and `- PID`. At the end of its input, which comes with the end of its parent however that ends, it kills
 // the process groups that are still alive. `read` and `kill` are built into the shell, so nothing has to be started by then.

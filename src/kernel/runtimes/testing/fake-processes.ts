@@ -1,7 +1,7 @@
 import { deferred, type Deferred } from "#lib/base/index.ts";
 import type { Task, TaskOutcome } from "../contract.ts";
 import type { JournalEntry } from "../process/runner/journal.ts";
-import type { TaskProcess } from "../process/runner/task-process.ts";
+import type { NoteBegun, TaskProcess } from "../process/runner/follow-task.ts";
 import type { TaskJournal } from "../process/runner/task-table.ts";
 
 /** A number that no process of this machine can have. */
@@ -19,7 +19,7 @@ export class FakeProcesses {
   /** Tasks whose spawn waits for `release`. */
   readonly #held = new Map<string, Deferred<void>>();
 
-  readonly spawn = async ({ id, command }: Task): Promise<TaskProcess | TaskOutcome> => {
+  readonly spawn = async ({ id, command }: Task, note: NoteBegun): Promise<TaskProcess | TaskOutcome> => {
     this.asked.push(id);
     await this.#held.get(id)?.promise;
     this.spawned.push(id);
@@ -27,9 +27,10 @@ export class FakeProcesses {
     if (command[0] === "impossible") throw new Error("no pipe");
     const ended = deferred<TaskOutcome>();
     this.#running.set(id, ended);
+    const begun = { pid: firstPid + this.spawned.length, startedAt: 10 };
+    await note(begun);
     return {
-      pid: firstPid + this.spawned.length,
-      startedAt: 10,
+      ...begun,
       ended: ended.promise,
       signal: (signal) => {
         this.signals.push(`${id} ${signal}`);

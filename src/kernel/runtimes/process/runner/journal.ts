@@ -1,22 +1,44 @@
 import type { ProcessIdentity } from "#lib/base/index.node.ts";
 import { deferred, type Deferred, type Instant, isJsonObject } from "#lib/base/index.ts";
-import type { TaskOutcome } from "../../contract.ts";
+import type { Task, TaskOutcome } from "../../contract.ts";
 import { JournalFile } from "./journal-file.ts";
+
+/**
+ * What a runner must know of a task to go on with it in place of a killed one: names of variables, never their values, and the names
+ * that the pipes for its output and for its supervisor's reports have in the pool.
+ */
+export interface Handover {
+  readonly logPath: string;
+  readonly logRotation?: Task["logRotation"] | undefined;
+  readonly maskedVariables?: Task["maskedVariables"] | undefined;
+  readonly message?: string | undefined;
+  readonly mounts?: Task["mounts"] | undefined;
+  readonly pipes: readonly [stdout: string, stderr: string, reports: string];
+}
 
 /**
  * What the runner must not forget. Commands and environments are never written: they may hold secrets.
  *
  *     intent  -> started -> ended -> removed     the usual way
  *     intent  -> ended -> removed                it could not be started
- *     intent  | started, and nothing more        the runner was killed: its successor calls the task lost
+ *     intent  | started, and nothing more        the runner was killed: its successor adopts the task, or calls it lost
  */
 export type JournalEntry =
   /** Before anything is done: from here on the task may have run. */
   | { readonly entry: "intent"; readonly id: string; readonly at: Instant }
-  | { readonly entry: "started"; readonly id: string; readonly at: Instant; readonly process: ProcessIdentity }
+  /** A task with a handover has not begun before this is on the disk. */
+  | {
+      readonly entry: "started";
+      readonly id: string;
+      readonly at: Instant;
+      readonly process: ProcessIdentity;
+      readonly handover?: Handover;
+    }
   | { readonly entry: "ended"; readonly id: string; readonly outcome: TaskOutcome }
   /** The owner needs them no more; the ids are unknown from here on. */
   | { readonly entry: "removed"; readonly ids: readonly string[] };
+
+export type StartedEntry = Extract<JournalEntry, { readonly entry: "started" }>;
 
 // Fewer stale lines than this are not worth a new file.
 const leastStale = 2_000;

@@ -6,18 +6,21 @@
 // IDLE_MS    how long it stays without an owner and without tasks
 //
 // It says `ready` on stdout when it listens, and ends with 0 when it has nothing left to do, at once when another runner has
-// the directory. In this order: lock, journal (which ends what a dead runner left), socket. SIGTERM gives its tasks 10 s.
+// the directory. In this order: lock, journal (whose tasks are adopted), socket. SIGTERM gives its tasks 10 s.
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { formatInstant, messageOf, type Millis, systemClock } from "#lib/base/index.ts";
 import type { Task, TaskStatus } from "../../contract.ts";
 import { ensureRunnerDirectories, type RunnerPaths, runnerPaths } from "../paths.ts";
 import { capabilitiesWith, onceFoundTools } from "./capabilities.ts";
-import { Journal } from "./journal.ts";
+import { adoptTask } from "./adopt-task.ts";
+import type { NoteBegun } from "./follow-task.ts";
+import { Journal, type StartedEntry } from "./journal.ts";
 import { acquireLock } from "./lock.ts";
 import { MountPoints } from "./mount-points.ts";
 import { PipePool } from "./pipe-pool.ts";
 import { RunnerServer } from "./runner-server.ts";
+import { findSupervisor } from "./supervisor.ts";
 import { spawnTask } from "./task-process.ts";
 import { TaskTable } from "./task-table.ts";
 
@@ -36,15 +39,19 @@ async function main(paths: RunnerPaths, idleMs: number): Promise<void> {
     idle: idleMs,
     capabilities: async () => capabilitiesWith(await tools()),
   });
-  const pipes = await PipePool.create(join(paths.directory, "pipes"));
-  const context = { clock: systemClock, pipes, namespaceTools: tools, mountPoints: new MountPoints() };
+  const { journal, last } = await Journal.open(paths.journal);
+  const kept = last.flatMap((entry) => (entry.entry === "started" ? (entry.handover?.pipes ?? []) : []));
+  const pipes = await PipePool.create(join(paths.directory, "pipes"), kept);
+  const mountPoints = new MountPoints();
+  const context = { clock: systemClock, pipes, namespaceTools: tools, mountPoints, supervisor: findSupervisor() };
   const options = {
     clock: systemClock,
-    spawn: (task: Task) => spawnTask(task, context),
+    spawn: (task: Task, note: NoteBegun) => spawnTask(task, context, note),
     onChange: (status: TaskStatus) => server.tell(status),
     onTrouble: complaints(),
   };
-  const table = await TaskTable.open(options, await Journal.open(paths.journal));
+  const adopt = (started: StartedEntry) => adoptTask(started, context);
+  const table = await TaskTable.open(options, { journal, last, adopt });
   await server.listen(table);
   process.on("SIGTERM", () => table.stopAll(10_000));
   sayReady();

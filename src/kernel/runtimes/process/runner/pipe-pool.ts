@@ -1,23 +1,29 @@
 import { execFile } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { Socket } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { messageOf } from "#lib/base/index.ts";
+import { codeOf, messageOf } from "#lib/base/index.ts";
 import { pipesFailed } from "../../errors.ts";
 
-/** One pipe: `output` yields what is written to `descriptor`, which the caller gives to a child and then closes. */
-export interface Pipe {
+/** What is read of a pipe. */
+export interface ReadingPipe {
   /** Starts to flow with its first `data` listener; `end` comes when every copy of the writing end is closed. */
   readonly output: Socket;
-  /** The writing end. Ours to close with `closeWritingEnd`, or the pipe never ends. */
-  readonly descriptor: number;
   /**
    * Gives the pipe's name back and stops reading. Only a pipe that has ended may serve another process: what somebody still holds
    * open would print into a stranger's log, so its name is removed instead.
    */
   release(ended: boolean): void;
+}
+
+/** One pipe: `output` yields what is written to `descriptor`, which the caller gives to a child and then closes. */
+export interface Pipe extends ReadingPipe {
+  /** The writing end. Ours to close with `closeWritingEnd`, or the pipe never ends. */
+  readonly descriptor: number;
+  /** By which the pool of the next process can open it again. */
+  readonly name: string;
 }
 
 /** The other direction: what is written to `input` is read from `descriptor`, which the caller gives to a child and then closes. */
@@ -48,19 +54,40 @@ export class PipePool {
     this.#directory = directory;
   }
 
-  /** Makes `directory`, whose parent must exist, emptied of what an earlier process left in it. */
-  static async create(directory: string): Promise<PipePool> {
-    await rm(directory, { recursive: true, force: true });
-    await mkdir(directory, { mode: 0o700 });
+  /** Makes `directory`, whose parent must exist, and empties it of all that an earlier process left in it but the names `kept`. */
+  static async create(directory: string, kept: readonly string[] = []): Promise<PipePool> {
+    const left = (await readdir(directory).catch(() => [])).filter((name) => !kept.includes(name));
+    await Promise.all(left.map((name) => rm(join(directory, name), { recursive: true, force: true })));
+    await mkdir(directory, { mode: 0o700 }).catch((thrown: unknown) => {
+      if (codeOf(thrown) !== "EEXIST") throw thrown;
+    });
     const pool = new PipePool(directory);
+    pool.#made = Math.max(0, ...kept.map((name) => Number(name) + 1));
     // The first task need not wait for mkfifo when it comes a moment later.
     void pool.#make().catch(() => undefined);
     return pool;
   }
 
-  /** A pipe of the caller's own, to be released. Rejects when the disk or the table of descriptors is full; nothing is then held. */
-  async acquire(): Promise<Pipe> {
-    return this.#open(await this.#name());
+  /**
+   * A pipe of the caller's own, to be released. Rejects when the disk or the table of descriptors is full; nothing is then held.
+   * With `outlives` whoever has the writing end is a reader as well: when this process is killed it waits for the next one once the
+   * pipe is full, instead of being ended by SIGPIPE.
+   */
+  async acquire({ outlives = false } = {}): Promise<Pipe> {
+    return this.#open(await this.#name(), outlives ? constants.O_RDWR : constants.O_WRONLY);
+  }
+
+  /**
+   * The reading end of a kept pipe, to be released. It ends when nobody has the writing end any more; `wasHeld` when somebody had
+   * the pipe open for reading. Throws as open(2) does.
+   */
+  reopen(name: string): ReadingPipe & { readonly wasHeld: boolean } {
+    const path = join(this.#directory, name);
+    const wasHeld = hasReader(path);
+    const { reading, descriptor } = this.#openEnds(path, constants.O_WRONLY);
+    // The kernel reports an end only after somebody has had the writing end since the reading end was opened.
+    closeSync(descriptor);
+    return { ...this.#pipe(path, reading), wasHeld };
   }
 
   /** A pipe to a child. Its name is gone when this resolves, so that there is nothing to release. */
@@ -93,26 +120,34 @@ export class PipePool {
     await this.#making?.catch(() => undefined); // Whoever asked for a pipe has been told.
   }
 
-  #open(path: string): Pipe {
-    // Reading end first and without blocking, then opening the writing end succeeds at once.
-    const { reading, descriptor } = this.#openEnds(path);
+  #open(path: string, mode: number): Pipe {
+    try {
+      // Reading end first and without blocking, then opening the writing end succeeds at once.
+      const { reading, descriptor } = this.#openEnds(path, mode);
+      return { ...this.#pipe(path, reading), descriptor, name: basename(path) };
+    } catch (thrown) {
+      this.#free.push(path);
+      throw thrown;
+    }
+  }
+
+  #pipe(path: string, reading: number): ReadingPipe {
     const output = new Socket({ fd: reading, readable: true, writable: false });
     const release = (ended: boolean) => {
       output.destroy();
       if (ended) this.#free.push(path);
       else void rm(path, { force: true }).catch(() => undefined);
     };
-    return { output, descriptor, release };
+    return { output, release };
   }
 
-  #openEnds(path: string): { readonly reading: number; readonly descriptor: number } {
+  #openEnds(path: string, mode: number): { readonly reading: number; readonly descriptor: number } {
     let reading: number | undefined;
     try {
       reading = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-      return { reading, descriptor: openSync(path, constants.O_WRONLY) };
+      return { reading, descriptor: openSync(path, mode) };
     } catch (thrown) {
       if (reading !== undefined) closeSync(reading);
-      this.#free.push(path);
       throw thrown;
     }
   }
@@ -140,6 +175,16 @@ function reasonOf(thrown: unknown): string {
   const stderr = typeof thrown === "object" && thrown !== null && "stderr" in thrown ? thrown.stderr : undefined;
   const line = typeof stderr === "string" ? stderr.split("\n")[0] : undefined;
   return line === undefined || line === "" ? messageOf(thrown) : line.slice(line.lastIndexOf(": ") + 2);
+}
+
+function hasReader(path: string): boolean {
+  try {
+    closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
+    return true;
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENXIO") return false;
+    throw thrown;
+  }
 }
 
 /** Closes the caller's copy of a pipe's writing end, so that the pipe ends with the child. */

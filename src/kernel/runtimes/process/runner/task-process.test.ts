@@ -34,7 +34,12 @@ function unreadPipes() {
   const acquire = (): Promise<Pipe> => {
     const output = new Socket();
     outputs.push(output);
-    return Promise.resolve({ output, descriptor: openSync("/dev/null", "w"), release: () => output.destroy() });
+    return Promise.resolve({
+      output,
+      descriptor: openSync("/dev/null", "w"),
+      name: "0",
+      release: () => output.destroy(),
+    });
   };
   const read = (text: string) => {
     outputs[0]?.push(text);
@@ -48,7 +53,7 @@ test("what a task has printed is not lost when its runner stands still at the ta
   const { pipes, read } = unreadPipes();
   const task = shellTask(directory.path, "a/main/0", "exit 3");
   const context = { clock, pipes, namespaceTools: () => Promise.resolve("none"), mountPoints: new MountPoints() };
-  const spawned = await spawnTask(task, context);
+  const spawned = await spawnTask(task, context, () => Promise.resolve());
   if (!("ended" in spawned)) throw new Error("it did not start");
   await expect.poll(() => timers.length).toBe(1);
   timers[0]?.();

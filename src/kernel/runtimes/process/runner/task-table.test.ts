@@ -78,6 +78,7 @@ test("an end that comes before the start is noted is told after it", async () =>
   await settled();
   journal.flush();
   await started;
+  journal.flush();
   await settled();
   expect(told).toEqual(["a running", "a ended"]);
 });

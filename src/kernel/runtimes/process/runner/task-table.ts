@@ -1,8 +1,8 @@
 import { afterAwake, type Cancel, type Clock, messageOf, type Millis } from "#lib/base/index.ts";
 import type { Task, TaskOutcome, TaskState, TaskStatus } from "../../contract.ts";
-import type { Journal, JournalEntry } from "./journal.ts";
+import type { Journal, JournalEntry, StartedEntry } from "./journal.ts";
 import { identityOf, isAlive, signalGroup } from "#lib/base/index.node.ts";
-import type { TaskProcess } from "./task-process.ts";
+import type { NoteBegun, TaskProcess } from "./follow-task.ts";
 
 /**
  * A task's way through the table. What stands right of an arrow is told only when what stands above it is in the journal.
@@ -27,7 +27,7 @@ interface Entry {
 export interface TaskTableOptions {
   readonly clock: Clock;
   /** Starts a task's process, or says why there is none. A rejection is an outcome as well: this machine cannot start it. */
-  readonly spawn: (task: Task) => Promise<TaskProcess | TaskOutcome>;
+  readonly spawn: (task: Task, note: NoteBegun) => Promise<TaskProcess | TaskOutcome>;
   /** Called after a change is durable, once per phase, in order per task. Must not throw. */
   readonly onChange: (status: TaskStatus) => void;
   /** The journal does not take an entry; it is tried again. Called for every try. Must not throw. */
@@ -36,6 +36,14 @@ export interface TaskTableOptions {
 
 /** Where a table writes down what a successor must know. */
 export type TaskJournal = Pick<Journal, "append" | "close">;
+
+/** What an earlier runner has left, and how to go on with one of its tasks; undefined where that cannot be. */
+interface Inheritance {
+  readonly journal: TaskJournal;
+  /** The last entry about each task. */
+  readonly last: readonly JournalEntry[];
+  readonly adopt?: (started: StartedEntry) => Promise<TaskProcess | undefined>;
+}
 
 /** For tables that have no successor. */
 const noJournal: TaskJournal = { append: () => Promise.resolve(), close: () => Promise.resolve() };
@@ -61,16 +69,13 @@ export class TaskTable {
   }
 
   /**
-   * Takes over what an earlier runner left, the `last` entries of its journal. Its tasks without an end are ended if they still
-   * run, and lost. Resolves when all of that is in the journal. Who opens a table is the only runner of its directory; see
+   * Takes over what an earlier runner left. Its tasks without an end are adopted where that is possible; else they are ended if they
+   * still run, and lost. Resolves when all of that is in the journal. Who opens a table is the only runner of its directory; see
    * `acquireLock`.
    */
-  static async open(
-    options: TaskTableOptions,
-    { journal, last }: { readonly journal: TaskJournal; readonly last: readonly JournalEntry[] },
-  ): Promise<TaskTable> {
+  static async open(options: TaskTableOptions, { journal, last, adopt }: Inheritance): Promise<TaskTable> {
     const table = new TaskTable(options, journal);
-    await Promise.all(last.map((entry) => table.#recover(entry)));
+    await Promise.all(last.map((entry) => table.#recover(entry, adopt)));
     return table;
   }
 
@@ -161,23 +166,30 @@ export class TaskTable {
     }
     const result = entry.stopGrace !== undefined ? this.#stoppedBeforeStart() : await this.#spawn(task);
     if ("kind" in result) return this.#end(entry, result);
-    entry.process = result;
-    const { pid, startedAt } = result;
-    if (entry.stopGrace !== undefined) this.stop(task.id, entry.stopGrace);
-    const started: JournalEntry = { entry: "started", id: task.id, at: startedAt, process: identityOf(pid) };
-    // Without this entry a successor would call the task lost while starting, which is true as well.
-    const noted = this.#journal.append(started).catch(this.#options.onTrouble);
-    const reported = noted.then(() => this.#change(entry, { phase: "running", startedAt, pid }));
-    void result.ended.then((outcome) => this.#end(entry, outcome, reported));
-    await reported;
+    this.#runs(entry, result);
+    this.#options.onChange(statusOf(entry));
   }
 
   async #spawn(task: Task): Promise<TaskProcess | TaskOutcome> {
+    const note: NoteBegun = ({ pid, startedAt, handover }) => {
+      const kept = handover === undefined ? {} : { handover };
+      const started = { entry: "started", id: task.id, at: startedAt, process: identityOf(pid), ...kept } as const;
+      // Without this entry a successor would call the task lost while starting, which is true as well.
+      return this.#journal.append(started).catch(this.#options.onTrouble);
+    };
     try {
-      return await this.#options.spawn(task);
+      return await this.#options.spawn(task, note);
     } catch (thrown) {
       return { kind: "not-started", code: 128, message: messageOf(thrown), finishedAt: this.#clock.now() };
     }
+  }
+
+  #runs(entry: Entry, process: TaskProcess): void {
+    const { pid, startedAt } = process;
+    entry.process = process;
+    entry.state = { phase: "running", startedAt, pid };
+    if (entry.stopGrace !== undefined) this.stop(entry.id, entry.stopGrace);
+    void process.ended.then((outcome) => this.#end(entry, outcome));
   }
 
   #stoppedBeforeStart(): TaskOutcome {
@@ -185,8 +197,7 @@ export class TaskTable {
     return { kind: "not-started", code: 128, message, finishedAt: this.#clock.now() };
   }
 
-  /** `after`: the report of its start, which comes first. Both may be on their way to the disk together. */
-  async #end(entry: Entry, outcome: TaskOutcome, after?: Promise<void>): Promise<void> {
+  async #end(entry: Entry, outcome: TaskOutcome): Promise<void> {
     entry.cancelKill?.();
     for (;;) {
       try {
@@ -198,25 +209,23 @@ export class TaskTable {
         await new Promise<void>((resolve) => this.#clock.after(retryMs, resolve));
       }
     }
-    await after;
     this.#active--;
-    this.#change(entry, { phase: "ended", outcome });
-  }
-
-  #change(entry: Entry, state: TaskState): void {
-    entry.state = state;
+    entry.state = { phase: "ended", outcome };
     this.#options.onChange(statusOf(entry));
   }
 
-  async #recover(last: JournalEntry): Promise<void> {
+  async #recover(last: JournalEntry, adopt: Inheritance["adopt"]): Promise<void> {
     if (last.entry === "removed") return;
-    const outcome = last.entry === "ended" ? last.outcome : this.#lost(last);
-    const entry: Entry = {
-      id: last.id,
-      state: { phase: "ended", outcome },
-      ready: Promise.resolve(),
-    };
+    const entry: Entry = { id: last.id, state: { phase: "starting" }, ready: Promise.resolve() };
     this.#entries.set(last.id, entry);
+    // A task whose pipes cannot be opened is lost.
+    const process = last.entry === "started" ? await adopt?.(last).catch(() => undefined) : undefined;
+    if (process) {
+      this.#active++;
+      return this.#runs(entry, process);
+    }
+    const outcome = last.entry === "ended" ? last.outcome : this.#lost(last);
+    entry.state = { phase: "ended", outcome };
     if (last.entry !== "ended") await this.#journal.append({ entry: "ended", id: last.id, outcome });
   }
 

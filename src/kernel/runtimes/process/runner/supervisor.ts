@@ -1,0 +1,123 @@
+import { constants } from "node:os";
+import { readFileSync } from "node:fs";
+import { getSystemErrorName } from "node:util";
+import { deferred } from "#lib/base/index.ts";
+import type { Task } from "../../contract.ts";
+import { findProgram, type HostCommand } from "./host-command.ts";
+import type { ReadingPipe } from "./pipe-pool.ts";
+
+// Every task has a supervisor: a small process that is the parent of the task's program and outlives the runner. It reports on a named
+// pipe, which the next runner opens again. Perl, because a shell cannot report a signal that ended its child apart from an exit code
+// above 128, changes the environment, and prints about programs that it cannot start.
+//
+//     0  the runner's word to begin; its end without one ends the supervisor      3  reports of the preparation, see HostCommand
+//     1, 2  the task's output                                                     4  `+` or `!ERRNO`, then the wait status
+//
+// All of the task's command and environment comes as variables with a prefix: none of it means anything to perl or to the dynamic
+// linker, and none of it is on the command line. It ignores every signal to the group, which is its own; handlers end with exec.
+// A report that no runner reads is repeated until one does. Nobody can read it any more once the pipe has no name.
+const script = `# The supervisor of a Slipway task.
+my @command = map $ENV{"A$_"}, 0 .. $ENV{N} - 1;
+$^F = 3 if $ENV{R};
+%ENV = map { /^E(.+)/s ? ($1 => $ENV{$_}) : () } keys %ENV;
+$SIG{$_} = sub {} for grep !/^(KILL|STOP|CHLD|CLD|SEGV|BUS|ILL|FPE|__\\w+__)$/, keys %SIG;
+open my $preparation, ">&=3";
+open my $status, ">&=4" or exit 1;
+sub report {
+  until (defined syswrite $status, "@_\\n") {
+    exit unless (stat $status)[3];
+    select undef, undef, undef, 0.1;
+  }
+}
+sysread STDIN, my $word, 1 or exit;
+pipe my $failure, my $failing;
+my $pid = fork;
+my $errno = defined $pid ? "" : $! + 0;
+if (defined $pid and not $pid) {
+  close $status;
+  open STDIN, "<", "/dev/null";
+  exec { $command[0] } @command;
+  syswrite $failing, $! + 0;
+  kill KILL => $$;
+}
+close $failing;
+close $preparation;
+sysread $failure, $errno, 9 if $pid;
+report $errno ? "!$errno" : "+";
+exit if $errno;
+1 until waitpid($pid, 0) == $pid;
+report $?;
+`;
+
+/** How a first process ended. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The program that supervises; absent where the system has none, and a task is then a child of the runner. */
+export const findSupervisor = (): Promise<string | undefined> => findProgram("perl");
+
+/** The command of a supervisor, to be spawned in place of the task's own. */
+export function supervisedCommand(perl: string, { program, args, reportsOn3 }: HostCommand, env: Task["env"]) {
+  const command = [program, ...args].map((word, at) => [`A${at}`, word] as const);
+  const variables = Object.entries(env).map(([name, value]) => [`E${name}`, value] as const);
+  const rest = [["N", `${command.length}`] as const, ...(reportsOn3 ? [["R", "1"] as const] : [])];
+  return { program: perl, args: ["-e", script], env: Object.fromEntries([...command, ...variables, ...rest]) };
+}
+
+/** What these variables are for the task of a supervisor; undefined where that cannot be read. */
+export function valuesIn(supervisor: number, names: readonly string[]): readonly string[] | undefined {
+  if (names.length === 0) return [];
+  try {
+    const variables = readFileSync(`/proc/${supervisor}/environ`, "utf8").split("\0");
+    const valuesOf = (prefix: string) =>
+      variables.flatMap((one) => (one.startsWith(prefix) ? [one.slice(prefix.length)] : []));
+    return names.flatMap((name) => valuesOf(`E${name}=`));
+  } catch {
+    return undefined; // It has ended, belongs to another user, or this is not Linux.
+  }
+}
+
+export interface Reports {
+  /** Resolves when the program runs; with a failure when it could not be started. */
+  readonly started: Promise<Error | undefined>;
+  /** Nothing but SIGKILL ends a supervisor without a report. */
+  readonly exited: Promise<Exit>;
+}
+
+/** Reads what a supervisor reports, as far as it was not read before. */
+export function reportsOn({ output }: ReadingPipe): Reports {
+  const started = deferred<Error | undefined>();
+  const exited = deferred<Exit>();
+  let text = "";
+  output.on("data", (chunk: Buffer) => {
+    const lines = (text + chunk.toString("latin1")).split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line.startsWith("!")) started.resolve(startFailure(Number(line.slice(1))));
+      else if (/^\d+$/.test(line)) exited.resolve(exitOf(Number(line)));
+      started.resolve(undefined);
+    }
+  });
+  const end = () => {
+    started.resolve(undefined);
+    exited.resolve({ code: null, signal: "SIGKILL" });
+  };
+  output.once("end", end);
+  output.once("error", end);
+  return { started: started.promise, exited: exited.promise };
+}
+
+function startFailure(errno: number): Error {
+  const code = getSystemErrorName(-errno);
+  return Object.assign(new Error(`spawn ${code}`), { code });
+}
+
+/** Of a wait status: the code in the high byte, or the signal in the low bits. */
+function exitOf(status: number): Exit {
+  const number = status & 127;
+  if (number === 0) return { code: status >> 8, signal: null };
+  const [signal] = Object.entries(constants.signals).find(([, one]) => one === number) ?? [];
+  return signal === undefined ? { code: 128 + number, signal: null } : { code: null, signal: signal as NodeJS.Signals };
+}
