@@ -5,6 +5,8 @@ import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime, Task } from "#kernel/runtimes/index.ts";
 import { outcomeOf } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";
+import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
+import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
 import { findNamespaceTools } from "#kernel/runtimes/process/runner/host-command.ts";
 
 // Namespaces need root; the runtime itself says so by name where it is refused.
@@ -76,6 +78,30 @@ describe.skipIf(typeof found === "string")("with mounts", () => {
     await runtime.start(task);
     await runtime.stop(task.id, 30_000);
     expect(await outcomeOf(runtime, task.id)).toMatchObject({ signal: "SIGTERM" });
+  });
+
+  test("a task of a killed runner keeps its mounts, whose places go with it", async () => {
+    const own = await temporaryDirectory();
+    const first = await testRuntime(own.path);
+    const place = join(own.path, "place");
+    const mounts = [{ source: at("source"), target: place, readOnly: true }];
+    const script = `echo up; while [ ! -e ${own.path}/gate ]; do sleep 0.02; done; cat ${place}/file; exit 7`;
+    const task = shellTask(own.path, "kept/main/0", script, { mounts });
+    await first.start(task);
+    await expect.poll(() => readFile(task.logPath, "utf8").catch(() => "")).toContain("up");
+    const { pid } = (await holderOf(runnerPaths(join(own.path, "runner")).lock)) ?? { pid: 0 };
+    expect(pid).toBeGreaterThan(1);
+    process.kill(pid, "SIGKILL");
+    await expect.poll(async () => (await holderOf(runnerPaths(join(own.path, "runner")).lock))?.pid).not.toBe(pid);
+    // Another one that mounts there comes and goes meanwhile.
+    await first.start(shellTask(own.path, "other/main/0", "true", { mounts }));
+    expect(await outcomeOf(first, "other/main/0")).toMatchObject({ code: 0 });
+    await writeFile(join(own.path, "gate"), "");
+    expect(await outcomeOf(first, "kept/main/0")).toMatchObject({ kind: "exited", code: 7 });
+    expect(await readFile(task.logPath, "utf8")).toContain("content\n");
+    await expect(stat(place)).rejects.toMatchObject({ code: "ENOENT" });
+    await first.close({ stopTasks: 0 });
+    await own.remove();
   });
 
   test("a mount that fails is told as a task that could not start, in the words of mount", async () => {

@@ -1,7 +1,7 @@
 import { deferred, type Deferred } from "#lib/base/index.ts";
 import type { Task, TaskOutcome } from "../contract.ts";
-import type { JournalEntry } from "../process/runner/journal.ts";
-import type { NoteBegun, TaskProcess } from "../process/runner/follow-task.ts";
+import type { JournalEntry, StartedEntry } from "../process/runner/journal.ts";
+import type { Begun, NoteBegun, TaskProcess } from "../process/runner/follow-task.ts";
 import type { TaskJournal } from "../process/runner/task-table.ts";
 
 /** A number that no process of this machine can have. */
@@ -29,6 +29,10 @@ export class FakeProcesses {
     this.#running.set(id, ended);
     const begun = { pid: firstPid + this.spawned.length, startedAt: 10 };
     await note(begun);
+    return this.#process(id, begun, ended);
+  };
+
+  #process(id: string, begun: Begun, ended: Deferred<TaskOutcome>): TaskProcess {
     return {
       ...begun,
       ended: ended.promise,
@@ -37,6 +41,12 @@ export class FakeProcesses {
         if (signal === "SIGKILL") this.exit(id, 137);
       },
     };
+  }
+
+  /** Goes on with a process that still runs, for another table. */
+  readonly adopt = ({ id }: StartedEntry): Promise<TaskProcess | undefined> => {
+    const ended = this.#running.get(id);
+    return Promise.resolve(ended && this.#process(id, { pid: firstPid, startedAt: 10 }, ended));
   };
 
   /** Ends a process; nothing happens when it does not run. */

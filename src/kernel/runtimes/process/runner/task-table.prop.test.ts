@@ -11,7 +11,7 @@ const ids = ["a", "b", "c"] as const;
 type Action =
   | { readonly do: "start" | "exit" | "stop" | "remove"; readonly id: (typeof ids)[number] }
   | { readonly do: "flush"; readonly count: number }
-  | { readonly do: "crash" }
+  | { readonly do: "crash"; readonly isAdopting: boolean }
   | { readonly do: "wait"; readonly time: number };
 
 const action: fc.Arbitrary<Action> = fc.oneof(
@@ -23,7 +23,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("flush" as const), count: fc.integer({ min: 1, max: 3 }) }) },
-  { weight: 1, arbitrary: fc.constant({ do: "crash" as const }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("crash" as const), isAdopting: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("wait" as const), time: fc.nat({ max: 3_000 }) }) },
 );
 
@@ -38,7 +38,7 @@ class World {
   journal = new FakeJournal();
   table!: TaskTable;
 
-  async open(): Promise<void> {
+  async open(isAdopting = false): Promise<void> {
     const { last } = this.journal;
     this.journal = new FakeJournal();
     // The journal that is opened holds what was durable.
@@ -49,7 +49,8 @@ class World {
       onChange: (status: TaskStatus) => this.#note(status),
       onTrouble: () => undefined,
     };
-    this.table = await TaskTable.open(options, { journal: this.journal, last });
+    const adopt = isAdopting ? { adopt: this.processes.adopt } : {};
+    this.table = await TaskTable.open(options, { journal: this.journal, last, ...adopt });
     this.journal.slow();
   }
 
@@ -74,7 +75,7 @@ class World {
         await this.clock.advance(step.time);
         break;
       case "crash":
-        await this.open();
+        await this.open(step.isAdopting);
     }
     await this.clock.advance(0);
   }

@@ -1,4 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { beforeEach, expect, test } from "vitest";
+import { identityOf } from "#lib/base/index.node.ts";
 import { FakeClock, messageOf } from "#lib/base/index.ts";
 import type { Task, TaskStatus } from "../../contract.ts";
 import { FakeJournal, FakeProcesses } from "../../testing/index.ts";
@@ -11,7 +14,7 @@ let processes: FakeProcesses;
 let told: string[];
 let troubles: string[];
 
-const open = (last: readonly JournalEntry[] = []): Promise<TaskTable> =>
+const open = (last: readonly JournalEntry[] = [], adopt?: FakeProcesses["adopt"]): Promise<TaskTable> =>
   TaskTable.open(
     {
       clock,
@@ -19,7 +22,7 @@ const open = (last: readonly JournalEntry[] = []): Promise<TaskTable> =>
       onChange: ({ id, state }) => told.push(`${id} ${state.phase}`),
       onTrouble: (failure) => troubles.push(messageOf(failure)),
     },
-    { journal, last },
+    { journal, last, ...(adopt === undefined ? {} : { adopt }) },
   );
 
 beforeEach(() => {
@@ -294,6 +297,43 @@ test.each<[string, JournalEntry, object]>([
   expect(processes.spawned).toEqual([]);
   // Whoever comes next finds the same, and does not judge again.
   expect(journal.last).toEqual(entry.entry === "ended" ? [] : [{ entry: "ended", id: "a", outcome }]);
+});
+
+test("a task that still runs is adopted: it can be stopped, and its end is noted and told", async () => {
+  await (await open()).start(task("a"));
+  told.length = 0;
+  const second = await open(journal.last, processes.adopt);
+  expect(find(second, "a")).toMatchObject({ phase: "running", startedAt: 10 });
+  expect(second.active).toBe(1);
+  expect((await second.start(task("a"))).state.phase).toBe("running");
+  second.stop("a", 0);
+  await settled();
+  expect(processes.signals).toEqual(["a SIGKILL"]);
+  expect(processes.spawned).toEqual(["a"]);
+  expect(told).toContain("a ended");
+  expect(second.active).toBe(0);
+  expect(journal.last).toMatchObject([{ entry: "ended", outcome: { code: 137 } }]);
+});
+
+test("a task whose adoption fails is lost", async () => {
+  const table = await open([{ entry: "started", id: "a", at: 500, process: dead }], () =>
+    Promise.reject(new Error("no pipe")),
+  );
+  expect(find(table, "a")).toMatchObject({ outcome: { kind: "lost", startedAt: 500 } });
+});
+
+test("a process of an earlier release, which nobody supervises, is killed and lost", async () => {
+  const child = spawn("sleep", ["3600"], { detached: true, stdio: "ignore" });
+  const ended = once(child, "exit");
+  const process = identityOf(child.pid ?? 0);
+  const table = await open([{ entry: "started", id: "a", at: 500, process }], async () => undefined);
+  expect(find(table, "a")).toMatchObject({
+    outcome: {
+      kind: "lost",
+      message: "the runner process ended while it ran; it was still running and has been killed",
+    },
+  });
+  expect(await ended).toEqual([null, "SIGKILL"]);
 });
 
 test("a table cannot be opened while the fate of lost tasks cannot be noted", async () => {
