@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -61,6 +61,23 @@ test("a backup can be restored elsewhere, and into where it came from", async ()
   expect(await namesIn(data)).toEqual(["demo", "b", "a"]);
 });
 
+test("a backup that others can read becomes a store that they cannot, and none in a directory that they can use", async () => {
+  await fillStore(data);
+  const file = join(root, "backup.mdb");
+  await backup(data, file);
+  await chmod(file, 0o666);
+  await restore(file, join(root, "new"));
+  expect((await stat(join(root, "new/store/store.mdb"))).mode & 0o777).toBe(0o600);
+  const open = join(root, "open");
+  await mkdir(open);
+  await chmod(open, 0o777);
+  await expect(restore(file, open)).rejects.toMatchObject({ code: "insecure-permissions" });
+  expect(await readdir(open)).toEqual([]);
+  // By a link to a directory of another user, too: it is that directory that counts.
+  await symlink(open, join(root, "link"));
+  await expect(restore(file, join(root, "link"))).rejects.toMatchObject({ code: "insecure-permissions" });
+});
+
 test("nothing is restored under a server's feet, nor from what is no backup", async () => {
   await fillStore(data);
   const file = join(root, "backup.mdb");
@@ -96,7 +113,7 @@ test("an encrypted store is looked after with its key, and without it that is wh
   try {
     const [directory, keyFile, file] = [join(parent, "data"), join(parent, "key"), join(parent, "backup")];
     await writeFile(keyFile, Buffer.alloc(32, 7).toString("base64"), { mode: 0o600 });
-    await mkdir(directory);
+    await mkdir(directory, { mode: 0o700 });
     const store = await openStore(join(directory, "store"), {
       encryptionKeys: await readEncryptionKeys(keyFile, directory),
     });

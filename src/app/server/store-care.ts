@@ -2,6 +2,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { codeOf, type JsonObject, SlipwayError } from "#lib/base/index.ts";
+import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
 import {
   backupStore,
   type CheckReport,
@@ -64,7 +65,8 @@ export const exportAll = (directory: string, keyFile?: string): Promise<readonly
 
 /**
  * Makes a backup the store of a directory, which is created when there is none. The backup is checked before anything is
- * touched, and what was there is kept as `replaced`. Rejects with `store-locked` while a server uses the directory.
+ * touched, and what was there is kept as `replaced`. Rejects with `store-locked` while a server uses the directory, and with
+ * `insecure-permissions` when other users can, as a server would.
  */
 export async function restore(
   file: string,
@@ -72,6 +74,8 @@ export async function restore(
   keyFile?: string,
 ): Promise<{ readonly replaced: string | undefined }> {
   if (!(await isThere(file))) throw new SlipwayError("no-backup", `there is no file ${file}`);
+  await makeDirectories(directory, 0o700);
+  await refuseShared(directory);
   const lock = await lockDirectory(directory);
   try {
     return await restoreStore(file, storeOf(directory), await keysIn(keyFile, directory));

@@ -35,5 +35,11 @@ export function asArtifactError(thrown: unknown): ArtifactError {
 /** More entries than this are no artifact but a mistake; each costs a few system calls. */
 export const mostEntries = 1_000_000;
 
+/** Bytes of all files of one archive: a small archive may be made of very many zeros. */
+export const mostUnpacked = 32 * 1024 ** 3;
+
+export const tooManyBytes = (): ArtifactError =>
+  new ArtifactError("ArtifactTooLarge", `more than ${mostUnpacked} bytes in one archive`);
+
 export const tooManyEntries = (): ArtifactError =>
   new ArtifactError("ArtifactTooLarge", `more than ${mostEntries} files and directories`);

@@ -16,10 +16,11 @@ import {
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { Readable } from "node:stream";
+import { createGzip, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ArtifactError, type ArtifactWish, packArtifact, unpackArtifact } from "./index.ts";
-import { makeTar, type Whole } from "./testing/index.ts";
+import { longHeader, makeTar, type Whole } from "./testing/index.ts";
 
 let root = "";
 beforeEach(async () => {
@@ -213,6 +214,27 @@ describe("an archive of a stranger", () => {
     await expect(unpack(await bytes, "in/copy", "tar.gz")).rejects.toThrow(ArtifactError);
     expect(await readdir(join(root, "in"))).toEqual([]);
     expect(await readdir(root)).toEqual(["in"]);
+  });
+
+  it("that is small and unpacks to more than a disk is refused before anything is written", async () => {
+    const tar = await makeTar([top, { name: "zeros", type: "file" }]);
+    const at = 512 + 124;
+    // The size of the second entry, and the sum of its header.
+    tar.write((40 * 1024 ** 3).toString(8).padStart(12, "0"), at, "latin1");
+    tar.fill(" ", 512 + 148, 512 + 156);
+    const sum = tar.subarray(512, 1024).reduce((all, byte) => all + byte, 0);
+    tar.write(sum.toString(8).padStart(6, "0"), 512 + 148, "latin1");
+    await mkdir(join(root, "in"));
+    const unpacked = unpack(gzipSync(Buffer.concat([tar, Buffer.alloc(512 * 1024)])), "in/copy", "tar.gz");
+    await expect(unpacked).rejects.toMatchObject({ reason: "ArtifactTooLarge" });
+    expect(await readdir(join(root, "in"))).toEqual([]);
+  });
+
+  it("with a header that says it is gigabytes long is not kept in memory", async () => {
+    const zipped = Readable.from(longHeader(7 * 1024 ** 3)).pipe(createGzip());
+    const unpacked = unpackArtifact(zipped, { archive: "tar.gz" }, join(root, "copy"));
+    await expect(unpacked).rejects.toThrow("the archive cannot be read: Header exceeds max size");
+    expect(await readdir(root)).toEqual([]);
   });
 
   it.each(["gnu", "posix"])("that keeps sparse files as others do (%s) is refused", async (format) => {

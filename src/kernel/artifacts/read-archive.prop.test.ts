@@ -25,6 +25,7 @@ const found = ({ name, type, mode = 0, linkname = "", body = Buffer.alloc(0) }: 
   path: name,
   type,
   mode,
+  size: body.length,
   target: linkname,
   body,
 });

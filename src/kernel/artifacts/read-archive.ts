@@ -11,6 +11,8 @@ export interface ArchiveEntry {
   readonly type: "file" | "directory" | "symlink";
   /** Permission bits. */
   readonly mode: number;
+  /** Bytes of the body. */
+  readonly size: number;
   /** What a link says; empty for everything else. */
   readonly target: string;
   /** Of files; to be read to its end before `each` resolves. */
@@ -60,7 +62,7 @@ function checked(header: Header): Omit<ArchiveEntry, "body"> {
     throw invalid(`${called} of the archive is neither a file nor a directory nor a symbolic link`);
   if (type !== "file" && size !== 0) throw invalid(`${called} of the archive has contents and is no file`);
   if (isSparse(header.pax)) throw invalid(`${called} of the archive is a sparse file, stored without its holes`);
-  return { path, type, mode: mode & 0o777, target: target ?? "" };
+  return { path, type, size, mode: mode & 0o777, target: target ?? "" };
 }
 
 /** GNU tar calls the pieces of a sparse file a file; only its records tell. */

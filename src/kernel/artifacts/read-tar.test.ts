@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { readTar } from "./read-tar.ts";
-import { makeTar } from "./testing/index.ts";
+import { longHeader, makeTar } from "./testing/index.ts";
 
 async function* inPieces(bytes: Buffer, length = 100): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += length) yield await Promise.resolve(bytes.subarray(at, at + length));
@@ -51,4 +51,19 @@ test("who leaves early closes the source; what it throws is told", async () => {
     for await (const _member of readTar(broken())) void _member;
   };
   await expect(all()).rejects.toThrow("cut off");
+});
+
+test("a header that says it is gigabytes long is not kept in memory", async () => {
+  let read = 0;
+  async function* counted() {
+    for await (const chunk of longHeader(7 * 1024 ** 3)) {
+      read += chunk.length;
+      yield chunk;
+    }
+  }
+  const all = async () => {
+    for await (const _member of readTar(counted())) void _member;
+  };
+  await expect(all()).rejects.toThrow("Header exceeds max size");
+  expect(read).toBeLessThan(2 * 1024 * 1024);
 });

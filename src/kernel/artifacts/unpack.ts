@@ -2,7 +2,7 @@ import { chmod, mkdir, open, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
-import { ArtifactError, mostEntries, tooManyEntries } from "./errors.ts";
+import { ArtifactError, mostEntries, mostUnpacked, tooManyBytes, tooManyEntries } from "./errors.ts";
 import { staysInside } from "./links.ts";
 import { type ArchiveEntry, quoted, readArchive } from "./read-archive.ts";
 import { isInnerPath, type StoredArtifact } from "./words.ts";
@@ -33,10 +33,11 @@ export async function unpackArtifact(
 async function unpackTar(bytes: AsyncIterable<Buffer>, root: string): Promise<void> {
   /** Made here, hence no links. A path whose parent is not among them is refused. */
   const directories = new Map<string, number>();
-  let count = 0;
+  let [count, total] = [0, 0];
   await readArchive(bytes, async (entry) => {
     if ((count === 0) !== (entry.path === ".")) throw refused(entry, "does not stand in its place");
     if (count++ === mostEntries) throw tooManyEntries();
+    if ((total += entry.size) > mostUnpacked) throw tooManyBytes();
     await unpackEntry(entry, root, directories).catch((thrown: unknown) => {
       throw codeOf(thrown) === "EEXIST" ? refused(entry, "is there already") : thrown;
     });

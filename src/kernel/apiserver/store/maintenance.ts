@@ -1,4 +1,4 @@
-import { copyFile, rename, rm } from "node:fs/promises";
+import { chmod, copyFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, messageOf, systemClock } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
@@ -40,6 +40,8 @@ export async function restoreStore(
   await makeDirectories(directory, 0o700);
   await rm(copy, { force: true });
   await copyFile(file, copy);
+  // A copy has the rights of the backup.
+  await chmod(copy, 0o600);
   try {
     await prepare(copy, file, await revisionOf(directory), keys);
     const replaced = await moveAway(place);

@@ -20,3 +20,20 @@ export async function makeTar(entries: readonly Whole[]): Promise<Buffer> {
   for await (const chunk of archive) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
 }
+
+/** A tar whose first header says that it is a long one, of attributes, with so many bytes of them; then zeros without end. */
+export async function* longHeader(bytes: number): AsyncGenerator<Buffer> {
+  const start = (await makeTar([{ name: "x", type: "file" }])).subarray(0, 512);
+  start.write("x", 156);
+  start.write(bytes.toString(8).padStart(11, "0"), 124);
+  start.fill(" ", 148, 156);
+  start.write(
+    start
+      .reduce((sum, byte) => sum + byte, 0)
+      .toString(8)
+      .padStart(6, "0"),
+    148,
+  );
+  yield start;
+  for (;;) yield Buffer.alloc(64 * 1024);
+}
