@@ -7,6 +7,7 @@ import { below, type Reporter, type Spot } from "./diagnostics.ts";
 
 /** What the fields of a step must be, each by itself and together. Fields that are missing or of a wrong type have been reported. */
 export function checkStep(step: Step, reporter: Reporter): void {
+  checkWords(step, reporter);
   switch (step.type) {
     case "container":
       return checkContainer(step, reporter);
@@ -20,6 +21,30 @@ export function checkStep(step: Step, reporter: Reporter): void {
     case "nuget-package":
       return undefined;
   }
+}
+
+/** Fields that stand in a command line by themselves, where what begins with `-` is an option. */
+const words: Readonly<Partial<Record<Step["type"], readonly string[]>>> = {
+  helm: ["chart", "name"],
+  "helm-package": ["chart-path", "destination"],
+  kubectl: ["action"],
+  "nuget-package": ["project-path", "repo"],
+};
+
+/** Values come from inputs and variables, and from whoever sets those: none of them adds an option, or a property of MSBuild, to a program. */
+function checkWords(step: Step, { error }: Reporter): void {
+  const values: Readonly<Record<string, unknown>> = step.values;
+  for (const field of words[step.type] ?? []) {
+    const value = values[field];
+    if (typeof value === "string" && value.startsWith("-"))
+      error(
+        fieldSpot(step, field),
+        "type",
+        `expected a value that does not begin with "-", found ${JSON.stringify(value)}`,
+      );
+  }
+  if (step.type === "nuget-package" && /[;,]/.test(step.values.version))
+    error(fieldSpot(step, "version"), "type", `expected a version, found ${JSON.stringify(step.values.version)}`);
 }
 
 /** The spot of a field, or of the step where it is not written. */

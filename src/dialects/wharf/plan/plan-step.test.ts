@@ -326,3 +326,36 @@ test("nuget-package, minimal and full", () => {
   );
   expect(full.plan).toMatchObject({ env: envOf("true"), mounts: [certificates] });
 });
+
+describe("values that a program would take for options", () => {
+  const option = (field: string) =>
+    expect.stringContaining(`/${field}: expected a value that does not begin with "-", found "--evil"`);
+  const variables = fileVariables({ ...texts, EVIL: "--evil" });
+  test.each([
+    ["helm: {chart: '${EVIL}', name: '${EVIL}', namespace: n}", ["chart", "name"]],
+    ["helm-package: {chart-path: '${EVIL}', destination: '${EVIL}'}", ["chart-path", "destination"]],
+    ["kubectl: {file: a.yml, action: '${EVIL}'}", ["action"]],
+    ["nuget-package: {version: 1.0.0, project-path: '${EVIL}', repo: '${EVIL}'}", ["project-path", "repo"]],
+  ])("are refused where they stand alone: %s", (step, fields) => {
+    const { problems } = planOf(step, { surroundings: variables });
+    expect(problems).toEqual(fields.map((field) => option(field)));
+  });
+
+  test("and a version adds no property to a build", () => {
+    const { problems } = planOf("nuget-package: {version: '1.0;PreBuildEvent=id', project-path: a, repo: r}");
+    expect(problems).toEqual([expect.stringContaining("expected a version")]);
+  });
+
+  test("are values where an option stands before them", () => {
+    const { plan } = planOf(
+      "helm: {chart: c, name: n, namespace: '${EVIL}', chartVersion: '${EVIL}', files: [-x.yml]}",
+      {
+        surroundings: variables,
+      },
+    );
+    expect(plan?.args).toEqual([
+      ..."upgrade --install n c --repo https://charts.example/group/sub --namespace --evil".split(" "),
+      ..."--version --evil --values -x.yml".split(" "),
+    ]);
+  });
+});

@@ -1,6 +1,6 @@
 import { get } from "node:https";
 import { connect } from "node:tls";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Metrics } from "#kernel/kit/index.ts";
 import { ConfigMap } from "#kernel/model/index.ts";
@@ -32,6 +32,15 @@ beforeAll(async () => {
   await api.ask("POST", "/api/v1/namespaces/default/pods", { body: pod("p") });
 });
 afterAll(() => api.close());
+
+test("a body that is packed is not unpacked: a small one may become very large", async () => {
+  const bomb = gzipSync(Buffer.alloc(256 * 1024 * 1024, " "));
+  for (const type of ["application/json", "application/yaml", "application/apply-patch+yaml"]) {
+    const headers = { "Content-Type": type, "Content-Encoding": "gzip" };
+    const [method, path] = type.includes("patch") ? ["PATCH", `${maps}/bomb?fieldManager=x`] : ["POST", maps];
+    expect((await api.ask(method, path, { bytes: bomb, headers })).status).toBe(400);
+  }
+});
 
 describe("forms of an answer", () => {
   test("JSON is the stored text", async () => {

@@ -252,6 +252,25 @@ describe("kinds that are stored only", () => {
     expect(found.json["items"]).toHaveLength(1);
   });
 
+  test("a CertificateSigningRequest is approved and signed by nobody here", async () => {
+    const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    const spec = { request: "LS0t", signerName: "kubernetes.io/kube-apiserver-client", usages: ["client auth"] };
+    const request = { apiVersion: "certificates.k8s.io/v1", kind: "CertificateSigningRequest" };
+    const conditions = [{ type: "Approved", status: "True", reason: "x", message: "x" }];
+    const status = { conditions, certificate: "LS0t" };
+    const made = await api.ask("POST", path, { body: { ...request, metadata: { name: "y" }, spec, status } });
+    expect(made.json["status"]).toEqual({});
+    const approved = { ...made.json, status: { conditions } };
+    expect((await api.ask("PUT", `${path}/y/approval`, { body: approved })).status).toBe(404);
+    // Neither may an editor of every namespace, nor an operator, say that it is.
+    for (const group of ["slipway:operators", "editors"]) {
+      const headers = { "Impersonate-User": "eve", "Impersonate-Group": group };
+      expect((await api.ask("PUT", `${path}/y/status`, { body: approved, headers })).status).toBe(403);
+    }
+    await api.ask("PUT", `${path}/y/status`, { body: approved });
+    expect((await api.ask("GET", `${path}/y`)).json["status"]).toEqual({ conditions });
+  });
+
   test("Endpoints show the first three addresses", async () => {
     const path = "/api/v1/namespaces/default/endpoints";
     const addresses = [1, 2].map((last) => ({ ip: `10.0.0.${last}` }));
