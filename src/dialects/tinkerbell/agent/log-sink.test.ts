@@ -47,3 +47,12 @@ test("a call that may overlap begins when the one before is sent, and not when i
   for (const [at, call] of calls.entries()) call.answer([{ workflowId: "w", actionId: "a", seq: BigInt(at + 1) }]);
   expect(await Promise.all(answers)).toEqual([1, 2]);
 });
+
+test("an answer that does not name the log is a failed call, and not a server that has nothing of it", async () => {
+  const { calls, channel } = heldChannel();
+  const sink = logSink(channel, {}, { overlap: false });
+  const answer = sink.push({ ...newPush("w", "a"), seq: 7 }, [], signal);
+  await expect.poll(() => calls.length).toBe(1);
+  calls[0]?.answer([{ workflowId: "w", actionId: "b", seq: 7n }]);
+  await expect(answer).rejects.toMatchObject({ code: "UNAVAILABLE" });
+});

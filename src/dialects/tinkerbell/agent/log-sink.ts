@@ -64,7 +64,10 @@ export function logSink(
         const own = received.find(
           ({ workflowId, actionId }) => workflowId === push.workflow && actionId === push.action,
         );
-        return Number(own?.seq ?? 0n);
+        // Taken for a server that has nothing, it would be sent the whole log a second time.
+        if (own === undefined)
+          throw new RpcError("UNAVAILABLE", "the answer does not say how much of the log has arrived");
+        return Number(own.seq);
       } catch (thrown) {
         if (thrown instanceof RpcError && final.has(thrown.code)) return "refused";
         throw thrown;

@@ -253,7 +253,9 @@ async function create(context: ApiContext, call: ResourceCall, exchange: Exchang
     const { object, warnings } = reviewObject(context, exchange.identity, resource, route.namespace, value, request);
     return { ...jsonReply(object, 201), warnings };
   }
-  return objectReply(context, exchange, await createObject(context, resource, route.namespace, value, request), 201);
+  const isLarge = Number(exchange.request.headers["content-length"] ?? 0) > largeBodyBytes;
+  const paused = isLarge ? { ...request, pause: () => exchange.bodies.piece() } : request;
+  return objectReply(context, exchange, await createObject(context, resource, route.namespace, value, paused), 201);
 }
 
 /** 200 with what is stored now, also when nothing has changed. */

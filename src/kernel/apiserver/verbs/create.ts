@@ -34,6 +34,8 @@ const maxNameTries = 8;
 /** How to create: `managers` are the owners of an object that an apply creates. */
 export interface CreateRequest extends WriteRequest {
   readonly managers?: readonly Manager[];
+  /** Awaited when the object was judged and before it is stored: each takes its time where the object is large. */
+  readonly pause?: () => Promise<void>;
 }
 
 /**
@@ -48,6 +50,7 @@ export async function createObject(
   request: CreateRequest,
 ): Promise<Answer> {
   const draft = draftOf(context, resource, namespace, body, request);
+  await request.pause?.();
   return context.store.write((transaction) => storeDraft(context, transaction, draft));
 }
 
