@@ -247,7 +247,7 @@ describe("a token goes to no other server than the one it was given for", () => 
 });
 
 test("a build that starts is audited with its caller, its repository and the way it came", async () => {
-  await project();
+  await project({ gitUrl: "https://glpat-t0ken@git.example/tools/web.git" });
   await ask("POST", "/api/project/1/build");
   expect(plane.audited).toEqual([
     {

@@ -74,9 +74,12 @@ function startOf(build: Stored<Build>, project: Stored<Project>, caller: string 
     build: `${namespace}/${name}`,
     number: build.spec.buildId ?? 0,
     project: project.metadata.name,
-    repository: gitUrlOf(project),
+    repository: withoutUser(gitUrlOf(project)),
   };
 }
+
+/** The user of an address of HTTP often is a token. */
+const withoutUser = (url: string): string => url.replace(/^(https?:\/\/)[^/?#]*@/i, "$1");
 
 /** Only for the server that it is bound to. */
 async function gitTokenOf(project: Project, place: SecretPlace, signal: AbortSignal): Promise<string | undefined> {

@@ -1,7 +1,12 @@
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { FakeClock, SlipwayError, systemClock } from "#lib/base/index.ts";
+import { readTar } from "#kernel/artifacts/index.ts";
 import type { PodStreams } from "#kernel/kit/index.ts";
 import { Patience } from "../patience.ts";
 import { clusterCounterpart } from "./cluster.ts";
@@ -50,6 +55,26 @@ test.each([
   const { streams, seen } = podsWith(cuts);
   expect((await fetched(streams)).toString()).toBe(whole.toString());
   expect(seen.connections).toBe(cuts.length + 1);
+});
+
+test("a file whose name looks like an option of tar is a file", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "slipway-tar-"));
+  const name = "--checkpoint-action=exec=touch evil";
+  await writeFile(join(directory, name), "content");
+  const streams: PodStreams = {
+    ...podsWith([]).streams,
+    async exec(_pod, { command: [program = "", ...words], stdout }) {
+      stdout?.end(execFileSync(program, words, { cwd: directory }));
+      return { exitCode: 0 };
+    },
+  };
+  const patience = new Patience(systemClock, 60_000, clusterCounterpart);
+  const archive = await archivesOf(streams, pod, patience, signal)(join(directory, name));
+  const found: string[] = [];
+  for await (const { path } of readTar(archive ?? Readable.from([]))) found.push(path);
+  expect(found).toEqual([name]);
+  expect(await readdir(directory)).toEqual([name]);
+  await rm(directory, { recursive: true });
 });
 
 test.each([

@@ -69,7 +69,8 @@ export async function endWaiting(streams: PodStreams, pod: PodName, signal: Abor
 export const archivesOf =
   (streams: PodStreams, pod: PodName, patience: Patience, signal: AbortSignal): ArchiveOf =>
   (path) => {
-    const command = ["tar", "-cf", "-", "-C", posix.dirname(path), posix.basename(path)];
+    // The step has chosen the name, which may look like an option.
+    const command = ["tar", "-cf", "-", "-C", posix.dirname(path), "--", posix.basename(path)];
     const options = { container: podContainers.artifacts, command, signal };
     return Promise.resolve(resumed(() => outputOf(streams, pod, options), patience, signal));
   };
