@@ -20,10 +20,6 @@ import { enginesOf, type OwnService, servicesOf } from "./services.ts";
 
 type Parts = ControllerParts<WharfOptions>;
 
-// Builds are controlled wherever there is a server; who runs them and who may ask for them over REST depends on what it was started with. A control
-// plane that lasts for one command has neither: its builds fail with a sentence that says so, and do not wait for somebody who never comes.
-
-/** Undefined where there is none. */
 async function ownProvisioner(manager: Manager, parts: Parts): Promise<OwnService | undefined> {
   const { provisioner } = parts.options ?? {};
   if (provisioner === undefined) return undefined;
@@ -32,8 +28,8 @@ async function ownProvisioner(manager: Manager, parts: Parts): Promise<OwnServic
 }
 
 /**
- * Adds what is at work for this dialect in a server to a manager that has not started: the controller of builds, and wharf-api where it has an
- * address. Rejects when that address cannot be had.
+ * Adds the controllers and services that run in this server to a manager that has not started. Rejects if a named
+ * address cannot be opened.
  */
 export async function addControllers(manager: Manager, parts: Parts): Promise<void> {
   const given = parts.options ?? {};
@@ -49,7 +45,6 @@ export async function addControllers(manager: Manager, parts: Parts): Promise<vo
   const engines = enginesOf(given, await ownProvisioner(manager, parts), engineToken, parts.notes);
   const { clock, log } = manager;
   const stores = new BuildStores({ directory: parts.directory, clock, log, known: () => knownTo(records) });
-  // The number of a build that is gone is not given again.
   records.buildNumbers.saw(await stores.highestNumber());
   if (given.part !== "api")
     addBuildControllers(manager, { records, engines, instance, triggerDeadlineMs, kept: stores, audit: parts.audit });
@@ -57,18 +52,18 @@ export async function addControllers(manager: Manager, parts: Parts): Promise<vo
   const ended = new EndedBuilds(records);
   parts.tellLogs(openBuildLog({ logs: async () => (await stores.open()).logs, ended, clock }));
   const { listen } = given;
-  // Without an address nothing is brought that could be stored.
+  // // Without an address nothing reaches the stores.
   if (listen === undefined) return manager.onStopped(() => void stores.close());
   const access = await ownAccess(parts);
   const api = { ...given, listen, records, engines, instance, namespace, stores, version };
   const own = await openApi(manager, api, parts, access);
-  // Who controls builds elsewhere has no part in these stores.
+  // // The process that controls builds elsewhere has no part in these stores.
   if (given.part === "api") removeWithBuilds(records, stores, log);
   await aggregate(manager, parts, own, engines[0]);
   await watch(manager, parts, nothingToCompare(manager), own, engines[0]);
 }
 
-/** On the Node of a control plane, by which a provisioner of its own process knows that nobody else starts the builds there. */
+/** Set on the Node of a control plane: tells a provisioner beside it that it is the only one. */
 const noProvisioner = (isTrue: boolean): ServerCondition => ({
   type: "NoProvisioner",
   isTrue,
@@ -78,18 +73,16 @@ const noProvisioner = (isTrue: boolean): ServerCondition => ({
     : "this server starts workers for builds",
 });
 
-/** Which builds there are; undefined before all are mirrored, when every one would seem to be missing. */
 const knownTo = (records: Records): ((buildId: number) => boolean) | undefined =>
   records.builds.hasSynced() ? (buildId) => records.build(buildId) !== undefined : undefined;
 
-/** Who is let in by the services of this process: the same token opens all of them. */
+/** The same token opens all services of this process. */
 async function ownAccess({ directory, options }: Parts): Promise<ServiceAccess> {
   const { tokenFile, allowsAnonymous = false } = options ?? {};
   const { token, file } = await serverToken(directory, tokenFile, "--wharf-auth-token-file");
   return { token, tokenFile: file, allowsAnonymous };
 }
 
-/** Does nothing where another process is the aggregator, or there is nothing to carry. `api` and `engine` are of this process. */
 async function aggregate(
   manager: Manager,
   { options, notes, podStreams }: Parts,
@@ -104,7 +97,6 @@ async function aggregate(
   if (services !== undefined) addAggregator(manager, { ...aggregator, services, forward });
 }
 
-/** The same for the watchdog. */
 async function watch(
   manager: Manager,
   { options, notes }: Parts,
@@ -118,7 +110,7 @@ async function watch(
   if (services !== undefined) addWatchdog(manager, { ...watchdog, services, isIdle });
 }
 
-/** A server without builds is not to load what answers over REST every five minutes. */
+/** Skips loading the REST client in servers without builds. */
 function nothingToCompare(manager: Manager): () => boolean {
   const workers = manager.mirror<Worker>(Worker);
   const builds = manager.mirror<Build>(Build);

@@ -7,10 +7,8 @@ import { createdByAnnotation } from "./build-annotations.ts";
 import { Build, Project, Worker } from "./kinds.ts";
 import { checkBuild, checkProject } from "./rules.ts";
 
-/** Reports what is against a specification; with `old`, what is against its change. A build's own Secret is known by its name. */
 type Check = (spec: JsonObject, report: Report, old?: JsonObject, ownSecret?: string) => void;
 
-/** Undefined where the schema is to say that there is none. */
 const specOf = (object: JsonObject | undefined): JsonObject | undefined => {
   const spec = object?.["spec"];
   return isJsonObject(spec) ? spec : undefined;
@@ -21,7 +19,6 @@ function ownSecretOf({ metadata }: JsonObject): string | undefined {
   return typeof name === "string" && typeof uid === "string" ? ownSecretName(name, uid) : undefined;
 }
 
-/** Rules that look at the specification alone, beside those of the schema. */
 const admissionOf = ({ group, kind }: Kind, check: Check): Admission => ({
   group,
   kind,
@@ -33,7 +30,7 @@ const admissionOf = ({ group, kind }: Kind, check: Check): Admission => ({
     if (old !== undefined && creatorIn(object) !== creatorIn(old))
       found.error(["metadata", "annotations", createdByAnnotation], "immutable", "the server says who created a build");
     const [spec, before] = [specOf(object), specOf(old)];
-    // What the schema has against the object is said by the server. What is being deleted goes whatever it is.
+    // // The server reports schema errors. Objects that are being deleted are not checked.
     if (spec !== undefined && !isSame(spec, before)) check(spec, found.error, before, ownSecretOf(object));
     return admitted(found.problems);
   },
@@ -46,7 +43,7 @@ const annotationsIn = ({ metadata }: JsonObject): JsonObject => {
 
 const creatorIn = (object: JsonObject): JsonValue | undefined => annotationsIn(object)[createdByAnnotation];
 
-/** With whom the server has identified as its creator, whatever was sent. */
+/** Adds the authenticated creator, overriding whatever the request said. */
 const createdBy = (object: JsonObject, { user }: Writer): JsonObject => ({
   ...object,
   metadata: {
@@ -55,14 +52,12 @@ const createdBy = (object: JsonObject, { user }: Writer): JsonObject => ({
   },
 });
 
-/** A change of metadata or status alone is nothing to the rules. */
 const isSame = (spec: JsonObject, before: JsonObject | undefined): boolean =>
   before !== undefined && JSON.stringify(spec) === JSON.stringify(before);
 
-/** What a server asks of the kinds of this language. */
 export const admission: readonly Admission[] = [
   { ...admissionOf(Build, checkBuild), ownStatus: (status) => status },
   admissionOf(Project, checkProject),
-  // Its status names the address that a token is sent to, and the processes that are killed.
+  // // The status names the address that a token is sent to and the processes that are killed.
   guardStatus(Worker),
 ];

@@ -1,5 +1,4 @@
-/** Who creates a build with this annotation asks for its worker at once, and waits for that. */
 export const startedByAnnotation = "wharf.slipway.dev/started-by";
 
-/** Who has created a build, for the audit log: set by the server, which refuses to change it. */
+/** The creator of a build, for the audit log. Set by the server and immutable. */
 export const createdByAnnotation = "wharf.slipway.dev/created-by";

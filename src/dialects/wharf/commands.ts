@@ -1,4 +1,4 @@
-// Verbs of Wharf are commands of their own, so that each has its own help, and refuses options of the others.
+// // Each verb is a command of its own, so that each has its own help and rejects options of the others.
 
 import {
   type ClusterFlags,
@@ -29,30 +29,23 @@ import { wharfResultsCommand } from "./commands/results.ts";
 
 const group = "Documents";
 
-/** What programs read. */
 const json: OptionSpec = { flags: "-o, --output <format>", summary: "json", choices: ["json"] };
-/** Everything that decides what a definition means. */
 const reading: readonly OptionSpec[] = [...definitionOptions, ...selectionOptions];
-/** A file, and not the token: command lines are seen by everybody on the machine. */
 const servesToken: OptionSpec = {
   flags: "--auth-token-file <file>",
   summary: "bearer token that clients must present",
 };
-/** The same of a client. */
 const bearsToken: OptionSpec = {
   flags: "--auth-token-file <file>",
   summary: "bearer token to present there (default: its note's)",
 };
-/** What every part that answers takes beside the options that `slipway up` has for it. */
 const serving: readonly OptionSpec[] = [
   { flags: "--address <host:port>", summary: "where it answers, as the option of `slipway up` says it" },
   servesToken,
   loglevelOption("what is logged, as --log-level"),
 ];
-/** Of parts that any number of processes may be at once. */
 const unleased = clusterOptions.filter(({ flags }) => !flags.startsWith("--lease-namespace"));
 
-/** The same build as by `slipway run`, which also takes documents: in scripts that say which of the two is meant. */
 const run = command<WharfRunOptions>({
   name: "wharf run",
   args: ["[path...]"],
@@ -76,7 +69,6 @@ const run = command<WharfRunOptions>({
     await (await import("./commands/run.ts")).runWharfBuild(invocation, onePath(invocation.rest)),
 });
 
-/** Problems are its data: they go to stdout, and an error among them ends it with 1. */
 const lint = command<DefinitionFlags>({
   name: "wharf lint",
   args: ["[path...]"],
@@ -89,7 +81,6 @@ const lint = command<DefinitionFlags>({
   action: async (invocation) => await (await import("./commands/definition.ts")).lintDefinition(invocation),
 });
 
-/** Passwords are never printed; variables that nobody has set are listed with the places that use them. */
 const varsList = command<DefinitionFlags>({
   name: "wharf vars list",
   args: ["[path...]"],
@@ -102,7 +93,6 @@ const varsList = command<DefinitionFlags>({
   action: async (invocation) => await (await import("./commands/definition.ts")).printDefinition(invocation, "list"),
 });
 
-/** What would be run, for who wonders what a variable has become. */
 const varsYml = command<DefinitionFlags>({
   name: "wharf vars yml",
   args: ["[path...]"],
@@ -115,7 +105,6 @@ const varsYml = command<DefinitionFlags>({
   action: async (invocation) => await (await import("./commands/definition.ts")).printDefinition(invocation, "yml"),
 });
 
-/** For manifests and templates that are piped on: nothing of the text but its variables is changed. */
 const varsSub = command<DefinitionFlags>({
   name: "wharf vars sub",
   args: ["[file...]"],
@@ -128,7 +117,6 @@ const varsSub = command<DefinitionFlags>({
   action: async (invocation) => await (await import("./commands/definition.ts")).substituteFile(invocation),
 });
 
-/** The cluster is named as for the build: results of steps in Pods do not say where it is. */
 const shell = command<WharfRunOptions>({
   name: "wharf shell",
   args: ["<build/step>"],
@@ -140,7 +128,6 @@ const shell = command<WharfRunOptions>({
     await (await import("./commands/shell.ts")).openShell(invocation, invocation.args[0] ?? ""),
 });
 
-/** For people who wonder why a worker cannot. */
 const clone = command<CloneFlags>({
   name: "wharf clone",
   args: ["<url>", "<directory>"],
@@ -156,7 +143,6 @@ const clone = command<CloneFlags>({
   action: async (invocation) => await (await import("./commands/launch.ts")).cloneRepository(invocation),
 });
 
-/** Ends with 1 where the provisioner refuses, and says everything that is wrong with the parameters. */
 const create = command<ProvisionerFlags>({
   name: "wharf provisioner create",
   args: ["<name=value...>"],
@@ -167,7 +153,6 @@ const create = command<ProvisionerFlags>({
   action: async (invocation) => await (await import("./commands/provisioner.ts")).createWorker(invocation),
 });
 
-/** The oldest first; a table, or the list as the provisioner tells it. */
 const list = command<ProvisionerFlags>({
   name: "wharf provisioner list",
   args: [],
@@ -178,7 +163,6 @@ const list = command<ProvisionerFlags>({
   action: async (invocation) => await (await import("./commands/provisioner.ts")).listWorkers(invocation),
 });
 
-/** Prints the name of each that it has asked for; one that is gone already is no failure. */
 const remove = command<ProvisionerFlags>({
   name: "wharf provisioner delete",
   args: ["<worker...>"],
@@ -193,7 +177,6 @@ const remove = command<ProvisionerFlags>({
   action: async (invocation) => await (await import("./commands/provisioner.ts")).deleteWorkers(invocation),
 });
 
-/** One of several processes, whoever holds the lease; workers outlive it. */
 const serveProvisioner = command<ProvisionerFlags & ClusterFlags & ServiceFlags>({
   name: "wharf provisioner serve",
   args: [],
@@ -209,7 +192,6 @@ const serveProvisioner = command<ProvisionerFlags & ClusterFlags & ServiceFlags>
   action: async (invocation) => await (await import("./commands/provisioner.ts")).serveProvisioner(invocation),
 });
 
-/** Answers in every process, and controls builds in the one that holds the lease. */
 const serveApi = command<ClusterFlags & ServiceFlags>({
   name: "wharf api serve",
   args: [],
@@ -222,7 +204,6 @@ const serveApi = command<ClusterFlags & ServiceFlags>({
   action: async (invocation) => await (await import("./commands/serve-api.ts")).serveWharfApi(invocation),
 });
 
-/** Keeps nothing: one that is killed goes on where wharf-api says that it was. */
 const serveAggregator = command<WharfServiceFlags>({
   name: "wharf aggregator serve",
   args: [],
@@ -239,7 +220,6 @@ const serveAggregator = command<WharfServiceFlags>({
   action: async (invocation) => await (await import("./commands/services.ts")).serveAggregator(invocation),
 });
 
-/** Acts only on what both services have told it. */
 const serveWatchdog = command<WharfServiceFlags>({
   name: "wharf watchdog serve",
   args: [],
@@ -250,7 +230,6 @@ const serveWatchdog = command<WharfServiceFlags>({
   action: async (invocation) => await (await import("./commands/services.ts")).serveWatchdog(invocation),
 });
 
-/** For provisioners, and not told to people. */
 const launch = command<WharfRunOptions>({
   name: "wharf launch",
   args: ["<directory>", "<request>"],
@@ -262,7 +241,6 @@ const launch = command<WharfRunOptions>({
   action: async (invocation) => await (await import("./commands/launch.ts")).launch(invocation),
 });
 
-/** The first container of such a Pod; not told to people either. */
 const launchClone = command<object>({
   name: "wharf launch-clone",
   args: ["<file>", "<directory>"],
@@ -274,7 +252,6 @@ const launchClone = command<object>({
   action: async (invocation) => await (await import("./commands/launch.ts")).launchClone(invocation),
 });
 
-/** A word with verbs behind it, which does nothing by itself. */
 const family = (name: string, summary: string, members: readonly CommandSpec[]): CommandSpec => {
   const verbs = members.map((member) => member.name.split(" ").at(-1) ?? "");
   return command<object>({
@@ -293,7 +270,6 @@ const family = (name: string, summary: string, members: readonly CommandSpec[]):
   });
 };
 
-/** Families with their members behind them, in the order of the help. */
 const withMembers = (name: string, summary: string, members: readonly CommandSpec[]): readonly CommandSpec[] => [
   family(name, summary, members),
   ...members,
@@ -316,10 +292,6 @@ const families = [varsCommands, provisionerCommands, apiCommands, aggregatorComm
 
 const summary = "Wharf: run a .wharf-ci.yml, check it, show its variables; parts of the system that hosts builds";
 
-/**
- * What a `.wharf-ci.yml` does and means, and the parts of the system that hosts builds. What is read needs no server; data go to stdout, problems to
- * stderr, those of `lint` to stdout. Ends with 1 for a definition that is not there or wrong, as the original does.
- */
 export const commands: readonly CommandSpec[] = [
   {
     ...family("wharf", summary, [...alone, ...families.flatMap(([first]) => (first === undefined ? [] : [first]))]),

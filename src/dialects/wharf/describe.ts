@@ -3,7 +3,6 @@ import { type DescribeOptions, pairsOf, tableOf } from "#kernel/dialect/index.ts
 import { phaseOf, wordOf } from "./build-status.ts";
 import type { Build, BuildStatus } from "./kinds.ts";
 
-/** A build for people: what it is of, how far it is and why, then its steps. Several lines, no colours, with an end of line. */
 export function describeBuild(build: Build, { now }: DescribeOptions): string {
   const { metadata, spec, status = {} } = build;
   const { steps = [] } = status;
@@ -23,7 +22,7 @@ export function describeBuild(build: Build, { now }: DescribeOptions): string {
     ["Took", tookText(status.startedOn, status.finishedOn)],
     ...optional("Tests", testsText(status.testResults)),
   ];
-  // Step 0 is shown too: where cloning has failed it is all there is.
+  // // Step 0 is shown too: if cloning failed there is nothing else.
   const rows = steps.map((step) => [
     `${step.stepId}`,
     status.stages?.find(({ stageId }) => stageId === step.stageId)?.name ?? "-",
@@ -37,32 +36,27 @@ export function describeBuild(build: Build, { now }: DescribeOptions): string {
   return [...pairsOf(head), "", ...(rows.length === 0 ? ["Steps:  none yet"] : table), ""].join("\n");
 }
 
-/** A dash for what is not said: columns stay columns. */
 const textOf = (value: string | number | undefined): string => (value === undefined || value === "" ? "-" : `${value}`);
 
 const optional = (name: string, text: string | undefined): readonly (readonly [string, string])[] =>
   text === undefined || text === "" ? [] : [[name, text]];
 
-/** The word of the REST API, and what it does not tell. */
 function stateText(build: Build): string {
   const { reason } = build.status ?? {};
   const word = phaseOf(build) === "Cancelling" ? `${wordOf(build)}, to be ended` : wordOf(build);
   return reason === undefined ? word : `${word} (${reason})`;
 }
 
-/** How long ago something was. */
 const ageText = (text: string | undefined, now: Instant): string => {
   const at = parseInstant(text ?? "");
   return at === undefined ? "-" : `${formatAge(now - at)} ago`;
 };
 
-/** How long something took that has ended. */
 const tookText = (from: string | null | undefined, to: string | null | undefined): string => {
   const [start, end] = [parseInstant(from ?? ""), parseInstant(to ?? "")];
   return start === undefined || end === undefined ? "-" : formatAge(end - start);
 };
 
-/** The counts of all files of results together. */
 const testsText = (results: BuildStatus["testResults"]): string | undefined =>
   results === undefined
     ? undefined

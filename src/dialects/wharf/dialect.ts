@@ -17,12 +17,11 @@ export type { FormerBuild } from "./worker/former-build.ts";
 export type { StepRuntime } from "./worker/step-runtime.ts";
 export type { ReadDefinition } from "./world/read-definition.ts";
 
-/** Callers ask by kind; a server has stored what they bring, or the reader of documents has checked it. */
 const typed = (object: KubeObject): Build => object as unknown as Build;
 
 /**
- * Builds of repositories: a Build carries out the definition of a Project, on a worker that an engine has started. `slipway run` and `slipway wharf`
- * run definitions without any of it, and share what definitions mean.
+ * A Build runs the definition of a Project on a worker. `slipway run` and `slipway wharf` run definitions without these
+ * resources.
  */
 export const dialect: Dialect = {
   name: "wharf",
@@ -36,7 +35,6 @@ export const dialect: Dialect = {
     accepts: runCommands,
     resubmission: (object) => resubmission(typed(object)),
     graph: (object) => graphOfView(viewBuild(typed(object))),
-    // The server that stores them has them open, and tells how they are read.
     logs: { parameter: "step" },
   },
   described: [],
@@ -44,7 +42,6 @@ export const dialect: Dialect = {
     (await import("./add-controllers.ts")).addControllers(manager, parts as ControllerParts<WharfOptions>),
 };
 
-/** What `slipway wharf` does. Loaded when it is asked for. */
 export async function loadWharf() {
   const [reading, file, text, inputs, vars, diagnostics] = await Promise.all([
     import("./world/read-definition.ts"),
@@ -69,13 +66,11 @@ export async function loadWharf() {
   };
 }
 
-/** What parts of the hosted system read of a command line. */
 export async function loadWharfServices() {
   const { parseShard } = await import("./aggregator/shard.ts");
   return { parseShard };
 }
 
-/** What people have set for all parts. Loaded when one of them starts. */
 export async function loadSettings() {
   const [found, diagnostics] = await Promise.all([
     import("./configuration/find-configuration.ts"),
@@ -84,10 +79,8 @@ export async function loadSettings() {
   return { findConfiguration: found.findConfiguration, formatDiagnostic: diagnostics.formatDiagnostic };
 }
 
-/** What a build would do. Loaded when that is asked for. */
 export const loadDryRun = () => import("./dry-run.ts");
 
-/** What is known of builds that have ended. Loaded when one is noted or taken up. */
 export async function loadFormerBuilds() {
   const [former, place, reading, files] = await Promise.all([
     import("./worker/former-build.ts"),
@@ -99,7 +92,6 @@ export async function loadFormerBuilds() {
   return { ...former, buildsOf, ownRoot, readBuild: reading.readBuild, stepWorkspace: files.stepWorkspace };
 }
 
-/** Pods that were kept of steps. Loaded when somebody wants to look into one. */
 export async function loadKeptPods() {
   const [kept, open] = await Promise.all([
     import("./worker/kubernetes/kept-pod.ts"),
@@ -108,7 +100,6 @@ export async function loadKeptPods() {
   return { findKeptPod: kept.findKeptPod, shellBeside: kept.shellBeside, openCluster: open.openCluster };
 }
 
-/** What carries out builds. Loaded when one is to run. */
 export async function loadWorker() {
   const [choose, start, settings, counter, directory, server] = await Promise.all([
     import("./worker/choose-runtime.ts"),
@@ -131,7 +122,6 @@ export async function loadWorker() {
   };
 }
 
-/** What is done with results of builds that have ended. Loaded when it is asked for. */
 export async function loadResults() {
   const [read, place, prune, serve] = await Promise.all([
     import("./results/read-results.ts"),
@@ -147,7 +137,6 @@ export async function loadResults() {
   };
 }
 
-/** What the program of a worker is made of, beside the worker. Loaded when there is one to be started. */
 export async function loadLauncher() {
   const [launch, inPod, clone, url] = await Promise.all([
     import("./provisioner/host/launch.ts"),
@@ -159,7 +148,6 @@ export async function loadLauncher() {
   return { launchWorker, launchClone, clone: clone.clone, readSourceUrl: url.readSourceUrl };
 }
 
-/** What asks a provisioner. Loaded when one is asked. */
 export async function loadProvisionerClient() {
   const { ProvisionerClient } = await import("./provisioner/provisioner-client.ts");
   return { ProvisionerClient };

@@ -21,20 +21,13 @@ import { Build, group, kinds, Project } from "./kinds.ts";
 import { prepare } from "./prepare.ts";
 import { checkBuild, checkProject } from "./rules.ts";
 
-// A definition is a document of this language although it is no object: who asks what is wrong with a folder wants to hear of it, too.
-
-/** The only name of a file that is a definition by its name alone. */
 const definitionFile = /(?:^|\/)\.wharf-ci\.yml$/;
 
-/** A file that is a definition, as the Build of it that somebody may ask for. */
+/** A definition file, read as a Build of it. */
 interface DefinitionSource extends SourceDocument {
   readonly definition: string;
 }
 
-/**
- * Reads documents of this group, and files that are definitions. Whatever a document holds, the answer is a list of problems with places;
- * nothing is thrown. What a definition means where it lies is not looked at here: that is `slipway wharf lint`.
- */
 export const documents: DocumentReader = {
   detect: ({ value }) => {
     const apiVersion = isJsonObject(value) ? value["apiVersion"] : undefined;
@@ -43,7 +36,7 @@ export const documents: DocumentReader = {
   fromText: (text, file) => (definitionFile.test(file) ? sourceOf(text, file) : undefined),
   read(document) {
     const problems = isDefinition(document) ? definitionProblems(document) : objectProblems(document);
-    // Only an object passes without an error.
+    // // Definitions always have an error: only objects can be applied.
     return { object: hasErrors(problems) ? undefined : (document.value as unknown as KubeObject), problems };
   },
   references: () => [],
@@ -65,7 +58,7 @@ const sourceOf = (text: string, file: string): DefinitionSource => ({
   definition: text,
 });
 
-/** What is wrong with a definition wherever it lies: variables that are missing here may be there where it is run. */
+/** Problems of a definition wherever it lies: variables that are missing here may be set where it runs. */
 function definitionProblems({ definition, positionOf }: DefinitionSource): readonly Problem[] {
   const { file = ".wharf-ci.yml" } = positionOf([]);
   const { diagnostics } = prepare({ bytes: new TextEncoder().encode(definition), file });
@@ -79,17 +72,16 @@ function objectProblems({ value, positionOf }: SourceDocument): readonly Problem
   return found.problems;
 }
 
-/** Reading one document should not cost the schemas of all kinds. */
 const schemas = new Map<Kind, CompiledSchema>();
 
-/** Compiled when the first document of the kind comes. */
+/** Compiled on first use: reading one document must not cost the schemas of all kinds. */
 function schemaOf(kind: Kind): CompiledSchema {
   const known = schemas.get(kind) ?? compileSchema(kind.schema);
   schemas.set(kind, known);
   return known;
 }
 
-/** Nothing else is looked at when the version or the kind is wrong: every other complaint would follow from that. */
+/** A wrong version or kind stops here: every other problem would follow from it. */
 function checkDocument(document: JsonObject, report: Report): void {
   const { apiVersion, metadata } = document;
   const wanted = apiVersionOf(Build);

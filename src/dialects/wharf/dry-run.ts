@@ -1,4 +1,4 @@
-// What a build would do, without doing it: the plan, for people and for programs. Nobody has started anything, so that secrets are named and not looked up.
+// // What a build would do: the plan as text and as data. Secrets are named, not looked up.
 
 import { withoutValues } from "#kernel/logs/index.ts";
 import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
@@ -6,11 +6,10 @@ import type { BuildPlan, EnvEntry, Mount, Overlay, StagePlan, StepPlan } from ".
 import { secretTexts } from "./variables/secret-texts.ts";
 import { masked, type Variables } from "./variables/variable.ts";
 
-/** The plan as it is, with stars for secret values wherever they stand. */
+/** The plan with secret values masked. */
 export const planData = (plan: BuildPlan, variables: Variables): JsonValue =>
   withoutSecrets(JSON.parse(JSON.stringify(plan)) as JsonValue, secretTexts(variables));
 
-/** Values of all texts in a value of JSON; names of members are nobody's secret. */
 function withoutSecrets(value: JsonValue, secrets: readonly string[]): JsonValue {
   if (typeof value === "string") return withoutValues(value, secrets);
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map((item) => withoutSecrets(item, secrets));
@@ -18,17 +17,14 @@ function withoutSecrets(value: JsonValue, secrets: readonly string[]): JsonValue
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutSecrets(item ?? null, secrets)]));
 }
 
-/** The same for people: stages in their order, and of each step what would run, where, and with what. */
 export function planText(plan: BuildPlan, variables: Variables): string {
   const shown = planData(plan, variables) as unknown as BuildPlan;
   return shown.stages.map(stageText).join("\n");
 }
 
-/** A stage with its steps. */
 const stageText = ({ stageId, name, runsIf, steps }: StagePlan): string =>
   `stage ${stageId} ${name}${runsIf === "success" ? "" : ` (runs if: ${runsIf})`}\n${steps.map(stepText).join("")}`;
 
-/** A step; what it has nothing of is not mentioned. */
 function stepText(step: StepPlan): string {
   const { entry = ["(entry of the image)"], args, env, envFrom, mounts, repo, timeoutMs } = step;
   const rows = [
@@ -48,10 +44,8 @@ function stepText(step: StepPlan): string {
   return `  step ${step.stepId} ${step.step}: ${step.type}\n${lines.join("")}`;
 }
 
-/** Further lines of a value stand below the first one. */
 const indented = (value: string): string => value.replaceAll("\n", `\n${" ".repeat(17)}`);
 
-/** As a shell would have to be told. */
 const quoted = (word: string): string =>
   /^[\w@%+=:,./()-]+$/.test(word) || word === "(entry of the image)" ? word : `'${word.replaceAll("'", "'\\''")}'`;
 

@@ -3,69 +3,56 @@ import type { ListenChoice } from "#kernel/dialect/index.ts";
 import type { Shard } from "./aggregator/shard.ts";
 import type { ProvisionerOptions } from "./provisioner/open-provisioner.ts";
 
-// What is usual where nobody has said anything is not here: who reads options leaves it out, and who uses them knows it. That way the flags of a
-// command, its variables and a test say the same by saying nothing.
+// // Defaults are not here: absent means default, and the code that uses an option knows its default.
 
-/** What a person has set of this dialect, checked. What is absent is as usual. */
+/** Settings of this dialect, checked. */
 export interface WharfOptions {
-  /** Where wharf-api answers; nowhere without. */
+  /** The address of wharf-api; no listener if absent. */
   readonly listen?: ListenChoice;
-  /** The file of the token that clients present; absolute. A random token, in a file of the server's own, when absent. */
+  /** Absolute path of the token that clients must present; a random token if absent. */
   readonly tokenFile?: string;
-  /** Clients that present nothing are let in, as the original does. */
   readonly allowsAnonymous?: boolean;
-  /** Origins of web pages that may use wharf-api, `*` for all of them; none when absent. */
+  /** Origins of web pages that may call wharf-api; `*` means all. */
   readonly origins?: readonly string[];
-  /** Where projects are created that come over REST. */
+  /** The namespace of projects created over REST. */
   readonly namespace?: string;
-  /** Which installation this is. */
   readonly instance?: string;
-  /** Where workers are asked for instead of at the provisioner of this server. */
+  /** The engine to use instead of this server's provisioner. */
   readonly engineUrl?: string;
-  /** The file of the token that is asked for there; absolute. The one of this server is not told to it. */
+  /** Absolute path of the token for `engineUrl`. This server's own token is never sent there. */
   readonly engineTokenFile?: string;
-  /** For how long an engine that does not answer is asked again before the build has failed. */
+  /** How long an unresponsive engine is retried before the build fails. */
   readonly triggerDeadlineMs?: Millis;
-  /** The provisioner of this server; there is none without. */
   readonly provisioner?: ProvisionerOptions;
-  /** How results of workers are carried to wharf-api; off where another process does. */
   readonly aggregator?: AggregatorChoice | "off";
-  /** This process is the aggregator or the watchdog, or wharf-api without the controllers of builds, and nothing else. Everything when absent. */
+  /** Runs only this part; `api` is wharf-api without the build controllers. All parts if absent. */
   readonly part?: "aggregator" | "api" | "provisioner" | "watchdog";
-  /** What compares workers and builds; off where another process does. */
   readonly watchdog?: WatchdogChoice | "off";
 }
 
-/** A service elsewhere. */
 export interface NamedService {
-  /** Of http or https; what is behind the port is the service's own and left out. */
+  /** Only its origin is used. */
   readonly url: string;
-  /** The file of the token that is asked for there; absolute. Without, none is brought: that of this server is not told to others. */
+  /** Absolute path of the token. Without it no token is sent: this server's own is not for others. */
   readonly tokenFile?: string;
 }
 
-/** Whom an aggregator or a watchdog is a client of. */
 export interface NamedServices {
-  /** Where wharf-api is; that of this server when absent. */
   readonly api?: NamedService;
-  /** Where the provisioner is; the engine of this server when absent. */
   readonly provisioner?: NamedService;
 }
 
-/** What a person has set of the watchdog. */
 export interface WatchdogChoice extends NamedServices {
-  /** Between two looks. */
   readonly intervalMs?: Millis;
-  /** How old must be what it acts on. */
+  /** Workers and builds younger than this are left alone. */
   readonly minAgeMs?: Millis;
 }
 
-/** What a person has set of the aggregator. */
 export interface AggregatorChoice extends NamedServices {
   readonly shard?: Shard;
   readonly maxWorkers?: number;
-  /** Whose Pods are workers without a resource of their own. */
+  /** Pods in this namespace that are workers without a Worker resource. */
   readonly pods?: { readonly namespace: string; readonly instance: string };
-  /** Where workers serve their results whose address has no port. */
+  /** Port of workers whose address has none. */
   readonly workerPort?: number;
 }

@@ -3,7 +3,6 @@ import { commands } from "./commands.ts";
 import { projects } from "./projects.ts";
 import { serverOptions } from "./options.ts";
 
-/** Wharf: builds of a repository. */
 export const wharf: DialectFace = {
   name: "wharf",
   commands,

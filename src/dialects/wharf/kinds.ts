@@ -5,10 +5,8 @@ import { WorkerSpec, WorkerStatus } from "./schema/worker.ts";
 
 export const group = "wharf.slipway.dev";
 
-/** What the kinds have in common. */
 const common = { group, version: "v1alpha1", scope: "Namespaced", categories: ["wharf"] } as const;
 
-/** A repository that builds are made of. */
 export const Project = kind({
   ...common,
   kind: "Project",
@@ -27,8 +25,8 @@ export const Project = kind({
 export type Project = ObjectOf<typeof Project>;
 
 /**
- * One run of a definition. Who asks for one by kubectl or as a step of a Workflow names a Project and what is to be run; its number, its worker
- * and everything in the status come from the controller.
+ * One run of a definition. Users name a Project and what to run; the controller sets the number, the worker and the
+ * status.
  */
 export const Build = kind({
   ...common,
@@ -51,7 +49,7 @@ export const Build = kind({
 export type Build = ObjectOf<typeof Build>;
 export type BuildStatus = TypeOf<typeof BuildStatus>;
 
-/** A program that runs one build, and who it is for. Written by the provisioner alone. */
+/** A program that runs one build. Written by the provisioner only. */
 export const Worker = kind({
   ...common,
   kind: "Worker",
@@ -69,5 +67,4 @@ export const Worker = kind({
 });
 export type Worker = ObjectOf<typeof Worker>;
 
-/** All of them. */
 export const kinds = [Project, Build, Worker] as const;

@@ -5,26 +5,22 @@ import { type HttpDoorOptions, openHttpDoor } from "./http/index.ts";
 import { Build, Project, Worker } from "./kinds.ts";
 import type { OwnService } from "./services.ts";
 
-/** Who is let in by a service. */
 export interface ServiceAccess {
   readonly token: string;
-  /** The file it comes from; absolute. */
   readonly tokenFile: string;
-  /** Clients that present nothing are let in. */
   readonly allowsAnonymous: boolean;
 }
 
-/** A service of this process over HTTP. */
 export interface Service extends Pick<HttpDoorOptions, "origins" | "serves" | "takesTokenInQuery"> {
   readonly name: "provisioner" | "wharf-api";
   readonly listen: ListenChoice;
-  /** Runs when it answers no more. */
+  /** Runs after the listener has closed. */
   readonly onClosed?: () => Promise<void>;
 }
 
 /**
- * Opens a service for a manager that has not started, and closes it with the manager: at once if an address was named, otherwise with the first
- * Project, Build or Worker. Rejects with `listen-failed` when a named address cannot be had.
+ * Opens a service for a manager that has not started and closes it with the manager: at once if an address was named,
+ * otherwise with the first Project, Build or Worker. Rejects with `listen-failed` if a named address cannot be opened.
  */
 export async function openService(
   manager: Manager,
@@ -47,7 +43,7 @@ export async function openService(
   const { opened } = await openWhenNeeded(manager, parts, needed, (address) =>
     openHttpDoor({ ...rest, address, token, allowsAnonymous, clock, log }),
   );
-  // Answers also where another process leads: what it stores is acted upon there.
+  // // Replicas without the lease serve too: the leader acts on what they store.
   manager.add({
     name: `wharf-${name}-door`,
     runsWithoutLeadership: true,

@@ -13,22 +13,18 @@ import type { WharfOptions } from "./given-options.ts";
 import { workerProgram } from "./commands/worker-program.ts";
 import { optionTexts, originsOf, readWharfSettings } from "./commands/settings.ts";
 
-// What `slipway up` can be told of Wharf; told to the dialect as it was said.
-
 type Provisioner = NonNullable<WharfOptions["provisioner"]>;
-/** What starts workers of this machine, which is not for a person to say. */
 type WorkerProgram = Pick<Provisioner, "program" | "runtime">;
 
-/** Where wharf-api answers when nobody says it; another port of the host when something else has it. */
+/** Default address of wharf-api; if the port is in use another one is chosen. */
 export const usualWharfListen = "127.0.0.1:5001";
 
-/** Where the provisioner does, on the same terms. */
 const usualProvisionerListen = "127.0.0.1:5009";
 
 const heading = "Wharf:";
 const option = prefixedOption("wharf", heading);
 
-/** The options of `slipway up` that are about Wharf. None has an initial value, because a variable may say it. */
+/** Options of `slipway up` for Wharf. They have no defaults here because a variable may set them. */
 export const wharfOptions: readonly OptionSpec[] = [
   option(
     "listen",
@@ -64,7 +60,6 @@ export const wharfOptions: readonly OptionSpec[] = [
 const namedOptions = (names: readonly string[]): readonly OptionSpec[] =>
   wharfOptions.filter(({ flags }) => names.some((name) => flags.split(" ")[0] === `--wharf-${name}`));
 
-/** Those that are about wharf-api, for a process that is nothing else. */
 export const wharfApiOptions = namedOptions([
   "listen",
   "auth-token-file",
@@ -77,7 +72,6 @@ export const wharfApiOptions = namedOptions([
   "engine-token-file",
 ]);
 
-/** Those that are about a provisioner. */
 export const wharfProvisionerOptions = namedOptions([
   "provisioner-listen",
   "auth-token-file",
@@ -89,14 +83,13 @@ export const wharfProvisionerOptions = namedOptions([
   "drain",
 ]);
 
-/** Options of every service, which one service alone may be told by: their long names say the same where several are in one process. */
+/** Short options of a command that serves one service. */
 export interface ServiceFlags {
   readonly authTokenFile?: string;
-  /** Where it answers. */
   readonly address?: string;
 }
 
-/** The same by the long names, which win. `listen` is that of the address. */
+/** Short options under their long names; long ones win. `listen` is the long name of `address`. */
 export const inFull = (
   { authTokenFile, address, ...options }: ServiceFlags,
   listen: "wharfListen" | "wharfProvisionerListen",
@@ -107,8 +100,8 @@ export const inFull = (
 });
 
 /**
- * What was said of Wharf, by options, by their variables and by settings, of which the former win; or everything that is wrong with it. There is no
- * provisioner without `workers`. `usual` are options as they are where nobody says them, by their names. Nothing of the dialect is loaded.
+ * Reads the settings of Wharf from options, their variables and the configuration file, in this order of precedence.
+ * `usual` are defaults by option name. Without `workers` no provisioner is configured.
  */
 export function readWharfOptions(
   sources: OptionSources,
@@ -150,13 +143,8 @@ export function readWharfOptions(
   return reader.problems.length > 0 ? err(reader.problems) : ok(all);
 }
 
-/** Nothing is said of it, so that the dialect decides. */
 const isUnsaid = (choice: object | "off"): boolean => typeof choice === "object" && Object.keys(choice).length === 0;
 
-/**
- * Undefined for `off`, which leaves builds to an engine elsewhere. What is absent is as the dialect has it: no limit of builds, a minute in
- * which results are served. On loopback this machine's own repositories are taken unless that is set otherwise: whoever asks is on it.
- */
 function provisionerOf(reader: OptionReader, settings: WharfSettings, workers: WorkerProgram): Provisioner | undefined {
   const listen = reader.listen("provisioner-listen", usualProvisionerListen);
   const maxWorkers = reader.number("max-workers", "a whole number", Number.isInteger);
@@ -164,7 +152,7 @@ function provisionerOf(reader: OptionReader, settings: WharfSettings, workers: W
   const backend = reader.oneOf("backend", ["host", "docker", "kubernetes"]);
   if (listen === undefined) return undefined;
   const origins = originsOf("provisioner", settings);
-  // Containers see nothing of this machine.
+  // // Containers cannot see this machine's repositories.
   const isLocal = (backend ?? "host") === "host" && /^(?:127\.|localhost:|\[::1\])/.test(listen.address);
   return {
     listen,
@@ -177,7 +165,6 @@ function provisionerOf(reader: OptionReader, settings: WharfSettings, workers: W
   };
 }
 
-/** A DNS label, of which names of objects are made. */
 function nameOf(reader: OptionReader, name: string): string | undefined {
   const text = reader.text(name);
   if (text === undefined || /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(text)) return text;
@@ -185,7 +172,6 @@ function nameOf(reader: OptionReader, name: string): string | undefined {
   return undefined;
 }
 
-/** What `slipway up` and `slipway controllers` can be told of this dialect. */
 export const serverOptions: ServerOptions = {
   specs: wharfOptions,
   async read(sources) {
@@ -197,6 +183,6 @@ export const serverOptions: ServerOptions = {
     } as const;
     return readWharfOptions(sources, settings, workers);
   },
-  // Builds need an engine: `slipway wharf api serve` starts it.
+  // // Builds need an engine, which `slipway wharf api serve` starts.
   forControllers: { part: "api" } satisfies WharfOptions,
 };

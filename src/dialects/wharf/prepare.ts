@@ -20,46 +20,38 @@ import {
   type Variables,
 } from "./variables/variable.ts";
 
-/** A definition, and everything that decides what it means. Nothing is read from the world here. */
+/** A definition and everything that decides what it means. Nothing is read from disk. */
 export interface PrepareRequest {
   readonly bytes: Uint8Array;
-  /** The name of the file in problems. */
   readonly file: string;
-  /** Values of inputs, as texts. */
   readonly inputs?: ReadonlyMap<string, GivenInput>;
-  /** Selects variables and stages; absent: no environment. */
   readonly environment?: string | undefined;
-  /** Selects stages, as words of the command line; none: all. */
   readonly stages?: readonly string[];
-  /** The variables `BUILD_REF` and `PROJECT_ID`, which a file or the environment may say otherwise. */
+  /** Values of BUILD_REF and PROJECT_ID, which files and the environment may override. */
   readonly buildId?: number | undefined;
   readonly projectId?: number | undefined;
-  /** Variables of the process, of files and of Git. */
   readonly surroundings?: readonly Variable[];
-  /** Variables that nobody has are errors. */
+  /** Undefined variables are errors. */
   readonly isStrict?: boolean;
   readonly settings?: PlanSettings;
 }
 
 export interface Prepared {
-  /** In the order of the file; with errors among them nothing may be run. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Everything below is absent when the text is no definition; with errors it is as far as it could be read. */
+  /** Absent if the text is no definition; with errors it is as complete as could be read. */
   readonly outline?: Outline;
   readonly definition?: Definition;
   readonly plan?: BuildPlan;
-  /** Those that hold, secrets among them. */
   readonly variables: Variables;
-  /** Also those that are overridden. */
+  /** Includes overridden variables. */
   readonly listed: readonly ListedVariable[];
-  /** Names that stand in stages and that nobody has set, with where they stand; they are left as they are written. */
+  /** Variables used in stages that are not set, with their places. */
   readonly unknown: UnknownVariables;
 }
 
-/** Places of the definition by name, in the order of the file. */
 export type UnknownVariables = ReadonlyMap<string, readonly Spot[]>;
 
-/** Reads, checks, substitutes and plans a definition; all problems at once. Pure. */
+/** Reads, checks, substitutes and plans a definition, and reports all problems at once. Pure. */
 export function prepare(request: PrepareRequest): Prepared {
   const reporter = createReporter(request.file);
   const text = textOf(request.bytes, reporter);
@@ -88,13 +80,11 @@ export function prepare(request: PrepareRequest): Prepared {
   return { diagnostics: reporter.diagnostics(), outline, definition, plan, variables, listed, unknown };
 }
 
-/** Variables that nothing in the definition decides. */
 const otherVariables = ({ buildId, projectId, surroundings = [] }: PrepareRequest): readonly Variable[] => [
   ...buildVariables({ buildId, projectId }),
   ...surroundings,
 ];
 
-/** Variables that the definition declares: its inputs, and those of the selected environment. */
 function ownVariables(outline: Outline, request: PrepareRequest, reporter: Reporter): readonly Variable[] {
   const { inputs = new Map<string, GivenInput>(), environment } = request;
   const selected = environment === undefined ? undefined : outline.environments.get(environment);
@@ -104,7 +94,7 @@ function ownVariables(outline: Outline, request: PrepareRequest, reporter: Repor
   ];
 }
 
-/** The stages, substituted and read, whether they are selected or not: what is wrong with them is wrong on every machine. */
+/** All stages are read, selected or not, because errors in them are errors everywhere. */
 function readStages(outline: Outline, options: Parameters<typeof substituteStage>[2]): Definition {
   const { inputs, environments } = outline;
   const declared = new Set(environments.keys());
@@ -113,7 +103,6 @@ function readStages(outline: Outline, options: Parameters<typeof substituteStage
   return { inputs, environments, stages };
 }
 
-/** The stages with their variables, as nodes; their names stay as they are. */
 export const substitutedStages = (
   { stages }: Outline,
   options: Parameters<typeof substituteStage>[2],

@@ -8,7 +8,6 @@ import {
   wharfRunOptions,
 } from "./commands/run-options.ts";
 
-/** Repositories with a definition: `slipway run DIR` runs their build. */
 export const projects: Projects = {
   definition: ".wharf-ci.yml",
   noun: "build",
@@ -18,7 +17,7 @@ export const projects: Projects = {
   nearest: async (directory) => await (await import("./world/definition-file.ts")).nearestDefinition(directory),
   async run(invocation) {
     const { runWharfBuild } = await import("./commands/run.ts");
-    // The command line has parsed these options by the specs above.
+    // // Parsed by the specs above.
     const options = invocation.options as WharfRunOptions & typeof invocation.options;
     return await runWharfBuild({ ...invocation, options }, onePath(invocation.rest));
   },

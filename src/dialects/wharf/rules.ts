@@ -6,13 +6,10 @@ import { createReporter } from "./definition/diagnostics.ts";
 import { readOutline } from "./definition/outline.ts";
 import { movedToken } from "./token-origin.ts";
 
-// What is against an object that its schema has passed. Places are those of the object.
-
-/** A value of an input as it may stand in a Build: one of its own, or where the value of a password is. */
 const isInput = (value: JsonValue | undefined): boolean =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean" || secretOf(value) !== undefined;
 
-/** Where the value of a password is: a key of a Secret of the namespace. Undefined for every other value. */
+/** The Secret key that holds the value of a password input; undefined for other values. */
 export function secretOf(value: JsonValue | undefined): { readonly name: string; readonly key: string } | undefined {
   const reference = isJsonObject(value) ? value["secretKeyRef"] : undefined;
   if (!isJsonObject(reference)) return undefined;
@@ -20,7 +17,6 @@ export function secretOf(value: JsonValue | undefined): { readonly name: string;
   return typeof name === "string" && typeof key === "string" && name !== "" && key !== "" ? { name, key } : undefined;
 }
 
-/** What is against a Build; with `old`, against this change of it. `ownSecret` is what the Secret of its own is called. */
 export function checkBuild(spec: JsonObject, report: Report, old?: JsonObject, ownSecret?: string): void {
   const { project, inputs } = spec;
   if (typeof project !== "string" || project === "")
@@ -42,10 +38,7 @@ export function checkBuild(spec: JsonObject, report: Report, old?: JsonObject, o
 
 const isSame = (a: JsonValue | undefined, b: JsonValue | undefined): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/**
- * Inputs as they were before values of theirs were moved to Secrets, or from the Secret of another build to its own, which is no change of what the
- * build is.
- */
+/** Inputs with values that were moved to Secrets restored: moving them is no change of the build. */
 function shownAgain({ inputs }: JsonObject, old: JsonObject, ownSecret: string | undefined): JsonValue | undefined {
   const before = old["inputs"];
   if (!isJsonObject(inputs) || !isJsonObject(before)) return inputs;
@@ -58,7 +51,10 @@ function shownAgain({ inputs }: JsonObject, old: JsonObject, ownSecret: string |
   return Object.fromEntries<JsonValue | undefined>(moved);
 }
 
-/** Values of passwords are not for objects, which whoever lists builds can read. Known where the build brings its definition; of new builds only. */
+/**
+ * Password values must not be in objects, which everyone who lists builds can read. Checked for new builds that bring
+ * their definition.
+ */
 function checkPasswords({ definition, inputs }: JsonObject, report: Report): void {
   const declared = typeof definition === "string" && definition !== "" ? inputsOf(definition) : undefined;
   if (declared?.ok !== true || !isJsonObject(inputs)) return;
@@ -67,10 +63,8 @@ function checkPasswords({ definition, inputs }: JsonObject, report: Report): voi
       report(["spec", "inputs", name], "wrong-type", "expected {secretKeyRef: {name, key}}, because it is a password");
 }
 
-/** What a build is of; it is under way with that. */
 const fixed = ["project", "buildId", "ref", "commit", "stage", "environment", "inputs", "engine", "definition"];
 
-/** What is against a Project. */
 export function checkProject(spec: JsonObject, report: Report, old?: JsonObject): void {
   const { branches } = spec;
   const defaults = (Array.isArray(branches) ? branches : []).filter(
@@ -88,7 +82,7 @@ export function checkProject(spec: JsonObject, report: Report, old?: JsonObject)
     report(["spec", "projectId"], "immutable", "the id of a project stays as it is");
 }
 
-/** One that was there before may stay, so that the rest of the object can be changed. */
+/** An address that was there before may stay, so that the rest of the object can be changed. */
 function checkGitUrl(
   place: readonly string[],
   url: JsonValue | undefined,
@@ -103,7 +97,7 @@ function checkGitUrl(
     );
 }
 
-/** Places are those of the text, because the object has none inside of it. A definition is what it is, and may be repaired later: what is wrong with it is said, and refuses builds and nothing else. */
+/** An error in the definition refuses builds, not projects: it may be repaired later. */
 function checkDefinition(spec: JsonObject, field: string, report: Report): void {
   const text = spec[field];
   if (typeof text !== "string") return;

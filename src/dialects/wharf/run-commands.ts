@@ -2,7 +2,7 @@ import type { KubeObject } from "#kernel/model/index.ts";
 import type { RunCommands } from "#kernel/dialect/index.ts";
 import type { Build } from "./kinds.ts";
 
-/** What people can ask of a build: it runs as it was asked for until its end, or until somebody ends it. */
+/** A build can only be canceled. */
 export const runCommands: RunCommands = {
   actions: ["cancel"],
   check({ step, force }, report) {
@@ -11,10 +11,8 @@ export const runCommands: RunCommands = {
   },
 };
 
-/** Name of the build whose specification this one has. */
 const resubmittedFrom = "slipway.dev/resubmitted-from";
 
-/** A new build of the same: its number is its own, and so is its end. */
 export function resubmission({ apiVersion, kind, metadata, spec }: Build): KubeObject {
   const { buildId: _number, cancel: _wish, ...same } = spec;
   const { name = "build", namespace } = metadata;

@@ -9,22 +9,20 @@ import type { LogStore } from "./log-store/log-store.ts";
 import type { StoredLine } from "./log-store/record.ts";
 import { timeText } from "./results-api/line-json.ts";
 
-/** What logs of builds are read with. */
 export interface RunLogParts {
-  /** Of this server; opened by the first who asks. */
   readonly logs: () => Promise<LogStore>;
   readonly ended: Pick<EndedBuilds, "isOver" | "onOver">;
   readonly clock: Clock;
 }
 
 /**
- * Logs of builds as the subresource `log` has them: of one step by its number, its name or `stage/step`, in the order in which the step wrote them; without a
- * step those of all, in the order in which they came. Of the number 0 is what was said before the first step.
+ * Reads the subresource `log` of builds: one step by number, name or `stage/step`, or all steps in order of arrival.
+ * Step 0 holds lines from before the first step.
  */
 export const openBuildLog =
   (parts: RunLogParts): LogOpener =>
   async (object, part, request) => {
-    // A stored build has passed its schema.
+    // // Stored builds match their schema.
     const build = object as KubeObject & Build;
     const buildId = numberOfBuild(build);
     if (buildId === undefined) throw badRequest(`build ${nameOf(build)} has no number yet, and so no log`);
@@ -38,7 +36,7 @@ export const openBuildLog =
 
 const nameOf = ({ metadata }: Build): string => JSON.stringify(metadata.name ?? "");
 
-/** The number of a step. Whether there is such a step is known once the worker has told its steps; before, its log is empty. */
+/** A step may be unknown until the worker has reported its steps; its log is then empty. */
 function stepIn(build: Build, part: string): number {
   const { steps = [], stages = [] } = build.status ?? {};
   if (/^\d{1,9}$/.test(part)) return Number(part);
@@ -51,7 +49,6 @@ function stepIn(build: Build, part: string): number {
   throw badRequest(`${JSON.stringify(part)} is no step of build ${nameOf(build)}, which has [${names}]`);
 }
 
-/** Lines from a time on; all where none is named. Throws the refusal of a time that is none. */
 function wantedSince({ sinceSeconds, sinceTime }: LogRequest, clock: Clock): (line: StoredLine) => boolean {
   if (sinceSeconds === undefined && sinceTime === undefined) return () => true;
   const since = sinceSeconds === undefined ? parseInstant(sinceTime ?? "") : clock.now() - sinceSeconds * 1000;
@@ -60,7 +57,7 @@ function wantedSince({ sinceSeconds, sinceTime }: LogRequest, clock: Clock): (li
   return ({ time }) => time.seconds * 1000 + time.nanos / 1_000_000 >= since;
 }
 
-/** In pages, as the store gives them. Of the last lines only their numbers are counted: a reader holds no more than a page, whatever it asks for. */
+/** Yields pages of lines. For `tailLines` only numbers are counted, so that memory stays within a page. */
 async function* linesOf(
   logs: LogStore,
   buildId: number,
@@ -73,13 +70,13 @@ async function* linesOf(
   if (!follow && stepId !== undefined) return yield* logs.step(buildId, stepId, after);
   if (!follow) return yield* byArrival(logs.lines(buildId, { after: after ?? 0, ...signalled(signal) }));
   const over = new AbortController();
-  // Asked for first: an end between the two is not missed.
+  // // Subscribed first, so that an end in between is not missed.
   const cancel = ended.onOver(buildId, () => over.abort());
   if (ended.isOver(buildId)) over.abort();
   try {
     const until = over.signal;
     if (stepId !== undefined && stepId > 0) yield* logs.followStep(buildId, stepId, { after, until, signal });
-    // What came before the first step may have no numbers of its own.
+    // // Lines before the first step may have no numbers of their own.
     else
       for await (const lines of byArrival(logs.lines(buildId, { after: after ?? 0, until, ...signalled(signal) })))
         yield stepId === undefined ? lines : lines.filter((line) => line.stepId === stepId);
@@ -90,7 +87,6 @@ async function* linesOf(
 
 const signalled = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { signal });
 
-/** The last line of a step that is there without a gap. */
 const lastOf = async (logs: LogStore, buildId: number, stepId: number): Promise<number> =>
   (await logs.cursors(buildId)).find((cursor) => cursor.stepId === stepId)?.lastWorkerLogId ?? 0;
 
@@ -98,7 +94,6 @@ async function* byArrival(pages: ReturnType<LogStore["lines"]>): AsyncGenerator<
   for await (const { lines } of pages) yield lines;
 }
 
-/** As text, each line with its end; cut where somebody wants no more bytes. */
 async function* textOf(
   pages: AsyncIterable<readonly StoredLine[]>,
   isWanted: (line: StoredLine) => boolean,

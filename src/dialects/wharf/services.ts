@@ -6,27 +6,22 @@ import type { Engine, Engines } from "./builds/engines.ts";
 import type { NamedService, NamedServices, WharfOptions } from "./given-options.ts";
 import type { ProvisionerAddress } from "./provisioner/provisioner-client.ts";
 
-// Which services are asked over HTTP, and with which token. A token belongs to the address that requires it: the token of this server is not presented
-// to an engine elsewhere.
+// // Where services are reached, and with which token. A token belongs to the address it was given for: this server's
+// token is never sent to another engine.
 
-/** Where a provisioner listens unless it was given another address. */
 const usualProvisioner = "127.0.0.1:5009";
 
-/** A service of this process. */
 export interface OwnService {
-  /** `host:port`; undefined if its port opens with the first object that needs it. */
   readonly address: string | undefined;
   readonly opened: Promise<OpenedPort<unknown>>;
   readonly token: string;
 }
 
-/** Where a service is at this moment, and its token. */
 type Found = { readonly url: string; readonly token?: string | undefined };
 
 /**
- * The engines that run builds, the default first: the one that was named, with the token that was named for it; else the provisioner of this process;
- * else the one that this user runs in another process, which is looked up for each request. None without listeners: a control plane for one command
- * runs no builds.
+ * The engines that run builds, the default first: a named one, else this process's provisioner, else the one this user
+ * runs in another process, which is looked up for each request. Without listeners there is none.
  */
 export function enginesOf(
   { engineUrl, listen }: Pick<WharfOptions, "engineUrl" | "listen">,
@@ -43,7 +38,6 @@ export function enginesOf(
   return [{ ...named, find: own === undefined ? async () => await findProvisioner(notes) : finding(own) }];
 }
 
-/** A service of this process, once its port is open. */
 const finding =
   ({ opened, token }: OwnService) =>
   async (): Promise<Found> => ({ url: `http://${(await opened).address}`, token });
@@ -56,7 +50,7 @@ const withToken = async ({ url, serves, tokenFile }: NotedServer): Promise<Found
   token: await readTokenFile(tokenFile, `the token of the ${serves}:`),
 });
 
-/** A service that was named without a token; if this user runs it, its note has the token. */
+/** A named service without a token file: if this user runs it, its note has the token. */
 async function findNamed(serves: string, url: string, notes: readonly string[]): Promise<Found> {
   const { origin } = new URL(url);
   const noted = notedAt(await notedAs(serves, notes), origin);
@@ -64,8 +58,8 @@ async function findNamed(serves: string, url: string, notes: readonly string[]):
 }
 
 /**
- * The provisioner of this user. Whoever else listens at the usual address is not asked: the parameters of builds are passwords and tokens of
- * repositories, and its list of workers would decide about builds.
+ * The provisioner of this user. Other listeners at the default address are not asked: build parameters contain
+ * passwords, and the list of workers decides about builds.
  */
 async function findProvisioner(notes: readonly string[]): Promise<Found> {
   const meant = meantOf(await notedAs("provisioner", notes), `http://${usualProvisioner}`);
@@ -79,16 +73,14 @@ async function findProvisioner(notes: readonly string[]): Promise<Found> {
   );
 }
 
-/** The services that an aggregator or a watchdog is a client of. */
 export interface ClientServices {
   readonly api: ServiceAddress;
   readonly provisioner: ProvisionerAddress;
 }
 
 /**
- * The services of an aggregator or a watchdog: those that were named, with the tokens that were named for them, otherwise those of this process.
- * Undefined if there is nothing to do because one of them is missing; the promise that is returned then resolves when the ports are open. Rejects
- * with `auth-token` for a file without a token.
+ * The services of an aggregator or watchdog: named ones first, else those of this process; undefined if one is missing.
+ * The result resolves when the ports are open. Rejects with `auth-token` for a file without a token.
  */
 export async function servicesOf(
   { api, provisioner }: NamedServices,
@@ -119,7 +111,6 @@ async function provisionerOf(service: NamedService, notes: readonly string[]): P
   return named.token !== undefined ? named : { ...named, find: () => findNamed("provisioner", named.url, notes) };
 }
 
-/** Where a service elsewhere is, and the token that was named for it. */
 async function tokenOf({ url, tokenFile }: NamedService): Promise<Found> {
   const { origin } = new URL(url);
   if (tokenFile === undefined) return { url: origin };

@@ -9,12 +9,7 @@ import { type Prepared, substitutedStages } from "./prepare.ts";
 import { createSubstituter, isFailure } from "./variables/substitute.ts";
 import { type ListedVariable, masked, maskVariables, sourceNames } from "./variables/variable.ts";
 
-// What `slipway wharf vars` prints. Secrets are stars, also inside of what is made of them.
-
-/**
- * The variables under the names of their sources, then names that nobody has set and where they stand. Variables that are overridden are shown, and
- * marked, when they are asked for.
- */
+/** Variables by source, then undefined names with their places. Overridden variables are shown on request. */
 export function listText({ listed, unknown }: Listed, options: { readonly all: boolean }): string {
   const shown = listed.filter(({ isOverridden }) => options.all || !isOverridden);
   const widths = widthsOf(shown.map(cellsOf));
@@ -27,23 +22,20 @@ export function listText({ listed, unknown }: Listed, options: { readonly all: b
   return [...known, ...missing].map((line) => `${line}\n`).join("");
 }
 
-/** Variables of a definition, and names that are none. */
 type Listed = Pick<Prepared, "listed" | "unknown">;
 
-/** The first place of a name, and how many more there are. */
 function placesOf([first, ...more]: readonly Spot[]): string {
   const place = first?.at === undefined ? "" : `line ${first.at.line}, column ${first.at.column}`;
   return more.length === 0 ? place : `${place}, and ${more.length} more`;
 }
 
-/** Of one variable what stands in its line. */
 const cellsOf = ({ variable, isOverridden }: ListedVariable): readonly string[] => [
   variable.name,
   variable.isSecret === true ? masked : variable.text,
   ...(isOverridden ? ["(overridden)"] : []),
 ];
 
-/** The same as data, always with what is overridden. What nobody has set has the source `none`. */
+/** The same as data, always with overridden variables. Undefined names have the source `none`. */
 export const listData = ({ listed, unknown }: Listed): JsonValue => [
   ...listed.map(dataOf),
   ...[...unknown].map(([name, spots]) => ({
@@ -53,7 +45,6 @@ export const listData = ({ listed, unknown }: Listed): JsonValue => [
   })),
 ];
 
-/** One variable as data. */
 function dataOf({ variable, isOverridden }: ListedVariable): JsonValue {
   const { name, source, tag, text, isSecret, definedAt } = variable;
   const place = definedAt && {
@@ -70,7 +61,6 @@ function dataOf({ variable, isOverridden }: ListedVariable): JsonValue {
   };
 }
 
-/** A text with its variables; the error is for people. */
 export function substituteText(
   { variables }: Prepared,
   text: string,
@@ -80,12 +70,12 @@ export function substituteText(
 }
 
 /**
- * The definition with its variables, as YAML and as data; undefined when there is none. Inputs and environments stay as they are written: their
- * variables are substituted where they are used.
+ * The definition with substituted stages. Inputs and environments stay as written, because they are substituted where
+ * they are used.
  */
 export function substitutedDefinition({ outline, variables }: Prepared) {
   if (outline === undefined) return undefined;
-  // Problems have been told of the same text with its secrets; here nobody would read them.
+  // // The problems were reported by the reading with secrets.
   const reporter = createReporter("");
   const substituter = createSubstituter(maskVariables(variables));
   const stages = substitutedStages(outline, { substituter, reporter, names: [] });
@@ -94,14 +84,12 @@ export function substitutedDefinition({ outline, variables }: Prepared) {
   return { text: printNode(node), data: valueOf(node) };
 }
 
-/** The inputs with stars for the defaults of passwords. */
 function withoutPasswords(member: Member): Member {
   const { name, value } = member;
   if (name !== "inputs" || value.kind !== "list") return member;
   return { ...member, value: { ...value, items: value.items.map(withoutDefault) } };
 }
 
-/** One input, whose default nobody may see if it is a password. */
 function withoutDefault(input: Node): Node {
   if (input.kind !== "map") return input;
   const type = memberOf(input, "type")?.value;

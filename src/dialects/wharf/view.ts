@@ -4,12 +4,11 @@ import { isOver, phaseOf, wordOf } from "./build-status.ts";
 import type { Build, BuildStatus } from "./kinds.ts";
 import type { StepStatus } from "./results/build-document.ts";
 
-// Nothing here needs Node: the web interface looks at builds through this file too.
+// // Browser-safe: the web interface uses this file too.
 
 type Step = NonNullable<BuildStatus["steps"]>[number];
 type Stage = NonNullable<BuildStatus["stages"]>[number];
 
-/** A build as every face shows it: its steps by stages, as far as its status knows them. */
 export function viewBuild(build: Build): RunView {
   const { apiVersion, kind, metadata, status = {} } = build;
   const { name = "", namespace, uid } = metadata;
@@ -43,8 +42,8 @@ export function viewBuild(build: Build): RunView {
 }
 
 /**
- * Step 0 is what came before the first step, which is nobody's step to look at; but where nothing else came, it says why, also where a worker has
- * ended without a word on its steps.
+ * Step 0 is hidden unless it is all there is; if the worker reported no steps but lines, a failed step 0 is shown for
+ * them.
  */
 function stepsOf({ steps = [], logs, status }: BuildStatus): readonly Step[] {
   const own = steps.filter(({ stepId }) => stepId > 0);
@@ -54,22 +53,19 @@ function stepsOf({ steps = [], logs, status }: BuildStatus): readonly Step[] {
     : [];
 }
 
-/** Undefined for what is absent, null or no time. */
 const instantOf = (text: string | null | undefined): number | undefined => parseInstant(text ?? "");
 
-/** Both instants as far as they are known. */
 function timed(from: string | null | undefined, to: string | null | undefined) {
   const [startedAt, finishedAt] = [instantOf(from), instantOf(to)];
   return { ...(startedAt === undefined ? {} : { startedAt }), ...(finishedAt === undefined ? {} : { finishedAt }) };
 }
 
-/** Words of a failure as far as there are any. */
 const explained = ({ reason, message }: { readonly reason?: string; readonly message?: string }) => ({
   ...(reason === undefined ? {} : { reason }),
   ...(message === undefined ? {} : { message }),
 });
 
-/** A step begins when all steps of the stage before its own have ended, whatever came of them: conditions are the stages'. */
+/** Steps depend on all steps of the stage before: conditions belong to stages. */
 function viewStep(
   step: Step,
   stages: readonly Stage[],
@@ -77,7 +73,7 @@ function viewStep(
   isBuildOver: boolean,
   build: ObjectRef,
 ): StepView {
-  // Stages that are not selected are not among them, so that the one before is the one that is waited for.
+  // // Unselected stages are not in the list.
   const at = stages.findIndex(({ stageId }) => stageId === step.stageId);
   const before = at > 0 ? steps.filter(({ stageId }) => stageId === stages[at - 1]?.stageId) : [];
   const group = stages[at]?.name;
@@ -101,11 +97,10 @@ function viewStep(
   };
 }
 
-/** Its log is complete, and its artifacts are there. */
+/** Its log is complete and its artifacts are stored. */
 const isSettled = (status: StepStatus): boolean =>
   status === "Success" || status === "Failed" || status === "Cancelled";
 
-/** A step that is being brought to its sandbox has begun, and owes nothing but to run. */
 const phases: Readonly<Record<Exclude<StepStatus, "None">, StepPhase>> = {
   Scheduling: "Starting",
   Initializing: "Starting",
@@ -115,6 +110,6 @@ const phases: Readonly<Record<Exclude<StepStatus, "None">, StepPhase>> = {
   Cancelled: "Canceled",
 };
 
-/** A step that nobody has begun will not be begun any more when the build has ended. */
+/** Steps that have not started when the build ends are skipped. */
 const stepPhase = (status: StepStatus, isBuildOver: boolean): StepPhase =>
   status === "None" ? (isBuildOver ? "Skipped" : "Pending") : phases[status];

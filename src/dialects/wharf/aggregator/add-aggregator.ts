@@ -10,23 +10,22 @@ import { Duties, type DutyParts } from "./duties.ts";
 import { endPod, workerOfPod } from "./pod-worker.ts";
 import { type Shard, wholeShard } from "./shard.ts";
 
-/** What an aggregator is told by who starts it. */
 export interface AggregatorOptions {
-  /** Resolves with wharf-api, which takes results, and with the provisioner, which ends workers, when their ports are open. */
+  /** Resolves when the ports are open. */
   readonly services: () => Promise<ClientServices>;
-  /** Which of the workers are this one's; all unless told. */
+  /** Default: all workers. */
   readonly shard?: Shard;
-  /** Whose results are carried at once; further ones wait, the oldest first. 1,000 unless told. */
+  /** Further workers wait, oldest first; default: 1,000. */
   readonly maxWorkers?: number;
-  /** The way to ports of Pods; workers in Pods are not reached without. */
+  /** Without it workers in Pods cannot be reached. */
   readonly forward?: ForwardPort | undefined;
-  /** Whose Pods are workers, too, without a resource of their own: those of released provisioners. Nobody's unless told. */
+  /** Pods of released provisioners, which have no Worker; default: none. */
   readonly pods?: { readonly namespace: string; readonly instance: string } | undefined;
-  /** Where workers serve their results whose address has no port. */
+  /** Port of workers whose address has none. */
   readonly workerPort?: number;
 }
 
-/** Workers that nobody could be reached for are looked at again, in case what stood against it has passed. */
+/** Unreachable workers are retried at this interval. */
 const resyncEvery = 600_000;
 
 const podsResyncEvery = 60_000;
@@ -36,10 +35,7 @@ const podsOf = ({ namespace, instance }: NonNullable<AggregatorOptions["pods"]>)
   labelSelector: `${podSelector},${instanceLabel}=${labelValue(instance)},!${workerUidLabel}`,
 });
 
-/**
- * Adds an aggregator to a manager that has not started: what carries results of workers to wharf-api and has them ended then. It keeps nothing of
- * its own: whatever ends it, the next one goes on where the API is.
- */
+/** Adds an aggregator to a manager that has not started. It is stateless: the next one continues where the API is. */
 export function addAggregator(
   manager: Manager,
   { services, shard = wholeShard, pods, ...options }: AggregatorOptions,
@@ -54,7 +50,7 @@ export function addAggregator(
         const { lostPodLines } = await import("./lost-pod.ts");
         return await lostPodLines(client, worker, signal);
       };
-      // None where a port cannot be opened, which the log says.
+      // // Undefined if a port cannot be opened, which is logged.
       const found = await orAborted(services(), stop).catch(() => undefined);
       if (found === undefined) return;
       const duties = new Duties({ ...options, ...found, lostLines, shard, clock, random, log });
@@ -70,7 +66,7 @@ export function addAggregator(
         const worker = workerOfPod(pod, clock.now(), options.workerPort);
         if (worker !== undefined) duties.look(worker, { end: (signal) => endPod(client, worker, signal) });
       };
-      // A Pod that is stuck changes no more: that is seen when it is looked at again.
+      // // A stuck Pod no longer changes, so it is checked again periodically.
       const leavePods = workerPods?.addHandler(
         { add: look, update: (_old, pod) => look(pod), delete: (pod) => duties.forget(pod) },
         { resyncEvery: podsResyncEvery },

@@ -8,12 +8,11 @@ import { type AggregationParts, insist, tellInLog } from "./aggregation-parts.ts
 import { carryLines, confirmLines } from "./carry-lines.ts";
 
 /**
- * Carries the results of a worker over to wharf-api and resolves when all of them are there: every line on its disk, every artifact, and after these
- * the end of the build, once. Nothing is remembered between two calls: where to go on is asked of the API, which knows what it has, so that two that
- * do this at once are harmless. Rejects when the signal aborts, and with what the API refuses.
+ * Transfers a worker's results to wharf-api and resolves when all lines are synced, all artifacts stored and the end is
+ * reported. Stateless and idempotent: the API knows what it has. Rejects when the signal aborts or the API refuses.
  */
 export async function aggregateWorker(parts: AggregationParts, signal: AbortSignal): Promise<void> {
-  // The first of the three that fails ends the others.
+  // // The first failure aborts the others.
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   const statuses = new Map<number, StepStatus>();
@@ -27,10 +26,7 @@ export async function aggregateWorker(parts: AggregationParts, signal: AbortSign
   await insist(parts, signal, () => parts.api.putStatus(word, told, signal));
 }
 
-/**
- * The build runs from the first step on that does, also when it is over by the time that this is heard. What steps have become is told as often as it
- * can be, the newest state each time.
- */
+/** The build is Running from its first step on; steps are reported as often as possible, always the latest state. */
 async function carryStatuses(
   parts: AggregationParts,
   statuses: Map<number, StepStatus>,
@@ -39,14 +35,14 @@ async function carryStatuses(
   const { worker, api } = parts;
   let [hasNews, isRunning] = [false, false];
   let telling: Promise<void> | undefined;
-  // What the API refuses ends the wait for further news as well.
+  // // Refusals end the wait for further updates.
   const failed = new AbortController();
   const tell = async (): Promise<void> => {
     try {
       while (hasNews) {
         hasNews = false;
         const build = await insist(parts, signal, () => worker.build(signal));
-        // What comes after the end is told with it.
+        // // Reported with the end.
         const isOver = build !== undefined && isFinal(build.status);
         if (isOver && isRunning) return;
         isRunning = true;
@@ -55,7 +51,7 @@ async function carryStatuses(
     } catch (thrown) {
       failed.abort(thrown);
     } finally {
-      // At the very moment at which there is no news: what comes from here on begins another.
+      // // Synchronously, so that a later update starts another report.
       telling = undefined;
     }
   };
@@ -73,12 +69,11 @@ async function carryStatuses(
   }
 }
 
-/** The files that steps have left. What a build hands on to others is read from them there. */
 async function carryArtifacts(parts: AggregationParts, signal: AbortSignal): Promise<void> {
   const { worker, api } = parts;
   for await (const artifact of worker.artifacts(signal)) {
     try {
-      // Begun anew each time: an upload that broke off is not there.
+      // // Restarted from the beginning: interrupted uploads are discarded.
       await insist(parts, signal, async () => {
         const known = await withDigest(parts, artifact, signal);
         await api.putArtifact(known, await worker.download(artifact.artifactId, signal), signal);
@@ -90,7 +85,7 @@ async function carryArtifacts(parts: AggregationParts, signal: AbortSignal): Pro
   }
 }
 
-/** A released worker tells no digest, without which no upload is taken: its file is read once more. */
+/** Released workers send no digest, so the file is read twice. */
 async function withDigest(
   { worker }: AggregationParts,
   artifact: WorkerArtifact,
@@ -102,7 +97,7 @@ async function withDigest(
   return { ...artifact, sha256: hash.digest("hex") };
 }
 
-/** A file that the API does not take as it is holds up nothing: whoever reads the log is told. Said again it is the same line. */
+/** A refused file is reported in the log, as the same line if repeated. */
 async function tellUnwanted(
   parts: AggregationParts,
   { artifactId, stepId, name }: WorkerArtifact,
@@ -113,7 +108,7 @@ async function tellUnwanted(
   await tellInLog(parts, artifactId, `artifact ${JSON.stringify(name)} of step ${stepId}: ${problem}`, signal);
 }
 
-/** Steps and stages in the members of a build's status. A released worker has no document of its build. */
+/** Released workers have no build document. */
 const stepsOf = (build: WorkerBuild | undefined): JsonObject =>
   build === undefined
     ? {}
@@ -122,20 +117,18 @@ const stepsOf = (build: WorkerBuild | undefined): JsonObject =>
         stages: build.stages.map((stage) => ({ ...stage, steps: [...stage.steps] })),
       };
 
-/** The end of a build in the words of wharf-api. */
 interface End {
   readonly word: BuildWord;
   readonly told: JsonObject;
 }
 
-/** The end, from what the worker says of the whole build and never from one of its steps. */
 function endOf(build: WorkerBuild): End {
   if (build.status === "Success") return { word: "Completed", told: stepsOf(build) };
   const { status, reason = status === "Cancelled" ? "Canceled" : "BuildFailed", message } = build;
   return { word: "Failed", told: { ...stepsOf(build), reason, ...(message === undefined ? {} : { message }) } };
 }
 
-/** The end of a build whose worker tells of its steps only, when all of them have told everything. */
+/** For workers without a build document. */
 const endOfSteps = (statuses: readonly StepStatus[]): End =>
   statuses.some((status) => status === "Failed" || status === "Cancelled")
     ? { word: "Failed", told: { reason: "BuildFailed" } }

@@ -3,7 +3,6 @@ import { RpcError } from "#kernel/rpc/index.ts";
 import type { WorkerClient } from "../worker-api/worker-client.ts";
 import type { BuildApi } from "./build-api.ts";
 
-/** What carrying over the results of one worker takes. */
 export interface AggregationParts {
   readonly worker: WorkerClient;
   readonly api: Pick<BuildApi, keyof BuildApi>;
@@ -12,16 +11,14 @@ export interface AggregationParts {
   readonly log: Logger;
 }
 
-/** Between two tries of one request: the first wait, and the longest. */
 const [firstWait, longestWait]: readonly [Millis, Millis] = [500, 30_000];
 
-/** Whether asking again may end otherwise. */
 const mayPass = (thrown: unknown): boolean =>
   thrown instanceof RpcError
     ? thrown.code === "UNAVAILABLE" || thrown.code === "INTERNAL"
     : !["wharf-refused", "wharf-unwanted", "wharf-unknown-build"].includes(codeOf(thrown) ?? "");
 
-/** Tries until it succeeds; rejects when the signal aborts, and with what is refused for good. */
+/** Retries until success; rejects on abort or final refusals. */
 export async function insist<T>(
   { clock, random, log }: Pick<AggregationParts, "clock" | "random" | "log">,
   signal: AbortSignal,
@@ -39,10 +36,7 @@ export async function insist<T>(
   }
 }
 
-/**
- * Tells whoever reads the log of the build, in step 0, which is no step's. `number` is the same whenever the same is told: said again it is the same
- * line.
- */
+/** Writes a line to step 0. The same `number` means the same line. */
 export async function tellInLog(
   parts: AggregationParts,
   number: number,

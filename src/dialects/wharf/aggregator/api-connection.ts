@@ -1,39 +1,35 @@
 import { isJsonObject, type JsonValue, messageOf, type Millis, SlipwayError } from "#lib/base/index.ts";
 
-/** Where wharf-api or the provisioner is, and what it asks of who comes. */
 export interface ServiceAddress {
-  /** `http://127.0.0.1:5001`, without a path. */
+  /** Without a path. */
   readonly url: string;
   readonly token?: string | undefined;
-  /** Finds the token, for each request, of a service that may be started later. */
+  /** For services that may start later. */
   readonly findToken?: () => Promise<string | undefined>;
 }
 
-/** One request of a service. */
 export interface ServiceRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE";
-  /** With its query. */
+  /** With the query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
 }
 
-/** What came back, its body read and parsed; undefined for one that is no JSON. */
+/** `json` is undefined if the body is no JSON. */
 export interface ServiceAnswer {
   readonly status: number;
   readonly json: JsonValue | undefined;
 }
 
-/** For an answer to a request that carries no file. */
+/** Not for uploads. */
 const answerTimeout: Millis = 60_000;
-/** Of an answer: cursors of a build of some thousand steps are far below. */
 const longestAnswer = 4 * 1024 * 1024;
 
 /**
- * Asks a service. Rejects with `wharf-service` when it does not answer, or answers that the fault is its own: asking again is right then; with
- * `wharf-slow` when it has not answered in time, and a smaller request may do better. What it answers otherwise is the caller's to read; a document
- * that says that there is no such record has the status 404, also where the original sends it with 502. A redirect is a failure: what goes with a
- * request is for this address and no other.
+ * Rejects with `wharf-service` for transient failures and `wharf-slow` for timeouts, where a smaller request may
+ * succeed. Missing records are 404, although the original sends 502. Redirects are errors: the content is for this
+ * address only.
  */
 export async function askService(
   service: ServiceAddress,
@@ -61,10 +57,7 @@ export async function askService(
   }
 }
 
-/**
- * The bytes of an answer as they come, however many. Rejects as `askService` does, also in the middle of them, and with `wharf-refused` for an answer
- * that is none.
- */
+/** Streams a body. Rejects like `askService`, also in the middle, and with `wharf-refused`. */
 export async function* readService(
   service: ServiceAddress,
   path: string,
@@ -97,19 +90,15 @@ function unanswered({ url }: ServiceAddress, { method, path }: ServiceRequest, t
   return new SlipwayError(code, `${method} ${path} at ${url}: ${messageOf(cause)}`, { cause: thrown });
 }
 
-/** Whether it was looked for and is not there, which a path that nobody serves does not say. */
+/** Unlike a path that is not served. */
 export const saysNoRecord = (answer: ServiceAnswer): boolean => problemIn(answer) === "record-not-found";
 
-/**
- * Which problem of wharf-api an answer tells, as in `record-not-found`; undefined for anything else. Released servers put the address of their
- * documentation before it: `https://host/#/prob/api/record-not-found`.
- */
+/** The problem's name, such as `record-not-found`. Released servers prefix a documentation address. */
 export function problemIn({ json }: ServiceAnswer): string | undefined {
   const type = isJsonObject(json) ? json["type"] : undefined;
   return typeof type === "string" ? /^(?:https?:\/\/[^/]+\/#)?\/prob\/api\/(.+)$/.exec(type)?.[1] : undefined;
 }
 
-/** A service has refused what it will refuse again. */
 export const refusedBy = (
   { url }: ServiceAddress,
   { method, path }: ServiceRequest,
@@ -117,7 +106,6 @@ export const refusedBy = (
 ): SlipwayError =>
   new SlipwayError("wharf-refused", `${method} ${path} at ${url} was refused with ${answer.status}${detailOf(answer)}`);
 
-/** What a problem document says for itself. */
 function detailOf({ json }: ServiceAnswer): string {
   const detail = isJsonObject(json) ? json["detail"] : undefined;
   return typeof detail === "string" && detail !== "" ? `: ${detail}` : "";

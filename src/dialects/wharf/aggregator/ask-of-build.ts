@@ -10,9 +10,8 @@ import {
 } from "./api-connection.ts";
 
 /**
- * Asks wharf-api about a build, and answers what it says. Rejects with `wharf-service` and `wharf-slow` as `askService` does, with `wharf-unknown-build`
- * where there is no such build, with `wharf-unwanted` for content that is refused however often it is brought, and with `wharf-refused` for the rest,
- * such as a wrong token or a path that nobody serves.
+ * Rejects with `wharf-service`, `wharf-slow`, `wharf-unknown-build`, `wharf-unwanted` (content that is always refused)
+ * or `wharf-refused`.
  */
 export async function askOfBuild(
   service: ServiceAddress,
@@ -26,7 +25,7 @@ export async function askOfBuild(
   throw isForGood(answer) ? new SlipwayError("wharf-unwanted", refused.message) : refused;
 }
 
-/** Whether it is the content that is refused. A body that broke off on its way is another one the next time. */
+/** Interrupted bodies may succeed later. */
 function isForGood(answer: ServiceAnswer): boolean {
   if (answer.status !== 400) return answer.status === 409 || answer.status === 413;
   const problem = problemIn(answer);

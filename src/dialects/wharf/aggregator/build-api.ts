@@ -6,20 +6,16 @@ import type { WorkerArtifact, WorkerLine } from "../worker-api/worker-messages.t
 import type { ServiceAddress, ServiceRequest } from "./api-connection.ts";
 import { askOfBuild } from "./ask-of-build.ts";
 
-/** What has become of lines that were put. */
 export interface TakenLines {
-  /** They were not there before. */
   readonly inserted: number;
-  /** They are not there, and putting them again now would change nothing. */
+  /** Not stored; repeating would not help. */
   readonly skipped: number;
-  /** What is wrong with the first of these. */
   readonly problem?: string | undefined;
 }
 
 /**
- * What an aggregator says to wharf-api of one build. Everything may be said again, and is there once. Rejects with `wharf-service` where asking again
- * makes sense, with `wharf-unknown-build` for a build that there is none of, with `wharf-unwanted` for content that is refused however often it is
- * brought, with `wharf-slow` where it takes too long, and with `wharf-refused` where it depends on more than that, such as a token.
+ * wharf-api for one build; all requests are idempotent. Rejects with `wharf-service` (transient), `wharf-slow`,
+ * `wharf-unknown-build`, `wharf-unwanted` (this content) or `wharf-refused`.
  */
 export class BuildApi {
   readonly #service: ServiceAddress;
@@ -30,7 +26,6 @@ export class BuildApi {
     this.#path = `/api/build/${buildId}`;
   }
 
-  /** By step, up to which line everything is there. */
   async cursors(signal: AbortSignal): Promise<ReadonlyMap<number, number>> {
     const json = await this.#ask({ method: "GET", path: `${this.#path}/log/cursor` }, signal);
     const known = new Map<number, number>();
@@ -42,12 +37,11 @@ export class BuildApi {
     return known;
   }
 
-  /** What a worker has sent, as it is. The API keeps it from then on; on its disk after `flushed`, or at once when it is durable. */
+  /** Synced after `flushed`, or at once if durable. */
   async putFrames({ bytes }: LineFrames, signal: AbortSignal, isDurable = false): Promise<TakenLines> {
     return await this.#put({ headers: { "content-type": lineFramesType }, body: bytes }, signal, isDurable);
   }
 
-  /** The same for lines that nobody else tells. */
   async putLines(lines: readonly WorkerLine[], signal: AbortSignal): Promise<TakenLines> {
     let body = "";
     for (const line of lines) {
@@ -74,15 +68,11 @@ export class BuildApi {
     };
   }
 
-  /** Resolves when every line that was put is on the API's disk. */
   async flushed(signal: AbortSignal): Promise<void> {
     await this.#put({ headers: ndjson, body: "" }, signal, true);
   }
 
-  /**
-   * What has become of the build, with whatever else is known of it in the members of its status. Where the API wants no such details it is told
-   * the word, and why.
-   */
+  /** If the details are refused, only word and reason are sent. */
   async putStatus(status: BuildWord, told: JsonObject, signal: AbortSignal): Promise<void> {
     try {
       await this.#tell(status, told, signal);
@@ -99,10 +89,7 @@ export class BuildApi {
     await this.#ask({ method: "PUT", path: `${this.#path}/status`, headers, body }, signal);
   }
 
-  /**
-   * A file that a step has left. Its bytes are checked against its digest where the worker tells one. Test results that cannot be read are kept as
-   * any other file, and rejected with `wharf-unwanted` all the same.
-   */
+  /** Unreadable test results are stored as a file and rejected with `wharf-unwanted`. */
   async putArtifact(
     { artifactId, stepId, name, sha256, testResults }: WorkerArtifact,
     body: AsyncIterable<Uint8Array>,
@@ -115,10 +102,7 @@ export class BuildApi {
     await this.#ask({ method: "PUT", path, headers, body }, signal);
   }
 
-  /** Ends what is kept open between two requests. */
-  close(): void {
-    // Connections are those of all builds.
-  }
+  close(): void {}
 
   async #ask(request: ServiceRequest, signal: AbortSignal) {
     return await askOfBuild(this.#service, request, signal);

@@ -4,8 +4,8 @@ import { askService, refusedBy, saysNoRecord, type ServiceAddress, type ServiceR
 import { BuildApi } from "./build-api.ts";
 
 /**
- * Speaks to one wharf-api as that one wants it: this project's takes lines with their numbers and says how far they are there, the original has neither
- * endpoint. Which of them it is is found out with the first build, and remembered until `forget`.
+ * Chooses the protocol of a wharf-api: this project's, or the original's, which lacks numbered lines and cursors.
+ * Detected with the first build and cached until `forget`.
  */
 export class BuildApis {
   readonly #service: ServiceAddress;
@@ -15,7 +15,7 @@ export class BuildApis {
     this.#service = service;
   }
 
-  /** Rejects with `wharf-unknown-build`, and with what else asking may end in. What it answers is to be closed. */
+  /** Rejects with `wharf-unknown-build` and others. Close the result. */
   async open(buildId: number, signal: AbortSignal): Promise<AggregationParts["api"]> {
     const isOriginal = (this.#isOriginal ??= await this.#ask(buildId, signal));
     if (!isOriginal) return new BuildApi(this.#service, buildId);
@@ -23,12 +23,11 @@ export class BuildApis {
     return new OriginalBuildApi(this.#service, buildId);
   }
 
-  /** Another one may be at the address by now. */
   forget(): void {
     this.#isOriginal = undefined;
   }
 
-  /** The original says 404 to a path that it does not have, too, but without a document. */
+  /** The original's 404 for unknown paths has no document. */
   async #ask(buildId: number, signal: AbortSignal): Promise<boolean> {
     const paths = [`/api/build/${buildId}/log/cursor`, `/api/build/${buildId}`];
     for (const [at, path] of paths.entries()) {

@@ -4,15 +4,13 @@ import { type AggregationParts, insist, tellInLog } from "./aggregation-parts.ts
 import type { TakenLines } from "./build-api.ts";
 import { LineForwarder } from "./line-forwarder.ts";
 
-/** What one pass over the lines of a worker has come to. */
 interface CarriedLines extends TakenLines {
-  /** By step, up to which line the API had everything before it. */
   readonly known: ReadonlyMap<number, number>;
 }
 
 /**
- * Carries what the API has not. With `isDurable` everything that it has taken is on its disk then, but for what it had before; lines without a number
- * are left out, because nobody could tell that they are there already.
+ * Transfers missing lines. With `isDurable` they are synced, and lines without a number are left out, because they
+ * could be duplicates.
  */
 export async function carryLines(
   parts: AggregationParts,
@@ -35,7 +33,7 @@ export async function carryLines(
   return { known, inserted, skipped, problem };
 }
 
-/** An API that takes longer over lines than an answer may take has the time for half of them. */
+/** If the API is too slow, lines are sent in halves. */
 async function putFrames(
   api: AggregationParts["api"],
   frames: LineFrames,
@@ -58,13 +56,12 @@ async function putFrames(
   return { inserted, skipped, problem };
 }
 
-/** In step 0, behind the numbers of artifacts that are told there. */
+/** Number in step 0, behind those of artifacts. */
 const skippedLine = 1_000_000_000;
 
 /**
- * Resolves when every line is on the API's disk. An API that has lost power since it took some has them no more: what is missing then is carried
- * again, from a worker that has ended and holds everything. Lines that the API keeps out are told once, and hold up nothing; they are offered until
- * nothing that comes with them makes room for more.
+ * Resolves when all lines are synced. If the API lost lines they are sent again. Refused lines are reported once and
+ * offered until nothing changes.
  */
 export async function confirmLines(parts: AggregationParts, signal: AbortSignal): Promise<void> {
   const { api, log } = parts;
@@ -72,7 +69,7 @@ export async function confirmLines(parts: AggregationParts, signal: AbortSignal)
     const { known, inserted, skipped, problem } = await carryLines(parts, signal, true);
     await insist(parts, signal, () => api.flushed(signal));
     const kept = await insist(parts, signal, () => api.cursors(signal));
-    // What was carried just now is durable, and what was there before is if it is there still.
+    // // New lines are durable; older ones if they still exist.
     if ([...known].some(([stepId, last]) => (kept.get(stepId) ?? 0) < last))
       log.warn("wharf-api has lost lines that it had taken; they are carried again", {});
     else if (skipped === 0) return;

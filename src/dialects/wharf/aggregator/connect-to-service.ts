@@ -3,7 +3,7 @@ import { connect as connectTls } from "node:tls";
 import { tcpConnect } from "../worker-api/tcp-connect.ts";
 import type { Connect } from "../worker-api/worker-rest-client.ts";
 
-/** Connections to the address of a service, for HTTP/2: over TLS where the address says https. */
+/** TLS for https addresses. */
 export function connectToService(url: string): Connect {
   const { protocol, hostname, port } = new URL(url);
   const isSecure = protocol === "https:";
@@ -12,7 +12,7 @@ export function connectToService(url: string): Connect {
   return async (signal) => {
     const socket = await connect(signal);
     const host = hostname.replaceAll(/^\[|\]$/g, "");
-    // Numbers are no names that could be asked for.
+    // // IP addresses have no server name.
     const name = isIP(host) === 0 ? { servername: host } : {};
     return await new Promise((resolve, reject) => {
       const secured = connectTls({ socket, host, ...name, ALPNProtocols: ["h2"] });

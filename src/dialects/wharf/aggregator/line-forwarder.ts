@@ -1,19 +1,16 @@
 import { cutLines, type LineFrames } from "../worker-api/line-frames.ts";
 
-/** How much one batch holds at most. */
 export interface BatchLimits {
   readonly lines: number;
   readonly bytes: number;
 }
 
-/** A batch on its way and one that gathers stay far below the 8 MiB that a worker may take of the aggregator. */
+/** Stays below the 8 MiB that a worker may use of the aggregator. */
 export const usualBatchLimits: BatchLimits = { lines: 10_000, bytes: 2 * 1024 * 1024 };
 
 /**
- * Sends lines in batches, one at a time: wharf-api keeps lines in the order in which they arrive, so a batch that is sent again after a lost
- * connection must not be overtaken by the next one. Lines that are added while nothing is on its way are sent at once; lines that are added
- * meanwhile gather and go together, so that a quiet log arrives line by line and a busy one in large pieces, without a timer. `add` waits while
- * a full batch gathers behind one that is on its way: then nothing more is read from the worker, whose store keeps it.
+ * Sends lines in batches, one at a time, because wharf-api keeps the order of arrival. Lines that arrive meanwhile are
+ * combined, without a timer. `add` waits while a full batch is pending, which stops reading from the worker.
  */
 export class LineForwarder {
   readonly #send: (lines: LineFrames) => Promise<void>;
@@ -24,13 +21,12 @@ export class LineForwarder {
   #waitingBytes = 0;
   #failure: { readonly thrown: unknown } | undefined;
 
-  /** `send` resolves when the lines are accepted, and retries by itself while that makes sense: its rejection ends everything. */
+  /** Rejections are final; `send` retries by itself. */
   constructor(send: (lines: LineFrames) => Promise<void>, limits: BatchLimits = usualBatchLimits) {
     this.#send = send;
     this.#limits = limits;
   }
 
-  /** Takes lines. Resolves when more may come; rejects with what `send` has rejected with. */
   async add(frames: LineFrames): Promise<void> {
     for (const { bytes, lines } of cutLines(frames, this.#limits)) {
       if (this.#waitingLines + lines > this.#limits.lines) await this.#sendFull();
@@ -43,13 +39,11 @@ export class LineForwarder {
     this.#throwFailure();
   }
 
-  /** Resolves when every line that was added is accepted. */
   async flush(): Promise<void> {
     while (this.#sending !== undefined) await this.#sending;
     this.#throwFailure();
   }
 
-  /** Resolves when the batch that has gathered is on its way, which it is as soon as the one before it is accepted. */
   async #sendFull(): Promise<void> {
     if (this.#sending === undefined) this.#begin();
     else await this.#sending;
@@ -67,7 +61,7 @@ export class LineForwarder {
       })
       .then(() => {
         this.#sending = undefined;
-        // The lines that have gathered meanwhile must not wait for the next one.
+        // // Sends what was collected meanwhile.
         this.#begin();
       });
   }

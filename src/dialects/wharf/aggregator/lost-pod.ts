@@ -4,13 +4,12 @@ import { ApiError, asJson, CoreEvent, isNotFound, Pod, type Stored } from "#kern
 import type { Worker } from "../kinds.ts";
 import { podContainers } from "../provisioner/kubernetes/worker-pod.ts";
 
-/** Of each container. What comes behind it is in the cluster, for as long as that keeps it. */
 const mostLogBytes = 1024 * 1024;
 const mostEvents = 200;
 
 /**
- * What is left of a worker whose Pod has ended, or never begun: what its containers have printed, and the Pod's events. Output comes first, because
- * it does not change any more: lines are numbered, and have the same numbers when this is asked again. No lines where there is no Pod.
+ * What remains of a worker whose Pod failed: container output, then events. Output first, because it no longer changes
+ * and keeps its line numbers.
  */
 export async function lostPodLines(
   client: Pick<ApiClient, "logs" | "list">,
@@ -28,7 +27,7 @@ export async function lostPodLines(
   return events.length === 0 ? lines : [...lines, "[slipway] events of the Pod:", ...events];
 }
 
-/** A container that never ran has printed nothing, which the API has several ways to say. */
+/** Containers that never ran have no output. */
 async function printed(
   client: Pick<ApiClient, "logs">,
   { namespace, name, container }: { readonly namespace: string; readonly name: string; readonly container: string },
@@ -49,17 +48,14 @@ async function printed(
   return text === "" ? [] : text.split(/\r?\n/);
 }
 
-/**
- * What the API said instead, as a line. Throws what is no answer, because its asker is to come back: with the worker goes its Pod, and everything that
- * was not read of it.
- */
+/** Throws transient errors: everything unread is deleted with the worker. */
 function refusalIn(thrown: unknown): string {
   if (!(thrown instanceof ApiError) || thrown.reason === "TooManyRequests" || thrown.reason === "ServiceUnavailable")
     throw thrown;
   return oneLine(`[slipway] ${thrown.message}`);
 }
 
-/** In the order in which they were first seen. How often is left out: it may have changed when they are asked for again. */
+/** Without counts, which may change. */
 async function eventsOf(
   client: Pick<ApiClient, "list">,
   { namespace, uid }: { readonly namespace: string; readonly uid: string },

@@ -5,15 +5,14 @@ import { readService, type ServiceAddress } from "./api-connection.ts";
 import { askOfBuild } from "./ask-of-build.ts";
 
 /**
- * Files of one build for the original's forms. It gives them no number of their worker and tells no digests: whether one is there is found out by its
- * name and its bytes. Of equal files under one name there are as many as steps have left.
+ * Files for the original's forms, which have neither numbers nor digests: existing files are found by name and bytes.
  */
 export class OriginalArtifacts {
   readonly #service: ServiceAddress;
   readonly #path: string;
-  /** SHA-256 of what is there, by its number there; it does not change. */
+  /** SHA-256 by artifact id. */
   readonly #digests = new Map<number, string>();
-  /** How many of a name and a digest are known to be there, one for each that was put. */
+  /** Known copies by name and digest. */
   readonly #settled = new Map<string, number>();
 
   constructor(service: ServiceAddress, buildId: number) {
@@ -21,7 +20,7 @@ export class OriginalArtifacts {
     this.#path = `/api/build/${buildId}`;
   }
 
-  /** Test results that cannot be read are kept as any other file, and rejected with `wharf-unwanted`. */
+  /** Unreadable test results are stored as a file and rejected with `wharf-unwanted`. */
   async put(
     { name, sha256, testResults }: WorkerArtifact,
     body: AsyncIterable<Uint8Array>,
@@ -39,7 +38,6 @@ export class OriginalArtifacts {
     this.#settled.set(key, settled + 1);
   }
 
-  /** How many of these bytes there are under a name. */
   async #count(fileName: string, sha256: string, signal: AbortSignal): Promise<number> {
     const query = new URLSearchParams({ limit: "0", fileName });
     const path = `${this.#path}/artifact?${query.toString()}`;
@@ -60,7 +58,6 @@ export class OriginalArtifacts {
     return digest;
   }
 
-  /** The API reads a form to its end before it stores what is in it. */
   async #post(place: string, fileName: string, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
     const boundary = randomUUID();
     const headers = { "content-type": `multipart/form-data; boundary=${boundary}` };
@@ -69,14 +66,13 @@ export class OriginalArtifacts {
   }
 }
 
-/** Its sender learns that nobody reads on. */
+/** Tells the sender that reading has stopped. */
 async function leave(body: AsyncIterable<Uint8Array>): Promise<void> {
   const bytes = body[Symbol.asyncIterator]();
   await bytes.next().catch(() => undefined);
   await bytes.return?.();
 }
 
-/** A form of one file, under the name that the original looks for. */
 async function* formOf(
   boundary: string,
   fileName: string,
@@ -91,10 +87,9 @@ async function* formOf(
   yield Buffer.from(`\r\n--${boundary}--\r\n`);
 }
 
-/** The original keeps the last part of a name, of which what would end a header, or parts names elsewhere, is none. */
+/** The original keeps only the last part. */
 const fileNameOf = (name: string): string => name.slice(name.lastIndexOf("/") + 1).replaceAll(/[\p{Cc}\\]/gu, "_");
 
-/** Numbers of the artifacts in a list that have a name. */
 function idsIn(answer: JsonValue | undefined, fileName: string): readonly number[] {
   const list = isJsonObject(answer) ? answer["list"] : undefined;
   return (Array.isArray(list) ? list : []).flatMap((artifact) =>

@@ -9,9 +9,8 @@ import { OriginalArtifacts } from "./original-artifacts.ts";
 import { OriginalLines } from "./original-lines.ts";
 
 /**
- * What an aggregator says of one build to wharf-api as the original has it: a stream of lines that is acknowledged when it is closed, forms with files,
- * and a status of one word. That API would store again what it is told again, and knows no end that stays: what is there is looked at first. Rejects
- * as `BuildApi` does, and with `RpcError` for lines. Close it.
+ * The original's wharf-api for one build. It would store repetitions and has no final status, so the current state is
+ * checked first. Rejects like `BuildApi`, and with `RpcError` for lines. Must be closed.
  */
 export class OriginalBuildApi implements Pick<BuildApi, keyof BuildApi> {
   readonly #service: ServiceAddress;
@@ -26,28 +25,25 @@ export class OriginalBuildApi implements Pick<BuildApi, keyof BuildApi> {
     this.#artifacts = new OriginalArtifacts(service, buildId);
   }
 
-  /** As far as lines have been acknowledged here: the API does not tell. */
+  /** Acknowledged lines; the API has no cursors. */
   async cursors(signal: AbortSignal): Promise<ReadonlyMap<number, number>> {
     await this.#status(signal);
     return this.#lines.cursors;
   }
 
-  /** Resolves when the API has stored what a worker has sent. */
   async putFrames(frames: LineFrames, signal: AbortSignal): Promise<TakenLines> {
     return await this.putLines(readLines(frames), signal);
   }
 
-  /** Resolves when the API has stored the lines. */
   async putLines(lines: readonly WorkerLine[], signal: AbortSignal): Promise<TakenLines> {
     return await this.#lines.put(lines, signal);
   }
 
-  /** What is acknowledged is stored. */
   flushed(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** The word, without details. A build that has begun, or has this end, is not told again: it would get another time. */
+  /** Not repeated, because it would change the times. */
   async putStatus(status: BuildWord, _told: JsonObject, signal: AbortSignal): Promise<void> {
     const known = await this.#status(signal);
     if (isOver(status) ? known === status : known !== "Scheduling") return;
@@ -56,12 +52,10 @@ export class OriginalBuildApi implements Pick<BuildApi, keyof BuildApi> {
     await askOfBuild(this.#service, { method: "PUT", path: `${this.#path}/status`, headers, body }, signal);
   }
 
-  /** A file that a step has left, under the last part of its name. */
   async putArtifact(artifact: WorkerArtifact, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
     await this.#artifacts.put(artifact, body, signal);
   }
 
-  /** Ends the connection that lines go over. */
   close(): void {
     this.#lines.close();
   }

@@ -9,26 +9,25 @@ import type { TakenLines } from "./build-api.ts";
 import { connectToService } from "./connect-to-service.ts";
 import { PresentLines } from "./present-lines.ts";
 
-/** Of a message as the API takes it: what gRPC allows by itself, without the rest of the line. */
+/** The gRPC limit without the rest of the line. */
 const longestMessage = 4 * 1024 * 1024 - 1024;
 
-/** For a stream of lines, each of which the original stores by itself. */
+/** The original stores each line separately. */
 const streamTimeout: Millis = 300_000;
 
 /**
- * Lines of one build for the original's `CreateLogStream`, a stream for each call. Lines have no number there: those that it has of an earlier
- * aggregator, or of a stream that broke off, are found by their time and their text, and not told again.
+ * Lines for the original's `CreateLogStream`. Lines have no numbers there, so existing ones are recognised by time and
+ * text.
  */
 export class OriginalLines {
   readonly #service: ServiceAddress;
   readonly #buildId: number;
   readonly #channel: FramedChannel;
   readonly #present = new PresentLines();
-  /** Ends with the last call; never rejects. */
+  /** Never rejects. */
   #turn: Promise<void> = Promise.resolve();
-  /** Whether the log has got lines that were not acknowledged here. */
+  /** The log may contain lines that were not acknowledged here. */
   #mustLook = true;
-  /** By step, which lines are there. */
   readonly #taken = new Map<number, IntervalSet>();
 
   constructor(service: ServiceAddress, buildId: number) {
@@ -39,12 +38,11 @@ export class OriginalLines {
     this.#channel = new FramedChannel({ connect: connectToService(service.url), headers, authority });
   }
 
-  /** By step, up to which line everything is there. */
   get cursors(): ReadonlyMap<number, number> {
     return new Map([...this.#taken].map(([stepId, taken]) => [stepId, taken.prefix]));
   }
 
-  /** One call after the other: which line is there already is known between two streams only. */
+  /** Serialized: existing lines are only known between streams. */
   async put(lines: readonly WorkerLine[], signal: AbortSignal): Promise<TakenLines> {
     const before = this.#turn;
     const turn = deferred<void>();
@@ -58,7 +56,7 @@ export class OriginalLines {
     const fresh = lines.filter((line) => !this.#has(line));
     const short = fresh.filter(({ message }) => Buffer.byteLength(message) <= longestMessage);
     const missing: WorkerLine[] = [];
-    // What is found is there whatever becomes of the rest, and is not found a second time.
+    // // Matched lines are present and matched only once.
     for (const line of short)
       if (this.#present.take(timeToTell(line), storable(line.message))) this.#note(line);
       else missing.push(line);
@@ -92,7 +90,7 @@ export class OriginalLines {
 
   async #look(signal: AbortSignal): Promise<void> {
     const path = `/api/build/${this.#buildId}`;
-    // The log of a build that is not there is empty.
+    // // The log of an unknown build is empty.
     await askOfBuild(this.#service, { method: "GET", path }, signal);
     await this.#present.read(readService(this.#service, `${path}/log`, signal));
     this.#mustLook = false;
@@ -118,13 +116,12 @@ export class OriginalLines {
     return inserted;
   }
 
-  /** What closing a stream of framed lines is answered with. */
   async #answer(frames: Buffer, signal: AbortSignal): Promise<Buffer> {
     const limit = AbortSignal.timeout(streamTimeout);
     const path = "/wharf.api.v5.Builds/CreateLogStream";
     const answers: Buffer[] = [];
     try {
-      // To its end, which says whether they are stored.
+      // // The end says whether the lines are stored.
       for await (const messages of this.#channel.stream(path, frames, AbortSignal.any([signal, limit])))
         answers.push(...messages);
     } catch (thrown) {
@@ -139,5 +136,5 @@ export class OriginalLines {
   }
 }
 
-/** PostgreSQL, where the original keeps lines, has no text with a NUL. */
+/** PostgreSQL, which the original uses, does not store NUL. */
 const storable = (message: string): string => message.replaceAll("\0", "\uFFFD");

@@ -6,15 +6,9 @@ import { podState } from "../provisioner/kubernetes/observed-pod.ts";
 import { formatPodAddress } from "../provisioner/pod-address.ts";
 import { buildLabel, workerUidLabel } from "../provisioner/worker-labels.ts";
 
-// A released provisioner stores nothing of its workers: their Pods are all there is.
-
-/** Where workers of the original serve. */
 const usualPort = 5010;
 
-/**
- * A Pod that a released provisioner has made, as the worker it is; undefined for those of ours, which have resources of their own. Where it
- * answers is known while it runs, and that it has ended when it has.
- */
+/** A Pod of a released provisioner as a Worker; undefined for Pods with a resource. */
 export function workerOfPod(pod: Stored, now: Instant, port = usualPort): Stored<Worker> | undefined {
   const { labels = {}, name, namespace = "" } = pod.metadata;
   if (labels[workerUidLabel] !== undefined) return undefined;
@@ -37,7 +31,7 @@ export function workerOfPod(pod: Stored, now: Instant, port = usualPort): Stored
   };
 }
 
-/** Ends a worker that is its Pod and nothing else. One that has gone is no failure. */
+/** Missing Pods are no error. */
 export async function endPod(
   client: Pick<ApiClient, "delete">,
   { metadata }: Stored<Worker>,

@@ -2,23 +2,18 @@ import { createHash } from "node:crypto";
 import { isJsonObject, type JsonValue, SlipwayError } from "#lib/base/index.ts";
 import { type LogTime, parseLogTime } from "../results/log-line.ts";
 
-/** What is remembered at most; some MiB. What a log has behind that may be told twice. */
+/** Later lines may be sent twice. */
 const mostRemembered = 100_000;
-/** Of the JSON of one line: 4 MiB whose every byte is escaped, and the rest. */
+/** 4 MiB with every byte escaped. */
 const longestLine = 25 * 1024 * 1024;
-/** Between two lines of an array as Go writes it. Within a text the quotation mark would be escaped. */
+/** Between two lines as Go formats them; within texts the quote would be escaped. */
 const between = '},{"logId":';
 
-/**
- * Lines that an API has and that their worker may bring again, known by time and text. Lines that are there twice may come twice. A log is read on
- * from where it was read before, or from behind those that were passed over.
- */
+/** Lines that an API already has, by time and text. Reading resumes where it ended. */
 export class PresentLines {
-  /** How often a line is there that was not taken yet, by what it is known by. */
   readonly #counts = new Map<number, number>();
   #passed = 0;
 
-  /** Reads the array of a whole log. Rejects with `wharf-service` when it is none. */
   async read(log: AsyncIterable<Uint8Array>): Promise<void> {
     let at = 0;
     for await (const text of elementsOf(log)) {
@@ -30,12 +25,11 @@ export class PresentLines {
     }
   }
 
-  /** So many further lines are there, and need not be looked at. */
   passOver(count: number): void {
     this.#passed += count;
   }
 
-  /** Whether a line is there that is this one. It is no other one's then. */
+  /** Matches each present line once. */
   take(time: LogTime, message: string): boolean {
     if (this.#counts.size === 0) return false;
     const key = keyOf(time, message);
@@ -47,7 +41,6 @@ export class PresentLines {
   }
 }
 
-/** The elements of an array of lines as text, one after the other. */
 async function* elementsOf(log: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let [rest, from] = ["", 0];
@@ -80,7 +73,7 @@ function keyOfJson(text: string): number {
   return keyOf(time, message);
 }
 
-/** Databases of the original keep microseconds. 53 bits of a digest: among so many lines no two are taken for each other. */
+/** The original stores microseconds. 53 bits of SHA-256 are enough for this many lines. */
 function keyOf({ seconds, nanos }: LogTime, message: string): number {
   const hash = createHash("sha256").update(`${seconds}.${Math.floor(nanos / 1000)}\n${message}`);
   return Number(hash.digest().readBigUInt64BE() >> 11n);

@@ -13,14 +13,14 @@ import { askService, refusedBy, type ServiceRequest } from "./api-connection.ts"
 import { BuildApis } from "./build-apis.ts";
 import type { DutyParts } from "./duties.ts";
 
-/** How a worker is asked and ended that is nobody's resource; by its provisioner when absent. */
+/** Ends a worker without a resource; default: its provisioner. */
 export interface OwnWays {
   readonly end: (signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Carries over everything that a worker has, and has it ended then and only then. A worker without an address has ended before it served anything:
- * what is said of it becomes the log of step 0. Everything may be done again.
+ * Transfers all results and only then ends the worker. A worker without an address never served; its reason becomes the
+ * log of step 0. Idempotent.
  */
 export async function settleWorker(
   worker: Stored<Worker>,
@@ -51,7 +51,7 @@ async function carryResults(
   const address = worker.status?.address ?? "";
   if (address === "") await tellLost(worker, api, (await lostLines?.(worker, signal)) ?? [], signal);
   else {
-    // Who has no provisioner of ours knows none of its tokens.
+    // // Foreign workers do not use our tokens.
     const known = own === undefined ? ((await provisioner.find?.()) ?? provisioner).token : undefined;
     const token = known === undefined ? undefined : workerTokenOf(known, worker.metadata.uid);
     const client = new WorkerClient({
@@ -69,16 +69,15 @@ async function carryResults(
   }
 }
 
-/** Of one request. */
 const mostLines = 2000;
 
-/** Where an engine tells only the host of its workers, all of them serve at one port, by the original's choice 5010. */
+/** The original's default port is 5010. */
 export function withPort(address: string, port = 5010): string {
   if (isIPv6(address)) return `[${address}]:${port}`;
   return /:\d+$/.test(address) ? address : `${address}:${port}`;
 }
 
-/** Numbered from 1 by what is stored and what is left, so that saying it twice changes nothing. The reason comes first: it is always there. */
+/** Numbered from 1, so that repeating changes nothing; the reason comes first, because it is always there. */
 async function tellLost(
   { status, metadata }: Stored<Worker>,
   api: AggregationParts["api"],
@@ -98,7 +97,6 @@ async function tellLost(
   await api.putStatus("Failed", { reason: "WorkerFailed", message }, signal);
 }
 
-/** Its results are all there: nothing is served any longer. */
 async function endWorker(meant: ProvisionerAddress, name: string, signal: AbortSignal): Promise<void> {
   const path = `/api/worker/${encodeURIComponent(name)}?ignoreMissing=1&force=1`;
   const request: ServiceRequest = { method: "DELETE", path };

@@ -1,24 +1,19 @@
 import { createReadStream } from "node:fs";
 import type { ArtifactStore } from "../artifact-store/artifact-store.ts";
 
-// What a build hands on to whoever asked for it, such as the next steps of a Workflow: lines `name=value` of artifacts that are called outputs.env.
-// They become part of the object, which every watcher is sent, so that there is little room for them.
+// // Outputs become part of the object, which is sent to every watcher, so they are bounded.
 
-/** The name of such an artifact: steps write it to $WHARF_ARTIFACTS_DIR. */
 export const outputsFile = "outputs.env";
 
-/** Of one file; the rest is not read. */
 const mostFileBytes = 64 * 1024;
-/** Of all files together. */
 const [mostOutputs, mostCharacters] = [100, 16 * 1024];
 
-/** What a build hands on, and what is missing of it, for people; undefined where all of it is there. */
 export interface BuildOutputs {
   readonly outputs: Readonly<Record<string, string>>;
   readonly missing: string | undefined;
 }
 
-/** The outputs of a build, of all of its files; undefined where it has no such file. A later artifact wins over an earlier one. */
+/** Lines `name=value` of all artifacts named outputs.env; later artifacts win. Undefined without such a file. */
 export async function outputsOf(
   artifacts: Pick<ArtifactStore, "list" | "pathOf">,
   buildId: number,
@@ -37,7 +32,7 @@ export async function outputsOf(
   return { outputs, missing: left.length > 0 || isCut ? missingOf(left, isCut) : undefined };
 }
 
-/** Lines `name=value` of a text; the last one of a name holds. Empty lines, comments and what is no such line are passed over. Pure. */
+/** The last line of a name wins; other lines are ignored. Pure. */
 export function readOutputs(text: string): ReadonlyMap<string, string> {
   const lines = text.split("\n").flatMap((line) => {
     const [, name, value = ""] = /^([A-Za-z_][A-Za-z0-9_.-]{0,99})=(.*?)\r?$/.exec(line) ?? [];
@@ -46,14 +41,12 @@ export function readOutputs(text: string): ReadonlyMap<string, string> {
   return new Map(lines);
 }
 
-/** A sentence with the first names. */
 function missingOf(left: readonly string[], isCut: boolean): string {
   const names = left.length === 0 ? "" : `, not ${left.slice(0, 5).join(", ")}${left.length > 5 ? ", …" : ""}`;
   const file = isCut ? `; what is behind ${mostFileBytes} bytes of a file is not read` : "";
   return `outputs: kept at most ${mostOutputs} of ${mostCharacters} characters together${names}${file}`;
 }
 
-/** As many as there is room for, the first ones. */
 function bounded(all: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
   let left = mostCharacters;
   const kept = [...all].slice(0, mostOutputs).filter(([name, value]) => {

@@ -4,31 +4,29 @@ import type { Clock, Logger } from "#lib/base/index.ts";
 import type { BuildStatus } from "../kinds.ts";
 import type { ResultStores } from "../results-api/parts.ts";
 
-/** Where stores are. */
 export interface BuildStoresOptions {
-  /** Theirs alone, and used by one process at a time; made when it is missing. */
+  /** Used by one process at a time. */
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Whether there is a build of a number; undefined while not all are known. What is stored of others is removed when the stores are opened. */
+  /**
+   * Whether a build exists; undefined while builds are still being read. Results of unknown builds are removed when the
+   * stores are opened.
+   */
   readonly known?: () => ((buildId: number) => boolean) | undefined;
 }
 
-/**
- * The stores of a server: opened by the first who asks, so that a server without builds neither loads them nor makes directories. Close it when
- * nobody asks any more.
- */
+/** Stores that are opened on first use, so that servers without builds neither load nor create them. */
 export class BuildStores {
   readonly #options: BuildStoresOptions;
   #opened: Promise<ResultStores> | undefined;
-  /** Removals write down their number one after the other. */
   #writing: Promise<unknown> = Promise.resolve();
 
   constructor(options: BuildStoresOptions) {
     this.#options = options;
   }
 
-  /** Tried again by the next one who asks when it has failed. */
+  /** Retried after a failure. */
   open(): Promise<ResultStores> {
     this.#opened ??= this.#open().catch((thrown: unknown) => {
       this.#opened = undefined;
@@ -37,10 +35,7 @@ export class BuildStores {
     return this.#opened;
   }
 
-  /**
-   * Resolves when every line that was accepted of a build is on the disk, with how many there are, how its tests ended and what it hands on; the
-   * message says what of that there is no room for.
-   */
+  /** Syncs all accepted lines and returns counts, test results and outputs; the message names dropped outputs. */
   async settled(buildId: number): Promise<Pick<BuildStatus, "logs" | "testResults" | "outputs" | "message">> {
     const [{ logs, artifacts }, { testTotals }, { outputsOf }] = await Promise.all([
       this.open(),
@@ -58,7 +53,6 @@ export class BuildStores {
     };
   }
 
-  /** Of the files of test results of a build, as clients know them. */
   async summaries(buildId: number): Promise<readonly TestSummary[]> {
     const [{ artifacts }, { testSummaries }] = await Promise.all([
       this.open(),
@@ -67,13 +61,12 @@ export class BuildStores {
     return testSummaries(artifacts, buildId);
   }
 
-  /** The highest number of what is here or was: numbers are given above it. */
+  /** New numbers are assigned above it. */
   async highestNumber(): Promise<number> {
     const { highestNumber } = await import("./removed-builds.ts");
     return await highestNumber(this.#options.directory);
   }
 
-  /** Removes everything of a build, after its number was written down. Idempotent. */
   async remove(buildId: number): Promise<void> {
     await this.#note(buildId);
     const { logs, artifacts } = await this.open();
@@ -81,14 +74,11 @@ export class BuildStores {
     await artifacts.remove(buildId);
   }
 
-  /** Everything on the disk, everything closed. */
   async close(): Promise<void> {
-    // What could not be opened was told to who asked for it.
     const opened = await this.#opened?.catch(() => undefined);
     await opened?.logs.close();
   }
 
-  /** Writes down that builds up to this number may have been removed. */
   async #note(buildId: number): Promise<void> {
     const { noteRemoved } = await import("./removed-builds.ts");
     const write = (): Promise<void> => noteRemoved(this.#options.directory, buildId);

@@ -5,10 +5,9 @@ import { numberOfBuild } from "../builds/numbers.ts";
 import type { Records } from "../builds/records.ts";
 import type { Build } from "../kinds.ts";
 
-/** Which builds have ended, for those who wait for it. One handler for all of them, however many builds and readers there are. */
+/** Notifies about ended builds with one handler for all. */
 export class EndedBuilds {
   readonly #records: Records;
-  /** Who waits for an end, by build; empty sets are not kept. */
   readonly #waiting = new Map<number, Set<() => void>>();
 
   constructor(records: Records) {
@@ -16,7 +15,7 @@ export class EndedBuilds {
     const look = (build: Stored<Build>): void => {
       if (isOver(wordOf(build))) this.#end(build);
     };
-    // Who follows a build that is deleted has seen everything of it.
+    // // Followers of a deleted build have seen all of it.
     records.builds.addHandler({
       add: look,
       update: (_old, build) => look(build),
@@ -24,13 +23,12 @@ export class EndedBuilds {
     });
   }
 
-  /** A build that has gone is over, too. */
+  /** Deleted builds are over. */
   isOver(buildId: number): boolean {
     const build = this.#records.build(buildId);
     return build === undefined || isOver(wordOf(build));
   }
 
-  /** Calls `run` once when it is over. */
   onOver(buildId: number, run: () => void): Cancel {
     const waiting = this.#waiting.get(buildId) ?? new Set();
     this.#waiting.set(buildId, waiting.add(run));
@@ -40,7 +38,6 @@ export class EndedBuilds {
     };
   }
 
-  /** Wakes everybody once. */
   #end(build: Stored<Build>): void {
     const buildId = numberOfBuild(build) ?? 0;
     const waiting = this.#waiting.get(buildId) ?? [];

@@ -12,17 +12,16 @@ import type { Build, Project } from "../kinds.ts";
 import { secretOf } from "../rules.ts";
 import { masked } from "../variables/variable.ts";
 
-// Objects as clients of the original API know them: names and types of all members, what is null and what is empty. Pure.
+// // Objects as the original API returns them. Pure.
 
-/** What stands for a build's state in JSON, by its number. */
+/** Indexed by the number of the state. */
 export const statusWords: readonly BuildWord[] = ["Scheduling", "Running", "Completed", "Failed"];
 
-/** When an object was created and when it was written last, as far as its server tells. */
 export function timesOf(object: Stored): { readonly updatedAt: string | null; readonly createdAt: string | null } {
   const createdAt = object.metadata.creationTimestamp;
   const { metadata } = asJson(object);
   const entries = isJsonObject(metadata) ? metadata["managedFields"] : undefined;
-  // Every field manager has a time of its own; the newest is that of the last write.
+  // // The newest time of the field managers is the last write.
   const written = (Array.isArray(entries) ? entries : []).flatMap((entry) =>
     isJsonObject(entry) && typeof entry["time"] === "string" ? [entry["time"]] : [],
   );
@@ -30,25 +29,22 @@ export function timesOf(object: Stored): { readonly updatedAt: string | null; re
   return { updatedAt: last, createdAt };
 }
 
-/** An engine, without what it is triggered with. */
 export const engineJson = ({ id, name, url, api }: Engine): JsonObject => ({ id, name, url, api });
 
-/** What a build is shown with besides itself. */
 export interface BuildSurroundings {
   readonly project: Stored<Project> | undefined;
   readonly engines: Engines;
-  /** Of its files of test results. */
   readonly summaries: readonly TestSummary[];
 }
 
-/** A build. Reason and message are additions: the original tells neither. */
+/** Reason and message are additions to the original. */
 export function buildJson(build: Stored<Build>, { project, engines, summaries }: BuildSurroundings): JsonObject {
   const { spec, status = {} } = build;
   const buildId = spec.buildId ?? 0;
   const word = wordOf(build);
   const engine = engineOf(engines, spec.engine);
   const shown = shownInputs(spec.definition ?? project?.spec.buildDefinition);
-  // Where the files are gone, the status still has their sums.
+  // // Without files the status still has the sums.
   const { total, failed, passed, skipped } =
     summaries.length > 0 ? sumOf(summaries) : (status.testResults ?? sumOf([]));
   return {
@@ -78,15 +74,13 @@ export function buildJson(build: Stored<Build>, { project, engines, summaries }:
   };
 }
 
-/** The value of an input that is no password; one that is kept in a Secret all the same stays there. */
 const paramText = (value: JsonValue): string =>
   secretOf(value) === undefined ? (typeof value === "string" ? value : JSON.stringify(value)) : masked;
 
-/** The number of a token that a project is cloned with; 0 for none, and for a Secret that is no token of this API. */
+/** 0 for none and for foreign Secrets. */
 export const tokenIdOf = ({ spec }: Project): number =>
   Number(/^wharf-token-([1-9]\d{0,14})$/.exec(spec.tokenSecretRef?.name ?? "")?.[1] ?? 0);
 
-/** A project as people want it: texts of its overrides win where they are not empty. */
 export function projectJson(project: Stored<Project>, provider: JsonObject | null): JsonObject {
   const { spec } = project;
   const overrides = spec.overrides ?? {};
@@ -108,14 +102,14 @@ export function projectJson(project: Stored<Project>, provider: JsonObject | nul
   };
 }
 
-/** The definition as data, or null when it is none. Aliases are followed and merge keys are carried out: JSON has neither. */
+/** Aliases and merge keys are resolved, because JSON has neither. */
 function definitionJson(text: string | undefined): JsonValue {
   if (text === undefined || text === "") return null;
   const outline = readOutline(text, createReporter(".wharf-ci.yml"));
   return outline === undefined ? null : valueOf(outline.root);
 }
 
-/** Branches in their order. Their ids are their places: nothing refers to a branch but by its name. */
+/** Branch ids are positions. */
 export function branchesJson(project: Stored<Project>): readonly JsonObject[] {
   const { projectId = 0, branches = [] } = project.spec;
   const tokenId = tokenIdOf(project);
@@ -129,7 +123,6 @@ export function branchesJson(project: Stored<Project>): readonly JsonObject[] {
   }));
 }
 
-/** Overrides as they were said, empty where nothing was. */
 export function overridesJson({ spec }: Project): JsonObject {
   const { description = "", avatarUrl = "", gitUrl = "" } = spec.overrides ?? {};
   return { projectId: spec.projectId ?? 0, description, avatarUrl, gitUrl: withoutPassword(gitUrl) };

@@ -7,7 +7,6 @@ import { statusWords } from "./json.ts";
 import { tellStatus } from "./routes/builds.ts";
 import type { ApiParts } from "./routes/parts.ts";
 
-/** What routes of results know of builds: what is mirrored. */
 export const resultsOf = (parts: ApiParts): ResultsApiParts => ({
   stores: parts.stores,
   builds: new MirroredBuilds(parts),
@@ -15,7 +14,6 @@ export const resultsOf = (parts: ApiParts): ResultsApiParts => ({
   log: parts.log,
 });
 
-/** Builds as they are mirrored. */
 class MirroredBuilds implements KnownBuilds {
   readonly #parts: ApiParts;
   readonly #ended: EndedBuilds;
@@ -25,12 +23,12 @@ class MirroredBuilds implements KnownBuilds {
     this.#ended = new EndedBuilds(this.#records);
   }
 
-  /** As other routes see it, so that a build that was just answered is there. */
+  /** Mirrored like in other routes, so that a build just returned exists. */
   has(buildId: number): boolean {
     return this.#records.build(buildId) !== undefined;
   }
 
-  /** What comes of a deleted build is not kept: it may come after everything of it was removed. */
+  /** Results of deleted builds are refused: they may arrive after the removal. */
   takes(buildId: number): boolean {
     const build = this.#records.build(buildId);
     return build !== undefined && build.metadata.deletionTimestamp === undefined;
@@ -44,7 +42,6 @@ class MirroredBuilds implements KnownBuilds {
     return this.#ended.onOver(buildId, run);
   }
 
-  /** As `PUT /status`, with the word alone. */
   async tellStatus(buildId: number, text: string): Promise<void> {
     const word = statusWords.find((known) => known === text);
     if (word === undefined)

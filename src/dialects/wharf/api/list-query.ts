@@ -1,37 +1,33 @@
 import { type Instant, parseInstant } from "#lib/base/index.ts";
 import { refuse } from "../http/index.ts";
 
-// Lists of the REST API: filters, order and pages, in the query of a request. What a list can be filtered and ordered by is data.
+// // Filters, order and pages of lists as data.
 
-// Lists are made of what is mirrored in memory, in one pass over all objects of the kind. At 100,000 builds that is some tens of milliseconds,
-// and no index would serve the soft filters.
+// // Lists scan the mirror: about 10 ms per 100,000 builds, and no index could serve the soft filters.
 
-/** A value that is compared. Null stands for what an object does not have, which comes last in ascending order, as in PostgreSQL. */
+/** Null sorts last in ascending order, as in PostgreSQL. */
 type Comparable = string | number | boolean | null;
 
-/** What objects of one kind are asked by. */
 export interface ListFields<T> {
-  /** Names that `orderby` takes. */
   readonly orders: Readonly<Record<string, (item: T) => Comparable>>;
-  /** How they are ordered when nobody says it: descending by this name. */
+  /** Default order: descending by this name. */
   readonly usualOrder: string;
-  /** Parameters that ask for exactly this text; an empty one asks for objects that have none. */
+  /** Exact matches; empty finds objects without the value. */
   readonly texts: Readonly<Record<string, (item: T) => string | null>>;
   readonly numbers?: Readonly<Record<string, (item: T) => number>>;
   readonly flags?: Readonly<Record<string, (item: T) => boolean>>;
-  /** Parameters `xAfter` and `xBefore`, by x. */
+  /** Parameters `xAfter` and `xBefore`. */
   readonly times?: Readonly<Record<string, (item: T) => Instant | undefined>>;
-  /** Parameters `xMatch`, by the text x that they look into; none beside its own x. `match` looks into all of them. */
+  /** Parameters `xMatch`; `match` searches all of them. */
   readonly soft: readonly string[];
 }
 
-/** One page, and how many objects there are on all pages. */
 export interface Page<T> {
   readonly list: readonly T[];
   readonly totalCount: number;
 }
 
-/** The objects that a query asks for. Refuses what cannot be read, with the name of the parameter. `isMore` is asked besides. */
+/** Invalid parameters are refused by name. */
 export function pageOf<T>(
   items: readonly T[],
   query: URLSearchParams,
@@ -47,7 +43,7 @@ export function pageOf<T>(
 
 const usualLimit = 100;
 
-/** An offset means nothing without a limit, and is refused then. */
+/** An offset requires a limit. */
 function readWindow(query: URLSearchParams): { readonly limit: number; readonly offset: number } {
   const limitText = query.get("limit");
   const limit = limitText === null ? usualLimit : limitText === "" ? 0 : intOf("limit", limitText);
@@ -57,7 +53,7 @@ function readWindow(query: URLSearchParams): { readonly limit: number; readonly 
   return { limit, offset };
 }
 
-/** Signs are taken, as the original takes them. */
+/** Signs are accepted as in the original. */
 function intOf(name: string, text: string): number {
   const value = Number(text);
   if (/^[-+]?\d{1,15}$/.test(text)) return value;
@@ -66,7 +62,7 @@ function intOf(name: string, text: string): number {
 
 type Compare<T> = (a: T, b: T) => number;
 
-/** `field asc` or `field desc`; the first one decides, the next ones where it does not. */
+/** `field asc` or `field desc`; later ones break ties. */
 function readOrder<T>(texts: readonly string[], { orders, usualOrder }: ListFields<T>): Compare<T> {
   const all = (texts.length === 0 ? [`${usualOrder} desc`] : texts).map((text) => {
     const [field = "", direction = "", ...rest] = text.trim().split(/\s+/);
@@ -84,7 +80,6 @@ function readOrder<T>(texts: readonly string[], { orders, usualOrder }: ListFiel
   return (a, b) => all.reduce((decided, compare) => decided || compare(a, b), 0);
 }
 
-/** Numbers by value, texts by code units, false before true. */
 function compareValues(a: Comparable, b: Comparable): number {
   if (a === b) return 0;
   if (a === null) return 1;
@@ -92,10 +87,9 @@ function compareValues(a: Comparable, b: Comparable): number {
   return a < b ? -1 : 1;
 }
 
-/** Whether an object is asked for. */
 type Test<T> = (item: T) => boolean;
 
-/** Everything that the query says an object has to be. A parameter that is not known is not looked at, as in the original. */
+/** Unknown parameters are ignored as in the original. */
 function readFilters<T>(query: URLSearchParams, fields: ListFields<T>): readonly Test<T>[] {
   return [
     ...textTests(query, fields),
@@ -112,7 +106,7 @@ const textTests = <T>(query: URLSearchParams, { texts }: ListFields<T>): readonl
     return wanted === null ? [] : [(item: T) => (valueOf(item) ?? "") === wanted];
   });
 
-/** A number of the query; an empty one is 0, as in the original. */
+/** Empty is 0 as in the original. */
 export function numberIn(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
@@ -126,7 +120,7 @@ const numberTests = <T>(query: URLSearchParams, { numbers = {} }: ListFields<T>)
     return wanted === undefined ? [] : [(item: T) => valueOf(item) === wanted];
   });
 
-/** In the words of Go's parser, which clients were written for; an empty one is false. */
+/** Values of Go's parser; empty is false. */
 const flagTests = <T>(query: URLSearchParams, { flags = {} }: ListFields<T>): readonly Test<T>[] =>
   Object.entries(flags).flatMap(([name, valueOf]) => {
     const text = query.get(name);
@@ -137,7 +131,7 @@ const flagTests = <T>(query: URLSearchParams, { flags = {} }: ListFields<T>): re
     return [(item: T) => valueOf(item) === wanted];
   });
 
-/** Both ends exclude the instant itself. What has not happened is neither after nor before anything. */
+/** Exclusive; missing times match neither. */
 const timeTests = <T>(query: URLSearchParams, { times = {} }: ListFields<T>): readonly Test<T>[] =>
   Object.entries(times).flatMap(([name, valueOf]) =>
     (["After", "Before"] as const).flatMap((side) => {
@@ -155,7 +149,7 @@ const timeTests = <T>(query: URLSearchParams, { times = {} }: ListFields<T>): re
     }),
   );
 
-/** Without regard to case, anywhere in the text. */
+/** Case-insensitive substrings. */
 function softTests<T>(query: URLSearchParams, { soft, texts }: ListFields<T>): readonly Test<T>[] {
   const holds = (name: string, wanted: string, item: T): boolean =>
     (texts[name]?.(item) ?? "").toLowerCase().includes(wanted);

@@ -7,12 +7,10 @@ import type { OwnService } from "../services.ts";
 import type { BuildStores } from "./build-stores.ts";
 import { SmallRecords } from "./small-records.ts";
 
-// wharf-api is reached through its address alone, also by parts of the same server: splitting them over machines is configuration.
+// // Parts of one server use wharf-api by its address too, so that they can be separated by configuration.
 
-/** What wharf-api is opened with. */
 export interface OpenApiOptions {
   readonly listen: ListenChoice;
-  /** Origins of web pages that may use it. */
   readonly origins?: readonly string[];
   readonly records: Records;
   readonly engines: Engines;
@@ -23,8 +21,8 @@ export interface OpenApiOptions {
 }
 
 /**
- * Opens wharf-api for a manager that has not started, and closes it with the manager, then its stores. What answers is loaded by the first
- * connection. Rejects with `listen-failed` when a named address cannot be had.
+ * Opens wharf-api for a manager that has not started and closes it and the stores with the manager. Its code is loaded
+ * by the first connection. Rejects with `listen-failed` if a named address cannot be opened.
  */
 export async function openApi(
   manager: Manager,
@@ -33,7 +31,7 @@ export async function openApi(
   access: ServiceAccess,
 ): Promise<OwnService> {
   const { listen, origins = [], namespace, stores } = options;
-  // Mirrors have to be asked for before the manager starts.
+  // // Mirrors must be requested before the manager starts.
   const tokens = new SmallRecords("token", manager, namespace);
   const providers = new SmallRecords("provider", manager, namespace);
   const { client, clock, log } = manager;
@@ -44,7 +42,7 @@ export async function openApi(
       import("./known-builds.ts"),
       import("../results-api/log-service.ts"),
     ]);
-    // Before that everything is empty, and nothing would be found.
+    // // Before that nothing would be found.
     await manager.informers.readable(closing);
     const { records, engines, instance } = options;
     const repository = new Repository({ client, clock, records, namespace });
@@ -52,7 +50,7 @@ export async function openApi(
     const given = { ...options, repository, start, tokens, providers, clock, log };
     return { fetch: createApi(given, origins).fetch, services: [logService(resultsOf(given))] };
   };
-  // By then whoever was bringing something has been answered, or cut off.
+  // // All requests have been answered or cut off by then.
   const onClosed = async () => await stores.close();
   return await openService(manager, { name: "wharf-api", listen, origins, serves, onClosed }, parts, access);
 }

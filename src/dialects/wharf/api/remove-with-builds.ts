@@ -4,10 +4,7 @@ import { numberOfBuild } from "../builds/numbers.ts";
 import type { Records } from "../builds/records.ts";
 import type { BuildStores } from "./build-stores.ts";
 
-/**
- * Removes what is stored of builds that are gone, where another process controls them. What is gone before this process is here is removed when the
- * stores are opened.
- */
+/** Removes results of deleted builds where another process controls builds. */
 export function removeWithBuilds(records: Records, stores: Pick<BuildStores, "remove">, log: Logger): void {
   records.builds.addHandler({
     delete(build) {

@@ -5,15 +5,12 @@ import { makeDirectories } from "#lib/base/index.node.ts";
 import { flushDirectory } from "../log-store/flush-directory.ts";
 import type { ResultStores } from "../results-api/parts.ts";
 
-// Builds are known to clients and engines by their numbers. One that was removed leaves none behind from which the next number could be taken, so that
-// the highest of them is written down: what still comes for a removed build must not be found under a new one.
+// // The highest removed number is stored, so that results that still arrive for a removed build cannot reach a new
+// one.
 
 const nameOf = (directory: string): string => join(directory, "highest-removed");
 
-/**
- * The highest number of a build that was removed, or of which something is stored: its build may have been deleted while nobody was here to remove
- * that. 0 before the first. Rejects with what the disk says.
- */
+/** The highest number of a removed build or one with stored results; 0 if there is none. */
 export async function highestNumber(directory: string): Promise<number> {
   const names = await Promise.all(["logs", "artifacts/builds"].map((name) => namesIn(join(directory, name))));
   const numbers = names.flat().map((name) => Number(/^([1-9]\d{0,15})(?:\.jsonl)?$/.exec(name)?.[1] ?? 0));
@@ -26,7 +23,6 @@ const namesIn = async (directory: string): Promise<readonly string[]> =>
     throw thrown;
   });
 
-/** Of those that were removed alone. */
 async function highestRemoved(directory: string): Promise<number> {
   try {
     const number = Number.parseInt(await readFile(nameOf(directory), "utf8"), 10);
@@ -37,7 +33,7 @@ async function highestRemoved(directory: string): Promise<number> {
   }
 }
 
-/** Writes down that a build was removed, if none above it was. Durable when it resolves. One call at a time. */
+/** Durable. One call at a time. */
 export async function noteRemoved(directory: string, number: number): Promise<void> {
   if (number <= (await highestRemoved(directory))) return;
   await makeDirectories(directory, 0o700);
@@ -54,8 +50,8 @@ export async function noteRemoved(directory: string, number: number): Promise<vo
 }
 
 /**
- * Removes what is stored of builds that do not exist: a crash came between the end of such a build and that of its results. Where none of the builds
- * exists the objects are likely those of another server, and nothing is touched. `note` is told the highest of them before.
+ * Removes results of builds that do not exist, after calling `note` with the highest. If none exists the objects are
+ * probably another server's and everything is kept.
  */
 export async function removeOrphans(
   { logs, artifacts }: ResultStores,

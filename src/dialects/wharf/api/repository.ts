@@ -9,20 +9,18 @@ import type { Records } from "../builds/records.ts";
 import { Build, type BuildStatus, Project } from "../kinds.ts";
 import { refuse } from "../http/index.ts";
 
-/** What the repository works with. */
 export interface RepositoryParts {
   readonly client: ApiClient;
   readonly records: Records;
   readonly clock: Clock;
-  /** Where projects are created that come over REST; builds are where their projects are. */
+  /** The namespace of projects created over REST. */
   readonly namespace: string;
 }
 
-/** Of documents, whose numbers are given here. */
 type ProjectSpec = Project["spec"];
 type BuildSpec = Build["spec"];
 
-/** Projects and builds by number, for requests: what the server refuses is refused in the words of the REST API. */
+/** Errors of the API server are converted to those of the REST API. */
 export class Repository {
   readonly records: Records;
   readonly #parts: RepositoryParts;
@@ -32,24 +30,21 @@ export class Repository {
     this.#parts = parts;
   }
 
-  /** Refuses with 404. */
   project(number: number): Stored<Project> {
     const project = this.records.project(number);
     if (project === undefined) throw refuse("record-not-found", `project with ID ${number} was not found`);
     return project;
   }
 
-  /** Refuses with 404. */
   build(number: number): Stored<Build> {
     const build = this.records.build(number);
     if (build === undefined) throw refuse("record-not-found", `build with ID ${number} was not found`);
     return build;
   }
 
-  /** Creates a project under the next number. */
   createProject(spec: Omit<ProjectSpec, "projectId">): Promise<Stored<Project>> {
     const { records, namespace, client } = this.#parts;
-    // A number that an object has whose name tells another one is passed over.
+    // // Skips numbers that an object has under another name.
     return this.#numbered(records.projectNumbers.next.bind(records.projectNumbers), async (projectId) => {
       if (records.project(projectId) !== undefined) return undefined;
       const metadata = { namespace, name: `project-${projectId}` };
@@ -63,7 +58,7 @@ export class Repository {
     });
   }
 
-  /** Changes what a project says; `change` may be called again after somebody else's write. */
+  /** `change` may be called again after a conflict. */
   updateProject(number: number, change: (spec: ProjectSpec) => ProjectSpec): Promise<Stored<Project>> {
     const { client, clock } = this.#parts;
     return stored(() =>
@@ -74,15 +69,12 @@ export class Repository {
     );
   }
 
-  /** Its builds stay, without a project. */
+  /** Builds of the project are kept. */
   async deleteProject(number: number): Promise<void> {
     await stored(() => this.#parts.client.delete(refTo(Project, this.project(number))));
   }
 
-  /**
-   * Creates a build under the next number, with its secret inputs in a Secret of its own. Whoever calls asks for its worker: nobody else does for a
-   * moment.
-   */
+  /** Creates a build with its secret inputs in a Secret. The caller requests the worker. */
   async createBuild(
     project: Stored<Project>,
     spec: Omit<BuildSpec, "buildId">,
@@ -106,7 +98,7 @@ export class Repository {
         spec: { ...spec, buildId, inputs: { ...spec.inputs, ...references } },
       });
     });
-    // After the build, which owns it: a crash in between leaves a build that cannot be started, and no value that nobody removes.
+    // // After the build, which owns it: a crash in between leaves no orphaned Secret.
     const values = Object.values(secret);
     const secretName = `${build.metadata.name}-inputs`;
     if (values.length > 0)
@@ -114,12 +106,12 @@ export class Repository {
     return build;
   }
 
-  /** Changes the status of a build; `change` answers undefined where nothing is to be changed. */
+  /** Undefined from `change`: no update. */
   updateStatus(number: number, change: (build: Stored<Build>) => BuildStatus | undefined): Promise<Stored<Build>> {
     const { client, clock } = this.#parts;
     return stored(() =>
       retryOnConflict({ clock, tries: 8 }, async () => {
-        // Read anew at every try: what is decided is decided on what is stored.
+        // // Read again on each attempt.
         const build = await client.get<Build>(refTo(Build, this.build(number)));
         const status = change(build);
         return status === undefined ? build : await patchStatus(client, Build, build, status);
@@ -127,7 +119,6 @@ export class Repository {
     );
   }
 
-  /** Has a build ended. */
   cancelBuild(number: number): Promise<Stored<Build>> {
     const { client } = this.#parts;
     return stored(() =>
@@ -135,7 +126,7 @@ export class Repository {
     );
   }
 
-  /** Tries numbers until one is free: another process may give the same ones. */
+  /** Other processes may assign the same numbers. */
   async #numbered<T>(next: () => number, create: (number: number) => Promise<T | undefined>): Promise<T> {
     for (let tries = 0; tries < mostTries; tries++) {
       try {
@@ -149,13 +140,11 @@ export class Repository {
   }
 }
 
-/** Each of them was taken in the moment between two looks. */
 const mostTries = 1000;
 
-/** Another process has the name: the refusal that was made of the server's keeps it as its cause. */
 const isTaken = (thrown: unknown): boolean => thrown instanceof Error && isAlreadyExists(thrown.cause);
 
-/** What a server says no to is the caller's, where it is about what he has sent; everything else is data that cannot be had. */
+/** Errors about the request's content are the caller's; all others are failures of the store. */
 export async function stored<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();

@@ -6,24 +6,18 @@ import { refuse } from "../http/index.ts";
 import { originAnnotation, tokenIsFor } from "../token-origin.ts";
 import { stored } from "./repository.ts";
 
-// Tokens and providers are few and small, and belong to the REST API alone: tokens are Secrets, so that they are encrypted where Secrets are and
-// readable for who may read Secrets; providers are ConfigMaps. Their members are texts.
+// // Tokens are Secrets, so they are encrypted and protected like Secrets; providers are ConfigMaps.
 
 const kindLabel = "wharf.slipway.dev/kind";
 
-// Whoever removes such an object with kubectl removes the token or the provider; projects that name it go on without, and say so when they are built.
-
-/** Members of a token or a provider. */
 export type Members = Readonly<Record<string, string>>;
 
-/** One of them, by its number. */
 export interface SmallRecord {
   readonly id: number;
   readonly members: Members;
   readonly object: Stored;
 }
 
-/** Tokens, or providers. */
 export class SmallRecords {
   readonly #kind: "token" | "provider";
   readonly #client: ApiClient;
@@ -40,7 +34,6 @@ export class SmallRecords {
     this.#mirror.addHandler({ add: saw, update: (_old, object) => saw(object) });
   }
 
-  /** In no order. */
   list(): readonly SmallRecord[] {
     return this.#mirror.list().flatMap((object) => {
       const id = numberIn(this.#prefix, object.metadata.name);
@@ -48,27 +41,25 @@ export class SmallRecords {
     });
   }
 
-  /** As it is known here; a write of this process is known at once. */
+  /** Includes own writes. */
   find(id: number): SmallRecord | undefined {
     const object = this.#mirror.get(`${this.#namespace}/${this.#prefix}-${id}`);
     return object === undefined ? undefined : { id, members: membersOf(object), object };
   }
 
-  /** Refuses with 404. */
   get(id: number): SmallRecord {
     const found = this.find(id);
     if (found === undefined) throw refuse("record-not-found", `${this.#kind} with ID ${id} was not found`);
     return found;
   }
 
-  /** Under the next number. */
   async create(members: Members): Promise<SmallRecord> {
     const id = this.#numbers.next();
     const object = await stored(() => this.#client.create<KubeObject>(this.#type, this.#object(id, members)));
     return { id, members, object };
   }
 
-  /** Binds a token to the only server that it is sent to; refuses one that is bound to another. */
+  /** Binds a token to its only server; refuses one bound to another. */
   async bind(id: number, origin: string): Promise<void> {
     const { object } = this.get(id);
     const bound = object.metadata.annotations?.[originAnnotation];
@@ -79,7 +70,7 @@ export class SmallRecords {
     await stored(() => this.#client.patch(refTo(this.#type, object), { type: "merge", body }));
   }
 
-  /** Members that are not given stay. A token that is given again is bound to `origin`, or to no server yet. */
+  /** Missing members are unchanged. A renewed token is bound to `origin`, or unbound. */
   async update(id: number, members: Members, origin?: string): Promise<SmallRecord> {
     const before = this.get(id);
     const bound = { metadata: { annotations: { [originAnnotation]: origin ?? null } } };
@@ -88,7 +79,6 @@ export class SmallRecords {
     return { id, members: membersOf(object), object };
   }
 
-  /** Secrets are encrypted where the server is told to, and not for viewers. */
   get #type() {
     return this.#kind === "token" ? Secret : ConfigMap;
   }
@@ -111,7 +101,6 @@ export class SmallRecords {
   }
 }
 
-/** What is no text counts as empty: anybody may change the objects. */
 function membersOf(object: Stored): Members {
   const { kind, data } = asJson(object);
   const members: JsonObject = isJsonObject(data) ? data : {};

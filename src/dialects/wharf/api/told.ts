@@ -4,12 +4,12 @@ import type { Told } from "../builds/transitions.ts";
 import { BuildStatus } from "../schema/build.ts";
 import type { Fields } from "./body.ts";
 
-/** What may be told of a build beside its word, by whoever collects what its worker says; the original knows the word alone. */
+/** Additions: the original only accepts the status. */
 const members = ["reason", "message", "stages", "steps", "outputs"] as const;
 
 const schema = compileSchema(BuildStatus.schema);
 
-/** What a body tells of a build, in the fields of its status. What the schema of the status would refuse is a problem of the body. */
+/** Violations of the status schema are problems of the body. */
 export function readTold(fields: Fields): Told {
   const given: Record<string, JsonValue> = {};
   for (const name of members) {
@@ -22,5 +22,4 @@ export function readTold(fields: Fields): Told {
   return isJsonObject(told) ? typed(told) : {};
 }
 
-/** Its schema has been asked. */
 const typed = (told: JsonObject): Told => told;

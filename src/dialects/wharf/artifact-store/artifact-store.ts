@@ -12,54 +12,47 @@ import { countTests } from "./test-results.ts";
 //   {directory}/content/{sha256}          bytes
 //   {directory}/builds/{buildId}.jsonl    artifacts of a build, one a line; what is here exists, and nothing else
 
-/** A worker's own limit is lower; of a build. */
 const [mostBytes, mostArtifacts] = [4 * 1024 ** 3, 100_000];
 
 export interface ArtifactStoreOptions {
-  /** Used by one process at a time; made when it is missing. */
+  /** Used by one process at a time. */
   readonly directory: string;
   readonly clock: Clock;
-  /** Of one artifact: 4 GiB when absent. */
   readonly maxBytes?: number;
 }
 
-/** An artifact that is about to be stored. */
 export interface NewArtifact {
   readonly name: string;
-  /** The last part of the name when absent. */
+  /** Default: the last part of the name. */
   readonly fileName?: string | undefined;
-  /** Both 0, or absent, when no worker has sent it. */
+  /** 0 or absent if no worker sent it. */
   readonly stepId?: number;
   readonly workerArtifactId?: number;
-  /** By the name when absent. */
+  /** Default: by name. */
   readonly contentType?: string | undefined;
-  /** SHA-256 in hexadecimal that the bytes are to have. */
+  /** Expected SHA-256. */
   readonly sha256?: string | undefined;
-  /** The bytes are test results, and are to be counted. */
   readonly isTests?: boolean;
 }
 
-/** An artifact and its bytes, asked for once. */
 export interface Upload {
   readonly artifact: NewArtifact;
   readonly source: AsyncIterable<Uint8Array>;
 }
 
-/** One whose bytes are here. */
 interface Arrived extends Received {
   readonly artifact: NewArtifact;
-  /** What was counted in it, or why nothing could be. */
+  /** Counts, or why there are none. */
   tests?: Awaited<ReturnType<typeof countTests>>;
 }
 
-/** A call that brings artifacts of a build. */
 interface Adding {
   readonly buildId: number;
-  /** The build was removed since the call: nothing of it may come back. */
+  /** Set if the build was removed since the call. */
   isCutOff: boolean;
 }
 
-/** Opens the store, and removes what a crash has left. Reads the lists of all builds. */
+/** Opens the store and removes leftovers of a crash. */
 export async function openArtifactStore(options: ArtifactStoreOptions): Promise<ArtifactStore> {
   const builds = join(options.directory, "builds");
   await makeDirectories(builds, 0o700);
@@ -73,20 +66,14 @@ export async function openArtifactStore(options: ArtifactStoreOptions): Promise<
   return new ArtifactStore(options, content, lists);
 }
 
-/**
- * What builds have left, whole or not at all: something is there when its bytes are on the disk, have the digest that was announced, and the
- * build's list says so. Equal bytes of different builds are one file.
- */
+/** Artifacts of builds, whole or not at all. Equal bytes are stored once. */
 export class ArtifactStore {
   readonly #options: ArtifactStoreOptions;
   readonly #content: ContentFiles;
   readonly #builds: Map<number, readonly StoredArtifact[]>;
-  /** The last change of each build's list. */
   readonly #turns = new Map<number, Promise<unknown>>();
-  /** Calls that bring something now. */
   readonly #adding = new Set<Adding>();
 
-  /** For `openArtifactStore`. */
   constructor(
     options: ArtifactStoreOptions,
     content: ContentFiles,
@@ -98,9 +85,9 @@ export class ArtifactStore {
   }
 
   /**
-   * Stores an artifact. One that a worker has numbered is there once: bytes that are there already are passed over, and others are refused
-   * with `artifact-taken`. Rejects with `artifact-limit`, `artifact-digest`, with `test-results` for test results that are none, which are kept
-   * as an artifact like any other, with `artifacts-removed` when the build was removed since the call, and with what source and disk say.
+   * Stores an artifact. A worker's numbered artifact is stored once; other bytes for it are refused with
+   * `artifact-taken`. Rejects with `artifact-limit`, `artifact-digest`, `artifacts-removed`, or `test-results` for
+   * unreadable test results, which are kept as an artifact.
    */
   async add(
     buildId: number,
@@ -116,7 +103,7 @@ export class ArtifactStore {
     return stored;
   }
 
-  /** As `add`, for several that come one after the other: none of them is there before all of them have come. */
+  /** Like `add` for several: none is listed before all have arrived. */
   async addAll(
     buildId: number,
     uploads: AsyncIterable<Upload>,
@@ -198,7 +185,6 @@ export class ArtifactStore {
     return stored;
   }
 
-  /** The artifacts of a build, in order of their arrival. */
   list(buildId: number): readonly StoredArtifact[] {
     return this.#builds.get(buildId) ?? [];
   }
@@ -207,26 +193,23 @@ export class ArtifactStore {
     return this.list(buildId).find((artifact) => artifact.artifactId === artifactId);
   }
 
-  /** One that a worker has sent, by its number there. */
   sent(buildId: number, stepId: number, workerArtifactId: number): StoredArtifact | undefined {
     return this.#numbered(buildId, stepId, workerArtifactId);
   }
 
-  /** Where the bytes of an artifact are, while its build is there. */
   pathOf({ sha256 }: StoredArtifact): string {
     return this.#content.pathOf(sha256);
   }
 
-  /** Builds that have left something, in no order. */
   builds(): Iterable<number> {
     return this.#builds.keys();
   }
 
-  /** Removes what a build has left; bytes go when no other build has them. What is on its way to it is refused. Idempotent. */
+  /** Removes a build's artifacts and refuses those that are being added. Idempotent. */
   remove(buildId: number): Promise<void> {
     for (const adding of this.#adding) if (adding.buildId === buildId) adding.isCutOff = true;
     return this.#inTurn(buildId, async () => {
-      // The list first: bytes that nobody refers to are removed by the next start at the latest.
+      // // The list first: unreferenced bytes are removed by the next start at the latest.
       await rm(this.#pathOf(buildId), { force: true });
       const list = this.list(buildId);
       this.#builds.delete(buildId);
@@ -257,7 +240,6 @@ export class ArtifactStore {
   }
 }
 
-/** What was announced must be what came. */
 function checkDigest({ name, sha256 }: NewArtifact, received: Received): void {
   if (sha256 === undefined || sha256 === received.sha256) return;
   const which = `artifact ${JSON.stringify(name)}`;

@@ -5,23 +5,18 @@ import { makeDirectories } from "#lib/base/index.node.ts";
 import { flushDirectory } from "../log-store/flush-directory.ts";
 import { artifactError } from "./errors.ts";
 
-/** Bytes that have been received and have no name yet. */
 export interface Received {
   readonly size: number;
-  /** In hexadecimal. */
   readonly sha256: string;
   readonly part: string;
 }
 
-/**
- * Files by the SHA-256 of their bytes, counted by who refers to them: equal bytes are there once, and go with the last reference. Counts
- * are in memory; who keeps the references tells them when it opens.
- */
+/** Files by SHA-256 with reference counts in memory, which `open` restores. */
 export class ContentFiles {
   readonly #directory: string;
   readonly #parts: string;
   readonly #references = new Map<string, number>();
-  /** What gives and takes names waits for each other. */
+  /** Serializes renames and removals. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(directory: string) {
@@ -29,7 +24,7 @@ export class ContentFiles {
     this.#parts = join(directory, ".parts");
   }
 
-  /** Makes the directories, and removes what a crash has left: parts, and what nobody refers to. */
+  /** Also removes leftovers of a crash. */
   async open(references: Iterable<string>): Promise<void> {
     for (const sha256 of references) this.#references.set(sha256, this.count(sha256) + 1);
     await rm(this.#parts, { recursive: true, force: true });
@@ -38,19 +33,17 @@ export class ContentFiles {
       if (/^[0-9a-f]{64}$/.test(name) && this.count(name) === 0) await rm(join(this.#directory, name), { force: true });
   }
 
-  /** How many refer to it. */
   count(sha256: string): number {
     return this.#references.get(sha256) ?? 0;
   }
 
-  /** Where the bytes are; they never change. */
   pathOf(sha256: string): string {
     return join(this.#directory, sha256);
   }
 
   /**
-   * Takes bytes as they come, in constant memory, and flushes them. They are to be given to `keep` or to `drop`. Rejects with
-   * `artifact-limit`, with what the source or the disk says, and with the signal's reason; nothing is left then.
+   * Receives and syncs bytes; pass the result to `keep` or `drop`. Rejects with `artifact-limit` or the signal's reason
+   * and leaves nothing.
    */
   async receive(source: AsyncIterable<Uint8Array>, maxBytes: number, signal?: AbortSignal): Promise<Received> {
     const part = join(this.#parts, randomUUID());
@@ -78,7 +71,6 @@ export class ContentFiles {
     return { size, sha256: hash.digest("hex"), part };
   }
 
-  /** Gives what was received its name, and counts one reference. */
   keep({ part, sha256 }: Received): Promise<void> {
     return this.#inTurn(async () => {
       if (this.count(sha256) > 0) await rm(part, { force: true });
@@ -90,12 +82,10 @@ export class ContentFiles {
     });
   }
 
-  /** Forgets what was received. */
   async drop({ part }: Received): Promise<void> {
     await rm(part, { force: true });
   }
 
-  /** One refers to it no more. */
   release(sha256: string): Promise<void> {
     return this.#inTurn(async () => {
       const left = this.count(sha256) - 1;

@@ -2,13 +2,8 @@ import { formatInstant, parseInstant } from "#lib/base/index.ts";
 import type { TestCounts } from "./artifact-list.ts";
 import { MessageText, type TestDetail, type TestReader, type TestStatus, timeOf } from "./test-detail.ts";
 
-// JUnit's XML, as most test runners write it:
-//
-//   <testsuites><testsuite timestamp>
-//     <testcase classname name time> nothing, or <failure message>text</failure>, <error …>, <skipped message/> </testcase>
-//   </testsuite></testsuites>
-//
-// Counts at suites are optional, and runners do not agree on what they count: those of the cases are taken.
+// // JUnit XML as most runners write it: testcase elements with failure, error or skipped. Counts of suites are ignored
+// because runners disagree about them.
 
 const ends: Readonly<Record<string, TestStatus>> = { failure: "Failed", error: "Failed", skipped: "Skipped" };
 
@@ -19,11 +14,9 @@ interface Case {
   readonly message: MessageText;
 }
 
-/** A case that failed and was skipped has failed. */
 export class JunitReader implements TestReader {
   readonly #suites: (string | null)[] = [];
   #case: Case | undefined;
-  /** Where text goes. */
   #text: MessageText | undefined;
   #details: TestDetail[] = [];
 

@@ -3,22 +3,19 @@ import { SaxesParser } from "saxes";
 import { messageOf } from "#lib/base/index.ts";
 import { artifactError } from "./errors.ts";
 
-/** What a reader of XML is told, in the order of the document. */
 export interface XmlReader {
-  /** Names are without their prefix. */
   readonly open: (name: string, attributes: Readonly<Record<string, string>>) => void;
   readonly text: (text: string) => void;
   readonly close: (name: string) => void;
 }
 
-/** Text and tags that are longer are not results of tests; nothing of a document is in memory longer than that. */
+/** Longest text or tag, which bounds memory. */
 const longestPiece = 16 * 1024 * 1024;
 const deepest = 256;
 
 /**
- * Reads a file of XML piece by piece, in UTF-8, or in UTF-16 where it says so at its beginning. After each piece what is in it has been
- * told, and the caller is given a turn. Rejects with `test-results` for what is no XML, has entities of its own, or is nested too
- * deeply.
+ * Streams a file of XML, UTF-8 or UTF-16 by its byte order mark; yields after each chunk. Rejects with `test-results`
+ * for invalid XML, own entities or deep nesting.
  */
 export async function* readXml(path: string, reader: XmlReader): AsyncGenerator<void, void> {
   const parser = new SaxesParser({ xmlns: false, fileName: "test results" });
@@ -60,7 +57,6 @@ export async function* readXml(path: string, reader: XmlReader): AsyncGenerator<
 
 const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
 
-/** By the byte order mark. */
 function encodingOf(bytes: Buffer): "utf-8" | "utf-16le" | "utf-16be" {
   const mark = bytes.length < 2 ? 0 : bytes.readUInt16BE(0);
   return mark === 0xfffe ? "utf-16le" : mark === 0xfeff ? "utf-16be" : "utf-8";

@@ -2,32 +2,26 @@ import { parseInstant } from "#lib/base/index.ts";
 import type { TestCounts } from "./artifact-list.ts";
 import type { XmlReader } from "./read-xml.ts";
 
-/** How one test ended. */
 export type TestStatus = "Success" | "Failed" | "Skipped";
 
-/** One test of a file. */
 export interface TestDetail {
   readonly name: string;
-  /** Empty for a test that has passed. */
+  /** Empty for a passed test. */
   readonly message: string;
-  /** As the file has it; null where it says nothing. */
+  /** As written in the file; null if absent. */
   readonly startedOn: string | null;
   readonly completedOn: string | null;
   readonly status: TestStatus;
 }
 
-/** Reads one format: details come out as their elements end. */
 export interface TestReader extends XmlReader {
-  /** Takes the details that were read since it was called last. */
+  /** Details since the last call. */
   readonly take: () => readonly TestDetail[];
-  /** What the file itself says of how many there were, when it has been read. */
   readonly counts: () => TestCounts | undefined;
 }
 
-/** Of one test: a longer message is cut. */
 const longestMessage = 64 * 1024;
 
-/** Text of an element, cut where it is too long to be read by anybody. */
 export class MessageText {
   #text = "";
 
@@ -35,13 +29,12 @@ export class MessageText {
     if (this.#text.length < longestMessage) this.#text += text.slice(0, longestMessage - this.#text.length);
   }
 
-  /** What was kept of it. */
   get text(): string {
     return this.#text;
   }
 }
 
-/** A time as it is told on, or null where it is none. A time without a zone is UTC. */
+/** RFC 3339; times without a zone are UTC. */
 export function timeOf(text: string | undefined): string | null {
   if (text === undefined) return null;
   const zoned = /(?:Z|[+-]\d\d:\d\d)$/i.test(text) ? text : `${text}Z`;

@@ -6,12 +6,11 @@ import { readXml } from "./read-xml.ts";
 import type { TestDetail, TestReader } from "./test-detail.ts";
 import { TrxReader } from "./trx.ts";
 
-/** Tests of a file. */
 const mostDetails = 1_000_000;
 
 /**
- * The tests in a file of results, TRX or JUnit, in constant memory; the format is known by its first element. Answers at the end what the file says of
- * how many there were. Throws `test-results` for any other file.
+ * Streams the tests of a TRX or JUnit file, known by its root element, and returns the file's own counts. Throws
+ * `test-results` for other files.
  */
 export async function* testDetails(path: string): AsyncGenerator<readonly TestDetail[], TestCounts | undefined> {
   let reader: TestReader | undefined;
@@ -35,7 +34,6 @@ function readerFor(root: string): TestReader {
   );
 }
 
-/** How the tests of a file ended, and how many single results it has; or why it is no file of test results. */
 export async function countTests(
   path: string,
   most = mostDetails,
@@ -58,7 +56,7 @@ export async function countTests(
     if (codeOf(thrown) === "test-results") return { problem: messageOf(thrown) };
     throw thrown;
   } finally {
-    // The file stays open otherwise when there are too many.
+    // // Closes the file.
     await reading.return(undefined);
   }
 }

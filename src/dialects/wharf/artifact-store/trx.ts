@@ -1,11 +1,7 @@
 import type { TestCounts } from "./artifact-list.ts";
 import { MessageText, type TestDetail, type TestReader, type TestStatus, timeOf } from "./test-detail.ts";
 
-// TRX, of Visual Studio's test runners:
-//
-//   <TestRun><Results>
-//     <UnitTestResult testName startTime endTime outcome><Output><ErrorInfo><Message/><StackTrace/></ErrorInfo></Output></UnitTestResult>
-//   </Results><ResultSummary><Counters total passed failed notExecuted/></ResultSummary></TestRun>
+// // TRX of Visual Studio's test runners: UnitTestResult elements and a ResultSummary with Counters.
 
 const succeeded = new Set(["Passed", "PassedButRunAborted", "Completed", "Warning"]);
 const failed = new Set(["Failed", "Error", "Timeout", "Aborted", "Disconnected"]);
@@ -16,12 +12,10 @@ interface Open {
   readonly stack: MessageText;
 }
 
-/** Results inside of results, of tests with data, are tests of their own. */
 export class TrxReader implements TestReader {
   readonly #open: Open[] = [];
   #details: TestDetail[] = [];
   #counts: TestCounts | undefined;
-  /** Where text goes. */
   #text: MessageText | undefined;
 
   open(name: string, attributes: Readonly<Record<string, string>>): void {
@@ -61,11 +55,9 @@ export class TrxReader implements TestReader {
   }
 }
 
-/** What was neither passed nor failed was not executed. */
 const statusOf = (outcome: string): TestStatus =>
   succeeded.has(outcome) ? "Success" : failed.has(outcome) ? "Failed" : "Skipped";
 
-/** Undefined when it says nothing that can be. */
 function countsOf(attributes: Readonly<Record<string, string>>): TestCounts | undefined {
   const [total, passed, failures, skipped] = ["total", "passed", "failed", "notExecuted"].map((name) =>
     /^\d{1,9}$/.test(attributes[name] ?? "") ? Number(attributes[name]) : undefined,

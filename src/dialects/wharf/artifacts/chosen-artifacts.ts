@@ -2,15 +2,12 @@ import type { StepPlan } from "../plan/step-plan.ts";
 import type { ArtifactSource } from "../results/store-artifact.ts";
 import { type Glob, parseGlob } from "./glob.ts";
 
-/** What a step has left. */
 export interface LeftFiles {
-  /** Everything in its directory for artifacts. */
   readonly artifacts: AsyncIterable<ArtifactSource>;
-  /** Everything in its copy of the project, by paths relative to it. Called when the step has globs. */
+  /** Called only if the step has globs. */
   readonly project: () => AsyncIterable<ArtifactSource>;
 }
 
-/** A glob as it is written, and what it has found. */
 interface Wanted {
   readonly called: string;
   readonly isTestResults: boolean;
@@ -19,9 +16,9 @@ interface Wanted {
 }
 
 /**
- * What is kept of a step: everything in its directory for artifacts, of which `*.trx` are results of tests, and files of the project that its globs
- * mean, without what Git keeps. A file that both kinds of globs mean is kept once, as results of tests. Globs that find nothing, or cannot, are told
- * when everything has been read.
+ * Artifacts of a step: its artifacts directory, where `*.trx` are test results, and project files that match its globs,
+ * without `.git`. A file that matches both kinds is kept once, as test results. Globs without a match are reported at
+ * the end.
  */
 export async function* chosenArtifacts(
   { artifacts, testResults }: Pick<StepPlan, "artifacts" | "testResults">,

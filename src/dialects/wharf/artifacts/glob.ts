@@ -1,16 +1,15 @@
-// Globs of definitions are matched here and not turned into regular expressions: a definition is not trusted with the time of whoever matches it.
+// // Matched directly instead of by regular expressions, so that a definition cannot cause exponential time.
 
-/** Alternatives of one glob; more are a mistake, or worse. */
 const mostAlternatives = 1000;
 
 /**
- * Whether a glob means a path, both with `/`. `*` and `?` stand for characters of one name, `[a-z]` and `[!a-z]` for one of them, `**` for any
- * directories, `{a,b}` for either, and a backslash takes a character as it is. Names that begin with a dot are names like others. A glob that means a
- * directory means everything in it. O(length of the glob x length of the path) for each alternative.
+ * Matches paths with `/`: `*` and `?` within a name, `[a-z]` and `[!a-z]`, `**` for directories, `{a,b}`, and backslash
+ * escapes. Names with a leading dot are ordinary. A matching directory includes its contents. O(glob x path) per
+ * alternative.
  */
 export type Glob = (path: string) => boolean;
 
-/** Undefined for one that leads out of the directory it is relative to, or has too many alternatives. */
+/** Undefined if the glob leaves its directory or has too many alternatives. */
 export function parseGlob(text: string): Glob | undefined {
   const alternatives = expandBraces(text);
   if (alternatives === undefined) return undefined;
@@ -22,7 +21,7 @@ export function parseGlob(text: string): Glob | undefined {
   };
 }
 
-/** `a{b,c{d,e}}` is `ab`, `acd` and `ace`. Braces without a comma are braces. Undefined when there are too many. */
+/** Undefined if there are too many; braces without a comma are literal. */
 function expandBraces(text: string): readonly string[] | undefined {
   let waiting = [text];
   const done: string[] = [];
@@ -39,7 +38,6 @@ function expandBraces(text: string): readonly string[] | undefined {
   return done;
 }
 
-/** The texts that the first braces make; undefined without braces. */
 function firstBraces(text: string): readonly string[] | undefined {
   for (let open = indexOfPlain(text, "{", 0); open >= 0; open = indexOfPlain(text, "{", open + 1)) {
     const cuts = [open];
@@ -59,7 +57,6 @@ function firstBraces(text: string): readonly string[] | undefined {
   return undefined;
 }
 
-/** The place of a character that no backslash takes as it is; -1 when there is none. */
 function indexOfPlain(text: string, wanted: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     if (text[at] === "\\") at += 1;
@@ -68,34 +65,32 @@ function indexOfPlain(text: string, wanted: string, from: number): number {
   return -1;
 }
 
-/** Whether the parts mean these names, or directories that they begin with. */
 function matchesBeginning(parts: readonly string[], names: readonly string[]): boolean {
-  // Which parts may come next, name by name: `**` stays possible.
+  // // Parts that may match next.
   let possible = new Set(afterStars(parts, 0));
   for (const name of names) {
     const next = new Set<number>();
     for (const at of possible) {
-      // It takes this name and may take more; at the end it takes all that is left.
+      // // `**` may match more names; at the end it matches the rest.
       if (parts[at] === "**")
         for (const one of at === parts.length - 1 ? [parts.length] : afterStars(parts, at)) next.add(one);
       else if (at < parts.length && matchesName(parts[at] ?? "", name))
         for (const one of afterStars(parts, at + 1)) next.add(one);
     }
-    // Nothing is left to match: what follows is in a directory that is meant.
+    // // The remaining names are inside of a matched directory.
     if (next.has(parts.length)) return true;
     possible = next;
   }
   return false;
 }
 
-/** A part, and those behind it that `**` lets begin at the same name. */
 function afterStars(parts: readonly string[], at: number): readonly number[] {
   const found = [at];
   for (let next = at; parts[next] === "**"; next++) if (next + 1 < parts.length) found.push(next + 1);
   return found;
 }
 
-/** One name; the last `*` alone is ever gone back to, which is what makes it quick. */
+/** Backtracks only to the last `*`, which makes it linear per star. */
 function matchesName(pattern: string, name: string): boolean {
   const tokens = tokensOf(pattern);
   const characters = Array.from(name);
@@ -140,7 +135,6 @@ function tokensOf(pattern: string): readonly Token[] {
   return tokens;
 }
 
-/** What stands in brackets. */
 function setOf(inside: readonly string[]): (character: string) => boolean {
   const isNot = inside[0] === "!";
   const ranges: (readonly [string, string])[] = [];

@@ -5,7 +5,6 @@ import { actionsFor, answer, openActions, RunAction } from "#kernel/dialect/inde
 import { isOver, wordOf } from "../build-status.ts";
 import { Build } from "../kinds.ts";
 
-/** One build at one instant, and what people ask of all of them. */
 interface ActionParts {
   readonly client: ApiClient;
   readonly actions: Lister<RunAction>;
@@ -15,14 +14,14 @@ interface ActionParts {
 }
 
 /**
- * Answers what people ask of a build, oldest first. A cancel is written into the specification and answered afterwards, so that a crash in between
- * finds it done. True when the build was changed by it.
+ * Answers RunActions of a build, oldest first. A cancel is stored in the spec before the answer, so that a crash in
+ * between is harmless. True if the build was changed.
  */
 export async function answerActions(parts: ActionParts): Promise<boolean> {
   const { client, build, now, signal } = parts;
   let isChanged = false;
   for (const seen of openActions(actionsFor(parts.actions, Build, keyOf(build.metadata)))) {
-    // The mirror may be behind what this process has answered itself.
+    // // The mirror may lag behind this process.
     const action = await getOrUndefined<RunAction>(client, refTo(RunAction, seen), signal);
     if (action === undefined || openActions([action]).length === 0) continue;
     const { phase, message } = judge(action, build);
@@ -36,7 +35,6 @@ export async function answerActions(parts: ActionParts): Promise<boolean> {
   return isChanged;
 }
 
-/** Whether a command can be carried out; refusals say why not. An end that is there already is an answer. */
 function judge(
   { spec }: RunAction,
   build: Stored<Build>,

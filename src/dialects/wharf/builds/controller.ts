@@ -9,25 +9,19 @@ import { buildReconciler, type KeptResults, workersByBuild } from "./reconcile.t
 import type { Records } from "./records.ts";
 import { bindToken, type StartParts } from "./start-worker.ts";
 
-/** A Secret may be created after the project that names it. */
+/** The Secret of a project may be created later. */
 const lookForToken: Millis = 10_000;
 
-/** What the controllers need from outside. */
 export interface BuildControllerOptions {
   readonly records: Records;
   readonly engines: Engines;
   readonly instance: string;
-  /** See `ControllerParts`. */
   readonly audit?: StartParts["audit"];
-  /** See `BuildParts`. */
   readonly triggerDeadlineMs?: Millis | undefined;
   readonly kept: KeptResults;
 }
 
-/**
- * Adds the controllers of builds and projects to a manager that has not started. A build gets a pass when it changes, when its project or its
- * worker does, when somebody asks something of it, when a time of it has come, and every ten minutes in any case.
- */
+/** Adds the controllers of builds and projects to a manager that has not started. */
 export function addBuildControllers(manager: Manager, options: BuildControllerOptions): void {
   const { records } = options;
   const { client, clock } = manager;
@@ -36,13 +30,11 @@ export function addBuildControllers(manager: Manager, options: BuildControllerOp
   actions.addIndex(targetIndex, targetKeys);
   const workers = manager.mirror<Worker>(Worker);
   workers.addIndex(workersByBuild, ({ spec }) => (spec.buildRef === undefined ? [] : [`${spec.buildRef}`]));
-  // Of each the namespace and the name.
   const requestsFor = (builds: readonly Build[]) => builds.map(({ metadata }) => splitKey(keyOf(metadata)));
   controllerFor(manager, "wharf-build")
     .for<Build>(Build, { resyncEvery: 600_000 })
-    // One that came before its project waits for it.
     .watches<Project>(Project, (project) => requestsFor(records.buildsOf(project)))
-    // A canceled or deleted build waits for its worker to be gone.
+    // // Canceled and deleted builds wait for their worker.
     .watches<Worker>(Worker, ({ spec }) =>
       requestsFor([records.build(spec.buildRef ?? 0)].flatMap((build) => build ?? [])),
     )
@@ -59,7 +51,7 @@ export function addBuildControllers(manager: Manager, options: BuildControllerOp
           recorder.record({ type, reason, action: "Reconcile", note: message, regarding: regardingOf(build) }),
       }),
     );
-  // Clients of the REST API know projects by their numbers alone. A token is bound before somebody else's project can name it.
+  // // Clients of the REST API identify projects by number. A token is bound before another project can name it.
   controllerFor(manager, "wharf-project")
     .for<Project>(Project)
     .with({ maxConcurrent: 4 })

@@ -4,24 +4,24 @@ import { Build, Project } from "../kinds.ts";
 import { buildPrefix, numberIn, type Numbers, projectPrefix } from "./numbers.ts";
 import type { Records } from "./records.ts";
 
-/** Why a build has failed whose number is another one's. */
 export const numberTaken = "NumberTaken";
 
-/** What giving a number takes; it is given by the controller alone. */
 interface NumberParts {
   readonly client: ApiClient;
   readonly records: Records;
   readonly signal: AbortSignal;
 }
 
-/** Gives a build its number: the one of its name where nobody has it, else the next one. Refused with a conflict when the build has changed. */
+/**
+ * Gives a build the number in its name if it is free, else the next one. Rejects with a conflict if the build changed.
+ */
 export async function giveNumber(parts: NumberParts & { readonly build: Stored<Build> }): Promise<undefined> {
   const { client, records, build, signal } = parts;
   const own = numberIn(buildPrefix, build.metadata.name);
-  // Who names a build with kubectl as REST does means its number.
+  // // A name like build-7 means number 7.
   const isFree = own !== undefined && records.build(own) === undefined;
   const { namespace = "" } = build.metadata;
-  // Asked of the server, because another process may have created it a moment ago.
+  // // Asks the server, because another process may just have created it.
   const isNamed = async (number: number): Promise<boolean> => {
     const ref = { type: Build, namespace, name: `${buildPrefix}-${number}` };
     return (await getOrUndefined(client, ref, signal)) !== undefined;
@@ -34,7 +34,6 @@ export async function giveNumber(parts: NumberParts & { readonly build: Stored<B
   );
 }
 
-/** The same for a project. */
 export async function giveProjectNumber(
   parts: NumberParts & { readonly project: Stored<Project> },
 ): Promise<undefined> {
@@ -51,10 +50,9 @@ export async function giveProjectNumber(
   await client.patch(refTo(Project, project), { type: "merge", body }, { signal });
 }
 
-/** Of this version and no other. */
 const at = ({ metadata: { uid, resourceVersion } }: Stored) => ({ uid, resourceVersion });
 
-/** A number that neither an object has nor the name of one, which another process may have created a moment ago. */
+/** A number that no object has, in its spec or its name. */
 async function nextFree(
   numbers: Numbers,
   holderOf: (number: number) => unknown,

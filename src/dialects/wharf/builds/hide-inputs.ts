@@ -9,17 +9,14 @@ import { inputReferences, inputsSecret, ownSecretName } from "./inputs-secret.ts
 import type { Records } from "./records.ts";
 import { shownInputs } from "./shown-inputs.ts";
 
-// A Build that brings its definition is refused with a password in it; of one that leaves that to its project nobody knew when it was stored. What
-// was stored has been seen by who watches builds; from now on nobody sees it there. One that was made of another build refers to values in that one's
-// Secret, which goes with it.
+// // Builds without a definition may be stored with passwords; they are moved to a Secret as soon as possible.
 
-/** Holds the whole object as it was applied, with its inputs. */
+/** Contains the inputs as they were applied. */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
- * Moves values of inputs that are nobody's to see from a build into a Secret of its own, as wharf-api does before it stores one: passwords, and all of them where
- * no definition says which are. Values in the Secret of another build are copied into it. Answers whether something was moved, and the build is another one
- * now. Can be repeated from any point.
+ * Moves secret inputs into the build's own Secret, as wharf-api does: passwords, and all inputs without a definition.
+ * Values in another build's Secret are copied. True if the build changed. Repeatable.
  */
 export async function hideInputs(
   build: Stored<Build>,
@@ -27,7 +24,7 @@ export async function hideInputs(
   signal: AbortSignal,
 ): Promise<boolean> {
   const project = records.projectOf(build);
-  // Without its project it does not begin, and may be declared what to hide. When it has ended without, nobody says that any more.
+  // // Without its project it does not start, so it can wait.
   if (build.spec.definition === undefined && project === undefined && !isOver(wordOf(build))) return false;
   const shown = shownInputs(build.spec.definition ?? project?.spec.buildDefinition);
   const { name, namespace, uid, resourceVersion, annotations = {} } = build.metadata;
@@ -40,7 +37,7 @@ export async function hideInputs(
     return typeof lent === "string" ? [[input, Buffer.from(lent, "base64").toString()]] : [];
   });
   if (moved.length === 0) return false;
-  // Keys that an input refers to keep their values: a definition that has changed since may hide more inputs than those.
+  // // Referenced keys keep their values.
   const references = Object.values(build.spec.inputs ?? {}).map((value) => secretOf(value));
   const used = new Set(references.flatMap((reference) => (reference?.name === secret ? [reference.key] : [])));
   const names = moved.map(([input]) => input);
@@ -48,7 +45,7 @@ export async function hideInputs(
   const own = inputsSecret(build, secret, values, used);
   await client.create(Secret, own, { signal }).catch(async (thrown: unknown) => {
     if (!isAlreadyExists(thrown)) throw thrown;
-    // Made by an earlier pass, which may have been cut off; nobody else's Secret has the chance of the uid in its name.
+    // // Created by an interrupted pass: the uid in the name makes it unique.
     await client.patch(
       { type: Secret, namespace: namespace ?? "", name: secret },
       { type: "merge", body: { data: own.data } },
@@ -62,7 +59,7 @@ export async function hideInputs(
   return true;
 }
 
-/** Data of the Secrets that a build refers to and that go with another one. A Secret of nobody, such as one that somebody has made for many, is left. */
+/** Data of Secrets that belong to other builds. Secrets without an owner are shared and left alone. */
 async function secretsOfOthers(
   { metadata, spec }: Stored<Build>,
   client: ApiClient,

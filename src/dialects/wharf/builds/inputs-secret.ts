@@ -2,16 +2,11 @@ import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import type { Build } from "../kinds.ts";
 import type { InputValue } from "./inputs.ts";
 
-/** Where a build finds the value of an input that is nobody's to see. */
 type InputReference = { readonly secretKeyRef: { readonly name: string; readonly key: string } };
 
-/**
- * What the Secret is called in which the controller keeps inputs of a build. The beginning of a uid is a clock, which an earlier build of this name can
- * share, and the Secret of that one may not have gone yet.
- */
+/** The name of the build's own Secret. The end of the uid is random, unlike its beginning. */
 export const ownSecretName = (name: string, uid: string): string => `${name}-inputs-${uid.slice(-12)}`;
 
-/** References to the values of these inputs in a Secret, under its first keys that are not in `used`. */
 export function inputReferences(
   secret: string,
   names: readonly string[],
@@ -21,7 +16,7 @@ export function inputReferences(
   return Object.fromEntries(names.map((name, at) => [name, { secretKeyRef: { name: secret, key: keys[at] ?? "" } }]));
 }
 
-/** The Secret behind such references, with the values in the same order. It goes with the build. */
+/** Owned by the build. */
 export function inputsSecret(
   { metadata, apiVersion, kind }: Stored<Build>,
   secretName: string,
@@ -45,7 +40,7 @@ export function inputsSecret(
   };
 }
 
-/** Names of inputs may be no keys, hence numbers. */
+/** Names of inputs may be no valid keys. */
 function freeKeys(count: number, used: ReadonlySet<string> = new Set()): readonly string[] {
   const all = Array.from({ length: count + used.size }, (_, at) => `input-${at + 1}`);
   return all.filter((key) => !used.has(key)).slice(0, count);

@@ -5,19 +5,17 @@ import { readOutline } from "../definition/outline.ts";
 import { inputVariables } from "../variables/input-variables.ts";
 import { resolveVariables } from "../variables/variable.ts";
 
-// Inputs are resolved before a build is stored, and again when its worker is asked for: in between nothing is lost, and a build that was created
-// without looking at the definition is held to it all the same.
+// // Inputs are resolved when a build is created and again when its worker is requested, for builds created without
+// looking at the definition.
 
-/** A value of an input as a client may give it. */
 export type InputValue = string | number | boolean;
 
-/** Values of all inputs of a definition, in its order; those that are nobody's to see apart. */
+/** In the definition's order, secret ones apart. */
 export interface ResolvedInputs {
   readonly plain: Readonly<Record<string, InputValue>>;
   readonly secret: Readonly<Record<string, InputValue>>;
 }
 
-/** The inputs that a definition declares; undefined, with everything that is wrong, where it cannot be read. */
 export function inputsOf(definition: string): Result<readonly Input[], readonly string[]> {
   const reporter = createReporter(definitionName);
   const outline = readOutline(definition, reporter);
@@ -26,14 +24,9 @@ export function inputsOf(definition: string): Result<readonly Input[], readonly 
   return err(errors.map((problem) => formatDiagnostic(problem, definitionName)));
 }
 
-/** How problems call it. */
 const definitionName = ".wharf-ci.yml";
 
-/**
- * The values that a build is run with: those that are given, else defaults. Names that the definition does not have are refused, where the original
- * drops them: who misspells an input would get a build with its default. Without a definition nobody knows them, nor which are
- * passwords: all are passed on as if they were.
- */
+/** Unknown names are errors, which the original ignores. Without a definition all inputs are treated as secret. */
 export function resolveInputs(
   definition: string | undefined,
   given: Readonly<Record<string, InputValue>>,
@@ -57,7 +50,6 @@ export function resolveInputs(
   return ok({ plain, secret });
 }
 
-/** The body of a request that starts a build: a map of scalars. The error is what is wrong with it. */
 export function readInputs(
   body: JsonValue | undefined,
 ): Result<Readonly<Record<string, InputValue>>, readonly string[]> {

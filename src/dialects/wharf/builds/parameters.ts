@@ -3,28 +3,23 @@ import { writeYaml } from "#lib/yaml/index.ts";
 import type { Build, Project } from "../kinds.ts";
 import type { Engine } from "./engines.ts";
 
-// What is said of a build to who runs it. Names are those of the jobs of the original's first engine, Jenkins, and every engine since has kept them.
+// // The names are those of the original's Jenkins jobs.
 
-/** What a worker is asked for with, as the original's callers name it. Values may be secret. */
+/** May contain secrets. */
 export type Parameters = Readonly<Record<string, string>>;
 
-/** Everything that a build is made of. */
 export interface TriggerFacts {
   readonly build: Build;
   readonly project: Project;
-  /** Values of inputs, those of passwords included. */
   readonly inputs: Readonly<Record<string, JsonValue>>;
-  /** What the repository is cloned with. */
   readonly gitToken?: string | undefined;
-  /** Which installation this is. */
   readonly instance: string;
   readonly engine: Engine;
 }
 
-/** What the project is cloned from: people may know better than the provider. */
 export const gitUrlOf = ({ spec }: Project): string => spec.overrides?.gitUrl || spec.gitUrl || "";
 
-/** The parameters of a worker; those that are empty are left out. Pure. */
+/** Empty parameters are left out. Pure. */
 export function parametersOf({ build, project, inputs, gitToken, instance, engine }: TriggerFacts): Parameters {
   const { spec } = build;
   const branch = branchOf(spec.ref);
@@ -50,6 +45,6 @@ export function parametersOf({ build, project, inputs, gitToken, instance, engin
   );
 }
 
-/** A full ref of a branch tells the branch; any other is no branch. */
+/** Undefined for refs that are no branch. */
 const branchOf = (ref: string | undefined): string | undefined =>
   ref?.startsWith("refs/") === true ? /^refs\/heads\/(.+)$/.exec(ref)?.[1] : ref;

@@ -31,32 +31,16 @@ import {
 } from "./transitions.ts";
 import { endWorker } from "./trigger.ts";
 
-// A build is started by whoever asks for it over REST, and by the controller where it was created in any other way or where that process has ended
-// in between. Both ask an engine. One of this project knows builds by their numbers and starts one worker for each, so that asking twice is harmless
-// and nothing has to be remembered but the worker's id. A released provisioner starts another one every time: that it is asked is stored before it is
-// asked (`TriggerUnknown`), and who finds that does not ask again, whatever became of the answer.
-//
-// What is waited for has a bound: an engine that does not answer is asked for a minute, and a worker that is to end has a moment more than it takes
-// for its results. After that a build ends, or goes, without them: whoever has deleted or canceled it wants that more than a tidy end.
+// // wharf-api starts builds that it creates; the controller starts all others and those that wharf-api could not
+// finish. This provisioner starts one worker per build number, so asking twice is harmless. Released provisioners start
+// another one each time: `TriggerUnknown` is stored before they are asked, and they are never asked again. All waiting
+// is bounded: after the deadlines a build ends, or is deleted, without its worker.
 
-//   number     worker     state               what a pass does
-//   none       -          -                   gives it one; a project of kubectl gets its own in the same way
-//   another's  -          Scheduling          Failed(NumberTaken): nothing was started, and nothing is removed with it
-//   its own    none       Scheduling          asks its engine for a worker: at once, or when who has created it had the time to
-//   its own    none       over a minute old   Failed(TriggerFailed), and invalid
-//   its own    perhaps    TriggerUnknown      waits for what the worker tells; Failed(WorkerLost) when that is nothing for ten minutes
-//   its own    there      Scheduling, Running nothing: what becomes of it is told over REST
-//   its own    any        canceled            has the worker ended; Failed(Canceled) when it is gone
-//   its own    comes late Failed(Canceled)    has it ended: who has asked for it did so while the build was being canceled
-//   any        any        deleted             the same at once, then removes results, then lets the object go
-
-/** What is kept of builds outside of their objects: logs, artifacts, results of tests. */
 export interface KeptResults {
-  /** Removes everything of a build; idempotent. */
+  /** Idempotent. */
   remove(buildId: number): Promise<void>;
 }
 
-/** What a pass works with. */
 export interface BuildParts extends StartParts {
   readonly clock: Clock;
   readonly kept: KeptResults;
@@ -65,50 +49,42 @@ export interface BuildParts extends StartParts {
   /** With the index `workersByBuild`. */
   readonly workers: Lister<Worker>;
   readonly record: (build: Stored<Build>, notice: Notice) => void;
-  /** For how long an engine that does not answer is asked for a worker; a minute unless told. */
+  /** How long an unresponsive engine is retried; default: a minute. */
   readonly triggerDeadlineMs?: Millis | undefined;
 }
 
-/** What people are told of a build beside its status. */
 export interface Notice {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
 }
 
-/** Workers by the number of the build that they run. */
 export const workersByBuild = "wharf.slipway.dev/build";
 
-/** Keeps a deleted build until its worker, its log and its artifacts are gone. */
+/** Keeps a deleted build until its worker, log and artifacts are gone. */
 export const resultsFinalizer = "wharf.slipway.dev/results";
 
-/** For the request that has created a build to start it, before the controller does. */
+/** The request that created a build starts it; the controller waits this long. */
 const starterGrace: Millis = 15_000;
 
-/** For how long an engine that does not answer is asked again. */
 const engineDeadline: Millis = 60_000;
-/** For how long a worker may say nothing of which nobody knows whether it was started: images of Pods take their time. */
+/** How long a possibly started worker may be silent: pulling images takes time. */
 const unknownDeadline: Millis = 600_000;
-/** Between two questions to an engine. */
 const retryAfter: Millis = 2000;
-/** A worker that ends in order may take this long: it keeps its results for whoever collects them. */
+/** A worker that ends in order keeps serving its results this long. */
 const drainDeadline: Millis = 65_000;
 
-/** A pass: one build at one instant. */
 interface Pass extends BuildParts {
-  /** As it was read at the beginning; writes are bound to this version. */
+  /** Writes are bound to this version. */
   readonly build: Stored<Build>;
   readonly now: Instant;
   readonly signal: AbortSignal;
 }
 
-/**
- * One pass of a build: gives it its number, asks for its worker, ends it when somebody wants that, and removes what it has left when it is deleted.
- * What its worker tells comes over the REST API. Every pass makes one move and stores it; what follows, follows in the next.
- */
+/** Each pass makes one change: assigns the number, requests the worker, ends the build or removes what it left. */
 export const buildReconciler = (parts: BuildParts): Reconciler => ({
   async reconcile({ namespace = "", name }, { signal }) {
-    // Read, not mirrored: what is decided here starts and ends workers.
+    // // Read instead of mirrored: decisions start and end workers.
     const build = await getOrUndefined<Build>(parts.client, { type: Build, namespace, name }, signal);
     if (build === undefined) return undefined;
     const pass: Pass = { ...parts, build, now: parts.clock.now(), signal };
@@ -122,7 +98,7 @@ export const buildReconciler = (parts: BuildParts): Reconciler => ({
     const isCanceled = await answerActions(pass);
     if (isCanceled) return undefined;
     const isEnded = isOver(wordOf(build));
-    // One that has ended before it began was never looked at for what is nobody's to see.
+    // // A build that ended before it started was never checked for passwords.
     const mayShow = !isEnded || build.status?.workerId === undefined;
     if (mayShow && (await hideInputs(build, pass, signal))) return undefined;
     if (isEnded) return isItsOwn(pass, build.spec.buildId) ? await endLate(pass) : undefined;
@@ -131,36 +107,32 @@ export const buildReconciler = (parts: BuildParts): Reconciler => ({
   },
 });
 
-/** Another build that a number is of, if there is one: what stands under the number is that one's. */
 function otherHolder({ records, build }: Pass, buildId: number): Stored<Build> | undefined {
   const holder = records.build(buildId);
   return holder?.metadata.uid === build.metadata.uid ? undefined : holder;
 }
 
-/** Whether what stands under the number of a build is this one's to end and to remove: never of one that has failed because the number was taken. */
+/** False for a build that failed because its number was taken: the worker and results are the other build's. */
 const isItsOwn = (pass: Pass, buildId: number): boolean =>
   pass.build.status?.reason !== numberTaken && otherHolder(pass, buildId) === undefined;
 
-/** Stores a status that is not there already. */
 async function store({ client, build }: Pass, status: BuildStatus | undefined): Promise<Stored<Build>> {
   return status === undefined ? build : await patchStatus(client, Build, build, status);
 }
 
-/** Stores what has come of asking an engine, whatever others have written meanwhile: it may not be asked a second time. */
+/** Stores an engine's answer despite concurrent writes: the engine may not be asked again. */
 function storeAnswer(
   { client, clock, build }: Pass,
   change: (current: Stored<Build>) => BuildStatus | undefined,
 ): Promise<Stored<Build>> {
   return retryOnConflict({ clock, tries: 8 }, async () => {
     const current = await client.get<Build>(refTo(Build, build));
-    // Another one has its name by now.
     if (current.metadata.uid !== build.metadata.uid) return build;
     const status = change(current);
     return status === undefined ? current : await patchStatus(client, Build, current, status);
   });
 }
 
-/** Ends a build that nobody runs; one that somebody runs goes on. */
 async function fail(pass: Pass, reason: string, message: string): Promise<undefined> {
   const status = untriggered(pass.build, reason, message, pass.now);
   if (status === undefined) return;
@@ -168,11 +140,9 @@ async function fail(pass: Pass, reason: string, message: string): Promise<undefi
   pass.record(pass.build, { type: "Warning", reason, message });
 }
 
-/** Since when somebody wants it. */
 const askedAt = ({ metadata, status }: Stored<Build>): Instant =>
   parseInstant(status?.scheduledOn ?? metadata.creationTimestamp) ?? 0;
 
-/** Asks for its worker, again and again for a minute. */
 async function begin(pass: Pass): Promise<ReconcileResult | undefined> {
   const { build, now, signal } = pass;
   if (build.status?.reason === triggerUnknown && wordOf(build) === "Scheduling") return await giveTime(pass);
@@ -183,7 +153,7 @@ async function begin(pass: Pass): Promise<ReconcileResult | undefined> {
   if (isOthers && now - created < starterGrace) return { requeueAfter: starterGrace - (now - created) };
   let workerId: string;
   try {
-    // Bound to the version of this pass: nobody else has asked.
+    // // Bound to this pass's version: nobody else has asked.
     const note = async () => void (await store(pass, perhapsTriggered(build, notAnswered, now)));
     workerId = await startWorker(build, pass, signal, note);
   } catch (thrown) {
@@ -194,9 +164,8 @@ async function begin(pass: Pass): Promise<ReconcileResult | undefined> {
   return undefined;
 }
 
-/** What follows when an engine has told no worker. */
 async function withoutWorker(pass: Pass, thrown: unknown): Promise<ReconcileResult | undefined> {
-  // Somebody has written before the engine was asked: the next pass looks again.
+  // // Changed before the engine was asked: the next pass looks again.
   if (isConflict(thrown)) throw thrown;
   const { now } = pass;
   const message = messageOf(thrown);
@@ -209,7 +178,7 @@ async function withoutWorker(pass: Pass, thrown: unknown): Promise<ReconcileResu
   const told = { ...pass, build };
   if (isUnstartable(thrown)) return await fail(told, "Unstartable", message);
   if (now - askedAt(build) >= (pass.triggerDeadlineMs ?? engineDeadline)) {
-    // One of the answers may have been lost on its way: a build that is given up is not to be run.
+    // // An answer may have been lost: a build that is given up must not run.
     await endIts(told, { isForced: true });
     return await fail(told, "TriggerFailed", message);
   }
@@ -217,7 +186,7 @@ async function withoutWorker(pass: Pass, thrown: unknown): Promise<ReconcileResu
   return { requeueAfter: retryAfter };
 }
 
-/** A worker that was started all the same tells of itself; one that says nothing for long is taken for lost, until it does. */
+/** A silent worker counts as lost until it reports. */
 async function giveTime(pass: Pass): Promise<ReconcileResult | undefined> {
   const { build, now } = pass;
   const left = askedAt(build) + unknownDeadline - now;
@@ -228,21 +197,16 @@ async function giveTime(pass: Pass): Promise<ReconcileResult | undefined> {
   return undefined;
 }
 
-/** What a worker is called whose id was never told: engines name workers by their builds. */
+/** Engines name workers by their builds. */
 const workerIdOf = ({ build: { spec, status: { workerId = "" } = {} }, instance }: Pass): string =>
   workerId === "" ? `wharf-cmd-worker-${instance}-${spec.buildId ?? 0}` : workerId;
 
-/** Its workers, as far as this API knows. */
 const workersOf = ({ workers, build }: Pass): readonly Stored<Worker>[] =>
   workers.byIndex(workersByBuild, `${build.spec.buildId ?? 0}`);
 
-/** True while a program may still run for the build, as far as this API knows. */
 const hasWorker = (pass: Pass): boolean => workersOf(pass).length > 0;
 
-/**
- * Has its worker ended. The build is over when the worker is gone, because until then what it has said is collected; an engine that does not answer
- * is asked for a minute.
- */
+/** The build ends when its worker is gone, because its output is collected until then. */
 async function cancel(pass: Pass): Promise<ReconcileResult | undefined> {
   const { build, now } = pass;
   const since = parseInstant(build.status?.canceledOn ?? "");
@@ -258,14 +222,14 @@ async function cancel(pass: Pass): Promise<ReconcileResult | undefined> {
   return undefined;
 }
 
-/** A build that was canceled before anybody knew of its worker has ended without it: such a worker would run all of it for nobody. */
+/** Ends a worker that became known after its build was canceled. */
 async function endLate(pass: Pass): Promise<ReconcileResult | undefined> {
   const runs = workersOf(pass).some(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (pass.build.spec.cancel !== true || !runs) return undefined;
   return (await endIts(pass, {})) === undefined ? undefined : { requeueAfter: retryAfter };
 }
 
-/** Undefined when the engine has answered, or there is none to ask; else why not. */
+/** Undefined on success and without an engine. */
 async function endIts(pass: Pass, how: { readonly isForced?: boolean }): Promise<string | undefined> {
   try {
     await endWorker(engineFor(pass.build, pass.engines), workerIdOf(pass), how, pass.signal);
@@ -275,12 +239,12 @@ async function endIts(pass: Pass, how: { readonly isForced?: boolean }): Promise
   }
 }
 
-/** Removes what a build has left. An engine that does not answer cannot keep it: stray workers are the watchdog's. */
+/** An engine that does not answer cannot block deletion: the watchdog ends stray workers. */
 async function remove(pass: Pass): Promise<ReconcileResult | undefined> {
   const { build, now, client, kept } = pass;
   if (!(build.metadata.finalizers ?? []).includes(resultsFinalizer)) return undefined;
   const { buildId } = build.spec;
-  // Asked here as well: a build that is deleted at once has had no pass before, and nothing says yet that its number is another's.
+  // // Checked here too: a build that is deleted at once had no pass that compared numbers.
   if (buildId !== undefined && isItsOwn(pass, buildId)) {
     const mayRun = !isOver(wordOf(build)) || hasWorker(pass);
     const problem = mayRun ? await endIts(pass, { isForced: true }) : undefined;

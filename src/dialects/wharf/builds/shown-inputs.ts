@@ -1,15 +1,12 @@
 import { inputsOf } from "./inputs.ts";
 
-// Definitions are large and builds are listed by the hundred: those that were read last are kept with what was found.
+// // Definitions are large and builds are listed by the hundred, so recent results are cached.
 
-/** By the text of a definition, the one that was asked for longest ago first. */
+/** Least recently used first. */
 const known = new Map<string, ReadonlySet<string>>();
 const mostKnown = 64;
 
-/**
- * Names of inputs whose values anybody may see: those that the definition declares, and not as passwords. Where there is no definition, or none
- * that can be read, nobody knows which are passwords, and no name is among them.
- */
+/** Names of declared inputs that are no passwords; empty without a readable definition. */
 export function shownInputs(definition: string | undefined): ReadonlySet<string> {
   if (definition === undefined || definition === "") return new Set();
   const names = known.get(definition) ?? namesIn(definition);

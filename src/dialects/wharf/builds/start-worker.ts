@@ -11,35 +11,32 @@ import { gitUrlOf, parametersOf } from "./parameters.ts";
 import type { Records } from "./records.ts";
 import { triggerWorker } from "./trigger.ts";
 
-/** What starting a worker takes. */
 export interface StartParts {
   readonly client: ApiClient;
   readonly records: Records;
   readonly engines: Engines;
-  /** Which installation this is: part of the names of workers. */
   readonly instance: string;
   /** See `ControllerParts`. */
   readonly audit?: ((entry: JsonObject) => void) | undefined;
-  /** Who has asked this process for the build; of another one only the API server knows who has created it. */
+  /** Who requested the build in this process. */
   readonly caller?: string;
 }
 
-/** Trying again would end as it has ended: `wharf-unstartable` is what the build is made of. */
+/** Retrying would not help. */
 const unstartable = (message: string): SlipwayError => new SlipwayError("wharf-unstartable", message);
 export const isUnstartable = (thrown: unknown): boolean =>
   thrown instanceof SlipwayError && thrown.code === "wharf-unstartable";
-/** No worker was started. Whatever else goes wrong, one may run: engines are asked again before anybody says otherwise. */
+/** No worker was started. After any other error one may run. */
 export const isRefused = (thrown: unknown): boolean =>
   isUnstartable(thrown) || (thrown instanceof SlipwayError && thrown.code === "wharf-trigger");
 
-/** One may run, and asking again would start another. */
+/** A worker may run, and retrying would start another. */
 export const isUnknown = (thrown: unknown): boolean =>
   thrown instanceof SlipwayError && thrown.code === "wharf-trigger-unknown";
 
 /**
- * Asks the engine of a build for its worker, and answers with the worker's id. Rejects with `wharf-unstartable`, or as
- * `triggerWorker` does, after which it may be called again unless that is `wharf-trigger-unknown`: engines know a build by its number and start one
- * worker for it. For one that does not, `note` has to store that it was asked; see `triggerWorker`.
+ * Requests a worker and returns its id. Rejects with `wharf-unstartable` or like `triggerWorker`, whose `note` it
+ * passes on.
  */
 export async function startWorker(
   build: Stored<Build>,
@@ -50,7 +47,6 @@ export async function startWorker(
   const { client, records, instance } = parts;
   const engine = engineFor(build, parts.engines);
   const project = records.projectOf(build);
-  // It may be on its way: both may come out of one file.
   if (project === undefined)
     throw new SlipwayError("wharf-trigger", `there is no project "${build.spec.project ?? ""}"`);
   if (gitUrlOf(project) === "") throw unstartable(`project "${project.metadata.name}" has no spec.gitUrl to clone`);
@@ -63,7 +59,6 @@ export async function startWorker(
   return worker;
 }
 
-/** The start of a build, for the audit log. */
 function startOf(build: Stored<Build>, project: Stored<Project>, caller: string | undefined): JsonObject {
   const { annotations = {}, ownerReferences = [], namespace = "", name } = build.metadata;
   const owner = ownerReferences.map(({ kind, name: of }) => `${kind} ${of}`)[0];
@@ -78,10 +73,10 @@ function startOf(build: Stored<Build>, project: Stored<Project>, caller: string 
   };
 }
 
-/** The user of an address of HTTP often is a token. */
+/** The user of an HTTP address is often a token. */
 const withoutUser = (url: string): string => url.replace(/^(https?:\/\/)[^/?#]*@/i, "$1");
 
-/** Only for the server that it is bound to. */
+/** Only sent to the server it is bound to. */
 async function gitTokenOf(project: Project, place: SecretPlace, signal: AbortSignal): Promise<string | undefined> {
   const { tokenSecretRef: reference } = project.spec;
   if (reference === undefined) return undefined;
@@ -94,10 +89,7 @@ async function gitTokenOf(project: Project, place: SecretPlace, signal: AbortSig
   return value;
 }
 
-/**
- * Binds the token that a project names to the project's server, unless it is bound already. Answers with its Secret; undefined where none is named or
- * it does not exist yet.
- */
+/** Binds a project's token to the project's server unless it is bound; returns its Secret, if any. */
 export async function bindToken(
   project: Project,
   { client, namespace }: SecretPlace,
@@ -110,26 +102,24 @@ export async function bindToken(
   const origin = originOf(gitUrlOf(project));
   if (secret === undefined || origin === "" || secret.metadata.annotations?.[originAnnotation] !== undefined)
     return secret;
-  // Bound to the version that was read: whoever binds it at the same time to another server comes first or fails.
+  // // Bound to the version that was read: a concurrent binding to another server fails.
   const { resourceVersion } = secret.metadata;
   const body = { metadata: { resourceVersion, annotations: { [originAnnotation]: origin } } };
   return await client.patch(ref, { type: "merge", body }, { signal });
 }
 
-/** The engine that runs a build. Rejects with `wharf-unstartable` where there is none. */
 export function engineFor({ spec }: Build, engines: Engines): Engine {
   const engine = engineOf(engines, spec.engine);
   if (engine !== undefined) return engine;
   throw unstartable(spec.engine === undefined ? "there is no engine" : `there is no engine "${spec.engine}"`);
 }
 
-/** Where Secrets of a build are: beside it, so that nobody names those of others. */
+/** Secrets are in the build's namespace. */
 interface SecretPlace {
   readonly client: ApiClient;
   readonly namespace: string;
 }
 
-/** Values of all inputs: those of the build, of Secrets that it names, and defaults. */
 async function inputsOf(
   { spec }: Build,
   project: Project,
@@ -147,7 +137,7 @@ async function inputsOf(
   return { ...resolved.value.plain, ...resolved.value.secret };
 }
 
-/** A value of a Secret, which may be written a moment after what refers to it: that it is missing may pass. */
+/** A missing value may appear: Secrets can be created after the build. */
 async function secretValue(
   name: string,
   key: string,

@@ -2,20 +2,15 @@ import { codeOf, isJsonObject, type JsonValue, messageOf, type Millis, SlipwayEr
 import type { Engine } from "./engines.ts";
 import type { Parameters } from "./parameters.ts";
 
-// What is said to engines, over HTTP. Parameters go in the body, where no log of requests has them; Jenkins and released provisioners read them from
-// the query.
+// // Parameters are sent in the body, which is not logged; Jenkins and released provisioners read the query.
 
-/** For one answer of an engine. */
 const answerTimeout: Millis = 10_000;
-/** Of an answer, for people. */
 const mostBytes = 64 * 1024;
 
 /**
- * Asks an engine for a worker; answers with its id, empty where the engine tells none. Rejects with `wharf-trigger` when the engine has said no, and
- * when nothing says whether it has started one with `wharf-trigger-unanswered` where it may be asked again, because it starts one worker for a
- * build however often it is asked, and with `wharf-trigger-unknown` where it would start another: a released provisioner, which names its workers by
- * chance and does not list which builds they are of, and Jenkins. Before such a one is asked, `note` has stored that it was: whoever ends in between
- * does not ask again. It is not asked when `note` rejects, which is then what this rejects with.
+ * Requests a worker and returns its id, empty if the engine returns none. Rejects with `wharf-trigger` if the engine
+ * refused, and if the outcome is unknown with `wharf-trigger-unanswered` for engines that can be asked again,
+ * `wharf-trigger-unknown` for those that would start another worker. `note` is called before such an engine is asked.
  */
 export async function triggerWorker(
   meant: Engine,
@@ -24,7 +19,7 @@ export async function triggerWorker(
   note: () => Promise<void>,
 ): Promise<string> {
   const engine = await foundOf(meant);
-  // As a form, because a map in JSON would have to say what is a text and what is a number.
+  // // A form: JSON would have to distinguish texts from numbers.
   const form = new URLSearchParams(parameters);
   const url = new URL(engine.url);
   const isRepeatable = engine.api === "wharf-cmd.v1" && !(await readsQueryAlone(engine, signal));
@@ -33,7 +28,7 @@ export async function triggerWorker(
   await note();
   try {
     const answer = await post(engine, url, undefined, signal);
-    // What stands between says so of an answer that it has lost.
+    // // A proxy that lost the answer.
     if (answer.status === 502 || answer.status === 504) throw unanswered(engine, url, refused(engine, answer));
     return workerIdIn(engine, answer);
   } catch (thrown) {
@@ -41,7 +36,6 @@ export async function triggerWorker(
   }
 }
 
-/** An answer that is whole. */
 interface Answer {
   readonly status: number;
   readonly ok: boolean;
@@ -56,7 +50,6 @@ async function post(engine: Engine, url: URL, body: URLSearchParams | undefined,
   return { status: response.status, ok: response.ok, text };
 }
 
-/** The worker that an answer tells. */
 function workerIdIn(engine: Engine, answer: Answer): string {
   if (!answer.ok) throw refused(engine, answer);
   const workerId = memberOf(answer.text, "workerId");
@@ -65,7 +58,7 @@ function workerIdIn(engine: Engine, answer: Answer): string {
   return workerId ?? "";
 }
 
-/** The engine where it is at this moment: parameters may be secrets, and an address that nobody has named may be anybody's. */
+/** Looked up for each request: parameters may be secret, and an unnamed address could be anyone's. */
 async function foundOf(engine: Engine): Promise<Engine> {
   try {
     const { url, token } = (await engine.find?.()) ?? {};
@@ -77,8 +70,8 @@ async function foundOf(engine: Engine): Promise<Engine> {
 }
 
 /**
- * A released provisioner does. It says nothing but 404 to the path of one worker, where one of this project answers with a document; and it lists its
- * workers, which something in front of a provisioner that is away does not: logs of that are not to have what a query has. Rejects with `wharf-trigger`.
+ * Released provisioners read only the query. They answer a worker's path with a bare 404, where this one sends a
+ * problem document, and they list their workers, which a proxy in front of a missing provisioner does not.
  */
 async function readsQueryAlone(engine: Engine, signal: AbortSignal): Promise<boolean> {
   try {
@@ -87,19 +80,18 @@ async function readsQueryAlone(engine: Engine, signal: AbortSignal): Promise<boo
     const isBare = status === 404 && headers.get("content-type")?.startsWith("application/problem+json") !== true;
     return isBare && (await workersOf(engine, signal)) !== undefined;
   } catch (thrown) {
-    // Nothing was asked for yet that could have been started.
+    // // Nothing could have been started yet.
     throw new SlipwayError("wharf-trigger", messageOf(thrown), { cause: thrown });
   }
 }
 
-/** Where an engine has a worker. */
 function workerUrl({ url: place }: Engine, workerId: string): URL {
   const url = new URL(place);
   url.pathname = `${url.pathname.replace(/\/$/, "")}/${encodeURIComponent(workerId)}`;
   return url;
 }
 
-/** Asks an engine to end a worker; one that is gone has ended. Engines that are not asked for workers by id are not asked. */
+/** Ends a worker; one that is gone has ended. Engines without worker ids are not asked. */
 export async function endWorker(
   meant: Engine,
   workerId: string,
@@ -109,31 +101,29 @@ export async function endWorker(
   if (meant.api !== "wharf-cmd.v1") return;
   const engine = await foundOf(meant);
   const url = workerUrl(engine, workerId);
-  // One that has ended by itself is no failure.
+  // // A worker that has ended is no failure.
   url.searchParams.set("ignoreMissing", "1");
   if (isForced) url.searchParams.set("force", "1");
   const response = await ask(engine, url, { method: "DELETE" }, signal);
   const text = await textOf(response);
   if (response.ok || response.status === 404) return;
-  // Released provisioners fail at what is gone, and tell it in no other way than in their list.
+  // // Released provisioners fail for missing workers; only their list shows it.
   if (response.status < 500 || (await hasWorker(engine, workerId, signal)))
     throw refused(engine, { status: response.status, text });
 }
 
-/** Whether an engine lists a worker; one whose list cannot be read may have it. */
 async function hasWorker(engine: Engine, workerId: string, signal: AbortSignal): Promise<boolean> {
   const list = await workersOf(engine, signal);
   return list?.some((worker) => isJsonObject(worker) && worker["workerId"] === workerId) ?? true;
 }
 
-/** What an engine lists, or undefined when it answers with no list. */
 async function workersOf(engine: Engine, signal: AbortSignal): Promise<readonly JsonValue[] | undefined> {
   const response = await ask(engine, new URL(engine.url), { method: "GET" }, signal);
   const list = parsed(await textOf(response));
   return response.ok && Array.isArray(list) ? list : undefined;
 }
 
-/** One request. A redirect is refused: what goes with it is for this address and no other. Rejects as `triggerWorker` does. */
+/** Redirects are refused: the content is for this address only. */
 async function ask(engine: Engine, url: URL, request: RequestInit, signal: AbortSignal): Promise<Response> {
   const headers = engine.token === undefined ? {} : { authorization: `Bearer ${engine.token}` };
   try {
@@ -151,7 +141,7 @@ async function ask(engine: Engine, url: URL, request: RequestInit, signal: Abort
   }
 }
 
-/** Nobody had the request where there was no connection, or none to whom the name belongs: that is as good as a no. */
+/** Errors before a connection, after which no worker was started. */
 const neverConnected = [
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -170,7 +160,6 @@ const neverConnected = [
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ];
 
-/** A request of which nobody knows what became. */
 function unanswered(engine: Engine, url: URL, thrown: unknown): SlipwayError {
   const { cause } = thrown instanceof Error ? thrown : {};
   const code = neverConnected.includes(codeOf(cause) ?? "") ? "wharf-trigger" : "wharf-trigger-unanswered";
@@ -178,7 +167,6 @@ function unanswered(engine: Engine, url: URL, thrown: unknown): SlipwayError {
   return new SlipwayError(code, `engine "${engine.id}" at ${url.origin} does not answer: ${why}`, { cause: thrown });
 }
 
-/** The same of an engine that would start another worker. What it never got may be asked again. */
 const unrepeatable = (thrown: unknown): unknown =>
   codeOf(thrown) === "wharf-trigger-unanswered"
     ? new SlipwayError(
@@ -188,7 +176,6 @@ const unrepeatable = (thrown: unknown): unknown =>
       )
     : thrown;
 
-/** As much of an answer as is of use; the rest is not read. */
 async function textOf({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -201,20 +188,17 @@ async function textOf({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).subarray(0, mostBytes).toString();
 }
 
-/** What the engine says for itself: the detail of a problem, else the beginning of whatever it has answered. */
 function refused(engine: Engine, { status, text }: Pick<Answer, "status" | "text">): SlipwayError {
   const said = memberOf(text, "detail") ?? text.slice(0, 200);
   return new SlipwayError("wharf-trigger", `engine "${engine.id}" answered ${status}${said === "" ? "" : `: ${said}`}`);
 }
 
-/** A text among the members of a JSON object. */
 function memberOf(text: string, name: string): string | undefined {
   const value = parsed(text);
   const member = isJsonObject(value) ? value[name] : undefined;
   return typeof member === "string" && member !== "" ? member : undefined;
 }
 
-/** Undefined for what is no JSON, whatever it is. */
 function parsed(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;

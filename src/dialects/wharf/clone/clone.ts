@@ -7,32 +7,27 @@ import { withoutValues } from "#kernel/logs/index.ts";
 import { type CloneRequest, cloneSteps, type GitStep, tokenVariable, userVariable } from "./clone-steps.ts";
 import { type GitFailure, gitFailureOf } from "./git-failure.ts";
 
-/** Where Git runs. */
 export interface CloneWorld {
-  /** The user's own, whose configuration and keys Git and SSH use. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Takes what people should see meanwhile: lines of Git, without credentials. */
+  /** Receives Git's output without credentials. */
   readonly say: (line: string) => void;
 }
 
-/** Why there is no clone, with Git's last lines, from which credentials are gone. */
 export interface CloneFailure {
   readonly reason: GitFailure | "Aborted";
   readonly lines: readonly string[];
 }
 
-/** Before the second and the third try. */
 const waits: readonly Millis[] = [1000, 4000];
 
-/** Of the end of what Git says, which is where it says what went wrong. */
 const mostLines = 50;
 const longestLine = 2000;
 
 /**
- * Clones a repository with the `git` of this machine. Tried three times, unless what is wrong is a credential or a name. Nothing is left in
- * the directory when it fails. The token is in the environment of Git alone: in no argument list, in no file, and in nothing that is said.
+ * Clones with the machine's Git in three attempts, unless the credential or name is wrong. Nothing is left on failure.
+ * The token is only in Git's environment.
  */
 export async function clone(request: CloneRequest, world: CloneWorld): Promise<Result<void, CloneFailure>> {
   const hidden = [request.token, request.source.password].filter((value) => value !== undefined);
@@ -56,7 +51,7 @@ export async function clone(request: CloneRequest, world: CloneWorld): Promise<R
   }
 }
 
-/** A directory where a volume is mounted stays, with nothing in it. */
+/** A mounted volume's directory is emptied instead of removed. */
 async function clear(directory: string): Promise<void> {
   const remove = (path: string) => rm(path, { recursive: true, force: true });
   try {
@@ -67,7 +62,6 @@ async function clear(directory: string): Promise<void> {
   }
 }
 
-/** Undefined when all steps succeeded, else the last lines of the one that did not. */
 async function attemptClone(request: CloneRequest, world: CloneWorld): Promise<readonly string[] | undefined> {
   const environment = environmentOf(request, world.environment);
   for (const step of cloneSteps(request)) {
@@ -88,7 +82,7 @@ async function runStep({ words, otherwise = [] }: GitStep, world: CloneWorld): P
   return undefined;
 }
 
-/** Nobody is asked anything, hosts of SSH are those that the user knows, and no address makes Git speak anything else than was allowed. */
+/** Disables prompts and unknown SSH hosts and restricts protocols. */
 function environmentOf({ source, token }: CloneRequest, own: CloneWorld["environment"]): CloneWorld["environment"] {
   const password = token ?? source.password;
   const isHttp = source.scheme === "http" || source.scheme === "https";
@@ -101,12 +95,12 @@ function environmentOf({ source, token }: CloneRequest, own: CloneWorld["environ
     GIT_ALLOW_PROTOCOL: source.scheme === "file" ? "https:http:ssh:git:file" : "https:http:ssh:git",
     GIT_SSH_COMMAND: `${ssh} -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=30 -o ServerAliveInterval=15`,
     LC_ALL: "C",
-    // Many hosts take any name beside a token, and none takes an empty one.
+    // // Many hosts accept any user name with a token, but no empty one.
     ...(isHttp && password !== undefined ? { [userVariable]: source.user ?? "oauth2", [tokenVariable]: password } : {}),
   };
 }
 
-/** Undefined for success. What Git cannot be started for is told as its own words are. */
+/** Undefined on success, else the last lines. */
 async function runGit(
   words: readonly string[],
   { environment, clock, signal, say }: CloneWorld,
@@ -138,7 +132,7 @@ async function runGit(
   }
 }
 
-/** The directory of a clone that holds the project, or why there is none. Links that lead out of the clone are not followed. */
+/** The project's directory in the clone. Links out of the clone are errors. */
 export async function projectDirectory(
   directory: string,
   subDirectory: string | undefined,

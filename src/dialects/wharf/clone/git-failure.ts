@@ -1,4 +1,3 @@
-/** Why Git could not clone: somebody has to give other credentials, or another name, or to try again. */
 export type GitFailure = "Authentication" | "NotFound" | "Unreachable";
 
 const authentication = [
@@ -23,7 +22,7 @@ const notFound = [
   /unable to read tree|reference is not a tree|unknown revision|did not match any file/i,
 ];
 
-/** What Git's last words mean, in its own language, which is that of `LC_ALL=C`. Only what may pass by itself is worth another try. */
+/** Interprets Git's messages in the C locale. Only Unreachable is retried. */
 export function gitFailureOf(lines: readonly string[]): GitFailure {
   const text = lines.join("\n");
   if (authentication.some((pattern) => pattern.test(text))) return "Authentication";

@@ -1,27 +1,23 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
 
-// Git runs programs for some addresses, takes others for options, and would put a password that stands in one into its argument list: none of
-// those reach it.
+// // Keeps away from Git: addresses that run helpers or look like options, and passwords, which would be in its
+// arguments.
 
-/** Where a repository is cloned from. */
 export interface SourceUrl {
-  /** As Git is told: without a user of HTTP and without any password. */
   readonly url: string;
   readonly scheme: "https" | "http" | "ssh" | "git" | "file";
-  /** Who asks, where HTTP's address has said so. */
   readonly user?: string;
-  /** What stood behind the user. */
   readonly password?: string;
 }
 
 const taken = "https, http, ssh, git or user@host:path";
 
-/** `user@host:path`, as `ssh` and `scp` have it: the first colon comes before any slash. */
+/** `user@host:path`: the first colon comes before any slash. */
 const shortForm = /^(?:[^/@:]+@)?(?:\[[^\]/]+\]|[^/@:[\]]+):(?!:)(.*)$/;
 
 /**
- * The address of a repository, or why it is not taken. Local paths and `file:` are this machine's, and only taken where `allowLocal` says so.
- * The text is a stranger's, and what is said of it never repeats it: it may hold a password.
+ * Validates an address; local ones only with `allowLocal`. Errors never repeat the address, which may contain a
+ * password.
  */
 export function readSourceUrl(
   text: string,
@@ -33,7 +29,7 @@ export function readSourceUrl(
     return err('expected an address, found one that begins with "-", which Git takes for an option');
   if (/^[A-Za-z0-9][A-Za-z0-9+.-]*::/.test(text))
     return err(`expected ${taken}; helpers of Git, as in ext::, are not run`);
-  // Git and the reader of addresses below would not agree on which host they name.
+  // // Git and URL would disagree about the host.
   if (/\\|:\/\/\/(?!$)/.test(text) && !/^file:/i.test(text))
     return err("expected an address with a host, and without backslashes");
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
@@ -65,30 +61,26 @@ function readFull(text: string, scheme: "https" | "http" | "ssh" | "git"): Resul
     return err("expected a host and a user that Git does not take for options");
   const user = decoded(url.username);
   const password = decoded(url.password);
-  // In what Git and its helpers say to each other a line end begins the next word.
+  // // Credential helpers separate values by lines.
   if (hasControl(user + password)) return err("expected a user and a password without control characters");
   url.password = "";
-  // The user of SSH is part of where to go; that of HTTP is part of the credential, and often is the token itself.
+  // // SSH's user is part of the address; HTTP's is part of the credential.
   if (scheme === "http" || scheme === "https") url.username = "";
   const credential =
     scheme === "http" || scheme === "https" ? { ...(user && { user }), ...(password && { password }) } : {};
   return ok({ url: url.href, scheme, ...credential });
 }
 
-/** Everything before the password of an address, and the password. */
 const withPassword = /^([a-z][a-z\d+.-]*:[/\\]*[^/\\?#:]*:)[^/\\?#]+(?=@)/i;
 
-/** Whether a password stands in an address, which whoever sees it can read then. */
 export const hasPassword = (url: string): boolean => withPassword.test(url);
 
-/** The address with stars instead of its password. */
 export const withoutPassword = (url: string): string => url.replace(withPassword, "$1***");
 
-/** Whether there are characters that terminals and line protocols act on. */
 // oxlint-disable-next-line no-control-regex -- They are what is looked for.
 export const hasControl = (text: string): boolean => /[\u0000-\u001f\u007f]/.test(text);
 
-/** What is not properly escaped is meant as it stands. */
+/** Invalid escapes are literal. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

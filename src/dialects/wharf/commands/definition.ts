@@ -1,29 +1,19 @@
-// Verbs that read a definition and run nothing.
-//
-// What a definition means depends on where it is: on files above it, on Git, on the environment. All of that is found and read by the dialect;
-// here it is only said where to look, and what comes of it is printed.
-
 import { hasErrors } from "#lib/base/index.ts";
 import { exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
 import { onePath, type WharfRunOptions } from "./run-options.ts";
 
-/** What reading a definition is told. Absent flags were not given. */
 export interface DefinitionFlags
   extends Pick<
     WharfRunOptions,
     "stage" | "environment" | "input" | "inputFile" | "buildId" | "projectId" | "file" | "strictVars"
   > {
   readonly output?: "json";
-  /** Of a list of variables: also those that are overridden. */
   readonly all?: boolean;
 }
 
 type WharfInvocation = Invocation<DefinitionFlags>;
 
-/**
- * The definition of the words, or undefined once it was said that there is none. The dialect is loaded here, when the words make sense: commands
- * of other languages and `--help` do without it.
- */
+/** The definition that the arguments name; undefined after printing why there is none. */
 async function read({ options, environment, signal }: WharfInvocation, words: readonly string[]) {
   const { loadWharf } = await import("../dialect.ts");
   const { readInputs, tell, worldOf } = await import("./reading.ts");
@@ -49,10 +39,6 @@ async function read({ options, environment, signal }: WharfInvocation, words: re
   return undefined;
 }
 
-/**
- * Problems are the data here: all of them, warnings too, which change nothing about how the command ends. As JSON the list is printed even when it
- * is empty, so that whoever reads it need not look at the code.
- */
 export async function lintDefinition(invocation: WharfInvocation): Promise<number> {
   const { options, environment } = invocation;
   const found = await read(invocation, invocation.rest);
@@ -64,10 +50,6 @@ export async function lintDefinition(invocation: WharfInvocation): Promise<numbe
   return hasErrors(diagnostics) ? exitCode.failed : exitCode.succeeded;
 }
 
-/**
- * Variables, or the definition with them. What is wrong is told beside what could be read all the same, because a list of variables is what people
- * look at to find out what is wrong.
- */
 export async function printDefinition(invocation: WharfInvocation, what: "list" | "yml"): Promise<number> {
   const { options, environment } = invocation;
   const found = await read(invocation, invocation.rest);
@@ -87,10 +69,7 @@ export async function printDefinition(invocation: WharfInvocation, what: "list" 
   return isWrong ? exitCode.failed : exitCode.succeeded;
 }
 
-/**
- * The text of a file, or of standard input, with the variables of the definition of the working directory, or of `--file`. Nothing is added to
- * the text and its line ends are kept: it may be a manifest that somebody pipes on.
- */
+/** Nothing is added to the text and its line ends are kept. */
 export async function substituteFile(invocation: WharfInvocation): Promise<number> {
   const { environment, rest: words } = invocation;
   if (words.length > 1) throw new UsageError(`expected one file, found ${words.length}`);

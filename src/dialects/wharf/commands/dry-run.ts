@@ -1,5 +1,3 @@
-// A build that is tried out: what it would do is printed, and nothing is made, neither results nor a number.
-
 import type { ReadDefinition, StepRuntime } from "../dialect.ts";
 import { exitCode, type Invocation } from "#kernel/command/index.ts";
 import { tell } from "./reading.ts";
@@ -8,7 +6,6 @@ import { isTold } from "./settings.ts";
 
 type RunInvocation = Invocation<WharfRunOptions>;
 
-/** The plan for people, or with `-o json` for programs; secrets are named or stars. */
 export async function printPlan(
   { prepared }: ReadDefinition,
   { options, environment }: RunInvocation,
@@ -22,7 +19,6 @@ export async function printPlan(
   return exitCode.succeeded;
 }
 
-/** The plan, and what stands against it where it would run: programs, shells and images that are missing. */
 export async function tryOut(
   definition: ReadDefinition,
   runtime: StepRuntime,

@@ -1,17 +1,11 @@
-// What a worker of this machine is before it is a worker: the repository has to be fetched, and whatever goes wrong until the first step has to
-// be told to who asks for the build, who sees nothing of this process.
-
 import type { HostedBuild } from "../dialect.ts";
 import { type Environment, exitCode, type Invocation, type Output, UsageError } from "#kernel/command/index.ts";
 import type { WharfRunOptions } from "./run-options.ts";
 
-/** The name of the variable with a password or token for HTTP. An argument would be seen by everybody on the machine. */
+/** The token is an environment variable because other users can see arguments. */
 const tokenVariable = "WHARF_GIT_TOKEN";
 
-/**
- * The program of a worker on this machine, which a provisioner starts: clones, and becomes the worker of the build. Not for people, who have no
- * such directory.
- */
+/** The program of a worker on this machine: clones the repository and runs the build. Started by a provisioner. */
 export async function launch(invocation: Invocation<WharfRunOptions>): Promise<number> {
   const { args, environment, clock, signal } = invocation;
   const [directory = "", request = ""] = args;
@@ -29,21 +23,21 @@ export async function launch(invocation: Invocation<WharfRunOptions>): Promise<n
         try {
           appendFileSync(file, text, { mode: 0o600 });
         } catch {
-          // A disk that is full ends a build by its results, which are on it, too, and not by what is told of them.
+          // // A full disk fails the build through its results, not through this log.
         }
       };
       const { out, err } = environment;
       told = { ...invocation, environment: { ...environment, out: kept(out, keep), err: kept(err, keep) } };
     },
     run: async (build) => {
-      // Not before: what runs builds is large, and a clone may take minutes.
+      // // Loaded late: the build code is large and a clone may take minutes.
       const { runWharfBuild } = await import("./run.ts");
       return await runWharfBuild(hosted(told, build), build.project);
     },
   });
 }
 
-/** The first container of a worker's Pod, which clones. Not for people either. */
+/** The first container of a worker's Pod. */
 export async function launchClone({ args, environment, clock, signal }: Invocation<object>): Promise<number> {
   const [file = "", directory = ""] = args;
   const { loadLauncher } = await import("../dialect.ts");
@@ -52,7 +46,6 @@ export async function launchClone({ args, environment, clock, signal }: Invocati
   return await launcher.launchClone(file, directory, { environment: environment.all, clock, signal, say });
 }
 
-/** The same output, of which everything is kept elsewhere, too. */
 const kept = (output: Output, keep: (text: string) => void): Output => ({
   isTerminal: output.isTerminal,
   color: output.color,
@@ -72,7 +65,7 @@ const kept = (output: Output, keep: (text: string) => void): Output => ({
   },
 });
 
-/** The command line that somebody would have typed for it. Lines of steps are in the results, with limits of their own, and not in what the program says. */
+/** The options of the hosted build. Step output goes to the results, not to this process's output. */
 function hosted(invocation: Invocation<WharfRunOptions>, build: HostedBuild): Invocation<WharfRunOptions> {
   const { project: _, variables, ...told } = build;
   const { verbose } = invocation.options;
@@ -88,26 +81,25 @@ function hosted(invocation: Invocation<WharfRunOptions>, build: HostedBuild): In
   return { ...invocation, options, environment: withVariables(invocation.environment, variables) };
 }
 
-/** As if they had been set for this process, in front of what was. One that is empty counts as not set, as everywhere. */
+/** Variables of the build override those of the process; empty ones count as unset. */
 const withVariables = (environment: Environment, variables: Readonly<Record<string, string>>): Environment => ({
   ...environment,
   all: { ...environment.all, ...variables },
   variable: (name) => (Object.hasOwn(variables, name) ? variables[name] || undefined : environment.variable(name)),
 });
 
-/** What `clone` is told beside its words. */
 export interface CloneFlags {
-  /** As it is called there; the default branch when absent. A ref wins over it, and a commit over both. */
+  /** A ref overrides it; a commit overrides both. */
   readonly branch?: string;
-  /** Full, so that a tag is not taken for a branch of its name. */
+  /** Full, so that a tag is not mistaken for a branch. */
   readonly ref?: string;
-  /** Full: servers give out nothing for the beginning of a hash. */
+  /** Full: servers do not resolve abbreviated hashes. */
   readonly commit?: string;
 }
 
 /**
- * Clones as workers do, for the first container of a Pod and for people who wonder why theirs cannot: three tries, nobody is asked anything, the
- * token in a variable. Repositories of this machine are taken, because whoever types this may read them anyway.
+ * Clones as workers do: three attempts, no prompts. Local repositories are allowed, because the caller can read them
+ * anyway.
  */
 export async function cloneRepository(invocation: Invocation<CloneFlags>): Promise<number> {
   const { args, options, environment, clock, signal } = invocation;
@@ -127,7 +119,7 @@ export async function cloneRepository(invocation: Invocation<CloneFlags>): Promi
   return cloned.ok ? exitCode.succeeded : exitCode.failed;
 }
 
-/** What is in the directory would be gone. */
+/** Cloning removes what is in the directory. */
 async function refuseFull(directory: string): Promise<void> {
   const { readdir } = await import("node:fs/promises");
   const found = await readdir(directory).catch(() => []);

@@ -1,12 +1,8 @@
-// Colours and signs are decided here, where it is known who looks; what they stand for is decided by the dialect, which knows no terminal.
-
 import type { Output } from "#kernel/command/index.ts";
 import type { WharfRunOptions } from "./run-options.ts";
 
-/** Colours that tell steps apart; those that say good and bad are not among them. */
 const labelColors = ["cyan", "magenta", "blue", "yellow"] as const;
 
-/** How the build is to look here: colours only where somebody looks, and only if they are wanted. */
 export async function lookOf({ output = "auto", quiet, timestamps }: WharfRunOptions, out: Output) {
   const { colorsFor } = await import("#kernel/command/index.node.ts");
   const form = output === "auto" ? (out.isTerminal ? "pretty" : "plain") : output;

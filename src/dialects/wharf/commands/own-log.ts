@@ -1,13 +1,9 @@
 import { type LogFields, type Logger, messageOf } from "#lib/base/index.ts";
 
-/** How much a build tells of itself, least last. */
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/**
- * What operators of a server would read in its log, for the person who has started a build: one line each, as everything else on stderr. `info` is usual; with
- * `debug` values are told beside the message, and below it they are left out, because they are rarely what a person asks for.
- */
+/** A log for the person who started a build: one line per message on stderr. Fields are printed with `debug` only. */
 export function consoleLog(level: LogLevel, write: (text: string) => void): Logger {
   const least = logLevels.indexOf(level);
   const at =
@@ -26,7 +22,6 @@ export function consoleLog(level: LogLevel, write: (text: string) => void): Logg
   return withFields({});
 }
 
-/** ` a=1 b="two words"`. */
 const told = (fields: LogFields): string =>
   Object.entries(fields)
     .filter(([, value]) => value !== undefined)

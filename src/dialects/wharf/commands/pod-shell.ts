@@ -1,5 +1,4 @@
-// A look into a Pod that a failed step has left. Nothing on this machine says which one it is: the labels of the Pod do, by which kubectl finds it, too.
-// A cluster may be another one than that of the build, for a user with several: every message names it, with the namespace.
+// // A kept Pod is found by its labels. Messages name cluster and namespace, because the user may have several.
 
 import { exitCode, type Invocation } from "#kernel/command/index.ts";
 import { clusterOf } from "./step-cluster.ts";
@@ -7,24 +6,16 @@ import { standardStreams } from "./standard-streams.ts";
 import type { WharfRunOptions } from "./run-options.ts";
 import { readWharfSettings, settingsCode } from "./settings.ts";
 
-/** What is known of the step by the results of its build. */
 export interface StepInPod {
-  /** Of whom the build was: several may build in one namespace, each with numbers of their own. */
   readonly instance: string;
-  /** As the build had it, also where its results have been moved. */
   readonly buildId: number;
-  /** From 1, in the order of the definition. */
   readonly stepId: number;
-  /** In words, for people. */
   readonly called: string;
 }
 
 /**
- * Opens a shell in the Pod that a failed step was kept in, and ends with its code. The container of the step has ended, so that the shell runs in the one
- * beside it, which sees the same files and can change none of them. It has a terminal where this process has one.
- *
- * Answers 1, with the reason on stderr, where nothing was kept or nothing runs in the Pod any more, and the code for wrong settings where those are wrong.
- * Rejects with a SlipwayError or an ApiError where the cluster cannot be reached, or does not let this account open a stream.
+ * Opens a read-only shell beside the kept Pod of a failed step and returns its exit code, or 1 if nothing was kept.
+ * Rejects if the cluster cannot be reached.
  */
 export async function openPodShell(
   { options, environment, clock, signal }: Invocation<WharfRunOptions>,

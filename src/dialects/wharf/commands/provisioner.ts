@@ -2,43 +2,30 @@ import type { ToldWorker } from "../dialect.ts";
 import { type ClusterFlags, exitCode, type Invocation, type OptionSpec, UsageError } from "#kernel/command/index.ts";
 import type { ServiceFlags } from "../options.ts";
 
-// A provisioner is asked over REST, the one of `slipway up` as well as any other: these commands work against a released one, too, and need no
-// control plane of their own.
+// // These commands use the provisioner's REST API, so they work with released provisioners too.
 
-/** Where a provisioner answers when nobody says it. */
 const usualUrl = "http://127.0.0.1:5009";
 
-/** What clients of a provisioner are told. */
 export interface ProvisionerFlags {
-  /** Its base: `http://127.0.0.1:5009`. */
   readonly url?: string;
-  /** A file, and not the token: command lines are seen by everybody on the machine. */
   readonly authTokenFile?: string;
-  /** Of `delete`: no build is cancelled politely, and nobody reads the results any more. */
   readonly force?: boolean;
-  /** Of `serve`: `--wharf-backend`, in short. */
   readonly backend?: string;
-  /** Of `list` and `create`. */
   readonly output?: string;
 }
 
-/** Which provisioner is asked. */
 export const provisionerAddressOptions: readonly OptionSpec[] = [
   { flags: "--url <url>", summary: `which provisioner is asked (default: that of this user)` },
 ];
 
 type Asked = Invocation<ProvisionerFlags>;
 
-/** `provisioner list`. Ends with 1 when the provisioner refuses, or is not there, as all of these do. */
 export async function listWorkers(invocation: Asked): Promise<number> {
   const client = await clientOf(invocation);
   return await print(await client.list(invocation.signal), invocation);
 }
 
-/**
- * `provisioner create NAME=VALUE…`: prints the worker, also one that there was for the build already. Ends with 2 where no provisioner of this user
- * runs and none is named: among the parameters may be what is nobody else's to see.
- */
+/** Prints the worker, also one that already existed for the build. */
 export async function createWorker(invocation: Asked): Promise<number> {
   const parameters = await readParameters(invocation.rest, invocation);
   const client = await clientOf(invocation);
@@ -46,10 +33,7 @@ export async function createWorker(invocation: Asked): Promise<number> {
   return await print([worker], invocation);
 }
 
-/**
- * `provisioner delete WORKER…`: one after the other, and no further than to the first that is refused, so that what was printed is what was asked
- * for.
- */
+/** Deletes one after the other and stops at the first failure, so that the output lists what was deleted. */
 export async function deleteWorkers(invocation: Asked): Promise<number> {
   const { rest, options, environment, signal } = invocation;
   const client = await clientOf(invocation);
@@ -60,7 +44,6 @@ export async function deleteWorkers(invocation: Asked): Promise<number> {
   return exitCode.succeeded;
 }
 
-/** Of the provisioner that was named, or of this user's. */
 async function clientOf({ options, environment, clock, signal }: Asked) {
   const { loadProvisionerClient } = await import("../dialect.ts");
   const { ProvisionerClient } = await loadProvisionerClient();
@@ -72,10 +55,6 @@ async function clientOf({ options, environment, clock, signal }: Asked) {
   return new ProvisionerClient({ url: found.url, token: await readToken(found.tokenFile) });
 }
 
-/**
- * Is the provisioner of a cluster, with workers on this machine, until a signal: one of several processes, whoever holds its lease. Options are
- * those of `slipway up`.
- */
 export async function serveProvisioner(
   invocation: Invocation<ProvisionerFlags & ClusterFlags & ServiceFlags>,
 ): Promise<number> {
@@ -98,7 +77,7 @@ export async function serveProvisioner(
   if (own === undefined) throw new UsageError("a provisioner without an address: --wharf-provisioner-listen is off");
   const wharf = {
     part: "provisioner",
-    // Somebody wants it and no other part: an address that is taken is a failure, also the usual one.
+    // // This part was asked for: an address in use is an error, even the default one.
     provisioner: { ...own, listen: { ...own.listen, isUsual: false } },
     ...(tokenFile === undefined ? {} : { tokenFile }),
     ...(allowsAnonymous === undefined ? {} : { allowsAnonymous }),
@@ -118,7 +97,6 @@ export async function serveProvisioner(
   });
 }
 
-/** A table, or with `--output json` the list as it came: what programs read is there when it is empty, too. */
 async function print(
   workers: readonly ToldWorker[],
   { options, environment, clock }: Invocation<ProvisionerFlags>,
@@ -143,7 +121,6 @@ async function print(
   return exitCode.succeeded;
 }
 
-/** The text of a file that somebody has named; relative to where that was typed. */
 async function readText(file: string, directory: string): Promise<string> {
   const { readFile } = await import("node:fs/promises");
   const path = await import("node:path");
@@ -155,10 +132,7 @@ async function readText(file: string, directory: string): Promise<string> {
   }
 }
 
-/**
- * `NAME=VALUE`, and `NAME=@FILE` for what is not to stand on a command line, which everybody on the machine can read. What the names mean, and
- * whether the values can be used, is the provisioner's to say; it says everything at once.
- */
+/** Reads NAME=VALUE and NAME=@FILE. The provisioner validates names and values. */
 async function readParameters(
   words: readonly string[],
   { environment }: Invocation<ProvisionerFlags>,

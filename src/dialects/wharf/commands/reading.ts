@@ -1,11 +1,8 @@
-// What commands about a `.wharf-ci.yml` have in common: the world they read it in, the inputs that they are given, and how its problems are told.
-
 import type { Diagnostic, ReadDefinition } from "../dialect.ts";
 import { hasErrors, isJsonObject, messageOf } from "#lib/base/index.ts";
 import type { Environment, Output } from "#kernel/command/index.ts";
 import type { WharfRunOptions } from "./run-options.ts";
 
-/** What decides which variables there are, as far as this process knows it. */
 export const worldOf = ({ all, home, variable }: Environment, signal: AbortSignal) => ({
   environment: all,
   home,
@@ -14,12 +11,11 @@ export const worldOf = ({ all, home, variable }: Environment, signal: AbortSigna
   signal,
 });
 
-/** The parts of the dialect that read definitions. */
 type Wharf = Awaited<ReturnType<typeof import("../dialect.ts")["loadWharf"]>>;
 
 /**
- * Problems with the lines they are in, where somebody looks; true when one of them is an error. Lines are only those of the definition itself:
- * files with variables may hold what is not for every terminal.
+ * Prints problems, with source lines on terminals; true if one is an error. Lines of variable files are not printed,
+ * because they may be secret.
  */
 export function tell(
   diagnostics: readonly Diagnostic[],
@@ -37,7 +33,7 @@ export function tell(
   return hasErrors(diagnostics);
 }
 
-/** Values of inputs, of which those of the command line win over those of the file; undefined once it was said what is wrong with them. */
+/** Values of inputs; the command line overrides the file. Undefined after printing what is wrong. */
 export async function readInputs(
   { input = [], inputFile }: Pick<WharfRunOptions, "input" | "inputFile">,
   { directory, err }: Environment,
@@ -47,7 +43,7 @@ export async function readInputs(
   const { printProblems } = await import("#kernel/command/index.ts");
   const given = readParams(input, "--input");
   if (printProblems(given.problems, err)) return undefined;
-  // What stands behind `@` is a file for a password of the command line; a file of inputs may come from elsewhere, and names no other.
+  // // `@` names a file only on the command line, not in a file of inputs.
   const own = wharf.givenInputs(given.values, directory);
   if (inputFile === undefined) return own;
   const filed = await readInputFile(inputFile, directory, wharf);
@@ -56,7 +52,7 @@ export async function readInputs(
   return undefined;
 }
 
-/** A map of scalars, in YAML and hence in JSON, of no more bytes than a definition may have; a text says what it is instead. */
+/** Returns a message if the file is no map of scalars or too large. */
 async function readInputFile(
   path: string,
   directory: string,
@@ -71,7 +67,7 @@ async function readInputFile(
     if (!read.ok) return read.error[0]?.message ?? "it cannot be read";
     const value = read.value.documents[0]?.value ?? {};
     if (!isJsonObject(value)) return "expected a map of inputs";
-    // Whether they fit what the definition declares is said by the definition.
+    // // The definition checks whether they fit.
     const inputs = new Map<string, string>();
     for (const [name, each] of Object.entries(value)) {
       if (typeof each === "object" && each !== null)

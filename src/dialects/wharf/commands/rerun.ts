@@ -1,5 +1,3 @@
-// Builds that go on where a former one has failed.
-
 import type { FormerBuild, ReadDefinition } from "../dialect.ts";
 import type { Invocation } from "#kernel/command/index.ts";
 import { readInputs } from "./reading.ts";
@@ -9,7 +7,6 @@ type Loaded = typeof import("../dialect.ts");
 type Wharf = Awaited<ReturnType<Loaded["loadWharf"]>>;
 type Inputs = NonNullable<Awaited<ReturnType<typeof readInputs>>>;
 
-/** What is run, of options and of a former build that they take up. */
 export interface Wanted {
   readonly inputs: Inputs;
   readonly environment: string | undefined;
@@ -17,7 +14,7 @@ export interface Wanted {
   readonly former?: FormerBuild;
 }
 
-/** Undefined once it was said what is wrong. What options say wins over what the former build was asked for. */
+/** Options override what the former build was asked for. Undefined after printing what is wrong. */
 export async function readWanted(
   { options, environment: { err, ...environment } }: Invocation<WharfRunOptions>,
   path: string | undefined,
@@ -49,7 +46,7 @@ export async function readWanted(
   };
 }
 
-/** What is noted of a build, once its definition is read, for the one that may go on with it. */
+/** What `--rerun-failed` needs to know of this build later. */
 export function selectionOf({ file, prepared }: ReadDefinition, { inputs, environment, stages, former }: Wanted) {
   const declared = prepared.definition?.inputs ?? [];
   const isPassword = (name: string): boolean =>

@@ -1,29 +1,19 @@
 import { command, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
 
-/** Absent flags were not given. Files and folders are as they were typed. */
 interface ResultsOptions {
-  /** `host:port` */
   readonly address?: string;
   readonly authTokenFile?: string;
   readonly anonymousAuth?: boolean;
-  /** How many stay, whatever their age. */
   readonly keep?: number;
-  /** As Go writes durations. */
   readonly olderThan?: string;
-  /** Where builds of this user are, unless they were told otherwise. */
   readonly resultsDir?: string;
 }
 
 type ResultsInvocation = Invocation<ResultsOptions>;
 
 const verbs = ["serve", "prune"] as const;
-/** Where a worker is looked for. */
 const usualAddress = "127.0.0.1:5010";
 
-/**
- * What builds have left on this machine: shown as their workers have shown it, or removed. Needs no server. A command of its own behind `wharf`,
- * whose options mean other things: there `--keep` is what a step has worked in.
- */
 export const wharfResultsCommand = command<ResultsOptions>({
   name: "wharf results",
   args: ["<action>", "[directory]"],
@@ -57,10 +47,7 @@ export const wharfResultsCommand = command<ResultsOptions>({
   },
 });
 
-/**
- * Until the process is asked to end, which is the usual end. Results are read, and sealed where their worker has died; those that a living worker
- * writes are its own to show. Where they are served is the one line on stdout.
- */
+/** Serves until the process is interrupted. Seals results whose worker has died. */
 async function serve(invocation: ResultsInvocation, directory: string | undefined): Promise<number> {
   const { options, environment, clock, signal } = invocation;
   if (directory === undefined) throw new UsageError("serve: expected the directory of the results");
@@ -79,12 +66,12 @@ async function serve(invocation: ResultsInvocation, directory: string | undefine
   environment.out.write(`http://${door.address}\n`);
   await aborted(signal);
   await door.close();
-  // The signal has set a code of its own, which is right for commands that were interrupted.
+  // // Interruption is the normal end of this command.
   process.exitCode = exitCode.succeeded;
   return exitCode.succeeded;
 }
 
-/** Says what went, one directory a line. Without any bound all would go, which nobody asks for by saying nothing. */
+/** Prints each removed directory. Without a bound it would remove everything, so one is required. */
 async function prune(invocation: ResultsInvocation): Promise<number> {
   const { options, environment, clock } = invocation;
   const { keep, olderThan, resultsDir } = options;
@@ -110,6 +97,5 @@ async function prune(invocation: ResultsInvocation): Promise<number> {
   return exitCode.succeeded;
 }
 
-/** As everything on a command line, relative to where it was typed. */
 const resolved = ({ environment }: ResultsInvocation, path: string): string =>
   path.startsWith("/") ? path : `${environment.directory}/${path}`;

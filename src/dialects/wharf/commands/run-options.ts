@@ -1,72 +1,48 @@
-// Two commands run builds, `run` and `wharf run`, and one more reads their definitions: what they have in common is said once. Only data, because it
-// is loaded with every command.
+// // Data only: this file is loaded with every command.
 
 import { type OptionSpec, UsageError } from "#kernel/command/index.ts";
 import { type LogLevel, logLevels } from "./own-log.ts";
 
-/** When an image is fetched: for each build, when the engine does not have it, or not at all. */
 const pullPolicies = ["always", "missing", "never"] as const;
 
-/** What `slipway run` and `slipway wharf run` are told of a build. Absent flags were not given. */
 export interface WharfRunOptions {
-  /** Words that each may be several names. */
   readonly stage?: readonly string[];
   readonly environment?: string;
   readonly input?: readonly string[];
-  /** A map of inputs, for what must not stand on a command line. */
   readonly inputFile?: string;
   readonly buildId?: number;
   readonly projectId?: number;
-  /** Part of the names of secrets, and of labels. */
   readonly instance?: string;
   readonly file?: string;
   readonly strictVars?: boolean;
   readonly runtime?: (typeof runtimeNames)[number];
-  /** Of the cluster that Pods of steps are made in; relative to the working directory. */
   readonly k8sKubeconfig?: string;
-  /** Of that kubeconfig; its current one when absent. */
   readonly k8sContext?: string;
-  /** Where in the cluster; that of the context when absent. */
   readonly k8sNamespace?: string;
-  /** Somebody else, for whom the account of the kubeconfig may act. */
   readonly k8sAs?: string;
-  /** Of that user, as the two are for kubectl. */
   readonly k8sAsUid?: string;
   readonly k8sAsGroup?: readonly string[];
-  /** When images of steps are fetched. */
   readonly pull?: (typeof pullPolicies)[number];
-  /** Relative to the working directory. */
   readonly resultsDir?: string;
-  /** False: steps get what Git ignores, too. */
   readonly gitignore: boolean;
-  /** False: steps get no `.git`. */
   readonly gitDir: boolean;
   readonly maxParallel?: number;
-  /** As Go writes durations, of the whole build. */
   readonly timeout?: string;
-  /** The same, between SIGTERM and SIGKILL. */
   readonly grace?: string;
   readonly alwaysOnCancel?: boolean;
-  /** `host:port` of the results, for `--serve`. */
   readonly address?: string;
   readonly serve?: boolean;
   readonly authTokenFile?: string;
   readonly anonymousAuth?: boolean;
-  /** For looking into what went wrong. */
   readonly keep?: boolean;
-  /** Only the last block is printed. */
   readonly quiet?: boolean;
   readonly timestamps?: boolean;
-  /** A former build, of which only what has not succeeded is run. */
   readonly rerunFailed?: string;
-  /** Only the plan is printed; of a server also what this machine has for it. */
   readonly dryRun?: (typeof dryRunModes)[number];
   readonly loglevel?: LogLevel;
-  /** `auto` is pretty on a terminal, else plain. */
   readonly output?: (typeof outputForms)[number];
 }
 
-/** Options that say which build is meant, for everything that reads a definition. */
 export const definitionOptions: readonly OptionSpec[] = [
   { flags: "-e, --environment <name>", summary: "select an environment of the definition" },
   { flags: "-i, --input <name=value>", summary: "set an input; may be repeated", repeatable: true },
@@ -76,13 +52,11 @@ export const definitionOptions: readonly OptionSpec[] = [
   { flags: "--strict-vars", summary: "variables that nobody has set are errors" },
 ];
 
-/** Which part of a definition is meant, and where inputs are that nobody types; for those that read one, too. */
 export const selectionOptions: readonly OptionSpec[] = [
   { flags: "-s, --stage <names>", summary: "only these stages, separated by commas", repeatable: true },
   { flags: "--input-file <file>", summary: "inputs as a map in YAML or JSON" },
 ];
 
-/** The cluster in which steps are Pods. */
 export const stepClusterOptions: readonly OptionSpec[] = [
   { flags: "--k8s-kubeconfig <file>", summary: "of the cluster that steps run in as Pods" },
   { flags: "--k8s-context <name>", summary: "of the kubeconfig" },
@@ -92,14 +66,12 @@ export const stepClusterOptions: readonly OptionSpec[] = [
   { flags: "--k8s-as-group <group>", summary: "a group of that user; may be repeated", repeatable: true },
 ];
 
-/** How much everything of Wharf says on stderr. */
 export const loglevelOption = (summary: string): OptionSpec => ({
   flags: "-l, --loglevel <level>",
   summary,
   choices: logLevels,
 });
 
-/** Those that only builds have; what they are of is said by `definitionOptions`. */
 export const wharfRunOptions: readonly OptionSpec[] = [
   ...selectionOptions,
   { flags: "--instance <id>", summary: "whose secrets and labels are meant (default: local)" },
@@ -127,13 +99,10 @@ export const wharfRunOptions: readonly OptionSpec[] = [
   { flags: "--timestamps", summary: "each line with its time" },
 ];
 
-/** How what happens is shown. */
 export const outputForms = ["auto", "pretty", "plain", "json"] as const;
 
-/** How far a build is tried out: not at all, its plan alone, or also against what would run it. */
 const dryRunModes = ["none", "client", "server"] as const;
 
-/** The option of both commands; of documents there is one way to be tried out. */
 export const dryRunOption = (summary: string): OptionSpec => ({
   flags: "--dry-run [mode]",
   summary,
@@ -141,10 +110,8 @@ export const dryRunOption = (summary: string): OptionSpec => ({
   preset: "client",
 });
 
-/** Where steps run. */
 export const runtimeNames = ["docker", "kubernetes", "host"] as const;
 
-/** The path of a command line that takes one at most. */
 export function onePath(words: readonly string[]): string | undefined {
   if (words.length > 1) throw new UsageError(`expected one path, found ${words.length}`);
   return words[0];

@@ -1,5 +1,3 @@
-// The worker is a part of the dialect; here a command line becomes what it needs to know, and its end an exit code.
-
 import type { FormerBuild, ReadDefinition } from "../dialect.ts";
 import { hasErrors, SlipwayError } from "#lib/base/index.ts";
 import { type Environment, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
@@ -14,30 +12,27 @@ import { serveOf, servingAccess } from "./serving.ts";
 import { isTold, readWharfSettings, settingsCode } from "./settings.ts";
 import { type BuildOver, type BuildSignals, watchSignals } from "./signals.ts";
 
-/** A command line that runs a build. */
 type RunInvocation = Invocation<WharfRunOptions>;
 
-/** The parts of the dialect that carry builds out, and those that read definitions. Neither is loaded before a build is meant. */
 type Worker = Awaited<ReturnType<typeof import("../dialect.ts")["loadWorker"]>>;
 type Wharf = Awaited<ReturnType<typeof import("../dialect.ts")["loadWharf"]>>;
 
 /**
- * Runs the build of a repository to its end, with this process as its worker. Nothing is started when something is wrong. The exit codes are those
- * of the original's worker: 1 failed, nothing to run or wrong arguments, 2 forced, 3 not ended within the grace, 4 wrong settings, and 128 with the number of the
- * signal that has cancelled it.
+ * Runs a build with this process as its worker. Exit codes are those of the original's worker: 1 failed, nothing to run
+ * or wrong arguments, 2 forced, 3 not ended within the grace period, 4 wrong settings, 128 plus the number of the
+ * signal that canceled it.
  */
 export async function runWharfBuild(invocation: RunInvocation, path: string | undefined): Promise<number> {
   try {
     return await runToEnd(invocation, path);
   } catch (thrown) {
     if (!(thrown instanceof UsageError)) throw thrown;
-    // The code of other commands for this is that of a build which was forced to end.
+    // // The usual code for wrong arguments means a forced end here.
     const { message, hint } = thrown;
     throw new SlipwayError("wharf-arguments", message, hint === undefined ? {} : { hint });
   }
 }
 
-/** The same, but that wrong arguments are thrown as they are everywhere. */
 async function runToEnd(invocation: RunInvocation, path: string | undefined): Promise<number> {
   const { options, environment, clock } = invocation;
   const [limits, look, serve] = [await readLimits(options), await lookOf(options, environment.out), serveOf(options)];
@@ -53,7 +48,7 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
   const { instance } = settings;
   const { projectId, dryRun = "none" } = options;
   if (dryRun === "client") return await printPlan(definition, invocation);
-  // An engine is asked before anything is made: where there is none the user has to choose. One that nobody has asked for has two seconds.
+  // // The engine is checked before anything is created.
   const runtime = await worker.chooseRuntime({
     name: options.runtime,
     configuration,
@@ -72,7 +67,7 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
     return exitCode.failed;
   }
   if (dryRun === "server") return await tryOut(definition, runtime.value, invocation);
-  // From here on a signal cancels the build; before, it ends this process as it ends others, now that nothing is under way.
+  // // From here on a signal cancels the build; before, it ends the process.
   invocation.signal.throwIfAborted();
   const begun: { results?: BegunResults } = {};
   const signals: BuildSignals = watchSignals(invocation.process, {
@@ -119,7 +114,7 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
       if (signals.cancelled.aborted) return undefined;
       throw thrown;
     });
-  // Before there were any results.
+  // // Canceled before there were results.
   if (started === undefined) return signals.code() ?? exitCode.failed;
   if (!started.ok) {
     tell(started.error, definition, wharf, environment.err);
@@ -128,39 +123,37 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
   const { ended, shown, door, results } = started.value;
   begun.results = results;
   log.debug("the build has started", { build: buildId, instance, results: results.directory });
-  // Before anything of the build: who sees what a step says knows whom to ask for more.
+  // // Printed before any output of the build.
   if (door !== undefined) log.info(`results are served at http://${door.address}`);
   const { noteSelection } = await loadFormerBuilds();
-  // A disk that is full is told by what is lost of the results; without the note nobody can go on with this build.
+  // // Without the note this build cannot be rerun; a full disk shows in the results.
   await noteSelection(results.directory, selectionOf(definition, wanted)).catch(() => undefined);
-  // What is shown may be behind what has happened, as far as its reader is; the results are whole by now.
+  // // The display may lag behind, but the results are complete.
   const code = codeOf((await ended).status, signals);
   if (door !== undefined) await signals.next();
   await door?.close();
-  // Who has stopped reading is not waited for, and would be at an orderly end.
+  // // A reader that has stopped reading is not waited for.
   if (!(await shown)) invocation.process.exit(code);
   return code;
 }
 
-/** What is looked at of results while a signal is heard. */
 interface BegunResults {
   readonly frozen: boolean;
   readonly build: { readonly status: string; readonly frozen: boolean };
 }
 
-/** Before its document is frozen nobody is told how the build has ended; whoever reads it on the disk may send a signal for it. */
+/** A build counts as ended once its document is frozen. */
 const overOf = (results: BegunResults | undefined, signals: BuildSignals): BuildOver | undefined =>
   results?.build.frozen === true ? { code: codeOf(results.build.status, signals), isWhole: results.frozen } : undefined;
 
-/** What a build that is over has come to. */
 function codeOf(status: string, signals: BuildSignals): number {
   if (status === "Success") return exitCode.succeeded;
   return status === "Cancelled" ? (signals.code() ?? exitCode.failed) : exitCode.failed;
 }
 
 /**
- * The definition and the number of the build; undefined once it was said what is wrong. A number that nobody has given is counted, once it is known
- * that there is something to run.
+ * The definition and the number of the build; undefined after printing what is wrong. A number is taken only if there
+ * is something to run.
  */
 async function readBuild(
   invocation: RunInvocation,
@@ -174,7 +167,7 @@ async function readBuild(
   const { former, ...chosen } = wanted;
   const place = { directory: environment.directory, path, file: options.file };
   const counter = worker.counterPath(world);
-  // The number stands in the definition as a variable, so that it is needed before it is known whether there is a build to be numbered.
+  // // The number is a variable of the definition, so it is needed before the definition can be read.
   let number = options.buildId ?? (await worker.peekBuildId(counter));
   let isOwn = options.buildId !== undefined || isDry(options);
   for (;;) {
@@ -189,7 +182,7 @@ async function readBuild(
     const definition = former === undefined ? found.value : await goingOn(found.value, former);
     const taken = isOwn || !canRun(definition) ? number : await worker.takeBuildId(counter, clock);
     if (taken !== number) {
-      // Another build of this user has had the number meanwhile: what it stands in is read anew.
+      // // Another build has taken the number: read the definition again with the next one.
       [number, isOwn] = [taken, true];
       continue;
     }
@@ -199,17 +192,14 @@ async function readBuild(
   }
 }
 
-/** A build that is only tried out takes no number and leaves nothing. */
 const isDry = ({ dryRun = "none" }: WharfRunOptions): boolean => dryRun !== "none";
 
-/** What is known before anything is made. */
 interface ReadyBuild {
   readonly definition: ReadDefinition;
   readonly buildId: number;
   readonly wanted: Wanted;
 }
 
-/** The definition with what a former build has left undone. */
 async function goingOn(definition: ReadDefinition, { done }: FormerBuild): Promise<ReadDefinition> {
   const { loadFormerBuilds } = await import("../dialect.ts");
   const { prepared } = definition;
@@ -218,18 +208,16 @@ async function goingOn(definition: ReadDefinition, { done }: FormerBuild): Promi
   return { ...definition, prepared: { ...prepared, plan: withoutDone(prepared.plan, done) } };
 }
 
-/** What a definition is read with. */
 interface BuildReaders {
   readonly wharf: Wharf;
   readonly worker: Worker;
   readonly settings: ReturnType<Worker["planSettings"]>;
 }
 
-/** Stages may all be left out by what was selected. */
 const canRun = ({ prepared, diagnostics }: ReadDefinition): boolean =>
   !hasErrors(diagnostics) && prepared.plan?.stages.some(({ steps }) => steps.length > 0) === true;
 
-/** A build without stages has not succeeded: somebody expected something of it. */
+/** A build without stages fails: the user expected something to run. */
 function nothingToRun({ environment, stages, former }: Wanted, { err }: Environment): undefined {
   const filters = [
     environment === undefined ? "without --environment" : `with --environment ${environment}`,
@@ -242,7 +230,7 @@ function nothingToRun({ environment, stages, former }: Wanted, { err }: Environm
   err.write(`slipway: there is nothing to run: ${why}\n`);
 }
 
-/** Most builds name none, and need not know whether a server runs. */
+/** A build without secrets need not look for a server. */
 const namesSecrets = ({ prepared }: ReadDefinition): boolean =>
   prepared.plan?.stages.some(({ steps }) =>
     steps.some(
@@ -250,17 +238,16 @@ const namesSecrets = ({ prepared }: ReadDefinition): boolean =>
     ),
   ) === true;
 
-/** The server of this user, if one runs, and then the user's own files. */
+/** The server of this user, if one runs, then the user's own files. */
 async function secretPlaces(worker: Worker, { options, environment, signal, connect, host }: RunInvocation) {
   const running = await host.findRunning(options, environment);
   const own = worker.directoryPlace(worldOf(environment, signal));
   return running === undefined ? [own] : [worker.serverPlace(`the server of ${running}`, connect, signal), own];
 }
 
-/** As everything on a command line, relative to where it was typed. */
 const resolved = (path: string, directory: string): string => (path.startsWith("/") ? path : `${directory}/${path}`);
 
-/** Bounds of the command line, durations in milliseconds. Throws what is wrong with them. */
+/** Limits from options. Throws a UsageError. */
 async function readLimits({ timeout, grace = "10s", maxParallel }: WharfRunOptions) {
   const { parseDuration } = await import("#lib/base/index.ts");
   const read = (flag: string, text: string): number => {
@@ -271,7 +258,6 @@ async function readLimits({ timeout, grace = "10s", maxParallel }: WharfRunOptio
   };
   const timeoutMs = timeout === undefined ? undefined : read("--timeout", timeout);
   if (timeoutMs === 0) throw new UsageError("--timeout: expected a duration above 0");
-  // None at once would be a build that never ends.
   if (maxParallel !== undefined && maxParallel < 1) throw new UsageError("--max-parallel: expected 1 or more");
   return { timeoutMs, graceMs: read("--grace", grace), maxParallel };
 }

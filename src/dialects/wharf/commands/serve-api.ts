@@ -3,8 +3,7 @@ import { inFull, readWharfOptions, type ServiceFlags } from "../options.ts";
 import { readWharfSettings, settingsCode } from "./settings.ts";
 
 /**
- * `slipway wharf api serve`: wharf-api for the control plane or the cluster of a kubeconfig, until a signal. A control plane of `slipway up` controls
- * builds itself; for a cluster this process does, if it holds the lease. Logs and artifacts are in a directory of its own.
+ * Serves wharf-api for a cluster until interrupted, and controls builds if it holds the lease and no `slipway up` does.
  */
 export async function serveWharfApi(invocation: Invocation<ClusterFlags & ServiceFlags>): Promise<number> {
   const { options, environment } = invocation;
@@ -12,7 +11,7 @@ export async function serveWharfApi(invocation: Invocation<ClusterFlags & Servic
   const resolve = (file: string) => path.resolve(environment.directory, file);
   const settings = await readWharfSettings(environment, options.loglevel);
   if (settings === undefined) return settingsCode;
-  // The other parts are processes of their own, unless somebody wants them in this one.
+  // // The other parts run in processes of their own by default.
   const others = { aggregator: "off", watchdog: "off" };
   const given = readWharfOptions(
     { options: inFull(options, "wharfListen"), variable: environment.variable, resolve },
@@ -23,9 +22,9 @@ export async function serveWharfApi(invocation: Invocation<ClusterFlags & Servic
   if (!given.ok) throw new UsageError(given.error.join("\n"));
   const { listen, ...more } = given.value;
   if (listen === undefined) throw new UsageError("a server without an address: --wharf-listen is off");
-  // Somebody wants a server and no other part: an address that is taken is a failure, also the usual one.
+  // // The server was asked for: an address in use is an error, even the default one.
   const wharf = { ...more, listen: { ...listen, isUsual: false } };
-  // A `slipway up` of the same directory has stores of its own there.
+  // // A `slipway up` of the same directory has its own stores there.
   const dataDir = options.dataDir ?? path.join(defaultDataDirectory(environment), "wharf-api");
   return await invocation.host.serveCluster(
     { ...invocation, options: { ...options, dataDir } },

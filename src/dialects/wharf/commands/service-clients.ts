@@ -1,32 +1,26 @@
-// Aggregators and watchdogs are clients of two services, each of which has an address and asks for a token of its own.
-
 import type { WharfOptions, WharfSettings } from "../dialect.ts";
 
 type Aggregator = Exclude<WharfOptions["aggregator"], "off" | undefined>;
 type Watchdog = Exclude<WharfOptions["watchdog"], "off" | undefined>;
 type Service = NonNullable<Aggregator["api"]>;
 
-/** What a command line says of a service. */
 export interface SaidService {
   readonly url?: string | undefined;
-  /** As typed. */
   readonly tokenFile?: string | undefined;
 }
 
-/** What the command line says of both, and what was found for it; nothing for a part of a server that has both. */
+/** What the command line says of both services, and what was found for unnamed ones. */
 export interface SaidServices {
   readonly api?: SaidService;
   readonly provisioner?: SaidService;
   readonly found?: { readonly api?: SaidService; readonly provisioner?: SaidService };
 }
 
-/** Where what is wrong is kept, and how files are found. */
 interface Reading {
   readonly problems: string[];
   readonly resolve: (path: string) => string;
 }
 
-/** What an aggregator is told of, of its settings and of what wins over them. */
 export const aggregatorOf = (settings: WharfSettings, said: SaidServices, reading: Reading): Aggregator => {
   const [maxWorkers, workerPort] = [settings["aggregator.maxWorkers"], settings["aggregator.workerApiExternalPort"]];
   if (maxWorkers === 0) reading.problems.push("aggregator.maxWorkers: expected at least 1");
@@ -41,10 +35,8 @@ export const aggregatorOf = (settings: WharfSettings, said: SaidServices, readin
   };
 };
 
-/** The same of a watchdog. */
 export const watchdogOf = (settings: WharfSettings, said: SaidServices, reading: Reading): Watchdog => {
   const [intervalMs, minAgeMs] = [settings["watchdog.interval"], settings["watchdog.minAge"]];
-  // Without a pause it would do nothing else.
   if (intervalMs === 0) reading.problems.push("watchdog.interval: expected a duration above 0");
   return {
     ...servicesOf("watchdog", settings, said, reading),
@@ -74,7 +66,10 @@ function servicesOf(part: "aggregator" | "watchdog", settings: WharfSettings, sa
 const named = <K extends string>(name: K, service: Service | undefined): { readonly [N in K]?: Service } =>
   service === undefined ? {} : ({ [name]: service } as { readonly [N in K]?: Service });
 
-/** A token that was set for one address is not brought to another one that a command line names, and one of a command line to none that was set. */
+/**
+ * A token set for one address is not sent to another one: neither a configured token to an address of the command line
+ * nor the reverse.
+ */
 function serviceOf(
   flag: string,
   said: SaidService = {},
@@ -101,5 +96,4 @@ function serviceOf(
   return { url, ...(tokenFile === undefined ? {} : { tokenFile: resolve(tokenFile) }) };
 }
 
-/** Paths are the services' own, and are added to it. */
 const isUrl = (text: string): boolean => URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol);

@@ -5,28 +5,18 @@ import { findServer, type SoughtServer } from "#kernel/command/index.node.ts";
 import { opensService } from "./serving.ts";
 import { readWharfSettings, settingsCode } from "./settings.ts";
 
-// Parts of the hosted system as processes of their own. In `slipway up` they are one process, and reach each other by the same addresses.
-
-/** Absent flags were not given. */
 export interface WharfServiceFlags extends ClusterFlags {
-  /** A URL without a path. */
   readonly api?: string;
-  /** As above. */
   readonly provisioner?: string;
-  /** A file, and not the token: command lines are seen by everybody on the machine. For both services, where neither has one of its own. */
   readonly authTokenFile?: string;
   readonly apiTokenFile?: string;
   readonly provisionerTokenFile?: string;
-  /** `K/N`, checked by the dialect. */
   readonly shard?: string;
-  /** Further ones wait for their turn, the oldest first. */
   readonly maxWorkers?: number;
 }
 
-/** Where both usually are: which of several of this user is meant. */
 const [usualApi, usualProvisioner] = ["http://127.0.0.1:5001", "http://127.0.0.1:5009"];
 
-/** Where both services are, and what they ask for where they ask for different things. */
 export const serviceOptions: readonly OptionSpec[] = [
   { flags: "--api <url>", summary: "wharf-api, where results go (default: that of this user)" },
   { flags: "--provisioner <url>", summary: "who ends workers (default: likewise)" },
@@ -34,13 +24,11 @@ export const serviceOptions: readonly OptionSpec[] = [
   { flags: "--provisioner-token-file <file>", summary: "what the provisioner does (default: the same)" },
 ];
 
-/** How much of the work an aggregator has. */
 export const sharingOptions: readonly OptionSpec[] = [
   { flags: "--shard <share>", summary: "which of several aggregators this is, as in 2/3 (default: 1/1)" },
   { flags: "--max-workers <n>", summary: "workers at once (default: 1000)", integer: true },
 ];
 
-/** `wharf aggregator serve`: carries results until a signal, which is how it ends: with 0. */
 export async function serveAggregator(invocation: Invocation<WharfServiceFlags>): Promise<number> {
   const { options, environment } = invocation;
   const { loadWharfServices } = await import("../dialect.ts");
@@ -60,7 +48,6 @@ export async function serveAggregator(invocation: Invocation<WharfServiceFlags>)
   return await invocation.host.serveCluster(invocation, work);
 }
 
-/** `wharf watchdog serve`: compares workers and builds until a signal, which is how it ends: with 0. */
 export async function serveWatchdog(invocation: Invocation<WharfServiceFlags>): Promise<number> {
   const { options, environment } = invocation;
   const settings = await readWharfSettings(environment, options.loglevel);
@@ -73,13 +60,12 @@ export async function serveWatchdog(invocation: Invocation<WharfServiceFlags>): 
   return await invocation.host.serveCluster(invocation, work);
 }
 
-/** Files as everything on a command line, relative to where it was typed. */
 async function readingIn({ directory }: Invocation<WharfServiceFlags>["environment"]) {
   const path = await import("node:path");
   return { problems: [] as string[], resolve: (file: string) => path.resolve(directory, file) };
 }
 
-/** What is said of both services, a token that is said of neither for both, and where those are that nobody has named. */
+/** Both services; `--auth-token-file` is for those without a token file of their own. */
 async function saidOf(
   part: "aggregator" | "watchdog",
   settings: WharfSettings,
@@ -88,7 +74,7 @@ async function saidOf(
   const api = { url: options.api, tokenFile: options.apiTokenFile ?? options.authTokenFile };
   const provisioner = { url: options.provisioner, tokenFile: options.provisionerTokenFile ?? options.authTokenFile };
   const { resolve } = await readingIn(environment);
-  // One that was named may be started later: its token is looked up when it is asked.
+  // // A named service may start later: its token is looked up with each request.
   const find = async (sought: Omit<SoughtServer, "opens">, said: SaidService, set: SaidService) => {
     if (said.url !== undefined || set.url !== undefined) return {};
     const file = said.tokenFile ?? set.tokenFile;

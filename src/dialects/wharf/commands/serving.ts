@@ -1,10 +1,7 @@
-// Who may read the results of a build besides this process, and where. Nobody, unless it is asked for: a worker on a laptop has no reason to listen.
-
 import { defaultDataDirectory, type Environment, UsageError } from "#kernel/command/index.ts";
 import { readToken } from "#kernel/command/index.node.ts";
 import type { WharfRunOptions } from "./run-options.ts";
 
-/** The address to serve at; undefined when nothing is to be served. */
 export function serveOf({ serve, address, authTokenFile, anonymousAuth }: WharfRunOptions): string | undefined {
   if (serve === true) return address ?? "127.0.0.1:5010";
   if (address !== undefined) throw new UsageError("--address says where --serve serves, which is not given");
@@ -13,26 +10,23 @@ export function serveOf({ serve, address, authTokenFile, anonymousAuth }: WharfR
   return undefined;
 }
 
-/** What opens a service of `slipway up`, for people who look for it in vain. */
 export const opensService = (serves: string): string => {
   const flag = serves === "wharf-api" ? "--wharf-listen" : "--wharf-provisioner-listen";
   return `slipway up serves it when there is a Project or Build, or with ${flag} HOST:PORT`;
 };
 
-/** The token file that was named; absolute. */
 export const tokenFileOf = (
   { authTokenFile }: Pick<WharfRunOptions, "authTokenFile">,
   { directory }: Pick<Environment, "directory">,
 ): string | undefined =>
   authTokenFile === undefined || authTokenFile.startsWith("/") ? authTokenFile : `${directory}/${authTokenFile}`;
 
-/** Who is let in by what a command serves. */
 export interface ServingAccess {
   readonly token: string;
   readonly allowsAnonymous: boolean;
 }
 
-/** The token that clients present: from the file that was named, else this user's own, whose file is told to people. */
+/** The token from the named file, else this user's own, whose file is printed. */
 export async function servingAccess(
   options: Pick<WharfRunOptions, "anonymousAuth" | "authTokenFile">,
   environment: Environment,

@@ -1,23 +1,17 @@
-// Settings of Wharf are read from files and variables by whatever part of it starts; what the command line says wins over all of them.
-
 import type { Diagnostic, WharfSettings } from "../dialect.ts";
 import { hasErrors } from "#lib/base/index.ts";
 import type { Environment } from "#kernel/command/index.ts";
 import type { LogLevel } from "./own-log.ts";
 
-/** Who wants to hear of errors alone is spared of warnings about documents, too. */
 export const isTold =
   (level: LogLevel) =>
   ({ severity }: Pick<Diagnostic, "severity">): boolean =>
     level !== "error" || severity === "error";
 
-/** The original's code for settings that cannot be read. */
+/** Exit code of the original for wrong settings. */
 export const settingsCode = 4;
 
-/**
- * What is set for the process in this environment. All that is wrong is told on stderr, with its place; undefined when an error was among it, after
- * which nothing may be started.
- */
+/** The settings of this process; undefined after printing errors. */
 export async function readWharfSettings(
   environment: Environment,
   level: LogLevel = "info",
@@ -32,14 +26,12 @@ export async function readWharfSettings(
   return hasErrors(diagnostics) ? undefined : configuration;
 }
 
-/** Pages of these origins may use a service: all, those that are named, or none. */
 export function originsOf(service: "api" | "provisioner", settings: WharfSettings): readonly string[] | undefined {
   return settings[`${service}.http.cors.allowAllOrigins`] === true
     ? ["*"]
     : settings[`${service}.http.cors.allowOrigins`];
 }
 
-/** Options of the command line that a setting stands for where they are not given, in the unit that the option has. */
 const settingByOption = {
   listen: { setting: "api.http.bindAddress", unit: "" },
   instance: { setting: "instanceId", unit: "" },
@@ -49,7 +41,7 @@ const settingByOption = {
   drain: { setting: "provisioner.drain", unit: "ms" },
 } as const;
 
-/** What settings say of options, as somebody would have typed it: it is checked as the option is, and called by its own name. */
+/** Settings as texts of the options they stand for, so that they are checked in the same way. */
 export const optionTexts = (settings: WharfSettings) =>
   new Map(
     Object.entries(settingByOption).flatMap(([option, { setting, unit }]) => {

@@ -1,10 +1,7 @@
 import { exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
 import type { WharfRunOptions } from "./run-options.ts";
 
-/**
- * Opens a shell in what a step has worked in, if that was kept: the number of a build of this machine, or the directory of its results, a slash, and the
- * number or the name of the step. What a step of a Pod has left is in its cluster, which is found as for a build. Ends with the code of the shell.
- */
+/** Opens a shell in the kept directory of a failed step (`BUILD/STEP`) and returns its exit code. */
 export async function openShell(invocation: Invocation<WharfRunOptions>, word: string): Promise<number> {
   const { environment } = invocation;
   const { build, step: wanted } = readWord(word);
@@ -47,20 +44,19 @@ export async function openShell(invocation: Invocation<WharfRunOptions>, word: s
   return await runShell(shell, workspace.repository, { ...environment.all, WHARF_ARTIFACTS_DIR: workspace.artifacts });
 }
 
-/** What stands before the last slash is the build: it may be a path. */
+/** The build may be a path, so the last slash separates the step. */
 function readWord(word: string): { readonly build: string; readonly step: string } {
   const [, build, step] = /^(.+)\/([^/]+)$/.exec(word) ?? [];
   if (build === undefined || step === undefined) throw new UsageError("expected BUILD/STEP, such as 12/3 or 12/test");
   return { build, step };
 }
 
-/** Says why there is no shell. */
 function refuse(err: { write(text: string): void }, message: string): number {
   err.write(`slipway: ${message}\n`);
   return exitCode.failed;
 }
 
-/** The shell has the terminal; it is told of signals by it and not by us. */
+/** The terminal sends signals to the shell itself. */
 async function runShell(
   shell: string,
   directory: string,

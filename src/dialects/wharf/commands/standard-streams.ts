@@ -2,20 +2,16 @@ import { PassThrough, type Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { ExecOptions, TerminalSize } from "#kernel/kit/index.ts";
 
-// Streams of a program elsewhere are those of this process, byte by byte: what is drawn or asked by others does not go through here. Only one program
-// can have them at a time.
-
-/** The streams of this process for a program elsewhere. */
 export interface StandardStreams {
-  /** As an exec takes them. `terminal` is there where the program is to have one, and `stderr` where it is not. */
+  /** `terminal` is set if the program gets a terminal, `stderr` otherwise. */
   readonly streams: Pick<ExecOptions, "stdin" | "stdout" | "stderr" | "terminal">;
-  /** Resolves when everything was passed on; then the terminal is as it was before, and nothing is read any more. Has to be called however the program has ended. */
+  /** Resolves when all output is passed on and the terminal is restored. Must be called however the program ended. */
   release(): Promise<void>;
 }
 
 /**
- * Lends the streams of this process to a program elsewhere. Where both ends are a terminal every key goes there, also those that would end this process,
- * and the program has a terminal of the same size; else its outputs stay apart.
+ * Lends the streams of this process to a remote program: with a terminal at both ends all keys go there, otherwise its
+ * outputs stay separate.
  */
 export function standardStreams(): StandardStreams {
   const { stdin, stdout } = process;
@@ -41,7 +37,6 @@ export function standardStreams(): StandardStreams {
   };
 }
 
-/** Without a terminal. */
 function apart(): StandardStreams {
   const { stdin } = process;
   const [stdout, stderr] = [into(process.stdout), into(process.stderr)];
@@ -54,10 +49,9 @@ function apart(): StandardStreams {
   };
 }
 
-/** Who is slow to read has everything before this process ends. What was cut off is told by the exec. */
 const passedOn = (output: PassThrough): Promise<void> => finished(output).catch(() => undefined);
 
-/** A stream that may be ended without the end of the other one. */
+/** Ending the result does not end `output`. */
 function into(output: Writable): PassThrough {
   const passed = new PassThrough();
   passed.pipe(output, { end: false });

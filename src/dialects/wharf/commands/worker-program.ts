@@ -1,10 +1,7 @@
 import { resolve } from "node:path";
 import { chosenVariables, type Environment, passedOn } from "#kernel/command/index.ts";
 
-/**
- * What Git, SSH and clients of engines need besides, on a machine that is somebody's: where keys, proxies and authorities are, and where an
- * engine is to be found. No credential is among them; those are in files, which belong to the user.
- */
+/** Variables for Git, SSH and engine clients. None is a credential. */
 const ofWorkers = [
   ...passedOn,
   "SSH_AUTH_SOCK",
@@ -30,13 +27,10 @@ const ofWorkers = [
   "WHARF_CONFIG",
 ] as const;
 
-/** Settings that a worker reads itself, as the process of any build does; those of services and variables of builds are not its own. */
+/** Settings that workers read themselves. */
 const settingsOfWorkers = /^WHARF_(?:WORKER|LOGS|K8S)_/;
 
-/**
- * Of workers of builds, which are programs of this system; steps get of it what the worker gives them. A worker begins in somebody's repository, where
- * a relative path would name another file, and that of a stranger as if somebody had looked at it.
- */
+/** The environment of workers. WHARF_CONFIG is made absolute because workers start in the repository. */
 export function workerEnvironment(environment: Environment): Readonly<Record<string, string>> {
   const settings = Object.keys(environment.all).filter((name) => settingsOfWorkers.test(name));
   const passed = chosenVariables(environment, [...ofWorkers, ...settings]);
@@ -44,7 +38,6 @@ export function workerEnvironment(environment: Environment): Readonly<Record<str
   return named === undefined ? passed : { ...passed, WHARF_CONFIG: resolve(environment.directory, named) };
 }
 
-/** This program as a worker: what starts it, and with which variables. */
 export const workerProgram = (environment: Environment) => ({
   words: [process.execPath, ...process.argv.slice(1, 2)],
   environment: workerEnvironment(environment),

@@ -1,4 +1,4 @@
-// Builds that nobody has numbered are counted by user and machine, in the file of the original, so that both go on counting where the other one was.
+// // Builds without a number are counted per user and machine, in the original's file.
 
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -7,11 +7,10 @@ import { makeDirectories } from "#lib/base/index.node.ts";
 import { userCacheDirectory, type UserPlaces } from "../user-directories.ts";
 import { underLock } from "./file-lock.ts";
 
-/** Where the number of the last build stands: one line of digits. */
 export const counterPath = (places: UserPlaces): string =>
   `${userCacheDirectory(places)}/iver-wharf/wharf-cmd/last-build-id.txt`;
 
-/** The number that the next build would get. Nothing is written. Rejects with `build-counter` for a file that holds something else. */
+/** The number the next build would get. Rejects with `build-counter` if the file holds anything else. */
 export async function peekBuildId(path: string): Promise<number> {
   const text = await readFile(path, "utf8").catch((thrown: unknown) => {
     if (codeOf(thrown) === "ENOENT") return "0";
@@ -28,12 +27,12 @@ export async function peekBuildId(path: string): Promise<number> {
   );
 }
 
-/** The number of a new build, which no other build of this user gets on this machine. */
+/** Takes a number that no other build of this user on this machine gets. */
 export async function takeBuildId(path: string, clock: Clock): Promise<number> {
   await makeDirectories(dirname(path), 0o700);
   return await underLock(`${path}.lock`, clock, async () => {
     const next = await peekBuildId(path);
-    // Whole or not at all: a number that is half written would be told as a broken file to every build after this one.
+    // // Replaced atomically: a half-written number would fail every later build.
     await writeFile(`${path}.next`, `${next}\n`);
     await rename(`${path}.next`, path);
     return next;

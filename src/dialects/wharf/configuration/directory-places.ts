@@ -2,7 +2,7 @@ import { createReporter, type Reporter } from "../definition/diagnostics.ts";
 import type { Configuration, Key } from "./keys.ts";
 import type { Layer } from "./layer.ts";
 
-/** Who else gets in: addresses that servers listen at, and pages of browsers that may ask them. */
+/** Settings that let others in. */
 const entries: readonly Key[] = [
   "api.http.bindAddress",
   "api.http.cors.allowAllOrigins",
@@ -12,11 +12,9 @@ const entries: readonly Key[] = [
   "provisioner.http.cors.allowOrigins",
 ];
 
-/** What only takes away is as good from anybody. */
 const letsIn = (value: Configuration[Key]): boolean =>
   value !== undefined && value !== false && value !== "off" && !(Array.isArray(value) && value.length === 0);
 
-/** What the file of a directory may not choose. */
 function foreignOf({ file, configuration }: Layer, reporter: Reporter): ReadonlySet<string> {
   const foreign = new Set<Key>();
   const warn = (key: Key, code: string, message: string, option = ""): void => {
@@ -44,8 +42,8 @@ function foreignOf({ file, configuration }: Layer, reporter: Reporter): Readonly
 }
 
 /**
- * The same layer without what a directory's is not to choose: that may be a stranger's repository, which decides neither that its commands run
- * unconfined on the machine of whoever builds it, nor who else is let in there. Somebody has to say so: an option, their own file, or `WHARF_CONFIG`.
+ * The layer without settings that a directory, possibly a stranger's repository, must not choose: running commands
+ * unconfined on the host and opening servers to others. Only options, the user's file or WHARF_CONFIG may do that.
  */
 export function withoutForeign(layer: Layer): Layer {
   if (layer.isOfDirectory !== true) return layer;

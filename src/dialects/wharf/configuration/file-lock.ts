@@ -3,15 +3,15 @@ import { link, readFile, rm, writeFile } from "node:fs/promises";
 import { type Clock, codeOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
 
 /**
- * How often a lock is looked at: ten seconds with the pauses in between, each 10 ms longer than the one before up to a bound. Looks are counted, and not
- * time: that in which this process did not run says nothing of who holds the lock.
+ * Attempts to take the lock: about ten seconds. Attempts are counted because time in which this process was suspended
+ * says nothing about the owner.
  */
 const mostLooks = 53;
 const [pauseMs, longestPauseMs]: readonly [Millis, Millis] = [10, 250];
 
 /**
- * Does something while no other process of this machine does something under the lock of the same path. A lock whose process has died is broken;
- * one that is held for ten seconds is an error that names its file.
+ * Runs `act` while no other process on this machine holds the lock at `path`. The lock of a dead process is broken; one
+ * held for ten seconds is an error.
  */
 export async function underLock<T>(path: string, clock: Clock, act: () => Promise<T>): Promise<T> {
   for (let looks = 0; !(await take(path)); looks++) {
@@ -29,7 +29,7 @@ export async function underLock<T>(path: string, clock: Clock, act: () => Promis
   }
 }
 
-/** The file is whole from the beginning: linking it fails when there is one. */
+/** The link is atomic, so a lock file is always complete. */
 async function take(path: string): Promise<boolean> {
   const draft = `${path}.${process.pid}.${(drafts += 1)}`;
   await writeFile(draft, JSON.stringify(thisProcess()), { mode: 0o600 });
@@ -47,8 +47,8 @@ async function take(path: string): Promise<boolean> {
 let drafts = 0;
 
 /**
- * True when the lock was of a process that is dead, and is gone. Two that find the same dead lock must not both remove what is at its path: the second
- * would remove the lock that the first has taken. Hence a lock for breaking locks, under which the owner is looked at once more.
+ * True if the lock belonged to a dead process and was removed. A second lock prevents two processes from both removing
+ * it, the second of which would remove the new owner's.
  */
 async function breakDead(path: string): Promise<boolean> {
   if (!(await isOfDead(path))) return false;
@@ -63,7 +63,6 @@ async function breakDead(path: string): Promise<boolean> {
   }
 }
 
-/** A lock that has just gone has no owner; the next attempt tells. */
 async function isOfDead(path: string): Promise<boolean> {
   try {
     return isDead(JSON.parse(await readFile(path, "utf8")) as Owner);

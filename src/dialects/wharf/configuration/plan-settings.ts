@@ -1,11 +1,9 @@
-// Plans know images as a whole; settings know names and tags, because most people change one of them.
-
 import { defaultSettings, type PlanSettings } from "../plan/settings.ts";
 import { type ArtifactLimits, defaultArtifactLimits } from "../results/store-artifact.ts";
 import { defaultImages, type HelperImages } from "../worker/kubernetes/helper-images.ts";
 import type { Configuration } from "./keys.ts";
 
-/** What plans are made with. An instance that is named at the start wins over a configured one. */
+/** A named instance overrides a configured one. */
 export function planSettings(configuration: Configuration, instance?: string): PlanSettings {
   const of = (step: "docker" | "kubectl" | "helmPackage" | "nugetPackage", image: string): string =>
     withParts(image, configuration[`worker.steps.${step}.image`], configuration[`worker.steps.${step}.imageTag`]);
@@ -19,7 +17,6 @@ export function planSettings(configuration: Configuration, instance?: string): P
   };
 }
 
-/** What the Pods of steps have beside the images of steps. */
 export function helperImages(configuration: Configuration): HelperImages {
   const of = (part: keyof HelperImages): string =>
     withParts(
@@ -30,7 +27,6 @@ export function helperImages(configuration: Configuration): HelperImages {
   return { init: of("init"), artifacts: of("artifacts") };
 }
 
-/** What steps may leave. */
 export function artifactLimits(configuration: Configuration): ArtifactLimits {
   const { maxFileBytes, maxFiles } = defaultArtifactLimits;
   return {
@@ -39,9 +35,9 @@ export function artifactLimits(configuration: Configuration): ArtifactLimits {
   };
 }
 
-/** An image with another name or another tag. A name that brings its own tag or digest keeps it, unless a tag is told, too. */
+/** Replaces name or tag of an image. A name with its own tag or digest keeps it unless a tag is given. */
 function withParts(usual: string, name: string | undefined, tag: string | undefined): string {
-  // The port of a registry has a colon, too; a tag has no slash behind it.
+  // // A registry's port also has a colon, but a slash follows it.
   const [, usualName = "", usualTag = ""] = /^(.*):([^:/]*)$/.exec(usual) ?? [];
   if (tag !== undefined) return `${name ?? usualName}:${tag}`;
   if (name === undefined) return usual;

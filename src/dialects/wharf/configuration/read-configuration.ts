@@ -1,6 +1,3 @@
-// Settings are read in layers, of which later ones win setting by setting. What is wrong with any of them is told at once, with its file and line:
-// who starts a server with a wrong file learns all of it from the first try.
-
 import { nearest } from "#lib/text/index.ts";
 import { createReporter, type Reporter } from "../definition/diagnostics.ts";
 import { isNull, kindOf, type Member, type Node } from "../definition/node.ts";
@@ -12,7 +9,6 @@ import type { Layer, Settings } from "./layer.ts";
 import { withoutForeign } from "./directory-places.ts";
 import { withOwnTokens, withTokensBeside } from "./token-places.ts";
 
-/** Later layers win, setting by setting; tokens stay with the address that they were set with. */
 export function mergeLayers(layers: readonly Layer[]): Settings {
   const own = withOwnTokens(layers.map(withoutForeign));
   return {
@@ -21,7 +17,7 @@ export function mergeLayers(layers: readonly Layer[]): Settings {
   };
 }
 
-/** The settings of a file, called as people are to see it. Of several documents later ones win. */
+/** Reads a file of settings; later documents win. */
 export function readFileLayer(bytes: Uint8Array, file: string): Layer {
   const reporter = createReporter(file);
   const found = new Map<Key, unknown>();
@@ -35,19 +31,17 @@ export function readFileLayer(bytes: Uint8Array, file: string): Layer {
   };
 }
 
-/** A map of sections and settings; `path` is that of the section. Null is a section without anything in it. */
 function readSection(node: Node, path: readonly string[], found: Map<Key, unknown>, reporter: Reporter): void {
   if (isNull(node)) return;
   if (node.kind === "map") for (const member of node.members) readMember(member, path, found, reporter);
   else reporter.error(spotOf(path.join("."), node), "type", `expected map, found ${kindOf(node)}`);
 }
 
-/** A setting, a section, or a mistake. */
 function readMember(member: Member, path: readonly string[], found: Map<Key, unknown>, reporter: Reporter): void {
   const own = [...path, member.name];
   const scope = own.join(".");
   const key = keyByLowerCase.get(scope.toLowerCase());
-  // One name is both: a word alone, or a section with more to say.
+  // // A name may be both a setting and a section.
   const isSection = member.value.kind === "map" && namesBelow(own).length > 0;
   if (key !== undefined && !isSection) {
     const value = isNull(member.value) ? undefined : keys[key].read(member.value, scope, reporter);
@@ -66,17 +60,16 @@ function readMember(member: Member, path: readonly string[], found: Map<Key, unk
   reporter.warn({ scope, at: member.at }, "field-unknown", "there is no such setting; it is ignored", { hint });
 }
 
-/** Names of the sections and settings in a section. */
 function namesBelow(path: readonly string[]): readonly string[] {
   const prefix = path.map((part) => `${part.toLowerCase()}.`).join("");
   const within = Object.keys(keys).filter((key) => key.toLowerCase().startsWith(prefix));
   return [...new Set(within.map((key) => key.slice(prefix.length).split(".")[0] ?? ""))];
 }
 
-/** What variables share with others: steps are told of their build by variables that begin alike. */
+/** Prefixes of settings. Other WHARF_ variables describe the build to steps. */
 const sections = /^WHARF_(?:API|K8S|LOGS|WORKER|PROVISIONER|AGGREGATOR|WATCHDOG|TRIGGER)_/;
 
-/** The settings of the variables of the process. One that begins as a setting and is none is told. */
+/** The settings in environment variables. Unknown ones with a setting's prefix are reported. */
 export function readVariableLayer(variables: Readonly<Record<string, string | undefined>>): Layer {
   const file = "environment";
   const reporter = withoutPlaces(createReporter(file));
@@ -101,13 +94,11 @@ export function readVariableLayer(variables: Readonly<Record<string, string | un
   return { file, configuration: Object.fromEntries(found), diagnostics: reporter.diagnostics() };
 }
 
-/** Undefined for what no text of one variable can say. */
 const fromVariable = (key: Key, written: string): Node | undefined => {
   const kind = keys[key];
   return "fromVariable" in kind ? kind.fromVariable?.(written, { line: 1, column: 1 }) : undefined;
 };
 
-/** Variables have no lines. */
 const withoutPlaces = ({ error, warn, diagnostics }: Reporter): Reporter => ({
   error: ({ scope }, ...rest) => error({ scope }, ...rest),
   warn: ({ scope }, ...rest) => warn({ scope }, ...rest),

@@ -1,12 +1,11 @@
-// Settings come from places that do not trust each other: the file of a directory may be a repository's, that of the user is not. A token goes to the
-// address beside which it stands, so that neither an address of one place meets the token of another, nor a repository says which file is sent where.
+// // Settings come from places that do not trust each other. A token is only sent to the address it was set with, and
+// the file of a directory cannot name token files.
 
 import { dirname, resolve } from "node:path";
 import { createReporter } from "../definition/diagnostics.ts";
 import type { Configuration, Key } from "./keys.ts";
 import type { Layer } from "./layer.ts";
 
-/** The services that parts are clients of: the address of each, and the file with the token that is brought there. */
 const services = [
   ["aggregator.wharfApiUrl", "aggregator.wharfApiTokenFile"],
   ["aggregator.provisionerUrl", "aggregator.provisionerTokenFile"],
@@ -14,7 +13,7 @@ const services = [
   ["watchdog.provisionerUrl", "watchdog.provisionerTokenFile"],
 ] as const satisfies readonly (readonly [Key, Key])[];
 
-/** Files of tokens are named from the file on in which they are named. */
+/** Paths of token files are relative to the settings file. */
 export const withTokensBeside = (configuration: Configuration, file: string): Configuration => ({
   ...configuration,
   ...Object.fromEntries(
@@ -26,8 +25,8 @@ export const withTokensBeside = (configuration: Configuration, file: string): Co
 });
 
 /**
- * The same layers, later ones last, in which every token is one that may be brought to the address that wins. A token without any address is left: it
- * is for a server that this user has started with it. What is left out is told; what somebody would miss is an error.
+ * Removes tokens that must not be sent to the winning address. A token without any address is kept: it is for this
+ * user's own server.
  */
 export function withOwnTokens(layers: readonly Layer[]): readonly Layer[] {
   const dropped = new Map<Layer, Key[]>();

@@ -5,25 +5,23 @@ import { eventText } from "./event-text.ts";
 import { followBuild } from "./follow-build.ts";
 import type { Look } from "./look.ts";
 
-/** Where a build is shown. */
 export interface ConsoleOutput {
   write(text: string): void;
-  /** Bytes that were written and that the reader has not taken yet; 0 where nobody reads any more. */
+  /** Bytes not yet read; 0 if nobody reads. */
   readonly backlog: number;
 }
 
-/** A reader that is so far behind is not waited for. */
+/** Output is dropped if the reader lags behind this far. */
 const mostBacklog = 8 * 1024 * 1024;
 
-/** How often it is looked whether the reader takes something: nothing tells of it. */
+/** Polling interval: there is no event for reading. */
 const lookMs: Millis = 50;
 
-/** So many looks, 10 s, a reader that takes nothing is waited for at the end. Time in which nobody could look does not count. */
 const mostLooks = 200;
 
 /**
- * Shows a build while it runs, and its last block at the end. The build never waits for it, nor for who reads it: what a slow reader would have to
- * be waited for is left out, with one notice. Resolves, after the freeze, with whether all that was written has been read.
+ * Shows a build without ever waiting for the reader: excess output is dropped with one notice. Resolves, after the
+ * freeze, with whether everything was read. At the end, it waits up to 10 s for a stalled reader.
  */
 export async function showBuild(results: Results, look: Look, output: ConsoleOutput, clock: Clock): Promise<boolean> {
   const textOf = eventText(() => results.build, look);
@@ -47,7 +45,6 @@ function notice(directory: string, { form }: Look): string {
   return form === "json" ? `${JSON.stringify({ type: "notice", msg: text })}\n` : `slipway: ${text}\n`;
 }
 
-/** Waits as long as the reader takes something. */
 async function isTaken(output: ConsoleOutput, clock: Clock): Promise<boolean> {
   let [least, looks] = [output.backlog, 0];
   while (output.backlog > 0) {

@@ -1,5 +1,3 @@
-// What stays in the scrollback when all output has passed by: enough to see what went wrong, and where to look on.
-
 import { oneLine } from "#lib/base/index.ts";
 import { tableOf } from "#kernel/dialect/index.ts";
 import { linesOf } from "../results/log-line.ts";
@@ -8,13 +6,11 @@ import { jsonLine, labelOf } from "./event-text.ts";
 import { lastLines } from "./follow-build.ts";
 import { type Look, painted, spanOf } from "./look.ts";
 
-/** So many lines of a failed step are mostly enough to see what was wrong. */
 const tailLines = 20;
 
-/** A longer line of a tail is cut: what is looked for stands at its beginning. */
 const longestTailLine = 2_000;
 
-/** The last block: what became of every step, the last lines of those that failed, how the build ended, and where everything is. */
+/** The final block: the steps, the last lines of failed ones, the result. */
 export async function endText(results: Results, look: Look): Promise<string> {
   const { build } = results;
   const { status, reason, message } = build;
@@ -41,7 +37,6 @@ export async function endText(results: Results, look: Look): Promise<string> {
   ].join("\n");
 }
 
-/** Colours are put on last: they have no width. */
 function tableLines({ build }: Results, { paint }: Look): readonly string[] {
   const rows = build.steps.map((step) => {
     const stage = build.stages.find(({ stageId }) => stageId === step.stageId)?.name ?? "";
@@ -59,7 +54,6 @@ function tableLines({ build }: Results, { paint }: Look): readonly string[] {
   ];
 }
 
-/** The end of what a failed step has printed. Of a step that has printed nothing that is said, so that nobody looks for it. */
 async function tailText(
   step: Results["steps"][number],
   { build }: Results,

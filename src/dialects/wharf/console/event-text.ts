@@ -1,4 +1,4 @@
-// A line for people begins with its stage and step, at one width, so that output of steps that run side by side can be told apart by the eye.
+// // Labels have a common width, so that parallel steps can be told apart.
 
 import { formatInstant, oneLine } from "#lib/base/index.ts";
 import type { BuildDocument, StepRecord, StepStatus } from "../results/build-document.ts";
@@ -6,14 +6,13 @@ import { linesOf, type LogTime } from "../results/log-line.ts";
 import type { BuildEvent } from "./follow-build.ts";
 import { type Look, painted, spanOf } from "./look.ts";
 
-/** Labels are cut to this, so that one long name does not push all output to the right. */
+/** Longer labels are cut. */
 const widestLabel = 40;
 
-/** `stage/step`. */
 export const labelOf = ({ name, stageId }: StepRecord, { stages }: Pick<BuildDocument, "stages">): string =>
   oneLine(`${stages.find((stage) => stage.stageId === stageId)?.name ?? ""}/${name}`);
 
-/** What is written for an event: whole lines, or nothing. `build` is asked anew for each, because it grows. */
+/** `build` is called for each event, because the document changes. */
 export function eventText(build: () => BuildDocument, look: Look): (event: BuildEvent) => string {
   if (look.form === "json") return jsonText;
   const { steps, stages } = build();
@@ -36,10 +35,8 @@ export function eventText(build: () => BuildDocument, look: Look): (event: Build
   };
 }
 
-/** The beginning tells more than the end. */
 const cut = (label: string): string => (label.length <= widestLabel ? label : `${label.slice(0, widestLabel - 1)}~`);
 
-/** Undefined for what nobody waits for. */
 function wordsOf(
   { update }: Extract<BuildEvent, { type: "status" }>,
   step: StepRecord | undefined,
@@ -53,22 +50,19 @@ function wordsOf(
   return `${painted(status, paint)}${why}${time}`;
 }
 
-/** What comes in the same moment as what follows it. */
 const silent: readonly StepStatus[] = ["None", "Scheduling"];
 
-/** Lines as their step has printed them, colours and all. */
 function logText({ batch }: Extract<BuildEvent, { type: "log" }>, prefix: string, look: Look): string {
   const lines: string[] = [];
   for (const { time, message } of linesOf(batch)) {
     const stamp = look.hasTimestamps && time !== undefined ? look.paint.dim(`${timeText(time)} `) : "";
-    // A line that changes colours must not change those of the next one.
+    // // Resets colors before the next line.
     const reset = message.includes("\u001b[") && look.form === "pretty" ? "\u001b[0m" : "";
     lines.push(`${prefix}${stamp}${message}${reset}\n`);
   }
   return lines.join("");
 }
 
-/** One object a line; `msg` is what people would read. */
 function jsonText(event: BuildEvent): string {
   const { type, stepId } = event;
   if (event.type === "status") {
@@ -87,10 +81,9 @@ function jsonText(event: BuildEvent): string {
   return lines.join("");
 }
 
-/** One line of the JSON console. */
 export const jsonLine = (value: object): string => `${JSON.stringify(value)}\n`;
 
-/** With as many digits as the time has, in threes. */
+/** Fractions have 3, 6 or 9 digits. */
 function timeText({ seconds, nanos }: LogTime): string {
   const whole = formatInstant(seconds * 1000).replace(/(?:\.\d+)?Z$/, "");
   const digits = `${nanos}`.padStart(9, "0").replace(/(?:000)+$/, "");

@@ -1,22 +1,20 @@
-// The console is a follower like any other: what it shows is what is stored, masked, numbered and in order, and it can be as slow as it likes.
+// // Shows what is stored: masked, numbered and in order.
 
 import { type Artifact, isFinal, type StatusUpdate } from "../results/build-document.ts";
 import { LogCursor } from "../results/log-cursor.ts";
 import type { LogBatch } from "../results/log-line.ts";
 import type { Results, StepResults } from "../results/results.ts";
 
-/** Something that people are told of a build. */
 export type BuildEvent =
   | { readonly type: "status"; readonly stepId: number; readonly update: StatusUpdate }
   | { readonly type: "artifact"; readonly stepId: number; readonly artifact: Artifact }
   | { readonly type: "log"; readonly stepId: number; readonly batch: LogBatch };
 
-/** What one step gives before it is the next one's turn. */
 const turnBytes = 64 * 1024;
 
 /**
- * Everything of a build as it comes, until its results are frozen: of each step in the order in which it happened, its end behind its last line. As
- * `followLogs` it reads nothing ahead and holds up nobody.
+ * All events of a build until its results are frozen, in order per step, its end behind its last line. Nothing is read
+ * ahead.
  */
 export async function* followBuild(results: Results): AsyncGenerator<BuildEvent, void> {
   const places = results.steps.map((step) => ({ step, cursor: new LogCursor(step.log), updates: 0, artifacts: 0 }));
@@ -25,14 +23,14 @@ export async function* followBuild(results: Results): AsyncGenerator<BuildEvent,
       const [{ version }, isLast] = [results.changes, results.frozen];
       let gave = false;
       for (const place of places) {
-        // Noted before the log is read: a step that had ended then has no line but those that are read now.
+        // // Read before the log, so that the end comes behind the last line.
         const { updates, artifacts } = place.step;
         for (const update of updates.slice(place.updates).filter(({ status }) => !isFinal(status))) {
           yield { type: "status", stepId: place.step.stepId, update };
           place.updates += 1;
           gave = true;
         }
-        // A status is told when it is written down, which output may be faster than.
+        // // Output may precede the Running status.
         const hasBegun = updates.some(({ status }) => status === "Running" || isFinal(status));
         const batch = hasBegun ? await place.cursor.next(turnBytes) : undefined;
         if (batch !== undefined) {
@@ -60,7 +58,6 @@ export async function* followBuild(results: Results): AsyncGenerator<BuildEvent,
   }
 }
 
-/** The last lines of a step's log. */
 export async function lastLines({ log }: StepResults, count: number): Promise<readonly LogBatch[]> {
   const cursor = new LogCursor(log, Math.max(0, log.lines - count));
   const batches: LogBatch[] = [];

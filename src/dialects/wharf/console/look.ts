@@ -1,36 +1,29 @@
 import type { StepStatus } from "../results/build-document.ts";
 
-/** Colours by meaning, of whoever writes to a terminal; each gives its text back where there are none. */
+/** Colors by meaning. */
 export interface Paint {
   good(text: string): string;
   bad(text: string): string;
   waiting(text: string): string;
   dim(text: string): string;
   bold(text: string): string;
-  /** One of a few colours that tell steps apart. */
   label(index: number, text: string): string;
 }
 
-/** How a build looks to people. */
 export interface Look {
   readonly form: "pretty" | "plain" | "json";
   readonly paint: Paint;
-  /** Signs beyond ASCII can be shown. */
   readonly unicode: boolean;
-  /** Each line begins with its time. */
   readonly hasTimestamps: boolean;
-  /** Nothing but the last block. */
   readonly isQuiet: boolean;
 }
 
-/** A status in its colour. */
 export function painted(status: StepStatus, paint: Paint): string {
   if (status === "Success") return paint.good(status);
   if (status === "Failed") return paint.bad(status);
   return status === "Cancelled" ? paint.waiting(status) : paint.dim(status);
 }
 
-/** `0.3s`, `12.0s`, `2m05s`, `1h02m`; for people. */
 export function spanOf(from: string | null, to: string | null): string {
   if (from === null || to === null) return "-";
   const tenths = Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 100));

@@ -2,38 +2,33 @@ import type { Problem } from "#lib/base/index.ts";
 import { mostProblems } from "#kernel/dialect/index.ts";
 import type { Place, Related } from "./node.ts";
 
-/** A problem of a definition. `path` is its scope, `build/web/docker/cmds[2]`; the place is that of the use. */
+/** A problem of a definition. `path` is its scope, as in `build/web/docker/cmds[2]`. */
 export interface Diagnostic extends Problem {
-  /** Other places that have to do with it: the first of two keys, the definition of a variable. */
+  /** Other places, such as the first of two duplicate keys. */
   readonly related: readonly Related[];
 }
 
-/** What a problem is about: its scope and, where something stands for it in the file, the place. */
 export interface Spot {
   readonly scope: string;
   readonly at?: Place;
-  /** Where the variables come from that its value is made of. */
   readonly madeOf?: readonly Related[];
 }
 
-/** Takes one finding. `code` is one of those listed in docs/reference/problems.md. */
+/** Reports a problem. Codes are listed in docs/reference/problems.md. */
 export type Report = (spot: Spot, code: string, message: string, more?: More) => void;
 
-/** What helps with a problem: what to do, and other places that have to do with it. */
 interface More {
   readonly hint?: string | undefined;
   readonly related?: readonly Related[];
 }
 
-/** Findings are made in any order and by many hands; each is told once, where it is made. */
 export interface Reporter {
   readonly error: Report;
   readonly warn: Report;
-  /** All findings so far, in order; those beyond the thousandth are only counted. */
+  /** All problems in order; those beyond the thousandth are only counted. */
   readonly diagnostics: () => readonly Diagnostic[];
 }
 
-/** Collects the findings about one file, named as people are to see it. */
 export function createReporter(file: string): Reporter {
   const found: Diagnostic[] = [];
   const left = { error: 0, warning: 0 };
@@ -51,7 +46,7 @@ export function createReporter(file: string): Reporter {
   return { error: reporter("error"), warn: reporter("warning"), diagnostics: () => inOrder(found, left) };
 }
 
-/** In the order of the file, those without a place first; last of all how many are not shown. */
+/** Sorted by place, those without one first; then the number of problems not shown. */
 function inOrder(found: readonly Diagnostic[], left: { readonly error: number; readonly warning: number }) {
   const sorted = found.toSorted((a, b) => lineOf(a) - lineOf(b) || columnOf(a) - columnOf(b));
   const count = left.error + left.warning;
@@ -64,16 +59,17 @@ function inOrder(found: readonly Diagnostic[], left: { readonly error: number; r
 const lineOf = ({ position }: Diagnostic): number => position?.line ?? 0;
 const columnOf = ({ position }: Diagnostic): number => position?.column ?? 0;
 
-/** A key may be as long as a file, and stands in the scope of everything below it. */
+/** A key may be as long as the file. */
 const longestName = 60;
 
-/** The spot of a member below another one. */
 export const below = (scope: string, name: string): string => {
   const shown = name.length > longestName ? `${name.slice(0, longestName)}…` : name;
   return scope === "" ? shown : `${scope}/${shown}`;
 };
 
-/** `.wharf-ci.yml:12:7: error[type] build/web/docker/tag: expected text, found integer`, then the hint and what it has to do with. */
+/**
+ * `.wharf-ci.yml:12:7: error[type] build/web/docker/tag: expected text, found integer`, then hint and related places.
+ */
 export function formatDiagnostic(diagnostic: Diagnostic, file: string): string {
   const { severity, code, path, message, hint, position, related } = diagnostic;
   const place = position === undefined ? file : `${position.file ?? file}:${position.line}:${position.column}`;
@@ -84,13 +80,13 @@ export function formatDiagnostic(diagnostic: Diagnostic, file: string): string {
   return lines.join("\n");
 }
 
-/** The line a problem is in, with a caret under its place; undefined when the text has no such line. */
+/** The line of a problem with a caret; undefined if there is no such line. */
 export function excerptOf({ position }: Diagnostic, text: string): string | undefined {
   if (position === undefined) return undefined;
   const line = text.split("\n", position.line)[position.line - 1]?.replace(/\r$/, "");
   if (line === undefined || line.length > longestLine) return undefined;
   const number = `${position.line}`;
-  // Tabs stay tabs, so that the caret stands under what it means.
+  // // Tabs are kept, so that the caret is aligned.
   const gap = line.slice(0, position.column - 1).replaceAll(/[^\t]/g, " ");
   return `  ${number} | ${line}\n  ${" ".repeat(number.length)} | ${gap}^`;
 }

@@ -1,13 +1,9 @@
-// Environments are sets of variables of which a build takes one: `environments: {stage: {cluster: stage-config}}`. Which stages run with which of
-// them is said by the stages.
-
 import { nearest } from "#lib/text/index.ts";
 import type { Environment } from "./definition.ts";
 import { below, type Reporter, type Spot } from "./diagnostics.ts";
 import { isNull, kindOf, type Node } from "./node.ts";
 import { spotOf } from "./values.ts";
 
-/** The environments of a definition by name. Values that are no scalars are reported and left out. */
 export function readEnvironments(node: Node | undefined, reporter: Reporter): ReadonlyMap<string, Environment> {
   if (node === undefined) return new Map();
   if (isNull(node)) {
@@ -23,7 +19,7 @@ export function readEnvironments(node: Node | undefined, reporter: Reporter): Re
   );
 }
 
-/** One environment; without a value it has no variables, which is enough to choose stages by. */
+/** An environment without variables is still useful to select stages. */
 function readEnvironment(node: Node, scope: string, reporter: Reporter): Environment {
   if (isNull(node)) return new Map();
   if (node.kind !== "map") {
@@ -40,7 +36,6 @@ function readEnvironment(node: Node, scope: string, reporter: Reporter): Environ
   );
 }
 
-/** Says that nobody has declared an environment, and which one may be meant. */
 export function reportUndeclared(spot: Spot, name: string, declared: Iterable<string>, { error }: Reporter): void {
   const names = [...declared];
   const meant = nearest(name, names);

@@ -1,11 +1,7 @@
-// What is alike for everything that has fields: unknown ones are told with what may have been meant, because a typing error in the name of a
-// field would otherwise do nothing at all and be looked for elsewhere.
-
 import { nearest } from "#lib/text/index.ts";
 import { below, type Reporter, type Spot } from "./diagnostics.ts";
 import type { Member, Node } from "./node.ts";
 
-/** Says of a member that nobody reads it what may have been meant. */
 export function warnUnknown(member: Member, scope: string, known: readonly string[], { warn }: Reporter): void {
   const meant = nearest(member.name, known);
   const hint = meant === undefined ? undefined : `did you mean "${meant}"?`;
@@ -14,7 +10,7 @@ export function warnUnknown(member: Member, scope: string, known: readonly strin
   });
 }
 
-/** Members by the names they are known by: old spellings with `_` are taken for those with `-`. What is not known is left out. */
+/** Known members by name; `_` in old spellings is read as `-`. Unknown members are reported and left out. */
 export function knownMembers(
   members: readonly Member[],
   scope: string,
@@ -38,11 +34,10 @@ export function knownMembers(
   return found;
 }
 
-/** Says that a field is missing, at what it is missing in. */
 export const reportMissing = (spot: Spot, name: string, { error }: Reporter): void =>
   error({ ...spot, scope: below(spot.scope, name) }, "field-required", `the field "${name}" is required`);
 
-/** Whether a value is written and no text or list without anything in it. */
+/** True for an empty text or list. */
 export const isEmpty = (node: Node): boolean =>
   (node.kind === "scalar" && node.tag === "string" && node.text === "") ||
   (node.kind === "list" && node.items.length === 0);

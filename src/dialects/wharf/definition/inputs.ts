@@ -1,5 +1,4 @@
-// Inputs are what whoever starts a build may choose. Their values are texts of a command line or of a form, so that only the type of an input
-// says what they are: a default that is written as a number is the text of that number for an input of texts.
+// // Values of inputs are texts from a command line or a form; the type of the input decides what they mean.
 
 import { nearest } from "#lib/text/index.ts";
 import type { Input, InputType } from "./definition.ts";
@@ -12,7 +11,6 @@ import { readText, spotOf } from "./values.ts";
 const inputTypes: readonly InputType[] = ["string", "password", "number", "choice"];
 const isInputType = (word: string): word is InputType => inputTypes.some((type) => type === word);
 
-/** The inputs of a definition; those that are wrong are reported and left out. */
 export function readInputs(node: Node | undefined, reporter: Reporter): readonly Input[] {
   if (node === undefined) return [];
   if (isNull(node)) {
@@ -39,7 +37,6 @@ export function readInputs(node: Node | undefined, reporter: Reporter): readonly
   return [...inputs.values()];
 }
 
-/** One input with its default, by its type; undefined when name or type are missing. */
 function readInput(node: Node, scope: string, reporter: Reporter): Input | undefined {
   if (node.kind !== "map") {
     reporter.error(spotOf(scope, node), "type", `expected map with name and type, found ${kindOf(node)}`);
@@ -70,16 +67,15 @@ function readInput(node: Node, scope: string, reporter: Reporter): Input | undef
   return { ...parts, initial: initialOf(parts, value, node, scope, reporter) };
 }
 
-/** What is known of an input before its default is looked at. */
 type Parts = Pick<Input, "name" | "type" | "at">;
 
-/** The default of an input that is no choice: its text, or the number of it. Numbers begin at 0, everything else with nothing. */
+/** Without a default numbers are 0 and everything else is empty. */
 function initialOf({ type }: Parts, value: ScalarNode | undefined, node: Node, scope: string, reporter: Reporter) {
   if (type !== "number") return textNode(value?.text ?? "", value ?? node);
   if (value === undefined) return { ...textNode("0", node), tag: "integer", value: 0 } as const;
   const number = resolveNumber(value.text);
   if (number !== undefined) return { ...value, ...number };
-  // A default that refers to variables is known only when they are.
+  // // A default with variables can only be checked after substitution.
   if (!value.text.includes("${"))
     reporter.error(
       spotOf(below(scope, "default"), value),
@@ -91,17 +87,14 @@ function initialOf({ type }: Parts, value: ScalarNode | undefined, node: Node, s
 
 const textNode = (text: string, { at }: Pick<Node, "at">): ScalarNode => ({ kind: "scalar", ...asText(text), at });
 
-/** A scalar, or undefined for null, which is as good as not written, and for what has been reported. */
+/** Undefined for null, which means not set, and for values that were reported. */
 function scalarAt(node: Node, scope: string, reporter: Reporter): ScalarNode | undefined {
   if (node.kind === "scalar") return node.tag === "null" ? undefined : node;
   reporter.error(spotOf(scope, node), "type", `expected text or number, found ${kindOf(node)}`);
   return undefined;
 }
 
-/**
- * Of a choice, both the values and the default are required: nobody could say which one is meant. A default that is none of the values is
- * reported, and stays, so that nothing else is said for the same reason.
- */
+/** A choice requires values and a default. A default that is not among the values is reported and kept. */
 function readChoice(
   parts: Parts,
   node: Node,

@@ -1,13 +1,10 @@
-// Merge keys are how people keep what several steps have in common in one place. The original keeps both copies of a member that is merged and
-// overridden, so that such a step runs twice; the documents of YAML say that the map's own member is the only one.
+// // Unlike the original, which keeps both copies of an overridden member and runs such a step twice, YAML's rule
+// applies: the map's own member wins.
 
 import type { Reporter } from "./diagnostics.ts";
 import { kindOf, type MapNode, type Member, type Node } from "./node.ts";
 
-/**
- * The members of a map with those of its merge keys, which come first. Its own members win over merged ones wherever the merge key stands,
- * and earlier maps of a list over later ones, so that nothing is there twice: a step that is merged and overridden runs once.
- */
+/** Merged members come first. Own members win wherever the merge key is, and earlier maps win over later ones. */
 export function mergeMembers(
   own: readonly Member[],
   sources: readonly Node[],
@@ -27,7 +24,6 @@ export function mergeMembers(
   return [...merged, ...own];
 }
 
-/** What a merge key holds: a map, or a list of maps. */
 function mapsOf(source: Node, scope: string, reporter: Reporter): readonly MapNode[] {
   if (source.kind === "map") return [source];
   const wrong = (found: Node): readonly MapNode[] => {

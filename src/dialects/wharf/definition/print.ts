@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 import { writeYaml } from "#lib/yaml/index.ts";
 import type { MapNode, Node } from "./node.ts";
 
-/** A node as a value. What JSON has no number for stays the text that it is written as. */
+/** A node as JSON. Numbers that JSON cannot represent stay texts. */
 export function valueOf(node: Node): JsonValue {
   switch (node.kind) {
     case "scalar":
@@ -14,13 +14,10 @@ export function valueOf(node: Node): JsonValue {
   }
 }
 
-/** Whether a number is the same in JSON. */
 const isExact = (value: number): boolean =>
   Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)) && !Object.is(value, -0);
 
-/** The members in their order; `__proto__` is a name like any other. */
 const objectOf = ({ members }: MapNode): JsonObject =>
   Object.fromEntries(members.map(({ name, value }) => [name, valueOf(value)]));
 
-/** A map as YAML, without anchors, merge keys and comments. */
 export const printNode = (node: MapNode): string => writeYaml(valueOf(node), { keys: "given" });

@@ -1,5 +1,5 @@
-// From the syntax of YAML to what it means here. Everything that multiplies is counted while it is made, because a file of a kilobyte can stand
-// for more nodes than there are atoms: an alias shares the node of its anchor and is charged for all of it.
+// // Everything that multiplies is counted as it is created, because aliases can make a kilobyte stand for any number
+// of nodes: each use of an alias is charged the size of its anchor.
 
 import { type YamlNode, type YamlNodeDocument, type YamlScalarNode, readYamlNodes } from "#lib/yaml/index.ts";
 import { below, type Reporter, type Spot } from "./diagnostics.ts";
@@ -7,27 +7,21 @@ import { mergeMembers } from "./merge.ts";
 import { kindOf, type Member, type Node, type Place } from "./node.ts";
 import { asText, resolvePlain, resolveTagged } from "./scalar.ts";
 
-/** Nodes of a definition when all aliases are followed and all maps merged. */
 const mostNodes = 100_000;
 const maxDepth = 100;
-/** Each node may stand in a line of its own, with a comment. */
 const maxParts = 3 * mostNodes;
 
-/**
- * The root of a definition, or undefined when its text cannot be read, which has been reported. Wrong keys are reported and left out. The
- * work is bounded by `mostNodes`, whatever aliases multiply.
- */
+/** The root of a definition; undefined, after reporting, if the text cannot be read. Bounded by `mostNodes`. */
 export function readNodes(text: string, reporter: Reporter): Node | undefined {
   const documents = parse(text, reporter);
   const document = documents && onlyDocument(documents, reporter);
   return document?.root && follow(document.root, reporter);
 }
 
-/** The roots of all documents with contents; of a text that cannot be read none. */
 export const readDocuments = (text: string, reporter: Reporter): readonly Node[] =>
   (parse(text, reporter) ?? []).flatMap(({ root }) => (root && follow(root, reporter)) ?? []);
 
-/** Too much nesting and too many parts are told like too many aliases: for whoever wrote the file it is the same mistake. */
+/** Excessive nesting and size are reported like too many aliases. */
 function parse(text: string, reporter: Reporter): readonly YamlNodeDocument[] | undefined {
   const read = readYamlNodes(text, { maxDepth, maxParts });
   if (read.ok) return read.value;
@@ -42,7 +36,7 @@ function follow(root: YamlNode, reporter: Reporter): Node | undefined {
   return walk.isBroken ? undefined : node;
 }
 
-/** The document with the definition. Empty ones beside it are ignored, with a warning; a second one with contents is an error. */
+/** The only document with contents. Empty ones are ignored with a warning. */
 function onlyDocument(documents: readonly YamlNodeDocument[], reporter: Reporter): YamlNodeDocument | undefined {
   const [first, second] = documents.filter(({ root }) => root !== undefined);
   if (first === undefined) {
@@ -66,11 +60,11 @@ interface Walk {
   /** The latest node of each anchor; undefined while it is being read. */
   readonly anchors: Map<string, Expanded | undefined>;
   nodesLeft: number;
-  /** Something was reported after which nothing else would be worth saying. */
+  /** After this no further problem is worth reporting. */
   isBroken: boolean;
 }
 
-/** A node with what it costs wherever an alias repeats it. */
+/** The size is charged for each alias. */
 interface Expanded {
   readonly node: Node;
   readonly size: number;
@@ -79,7 +73,6 @@ interface Expanded {
 
 const nothing = (at: Place): Expanded => ({ node: { kind: "scalar", ...resolvePlain(""), at }, size: 1, height: 1 });
 
-/** A node with its aliases followed. Once something is broken it costs nothing more: what is left of the tree is not looked at. */
 function expand(walk: Walk, node: YamlNode, scope: string, depth: number): Expanded {
   const at = { line: node.line, column: node.column };
   if (walk.isBroken) return nothing(at);
@@ -91,7 +84,7 @@ function expand(walk: Walk, node: YamlNode, scope: string, depth: number): Expan
   return expanded;
 }
 
-/** As `expand`, of what is no alias. Of a member that is repeated the value is looked at too, for what is wrong with it. */
+/** The value of a duplicate member is read too, to report its problems. */
 function expandOwn(
   walk: Walk,
   node: Exclude<YamlNode, { readonly kind: "alias" }>,
@@ -128,13 +121,12 @@ function expandOwn(
   return { node: { kind: "map", at, members }, ...extent };
 }
 
-/** Size and height of what holds these parts. */
 const extentOf = (parts: readonly Expanded[]): Pick<Expanded, "size" | "height"> => ({
   size: parts.reduce((sum, { size }) => sum + size, 1),
   height: parts.reduce((highest, { height }) => Math.max(highest, height), 0) + 1,
 });
 
-/** Takes nodes from the bound; false, once reported, when there are not as many left. */
+/** Takes nodes from the budget; false, after reporting, if it is exhausted. */
 function take(walk: Walk, nodes: number, spot: Spot): boolean {
   walk.nodesLeft -= nodes;
   if (walk.nodesLeft < 0 && !walk.isBroken) {
@@ -144,7 +136,7 @@ function take(walk: Walk, nodes: number, spot: Spot): boolean {
   return walk.nodesLeft >= 0;
 }
 
-/** The node of the anchor, at the place of the alias. */
+/** The anchor's node at the place of the alias. */
 function followAlias(walk: Walk, target: string, spot: Required<Pick<Spot, "scope" | "at">>, depth: number): Expanded {
   const fail = (code: string, message: string): Expanded => {
     walk.isBroken = true;
@@ -159,7 +151,7 @@ function followAlias(walk: Walk, target: string, spot: Required<Pick<Spot, "scop
   return { ...found, node: { ...found.node, at: spot.at } };
 }
 
-/** In quotes or with a tag it is a key like any other. */
+/** Quoted or tagged it is an ordinary key. */
 const isMergeKey = (key: YamlNode): boolean =>
   key.kind === "scalar" && key.isPlain && key.tag === undefined && key.text === "<<";
 
@@ -168,7 +160,6 @@ function reportRepeated(walk: Walk, name: string, spot: Spot, first: Place): voi
   walk.reporter.error(spot, "key-duplicate", message, { related: [{ message: "it was given here", place: first }] });
 }
 
-/** The text of a key; undefined, once reported, for what is none. */
 function keyOf(walk: Walk, key: YamlNode, scope: string): string | undefined {
   if (isMergeKey(key)) return "<<";
   const { node } = expand(walk, key, scope, 1);
@@ -187,7 +178,6 @@ function keyOf(walk: Walk, key: YamlNode, scope: string): string | undefined {
   return undefined;
 }
 
-/** Words mean something only without quotes; with a tag they are what the tag says. */
 function scalarOf(walk: Walk, node: YamlScalarNode, spot: Spot) {
   if (node.tag === undefined) return node.isPlain ? resolvePlain(node.text) : asText(node.text);
   const resolved = resolveTagged(node.tag, node.text);

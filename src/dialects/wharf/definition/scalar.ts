@@ -1,8 +1,6 @@
-// Types of words are decided here alone; the library of YAML gives texts.
-
 import type { Scalar, Tag } from "./node.ts";
 
-// The core rules of the YAML library of the original (yaml.v3), which are not those of Kubernetes: `yes` is a text here.
+// // The core rules of the original's YAML library (yaml.v3): `yes` is a text.
 
 const words: ReadonlyMap<string, Scalar["value"]> = new Map([
   ...["true", "True", "TRUE"].map((word) => [word, true] as const),
@@ -18,13 +16,13 @@ const notFinite: ReadonlyMap<string, number> = new Map([
   ]),
 ]);
 
-// Go's numbers: prefixes for binary, octal and hexadecimal ones, and a leading zero means octal, if the digits let it.
+// // Go's numbers: prefixes 0b, 0o and 0x, and a leading zero means octal if the digits allow it.
 const integer = /^([-+]?)(0[bB][01]+|0[oO][0-7]+|0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)$/;
 const float = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
-// Both forms of the library: a day by itself, and RFC 3339 with more freedom in the number of digits and in what stands before the time.
+// // Both forms of yaml.v3: a date, and RFC 3339 with fewer digits and other separators.
 const timestamp = /^(\d{4})-(\d\d?)-(\d\d?)(?:(?:[Tt]| +)(\d\d?):(\d\d?):(\d\d?)(?:\.\d+)?(?:[Zz]|[-+]\d\d?:\d\d)?)?$/;
 
-/** What a plain scalar is. Longer digits than 64 bits hold are a float. O(length). */
+/** The value of a plain scalar. Integers beyond 64 bits are floats. */
 export function resolvePlain(text: string): Scalar {
   const word = words.get(text);
   if (word !== undefined) return { tag: word === null ? "null" : "boolean", text, value: word };
@@ -36,10 +34,9 @@ export function resolvePlain(text: string): Scalar {
   return resolveNumber(text) ?? asText(text);
 }
 
-/** A scalar that is a text, whatever it looks like. */
 export const asText = (text: string): Scalar => ({ tag: "string", text, value: text });
 
-/** A text as a number, if it is one; underscores separate digits. */
+/** Underscores separate digits. */
 export function resolveNumber(text: string): Scalar | undefined {
   const digits = text.startsWith(".") ? text : text.replaceAll("_", "");
   const whole = integer.exec(digits);
@@ -52,7 +49,7 @@ export function resolveNumber(text: string): Scalar | undefined {
   return float.test(digits) ? { tag: "float", text, value: Number(digits) } : undefined;
 }
 
-/** Days that no month has and hours that no day has make a text of it. */
+/** Dates and times that do not exist are texts. */
 function isTimestamp(text: string): boolean {
   const match = timestamp.exec(text);
   if (match === null) return false;
@@ -63,7 +60,6 @@ function isTimestamp(text: string): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= days && hour < 24 && minute < 60 && second < 60;
 }
 
-/** Tags that say what a scalar is. */
 const tags: Readonly<Record<string, Tag>> = {
   "tag:yaml.org,2002:str": "string",
   "tag:yaml.org,2002:bool": "boolean",
@@ -73,7 +69,7 @@ const tags: Readonly<Record<string, Tag>> = {
   "tag:yaml.org,2002:timestamp": "timestamp",
 };
 
-/** A scalar with a tag: what its text is when it fits the tag, else undefined. Unknown tags leave the text. */
+/** The scalar if its text fits the tag, else undefined. Unknown tags are ignored. */
 export function resolveTagged(tag: string, text: string): Scalar | undefined {
   const wanted = Object.hasOwn(tags, tag) ? tags[tag] : undefined;
   if (wanted === undefined || wanted === "string") return asText(text);

@@ -1,5 +1,4 @@
-// A stage is a map of steps, with two keys that are about the stage itself. Their names are the only ones that no step can have, and of the
-// condition not even that: a map is always a step.
+// // The keys `environments` and `runs-if` (unless it is a map) describe the stage; all others are steps.
 
 import type { RunsIf, Stage } from "./definition.ts";
 import { reportUndeclared } from "./environments.ts";
@@ -10,7 +9,7 @@ import { readText, spotOf } from "./values.ts";
 
 const conditions: readonly RunsIf[] = ["success", "fail", "always"];
 
-/** A stage whose values are substituted; undefined when it is none. `declared` are the names of the environments. */
+/** Undefined, after reporting, if it is no stage. `declared` are the names of the environments. */
 export function readStage(member: Member, declared: ReadonlySet<string>, reporter: Reporter): Stage | undefined {
   const { name, at, value } = member;
   const scope = below("", name);
@@ -30,17 +29,15 @@ export function readStage(member: Member, declared: ReadonlySet<string>, reporte
   return { name, at, runsIf, environments, steps };
 }
 
-/** What people write for the two keys that are no stages. */
 const misspelled: ReadonlyMap<string, string> = new Map([
   ["input", "inputs"],
   ["environment", "environments"],
 ]);
 
-/** A map of one of these names is a step. */
 const isConditionKey = ({ name, value }: Member): boolean =>
   (name === "runs-if" || name === "run-if") && value.kind !== "map";
 
-/** Both spellings are taken: the parser of the original reads one, its examples and its list of changes have the other. */
+/** Both spellings are accepted: the original's parser reads one, its examples use the other. */
 function readCondition({ members }: MapNode, scope: string, reporter: Reporter) {
   const keys = members.filter(isConditionKey);
   const [first, second] = keys;
@@ -53,7 +50,7 @@ function readCondition({ members }: MapNode, scope: string, reporter: Reporter) 
   return { isStep, runsIf: first === undefined ? ("success" as const) : conditionOf(first, scope, reporter) };
 }
 
-/** The condition of a stage, in whatever case; what is none is taken for the usual one, so that its steps are checked all the same. */
+/** An invalid condition is reported and treated as the default, so that the steps are still checked. */
 function conditionOf({ name, value }: Member, scope: string, reporter: Reporter): RunsIf {
   const spot = below(scope, name);
   const text = readText(value, spot, reporter);
@@ -67,7 +64,7 @@ function conditionOf({ name, value }: Member, scope: string, reporter: Reporter)
   return found ?? "success";
 }
 
-/** The environments that a stage is for. Each must be declared, whether the stage is selected or not. */
+/** Each environment must be declared, even if the stage is not selected. */
 function readSelected(
   { members }: MapNode,
   stage: string,

@@ -1,11 +1,11 @@
-// Rules that no table of fields can say. They are asked also about steps whose values are wrong in other ways, which is why what the types call
-// certain is looked at with care: all problems of a file are to be told at once.
+// // Rules beyond the tables of fields. They also run for steps with other errors, so required values may be missing
+// here.
 
 import { parseDuration } from "#lib/base/index.ts";
 import type { Step, StepOfType } from "./definition.ts";
 import { below, type Reporter, type Spot } from "./diagnostics.ts";
 
-/** What the fields of a step must be, each by itself and together. Fields that are missing or of a wrong type have been reported. */
+/** Missing fields and wrong types were reported before. */
 export function checkStep(step: Step, reporter: Reporter): void {
   checkWords(step, reporter);
   switch (step.type) {
@@ -23,7 +23,7 @@ export function checkStep(step: Step, reporter: Reporter): void {
   }
 }
 
-/** Fields that stand in a command line by themselves, where what begins with `-` is an option. */
+/** Fields that are command-line words, where a leading `-` would make them an option. */
 const words: Readonly<Partial<Record<Step["type"], readonly string[]>>> = {
   helm: ["chart", "name"],
   "helm-package": ["chart-path", "destination"],
@@ -31,7 +31,7 @@ const words: Readonly<Partial<Record<Step["type"], readonly string[]>>> = {
   "nuget-package": ["project-path", "repo"],
 };
 
-/** Values come from inputs and variables, and from whoever sets those: none of them adds an option, or a property of MSBuild, to a program. */
+/** Inputs and variables must not add options, or properties of MSBuild, to a program. */
 function checkWords(step: Step, { error }: Reporter): void {
   const values: Readonly<Record<string, unknown>> = step.values;
   for (const field of words[step.type] ?? []) {
@@ -47,14 +47,13 @@ function checkWords(step: Step, { error }: Reporter): void {
     error(fieldSpot(step, "version"), "type", `expected a version, found ${JSON.stringify(step.values.version)}`);
 }
 
-/** The spot of a field, or of the step where it is not written. */
+/** The place of a field, or of the step if it is not written. */
 export function fieldSpot(step: Step, field: string, index?: number): Spot {
   const scope = below(step.scope, field);
   const { items, ...place } = step.places.get(field) ?? { at: step.at };
   return index === undefined ? { scope, ...place } : { scope: `${scope}[${index}]`, ...(items?.[index] ?? place) };
 }
 
-/** A system that there is, and a time that can pass. */
 function checkContainer(step: StepOfType<"container">, { error }: Reporter): void {
   const { os, timeout } = step.values;
   if (os !== "linux" && os !== "windows")
@@ -65,7 +64,6 @@ function checkContainer(step: StepOfType<"container">, { error }: Reporter): voi
   else if (read.value <= 0) error(fieldSpot(step, "timeout"), "type", `expected a time above 0, found ${timeout}`);
 }
 
-/** Something to call the image, and of a secret both what it is called and what of it is used. */
 function checkDocker(step: StepOfType<"docker">, { error }: Reporter): void {
   const { tag, secretName, secretArgs } = step.values;
   if (tag !== undefined && tag !== "" && tagsOf(tag).length === 0)
@@ -93,20 +91,18 @@ function checkDocker(step: StepOfType<"docker">, { error }: Reporter): void {
       );
 }
 
-/** `a, b,,c` is three tags. */
 export const tagsOf = (text: string): readonly string[] =>
   text
     .split(",")
     .map((tag) => tag.trim())
     .filter((tag) => tag !== "");
 
-/** An argument and the key of the secret that it is; undefined when either is missing. */
+/** Undefined if name or key is missing. */
 export function secretArgOf(entry: string): { readonly name: string; readonly key: string } | undefined {
   const [, name = "", key = ""] = /^([^=]*)=(.*)$/s.exec(entry) ?? [];
   return name.trim() === "" || key.trim() === "" ? undefined : { name: name.trim(), key: key.trim() };
 }
 
-/** At least one file, and none that is outside the project. */
 function checkKubectl(step: StepOfType<"kubectl">, reporter: Reporter): void {
   const { file, files = [] } = step.values;
   const hasFile = file !== undefined && file !== "";
@@ -119,20 +115,19 @@ function checkKubectl(step: StepOfType<"kubectl">, reporter: Reporter): void {
   if (hasFile && escapes(file)) reportEscape(fieldSpot(step, "file"), file, reporter);
 }
 
-/** No path of a field may leave the project: what is outside is not there where the step runs. */
+/** Files outside of the project do not exist where the step runs. */
 function checkPaths(step: Step, field: string, paths: readonly string[], reporter: Reporter): void {
   for (const [index, path] of paths.entries())
     if (escapes(path)) reportEscape(fieldSpot(step, field, index), path, reporter);
 }
 
-/** Says that a path leaves the project. */
 export const reportEscape = (spot: Spot, path: string, { error }: Reporter): void =>
   error(spot, "path-escape", `${JSON.stringify(path)} is outside the project directory`);
 
-/** URLs and `-` are no files of the project. */
+/** URLs and `-`. */
 export const isForeign = (path: string): boolean => path === "-" || /^[A-Za-z][A-Za-z0-9+.-]+:\/\//.test(path);
 
-/** Whether a path leaves the directory it is relative to, by its letters alone: links are another question. */
+/** Judges the text of the path only, not links. */
 function escapes(path: string): boolean {
   if (isForeign(path)) return false;
   if (/^(?:[/\\]|[A-Za-z]:)/.test(path)) return true;

@@ -1,7 +1,4 @@
-// A step is a map with one member, whose name is the type of the step and whose value are its fields:
-//
-//   web:
-//     docker: {file: Dockerfile, tag: latest}
+// // A step is a map with one member: its type with its fields, as in `web: {docker: {file: Dockerfile, tag: latest}}`.
 
 import { nearest } from "#lib/text/index.ts";
 import type { Step, WrittenAt } from "./definition.ts";
@@ -12,10 +9,7 @@ import { fieldsOf, isStepType, type StepType, stepTypes } from "./step-fields.ts
 import { checkStep } from "./step-rules.ts";
 import { readBoolean, readText, readTextMap, readTexts, spotOf } from "./values.ts";
 
-/**
- * A step with its values substituted; undefined when it is of no type or of several, or lacks what its type needs. All that is wrong with any
- * of its types is reported.
- */
+/** Undefined if it has no type, several types or misses required fields. Problems of all its types are reported. */
 export function readStep({ name, at, value }: Member, stage: string, reporter: Reporter): Step | undefined {
   const scope = below(stage, name);
   if (value.kind !== "map") {
@@ -35,7 +29,6 @@ export function readStep({ name, at, value }: Member, stage: string, reporter: R
   return steps.length === 1 ? steps[0] : undefined;
 }
 
-/** One type of a step, read and checked as if it were the only one. */
 function readTyped(name: string, member: Member, outer: string, reporter: Reporter): Step | undefined {
   const scope = below(outer, member.name);
   if (!isStepType(member.name)) {
@@ -52,14 +45,13 @@ function readTyped(name: string, member: Member, outer: string, reporter: Report
   const type = member.name;
   const members = knownMembers(member.value.members, scope, Object.keys(fieldsOf(type)), reporter);
   const { values, places } = readFields(type, members, { scope, at: member.at }, reporter);
-  // The table that the values were read by is the one that the type is made of.
+  // // Values were read by the table that the type is derived from.
   const step = { name, type, scope, at: member.at, values, places } as unknown as Step;
   checkStep(step, reporter);
   const isComplete = Object.entries(fieldsOf(type)).every(([field, { isRequired }]) => !isRequired || field in values);
   return isComplete ? step : undefined;
 }
 
-/** The values of the fields by the table of the type, its defaults among them, and the places of those that are written. */
 function readFields(
   type: StepType,
   members: ReadonlyMap<string, Member>,
@@ -85,7 +77,6 @@ function readFields(
   return { values, places };
 }
 
-/** The places of a value and of its items, for rules that look at several fields. */
 function writtenAt(node: Node): WrittenAt {
   const { at } = node;
   if (node.kind === "list") return { at, items: node.items.map(writtenAt) };

@@ -1,12 +1,11 @@
-/** Part of a file: the first byte and the last. */
 export interface ByteRange {
   readonly first: number;
   readonly last: number;
 }
 
 /**
- * What of a file of `size` bytes a Range header asks for (RFC 9110 14.2). Undefined: all of it, because nothing, another unit, or several ranges
- * are asked for. "bad" is one that cannot be given.
+ * The range of a Range header (RFC 9110 14.2). Undefined for the whole file: no range, other units or several ranges.
+ * "bad" if it cannot be satisfied.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | "bad" | undefined {
   const [, asked] = /^bytes=(.*)$/i.exec(header?.trim() ?? "") ?? [];

@@ -8,50 +8,45 @@ import { readFirstBytes } from "./first-bytes.ts";
 import { jsonText, problemOf, problemType, refuse } from "./problem.ts";
 import type { Fetch, RestLimits, RestServer } from "./rest-server.ts";
 
-/** What answers at a door. */
 export interface Served {
-  /** REST: `app.fetch` of a hono app. */
+  /** `app.fetch` of a hono app. */
   readonly fetch: Fetch;
-  /** gRPC, besides the standard's health and reflection. */
+  /** Health and reflection are added. */
   readonly services?: readonly RpcService[];
-  /** Calls that are answered below messages, by their path: `/wharf.worker.v1.Worker/StreamLogs`. */
+  /** Raw streams by path: `/wharf.worker.v1.Worker/StreamLogs`. */
   readonly streams?: ReadonlyMap<string, (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void>;
 }
 
-/** Where a door is, and what is behind it. */
 export interface HttpDoorOptions extends Omit<EntryRules, "isLoopback"> {
-  /** `host:port`; port 0 is a free one. */
   readonly address: string;
   /**
-   * Asked once, by the first connection: until then nothing of it needs to be loaded. The signal aborts when the door closes. When it rejects,
-   * requests of that connection are answered with 503 and the reason, calls of gRPC are cut off, and the next connection asks again.
+   * Loads what is served with the first connection; the signal aborts when the door closes. If it rejects, requests get
+   * 503 and the next connection retries.
    */
   readonly serves: (closing: AbortSignal) => Promise<Served>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** What requests that are being answered have to end in when the door closes; 1 s unless told. */
+  /** Time for running requests when the door closes; default: 1 s. */
   readonly drain?: Millis;
-  /** How patient it is with who is silent; for tests. */
   readonly patience?: Partial<Patience>;
 }
 
 interface Patience {
-  /** For the first bytes of a connection, and for the headers of a request. */
+  /** For the first bytes and for headers. */
   readonly headersMs: Millis;
-  /** While bytes are owed. */
+  /** While bytes are due. */
   readonly silenceMs: Millis;
   /** See `RestLimits`. */
   readonly bodyMs: Millis;
 }
 
-/** Connections that are open at once; whoever comes when there are more is turned away. */
+/** Further connections are refused. */
 const maxConnections = 1024;
-/** Requests on one connection of HTTP/2. */
+/** Per HTTP/2 connection. */
 const maxStreams = 256;
-/** Node's proxies and browsers ask again sooner. */
 const idleMs: Millis = 60_000;
 
-/** Takes an address; rejects with `rpc-listen` when it cannot be had. */
+/** Rejects with `rpc-listen`. */
 export async function openHttpDoor(options: HttpDoorOptions): Promise<HttpDoor> {
   const port = await RpcPort.open(options.address);
   const branch = new Branch(port.port);
@@ -59,9 +54,8 @@ export async function openHttpDoor(options: HttpDoorOptions): Promise<HttpDoor> 
   return await door.open();
 }
 
-/** One address for REST over HTTP/1.1 and HTTP/2, and for gRPC. Close it. */
+/** REST over HTTP/1.1 and HTTP/2 and gRPC at one address. Must be closed. */
 export class HttpDoor {
-  /** `127.0.0.1:49152`: where it is really reached. */
   readonly address: string;
   readonly port: number;
   readonly #options: HttpDoorOptions;
@@ -73,13 +67,12 @@ export class HttpDoor {
   #onEmpty: (() => void) | undefined;
   #served: Promise<Behind> | undefined;
   #behind: Behind | undefined;
-  /** Answers while nothing is served, and what it says. */
+  /** Answers 503 while nothing is served. */
   #away: Promise<RestServer> | undefined;
   #why = "";
   #rpc: RpcListener | undefined;
   #closed: Promise<void> | undefined;
 
-  /** For `openHttpDoor`. */
   constructor(options: HttpDoorOptions, source: RpcPort, http2: Branch) {
     const { token, allowsAnonymous, takesTokenInQuery, origins } = options;
     const { host, port } = source;
@@ -118,7 +111,7 @@ export class HttpDoor {
     return this;
   }
 
-  /** Takes nobody more, lets answers end for a moment, then cuts them. Calling it again waits for the same end. */
+  /** Lets running requests finish for the drain time; idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -143,13 +136,13 @@ export class HttpDoor {
     } catch (thrown) {
       this.#options.log.error("nothing is served here", { address: this.address, error: messageOf(thrown) });
       if (socket.destroyed) return;
-      // Who calls over HTTP/2 understands a connection that ends as a service that is away, and comes again.
+      // // HTTP/2 clients retry when the connection ends.
       if (protocol === "http2") socket.destroy();
       else await this.#sayWhy(socket, thrown);
     }
   }
 
-  /** To whom may know it: entry is judged as ever. What is no answer of the world is a bug, and nobody's business. */
+  /** Access rules apply. Internal errors are not shown. */
   async #sayWhy(socket: Socket, thrown: unknown): Promise<void> {
     this.#why =
       thrown instanceof ApiError || thrown instanceof SlipwayError ? thrown.message : "see the log of the server";
@@ -158,13 +151,13 @@ export class HttpDoor {
       if (this.#closing.signal.aborted) socket.destroy();
       else if (!socket.destroyed) away.connect(socket);
     } catch (failure) {
-      // What answers here is made of what has perhaps just failed to load.
+      // // Loading the error server may fail for the same reason.
       this.#options.log.error("nobody is told why", { address: this.address, error: messageOf(failure) });
       socket.destroy();
     }
   }
 
-  /** Tried again by the next connection when it has failed, as `#load` is. */
+  /** Retried by the next connection. */
   #loadAway(): Promise<RestServer> {
     this.#away ??= this.#loadAwayNow().catch((thrown: unknown) => {
       this.#away = undefined;
@@ -180,7 +173,7 @@ export class HttpDoor {
 
   #unavailable(request: Request): Response {
     const problem = problemOf(refuse("service-unavailable", this.#why), new URL(request.url).pathname);
-    // What is wrong may be right for the next connection.
+    // // The next connection may succeed.
     const headers = { "content-type": problemType, connection: "close", "retry-after": "10" };
     return new Response(jsonText(problem, false), { status: problem.status, headers });
   }
@@ -194,7 +187,6 @@ export class HttpDoor {
     return this.#options.patience?.headersMs ?? 10_000;
   }
 
-  /** Tried again by the next connection when it has failed. */
   #load(): Promise<Behind> {
     this.#served ??= this.#loadNow().catch((thrown: unknown) => {
       this.#served = undefined;
@@ -214,7 +206,7 @@ export class HttpDoor {
     return this.#behind;
   }
 
-  /** Everything that is no call is REST; of the calls those that are answered here. Both are there: connections wait for them. */
+  /** Takes all non-gRPC requests and own streams. */
   #takes(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): boolean {
     const behind = this.#behind;
     if (behind === undefined) return false;
@@ -232,7 +224,7 @@ export class HttpDoor {
   async #close(): Promise<void> {
     const { clock, drain = 1000 } = this.#options;
     this.#source.refuse();
-    // What is still being loaded has the same moment as an answer has: it may wait for what does not come.
+    // // Loading gets the same time as answers.
     this.#behind?.rest.refuse();
     this.#closing.abort();
     const patience = new AbortController();
@@ -247,19 +239,16 @@ export class HttpDoor {
     this.#source.close();
   }
 
-  /** Resolves when nobody is connected any more. */
   #isEmpty(): Promise<void> {
     return this.#open === 0 ? Promise.resolve() : new Promise((resolve) => void (this.#onEmpty = resolve));
   }
 }
 
-/** What is behind a door, when it has been loaded. */
 interface Behind {
   readonly served: Served;
   readonly rest: RestServer;
 }
 
-/** Those connections of a door that are for gRPC's listener. */
 class Branch implements ConnectionSource {
   readonly port: number;
   #take: ((socket: Socket) => void) | undefined;
@@ -281,7 +270,6 @@ class Branch implements ConnectionSource {
     this.#take = undefined;
   }
 
-  /** The door has the sockets. */
   close(): void {
     this.refuse();
   }
@@ -290,10 +278,10 @@ class Branch implements ConnectionSource {
 const isCall = (headers: IncomingHttpHeaders): boolean =>
   /^application\/grpc(?:$|[+;])/.test(headers["content-type"] ?? "");
 
-/** An answer that is its own end (`Trailers-Only` of gRPC over HTTP/2). */
+/** A `Trailers-Only` answer of gRPC. */
 function refuseCall(stream: ServerHttp2Stream, status: number, message: string): true {
   stream.on("error", () => undefined);
-  // Who takes a call back at once, or its connection, may be faster than what tells of it.
+  // // The client may already have canceled.
   if (stream.destroyed || stream.closed) return true;
   stream.respond(
     { ":status": 200, "content-type": "application/grpc", "grpc-status": status, "grpc-message": encodeURI(message) },

@@ -1,15 +1,14 @@
 import type { Socket } from "node:net";
 import { afterAwake, type Clock, type Millis } from "#lib/base/index.ts";
 
-/** What somebody speaks. Whatever is not the beginning of HTTP/2 is the business of HTTP/1.1, which refuses what it is not. */
 export type Protocol = "http1" | "http2";
 
-/** RFC 9113 3.4: what a client of HTTP/2 says first. Its first line is enough: no other protocol begins so. */
+/** RFC 9113 3.4. No other protocol begins like this. */
 const preface = Buffer.from("PRI * HTTP/2.0");
 
 /**
- * Calls `decide` once, when the first bytes are there; they are still to be read from the socket then. A connection that has not said enough
- * after `limit`, or ends before it, is destroyed.
+ * Calls `decide` with the protocol; the bytes stay in the socket. Destroys connections that send too little within
+ * `limit`.
  */
 export function readFirstBytes(
   socket: Socket,
@@ -19,7 +18,7 @@ export function readFirstBytes(
 ): void {
   let seen = Buffer.alloc(0);
   const giveUp = (): void => void socket.destroy();
-  // What it has said while we stood still is seen first.
+  // // Pending bytes are read before the timeout counts.
   const cancel = afterAwake(clock, limit, giveUp);
   const look = (): void => {
     const more: Buffer | null = socket.read();

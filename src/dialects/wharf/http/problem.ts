@@ -1,16 +1,15 @@
-/** A refusal as RFC 7807 and Wharf's clients have it. */
 export interface Problem {
-  /** `/prob/api/…`; programs decide by it. */
+  /** `/prob/api/…`, for programs. */
   readonly type: string;
   readonly title: string;
   readonly status: (typeof kinds)[ProblemKind][0];
   readonly detail: string;
-  /** The path that was asked, with its query where nothing secret can stand there; behind `#` the parameter that is wrong, where it is one. */
+  /** The path, its query unless it may be secret, and `#parameter`. */
   readonly instance: string;
   readonly errors: readonly string[];
 }
 
-/** The last part of the type, and the status that belongs to it. */
+/** The last part of the type with status and title. */
 const kinds = {
   "record-not-found": [404, "Record not found."],
   "invalid-param": [400, "Invalid parameter."],
@@ -37,12 +36,11 @@ const kinds = {
 } as const;
 export type ProblemKind = keyof typeof kinds;
 
-/** A request that is refused: what a handler throws for the caller to read. Anything else it throws is a bug. */
+/** Thrown by handlers to refuse a request; other errors are internal. */
 export class RestRefusal extends Error {
   override readonly name = "RestRefusal";
   readonly kind: ProblemKind;
   readonly errors: readonly string[];
-  /** The one that is wrong. */
   readonly parameter: string | undefined;
 
   constructor(kind: ProblemKind, detail: string, { errors = [], parameter, cause }: RefusalDetails = {}) {
@@ -53,31 +51,26 @@ export class RestRefusal extends Error {
   }
 }
 
-/** What a refusal says besides. */
 interface RefusalDetails {
   readonly errors?: readonly string[];
   readonly parameter?: string;
   readonly cause?: unknown;
 }
 
-/** Refuses: `throw refuse("record-not-found", "build 7 does not exist")`. */
 export const refuse = (kind: ProblemKind, detail: string, details: RefusalDetails = {}): RestRefusal =>
   new RestRefusal(kind, detail, details);
 
-/** What the caller reads who has asked for a path. */
 export function problemOf({ kind, message, errors, parameter }: RestRefusal, path: string): Problem {
   const [status, title] = kinds[kind];
   const instance = parameter === undefined ? path : `${path}#${parameter}`;
   return { type: `/prob/api/${kind}`, title, status, detail: message, instance, errors };
 }
 
-/** RFC 7807 has a media type of its own. */
 export const problemType = "application/problem+json";
 
-/** What is read by people in a terminal is indented; everything else is one line. */
+/** Indented for `?pretty` and curl. */
 export const wantsIndent = (path: string, userAgent: string | undefined): boolean =>
   /[?&]pretty(?:&|=(?!false)|$)/.test(path) || /^curl\//i.test(userAgent ?? "");
 
-/** JSON as it is sent. */
 export const jsonText = (value: unknown, isIndented: boolean): string =>
   isIndented ? `${JSON.stringify(value, undefined, 2)}\n` : JSON.stringify(value);

@@ -5,25 +5,24 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Logger, toError } from "#lib/base/index.ts";
 import { jsonText, problemOf, problemType, refuse, RestRefusal, wantsIndent } from "./problem.ts";
 
-/** What handlers have beside the request: those of Node, for answers that are streamed from a file. */
 export interface RestEnvironment {
   Bindings: HttpBindings;
 }
 export type RestContext = Context<RestEnvironment>;
 
-/** An app of Wharf's manner: problems instead of errors, and `GET /` is answered with a pong. */
+/** Errors become problem documents. */
 export function createRestApi({
   log,
   origins = [],
   hasSecretQueries = false,
 }: {
   readonly log: Logger;
-  /** Origins of web pages that may read the answers; as the door has them. */
+  /** Allowed origins of web pages. */
   readonly origins?: readonly string[];
-  /** Passwords and tokens may stand in queries, so that refusals, which end up in logs, do not repeat them. */
+  /** Leaves queries out of refusals, which may be logged. */
   readonly hasSecretQueries?: boolean;
 }): Hono<RestEnvironment> {
-  // Released servers lead a path with a slash too many to the one without it, and one too few to the one with it.
+  // // Released servers redirect between paths with and without a trailing slash.
   const api = new Hono<RestEnvironment>({ strict: false });
   if (origins.length > 0) api.use(cors({ origin: origins.includes("*") ? "*" : [...origins] }));
   const answer = (context: RestContext, refused: RestRefusal): Response =>
@@ -35,7 +34,7 @@ export function createRestApi({
   });
   api.onError((thrown, context) => {
     if (thrown instanceof RestRefusal) return answer(context, thrown);
-    // Its text is for the log: it may tell of what is none of the caller's business.
+    // // Internal errors are only logged.
     const { message, stack } = toError(thrown);
     log.error("a request has failed", { method: context.req.method, path: context.req.path, error: message, stack });
     return answer(context, refuse("internal-server-error", "the server has failed"));
@@ -43,7 +42,6 @@ export function createRestApi({
   return api;
 }
 
-/** Indented for `?pretty` and for people with curl. */
 export const sendJson = (context: RestContext, value: unknown, status: StatusCode = 200): Response =>
   send(context, value, status, "application/json; charset=utf-8");
 
@@ -54,14 +52,12 @@ function sendProblem(context: RestContext, refused: RestRefusal, path: string): 
 
 function send(context: RestContext, value: unknown, status: StatusCode, type: string): Response {
   const text = jsonText(value, wantsIndent(pathOf(context), context.req.header("user-agent")));
-  // Through the context, which knows of headers that others have set.
+  // // Keeps headers set by middleware.
   return context.newResponse(text, { status, headers: { "content-type": type } });
 }
 
-/** With the query. */
 const pathOf = (context: RestContext): string => context.req.url.replace(/^[a-z]+:\/\/[^/]*/, "");
 
-/** A whole number from 0 that stands in the path or the query; anything else is refused with its name. */
 export function uintOf(name: string, text: string): number {
   const value = Number(text);
   if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(value)) return value;

@@ -7,33 +7,29 @@ import type { Clock, Millis } from "#lib/base/index.ts";
 import { type EntryRules, isAllowedPreflight, refusalOf } from "./entry.ts";
 import { jsonText, problemOf, problemType, type RestRefusal, wantsIndent } from "./problem.ts";
 
-/** Answers requests; what a hono app has. */
 export type Fetch = Parameters<typeof getRequestListener>[0];
 
 type Request = IncomingMessage | Http2ServerRequest;
 type Response = ServerResponse | Http2ServerResponse;
 type Answer = (request: Request, response: Response) => void;
 
-/** How patient a server is. */
 export interface RestLimits {
-  /** For the headers of a request. */
+  /** For the headers. */
   readonly headersMs: Millis;
-  /** Without a byte in either direction while one is owed: part of a request, or an answer that is not taken. */
+  /** Without a byte while one is due in either direction. */
   readonly silenceMs: Millis;
-  /** For each 64 KiB of a body; a shorter one has to be whole by then. */
+  /** Per 64 KiB of a body. */
   readonly bodyMs: Millis;
-  /** For the next request on a connection. */
+  /** Between requests of a connection. */
   readonly idleMs: Millis;
-  /** By which `bodyMs` is measured. */
   readonly clock: Clock;
 }
 
-/** What `bodyMs` is for. */
 const bodyPart = 64 * 1024;
 
 /**
- * REST over the connections that it is given, of HTTP/1.1 or streams of HTTP/2. Streams of answers that have nothing to say last as long as they
- * like; whoever owes bytes, or does not take them, is cut after a while.
+ * Serves given connections and HTTP/2 streams. Idle answers may stay open; clients that owe bytes or do not read are
+ * cut off.
  */
 export class RestServer {
   readonly #server: Server;
@@ -50,7 +46,7 @@ export class RestServer {
     this.#clock = clock;
     this.#server = createServer({
       headersTimeout: headersMs,
-      // Artifacts take as long as they take, as long as they come: see `#expectBody`.
+      // // Uploads may take any time while bytes arrive: see `#expectBody`.
       requestTimeout: 0,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.min(headersMs / 2, 5000),
@@ -61,19 +57,18 @@ export class RestServer {
       this.#expectBody(request, () => request.socket.destroy());
       answer(request, response);
     });
-    // It has no address, and would not look after its connections otherwise: nobody would be too late, and none idle.
+    // // Starts the connection checks of a server without an address.
     this.#server.emit("listening");
     this.#server.setTimeout(silenceMs, (socket) => {
       if (owes(this.#last.get(socket), socket.writableLength)) socket.destroy();
     });
   }
 
-  /** Loads what answers. */
   static async load(fetch: Fetch, rules: EntryRules, limits: RestLimits): Promise<RestServer> {
     const { getRequestListener: listen } = await import("@hono/node-server");
     const answer = listen(fetch, { overrideGlobalObjects: false });
     return new RestServer((request, response) => {
-      // Who goes away in the middle of it is no trouble of ours.
+      // // Clients that disconnect are no errors.
       request.on("error", () => undefined);
       response.on("error", () => undefined);
       const { method, url, headers } = request;
@@ -84,12 +79,11 @@ export class RestServer {
     }, limits);
   }
 
-  /** A connection of HTTP/1.1. What it has said already is still to be read from it. */
+  /** Bytes already received are still in the socket. */
   connect(socket: Socket): void {
     this.#server.emit("connection", socket);
   }
 
-  /** A request over HTTP/2, with its headers as they came. */
   take(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
     const request = new CountedRequest(stream, headers, {}, rawHeaders);
     stream.setTimeout(this.#silenceMs, () => {
@@ -99,7 +93,7 @@ export class RestServer {
     this.#answer(request, new Http2ServerResponse(stream));
   }
 
-  /** Cuts a request whose body comes in drops. One that this side is slow to read is not to blame. */
+  /** Cuts off slow bodies, unless this side is slow to read. */
   #expectBody(request: Request, cut: () => void): void {
     const received = (): number => (request instanceof CountedRequest ? request.bytes : request.socket.bytesRead);
     let seen = received();
@@ -113,19 +107,18 @@ export class RestServer {
     request.once("close", () => cancel());
   }
 
-  /** Takes no more requests; those that are being answered go on. */
+  /** Running requests continue. */
   refuse(): void {
     this.#server.close();
     this.#server.closeIdleConnections();
   }
 
-  /** Cuts what is left. */
   kill(): void {
     this.#server.closeAllConnections();
   }
 }
 
-/** Counts the bytes of its own body: on a connection of HTTP/2 there may be others. */
+/** Counts its own body: an HTTP/2 connection carries others too. */
 class CountedRequest extends Http2ServerRequest {
   bytes = 0;
 
@@ -135,22 +128,21 @@ class CountedRequest extends Http2ServerRequest {
   }
 }
 
-/** Somebody has not sent all of his request, or does not take what he is sent. */
 const owes = (request: Request | undefined, unsent: number): boolean =>
   request === undefined || !isWhole(request) || unsent > 0;
 
-/** A request of HTTP/2 that has no body is complete only for a reader, which there may be none of. */
+/** HTTP/2 requests without a body are complete only for a reader. */
 const isWhole = (request: Request): boolean =>
   request.complete || (request instanceof Http2ServerRequest && request.stream.endAfterHeaders);
 
-/** Without having read any of the request, so that it ends the connection. */
+/** The request is unread, so the connection ends. */
 function sendRefusal(request: Request, response: Response, refused: RestRefusal): void {
   const { url = "/", headers } = request;
-  // A query may hold a token that was mistyped, and refusals end up in logs.
+  // // The query may contain a mistyped token.
   const problem = problemOf(refused, url.replace(/\?.*/s, ""));
   const isHttp1 = request.httpVersionMajor === 1;
   const text = jsonText(problem, wantsIndent(url, headers["user-agent"]));
-  // The two kinds of response have the same methods, in types that do not meet.
+  // // Both types of response have these methods.
   const answer = response as ServerResponse;
   answer.writeHead(problem.status, {
     "content-type": problemType,

@@ -5,17 +5,14 @@ import { parseRange } from "./byte-range.ts";
 import { refuse } from "./problem.ts";
 import type { RestContext } from "./rest-api.ts";
 
-// Answers that are longer than memory: read as fast as the caller takes them, and no further.
+// // Streamed at the client's pace.
 
 type Headers = Readonly<Record<string, string | number>>;
 
-/** What an answer is made of. The signal aborts when the caller has gone. */
+/** The signal aborts when the client disconnects. */
 export type Body = (signal: AbortSignal) => AsyncIterable<Buffer>;
 
-/**
- * Sends an answer piece by piece. What goes wrong in the middle of it cuts the connection, so that nobody takes what he has for all of it. Headers
- * that middleware has set are kept.
- */
+/** Errors after the headers cut the connection, so that partial answers are recognised. */
 export async function sendStream(
   context: RestContext,
   { status = 200, headers, body }: { readonly status?: number; readonly headers: Headers; readonly body: Body },
@@ -24,14 +21,13 @@ export async function sendStream(
   const gone = new AbortController();
   outgoing.once("close", () => gone.abort());
   outgoing.writeHead(status, { ...Object.fromEntries(context.res.headers), ...headers });
-  // There may be nothing to send for long.
+  // // The first bytes may take long.
   outgoing.flushHeaders();
   if (context.req.method === "HEAD") outgoing.end();
   else void write(outgoing, body, gone);
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Never rejects. */
 async function write(outgoing: RestContext["env"]["outgoing"], body: Body, gone: AbortController): Promise<void> {
   const { signal } = gone;
   try {
@@ -41,26 +37,24 @@ async function write(outgoing: RestContext["env"]["outgoing"], body: Body, gone:
     }
     outgoing.end();
   } catch {
-    // The caller has gone, or the file has; the headers are sent, and a broken answer is all that is left to say it with.
+    // // Headers are sent: a broken connection is the only way to report it.
     outgoing.destroy();
   }
 }
 
-/** A file, or the part of it that is known by now. */
 export interface FileAnswer {
   readonly path: string;
   readonly size: number;
   readonly contentType: string;
-  /** What it is to be saved as; without it is shown. */
+  /** Name for downloads; shown inline without one. */
   readonly name?: string;
-  /** In hexadecimal: what the file is known by. */
+  /** The ETag. */
   readonly sha256?: string | undefined;
 }
 
-/** Of one reading of a file. */
 const pieceBytes = 256 * 1024;
 
-/** Sends a file, or the part of it that is asked for, or that nothing has changed (RFC 9110 13, 14). */
+/** Supports ranges and conditional requests (RFC 9110 13, 14). */
 export async function sendFile(context: RestContext, file: FileAnswer): Promise<Response> {
   const { path, size, contentType, name, sha256 } = file;
   const tag = sha256 === undefined ? undefined : `"${sha256}"`;
@@ -79,7 +73,7 @@ export async function sendFile(context: RestContext, file: FileAnswer): Promise<
     "content-type": contentType,
     "content-length": last - first + 1,
     ...(name === undefined ? {} : { "content-disposition": disposition(name) }),
-    // A build has made it: no browser is to take it for something else, or to run it.
+    // // Built content must not be sniffed or run by browsers.
     "x-content-type-options": "nosniff",
     "content-security-policy": "sandbox",
     ...(range === undefined ? {} : { "content-range": `bytes ${first}-${last}/${size}` }),
@@ -90,14 +84,14 @@ export async function sendFile(context: RestContext, file: FileAnswer): Promise<
 }
 
 async function* nothing(): AsyncGenerator<Buffer, void> {
-  // No bytes.
+  // // Empty.
 }
 
-/** Whether a list of tags has this one; weak ones are as good here. */
+/** Weak tags match. */
 const names = (header: string | undefined, tag: string): boolean =>
   header?.trim() === "*" || (header?.split(",") ?? []).some((one) => one.trim().replace(/^W\//, "") === tag);
 
-/** RFC 6266: a name that every client can read, and the true one. */
+/** RFC 6266 with an ASCII fallback. */
 function disposition(name: string): string {
   const plain = name.replace(/[^ !#-$&-[\]-~]/g, "_");
   const encoded = encodeURIComponent(Buffer.from(name).toString()).replace(

@@ -21,44 +21,39 @@ import { openSegment, rereadSegment, segmentPath } from "./open-segment.ts";
 import type { NewLine } from "./record.ts";
 import { noFacts, Segment } from "./segment.ts";
 
-// The way of a line: accept -> page of its segment -> one write for all that gathered -> readable -> one flush for all that was written.
-// One write and one flush are under way at most, side by side. What one of them fails on is cut off, and the truth is read from the files.
+// // Lines are accepted, appended to the page of their segment, written, readable, then synced. At most one write and
+// one sync run at a time. After a failure the log is cut to what is certain and read again.
 
-/** What was written is flushed after so long or so many bytes, or at once when somebody waits for it. */
+/** Written lines are synced after this time or this many bytes, or at once if somebody waits. */
 const flushMs: Millis = 200;
 const flushBytes = 4 * 1024 * 1024;
-/** Accepted lines that wait to be written, of one build: beyond this `insert` waits. */
+/** `insert` waits while more bytes than this are unwritten. */
 const mostWaiting = 8 * 1024 * 1024;
-/** Of one build. */
 const mostSteps = 10_000;
 
 export interface Inserted {
   readonly inserted: number;
-  /** They were there already. */
   readonly duplicates: number;
-  /** Lines that were passed over because as things are they cannot be kept; absent when there are none. */
+  /** Lines that cannot be kept; absent if there are none. */
   readonly refused?: RefusedLines;
 }
 
 export interface RefusedLines {
   readonly count: number;
-  /** Of the first: `log-gaps` or `log-steps`. */
+  /** Reason for the first line: `log-gaps` or `log-steps`. */
   readonly reason: SlipwayError;
 }
 
-/** It is the line that is refused, and no fault of the disk. */
 const isRefusal = (thrown: unknown): thrown is SlipwayError =>
   thrown instanceof SlipwayError && (thrown.code === "log-gaps" || thrown.code === "log-steps");
 
-/** What the logs of all builds share. */
 export interface LogParts {
-  /** Files of segments; opened when they are needed. */
   readonly pool: FilePool;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Opens the log of a build, an empty one where there is no directory. */
+/** An empty log if the directory does not exist. */
 export async function openBuildLog(buildId: number, directory: string, parts: LogParts): Promise<BuildLog> {
   const names = await readdir(directory).catch((thrown: unknown) => {
     if (codeOf(thrown) === "ENOENT") return undefined;
@@ -74,37 +69,30 @@ export async function openBuildLog(buildId: number, directory: string, parts: Lo
   return new BuildLog(buildId, directory, segments, names !== undefined, parts);
 }
 
-/** The lines of one build, by step. Made by `openBuildLog`; one process has it open, once. */
+/** The lines of one build by step. Made by `openBuildLog`; must be open only once. */
 export class BuildLog {
   readonly buildId: number;
-  /** Told when lines can be read. */
   readonly changes = new Changes();
-  /** Made by the first write. */
   readonly #directory: string;
   readonly #parts: LogParts;
   readonly #segments = new Map<number, Segment>();
-  /** Segments with lines that wait to be written, and those whose names are not on the disk yet. */
   readonly #pending = new Set<Segment>();
   readonly #unnamed = new Set<Segment>();
   readonly #checkpoints: Checkpoints;
   #hasDirectory: boolean;
-  /** The last logId that was given, that can be read, that is on the disk. */
   #accepted: number;
   #readable: number;
   #durable: number;
-  /** Bytes that wait to be written, and bytes written since the last flush began. */
   #waiting = 0;
   #unflushed = 0;
   #generation = 0;
-  /** Under way; neither rejects. */
   #writing: Promise<void> | undefined;
   #flushing: Promise<void> | undefined;
   #timer: Cancel | undefined;
   readonly #waiters = new DurableWaiters();
-  /** Lines were lost; the files say which. Undefined again when they have been read. */
   #failure: Error | undefined;
   #repairing: Promise<void> | undefined;
-  /** A flush has failed: nobody knows whether what was written since the last one is on the disk, or ever will be. */
+  /** A sync has failed: what was written since the last one may not be on the disk. */
   #isDoubtful = false;
   #losses = 0;
   #removed = false;
@@ -126,40 +114,35 @@ export class BuildLog {
     this.#readable = this.#durable = this.#accepted;
   }
 
-  /** By step, as they are found. */
   get segments(): Iterable<Segment> {
     return this.#segments.values();
   }
 
-  /** Of a step that has lines. */
   segment(stepId: number): Segment | undefined {
     return this.#segments.get(stepId);
   }
 
-  /** The logId up to which lines can be read. */
   get readable(): number {
     return this.#readable;
   }
 
-  /** The last logId that was given. */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** Grows when lines were cut off: places of before mean nothing then. */
+  /** Changes when lines were cut off, which invalidates places. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** How often accepted lines were lost: who brings some looks before and after. */
+  /** Number of times that accepted lines were lost. */
   get losses(): number {
     return this.#losses;
   }
 
   /**
-   * Accepts lines in their order: each that is not there yet gets the next logId. They are in memory then, readable soon, on the disk a
-   * little later; `flushed` waits for that. A line that cannot be kept keeps out no other one. Rejects with `log-lost` while the disk takes
-   * nothing.
+   * Accepts lines in order and gives new ones the next logId. They become readable soon and synced later, see
+   * `flushed`. Rejects with `log-lost` while the disk fails.
    */
   async insert(lines: readonly NewLine[]): Promise<Inserted> {
     if (this.#failure !== undefined) await this.#repair();
@@ -183,9 +166,9 @@ export class BuildLog {
     return { inserted, duplicates, ...(refused === undefined ? {} : { refused }) };
   }
 
-  /** False when it is there already. Throws `log-gaps` and `log-steps`. */
+  /** False for a known line. Throws `log-gaps` and `log-steps`. */
   #accept(line: NewLine): boolean {
-    // A line without a number of its own has no place in the log of a step.
+    // // Unnumbered lines are in segment 0.
     const segment = this.#segmentFor(line.workerLogId === 0 ? 0 : line.stepId);
     const before = segment.waiting;
     if (!segment.accept(line, () => ++this.#accepted)) return false;
@@ -194,7 +177,6 @@ export class BuildLog {
     return true;
   }
 
-  /** A new one has no file until something is written to it. */
   #segmentFor(stepId: number): Segment {
     const known = this.#segments.get(stepId);
     if (known !== undefined) return known;
@@ -209,14 +191,14 @@ export class BuildLog {
     return segment;
   }
 
-  /** Resolves when every line that was accepted before can be read; rejects with `log-lost` when one cannot. */
+  /** Resolves when all accepted lines are readable; rejects with `log-lost`. */
   async written(): Promise<void> {
     const upTo = this.#accepted;
     while (this.#readable < upTo && this.#writing !== undefined) await this.#writing;
     this.#check();
   }
 
-  /** Resolves when every line that was accepted before is on the disk; rejects with `log-lost` when one is not. */
+  /** Resolves when all accepted lines are synced; rejects with `log-lost`. */
   async flushed(): Promise<void> {
     this.#check();
     if (this.#durable >= this.#accepted) return;
@@ -225,9 +207,9 @@ export class BuildLog {
     await done;
   }
 
-  /** Everything on the disk, and a checkpoint of each segment, so that the next opening reads little. */
+  /** Syncs and writes checkpoints, so that the next opening reads little. */
   async close(): Promise<void> {
-    // What could not be flushed was logged as lost, and told to who waits for it.
+    // // A failed flush was logged and reported to its waiters.
     await this.flushed().catch(() => undefined);
     await Promise.allSettled([this.#writing, this.#flushing]);
     this.#timer?.();
@@ -235,7 +217,7 @@ export class BuildLog {
     this.changes.close(logError("log-closed", `log of build ${this.buildId}: closed`));
   }
 
-  /** Takes nothing any more, and cuts off whoever follows. The files are the caller's to remove, when what was under way has ended. */
+  /** Rejects writers and followers. The caller removes the files afterwards. */
   async remove(): Promise<void> {
     this.#removed = true;
     const reason = logError("log-removed", `log of build ${this.buildId}: removed`);
@@ -246,14 +228,12 @@ export class BuildLog {
     this.#timer?.();
   }
 
-  /** Throws while nothing can be kept. */
   #check(): void {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** One write at a time, of all that waits. */
   async #write(): Promise<void> {
-    // What comes in the same turn is written at once.
+    // // Collects lines of the same turn.
     await Promise.resolve();
     try {
       if (!this.#hasDirectory) await makeDirectories(this.#directory, 0o700);
@@ -267,7 +247,7 @@ export class BuildLog {
     this.#flushSoon();
   }
 
-  /** All segments become readable at once: a follower by logId must not meet a line before one with a lower number. */
+  /** Publishes all segments at once, because followers read by logId. */
   async #writePending(): Promise<void> {
     const upTo = this.#accepted;
     const parts = [...this.#pending].map((segment) => {
@@ -292,7 +272,6 @@ export class BuildLog {
     this.#flushSoon();
   }
 
-  /** Now, when somebody waits or much is at stake; else a little later. */
   #flushSoon(): void {
     if (this.#flushing !== undefined || this.#failure !== undefined || this.#durable >= this.#readable) return;
     const isDue = this.#waiters.hasUpTo(this.#readable) || this.#unflushed >= flushBytes;
@@ -307,7 +286,6 @@ export class BuildLog {
       });
   }
 
-  /** What is written while it is under way is for the next one. */
   async #flush(): Promise<void> {
     const upTo = this.#readable;
     this.#unflushed = 0;
@@ -329,7 +307,7 @@ export class BuildLog {
     this.#flushSoon();
   }
 
-  /** A new file is there after a power cut only when the directory says so. */
+  /** New files survive power loss only if their directory is synced. */
   async #flushNames(segments: readonly Segment[]): Promise<void> {
     const unnamed = segments.filter((segment) => this.#unnamed.has(segment));
     if (unnamed.length === 0) return;
@@ -337,7 +315,7 @@ export class BuildLog {
     for (const segment of unnamed) this.#unnamed.delete(segment);
   }
 
-  /** Who waits is told; what was accepted and is not in the files is gone. The next insertion looks what there is. */
+  /** Rejects waiters; the next `insert` repairs the log. */
   #fail(thrown: unknown, isFlush = false): void {
     this.#isDoubtful ||= isFlush;
     if (this.#failure !== undefined) return;
@@ -348,7 +326,6 @@ export class BuildLog {
     this.#drop(this.#failure);
   }
 
-  /** Forgets what waits, and tells who waits for it. */
   #drop(reason: Error): void {
     this.#waiters.fail(reason);
     this.#pending.clear();
@@ -357,15 +334,15 @@ export class BuildLog {
   }
 
   /**
-   * Cuts off what is no whole write, and after a flush that failed everything since the last one; then reads what there is. logIds go on
-   * where they were, so that none is given twice.
+   * Cuts off partial writes, and after a failed sync everything since the last one, then reads the files. logIds
+   * continue, so that none is given twice.
    */
   #repair(): Promise<void> {
     if (this.#removed) return Promise.reject(this.#failure);
     this.#repairing ??= (async () => {
       await Promise.allSettled([this.#writing, this.#flushing]);
       const { pool, log } = this.#parts;
-      // Before the first cut and after the last one: who reads between them finds out that it was not the disk.
+      // // Before the first cut and after the last one, so that readers in between notice.
       this.#generation++;
       try {
         if (!this.#hasDirectory) await makeDirectories(this.#directory, 0o700);

@@ -3,14 +3,13 @@ import type { FilePool } from "./file-pool.ts";
 import { writeCheckpoint } from "./open-segment.ts";
 import type { Segment, SegmentSnapshot } from "./segment.ts";
 
-/** A crash costs reading so much of a segment. */
+/** Bytes to read again after a crash. */
 const bytesApart = 64 * 1024 * 1024;
 
-/** Writes down what is known of segments, now and then. What fails here costs time at the next opening, and nothing else. */
+/** Records the state of segments. Failures only slow down the next opening. */
 export class Checkpoints {
   readonly #pool: FilePool;
   readonly #log: Logger;
-  /** What will be known of a segment when what was taken from it is on the disk. */
   readonly #due = new Map<Segment, SegmentSnapshot>();
 
   constructor(pool: FilePool, log: Logger) {
@@ -18,13 +17,13 @@ export class Checkpoints {
     this.#log = log;
   }
 
-  /** Before what waits is taken from a segment: then its facts are those of its file after this write. */
+  /** Call before pending lines are taken: the snapshot describes the file after this write. */
   note(segment: Segment): void {
     if (this.#due.has(segment) || segment.bytes + segment.waiting - segment.checkpointed < bytesApart) return;
     this.#due.set(segment, segment.snapshot());
   }
 
-  /** Writes those that the disk has caught up with: a checkpoint must not know more than the disk. */
+  /** A checkpoint must not be ahead of the synced file. */
   async writeDue(): Promise<void> {
     for (const [segment, snapshot] of this.#due) {
       if (snapshot.bytes > segment.durable) continue;
@@ -33,13 +32,11 @@ export class Checkpoints {
     }
   }
 
-  /** Writes those of all segments that have grown, which must be written and flushed. */
   async writeAll(segments: Iterable<Segment>): Promise<void> {
     const grown = [...segments].filter(({ bytes, checkpointed }) => bytes > checkpointed);
     await inParallel(grown, (segment) => this.#write(segment, segment.snapshot()));
   }
 
-  /** Forgets those that were noted: what they know will not come to be. */
   clear(): void {
     this.#due.clear();
   }

@@ -1,17 +1,14 @@
-// CRC-32C (Castagnoli, RFC 3720 appendix B.4), eight bytes at a time: a table for each of the eight places that a byte may have.
+// // CRC-32C (Castagnoli, RFC 3720 appendix B.4), eight bytes at a time with one table per position.
 
-/** With its bits reversed. */
 const polynomial = 0x82f63b78;
 const places = 8;
 const table = new Int32Array(places * 256);
 
-// What a byte makes of the remainder where nothing is behind it.
 for (let byte = 0; byte < 256; byte++) {
   let value = byte;
   for (let bit = 0; bit < 8; bit++) value = (value & 1) === 1 ? (value >>> 1) ^ polynomial : value >>> 1;
   table[byte] = value;
 }
-// And with one to seven zero bytes behind it.
 for (let byte = 0; byte < 256; byte++) {
   let value = table[byte] ?? 0;
   for (let place = 1; place < places; place++) {
@@ -20,13 +17,11 @@ for (let byte = 0; byte < 256; byte++) {
   }
 }
 
-/** Of the bytes between two places, as an unsigned number of 32 bits. */
 export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
   const at = (index: number): number => table[index] ?? 0;
   let crc = -1;
   let next = from;
   for (; next + places <= to; next += places) {
-    // Past the end there is nothing to be undefined: the loop's bound says so.
     const low = crc ^ word(bytes, next);
     const high = word(bytes, next + 4);
     crc =
@@ -43,6 +38,5 @@ export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
   return ~crc >>> 0;
 }
 
-/** Four bytes, the lowest first. */
 const word = (bytes: Uint8Array, at: number): number =>
   (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24);

@@ -1,25 +1,19 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { deferred } from "#lib/base/index.ts";
 
-/** Open at a time, for thousands of builds. */
 export const mostOpenFiles = 128;
 
 interface Opened {
-  /** Being opened, or open. */
   readonly handle: Promise<FileHandle>;
-  /** Uses that are under way. */
   users: number;
 }
 
 /**
- * Files that stay open between uses, so that a line does not cost an open and a close; those unused for longest are closed first. Files
- * are opened for reading and writing and made when they are missing, with mode 0600.
+ * Keeps files open between uses and closes the least recently used ones. Files are created if missing, with mode 0600.
  */
 export class FilePool {
-  /** In order of their last use. */
   readonly #files = new Map<string, Opened>();
   readonly #most: number;
-  /** Who waits until one may be opened. */
   readonly #waiting: (() => void)[] = [];
   #isClosed = false;
 
@@ -27,13 +21,13 @@ export class FilePool {
     this.#most = most;
   }
 
-  /** Runs `work` on an open file. `work` must not use the pool itself: it would wait for its own end. */
+  /** `work` must not use the pool itself. */
   async use<T>(path: string, work: (handle: FileHandle) => Promise<T>): Promise<T> {
     const file = await this.#acquire(path);
     try {
       return await work(await file.handle);
     } catch (thrown) {
-      // A file that could not be opened is not kept.
+      // // A file that could not be opened is not kept.
       await file.handle.catch(() => this.#forget(path, file));
       throw thrown;
     } finally {
@@ -43,13 +37,13 @@ export class FilePool {
     }
   }
 
-  /** Closes all files. Who is in the middle of reading may use them a little longer: each is closed after its use. */
+  /** Files in use are closed after their use. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const [path, file] of this.#files) if (file.users === 0) await this.#close(path, file);
   }
 
-  /** Closes the files of paths that begin so, when nobody uses them; they must not be used any more. */
+  /** Closes files with this prefix; they must not be used any more. */
   async drop(prefix: string): Promise<void> {
     for (const [path, file] of this.#files) {
       if (!path.startsWith(prefix)) continue;
@@ -58,12 +52,10 @@ export class FilePool {
     }
   }
 
-  /** How many are open. */
   get size(): number {
     return this.#files.size;
   }
 
-  /** Open, and not closed before its use has ended. */
   async #acquire(path: string): Promise<Opened> {
     for (;;) {
       const known = this.#files.get(path);
@@ -91,18 +83,16 @@ export class FilePool {
     await close(file);
   }
 
-  /** Unless another has taken its place. */
   #forget(path: string, file: Opened): void {
     if (this.#files.get(path) === file) this.#files.delete(path);
   }
 }
 
 function openFile(path: string): Promise<FileHandle> {
-  // Not `a`: what was cut off is written again at a place that the writer knows.
+  // // Not `a`: writes go to known offsets.
   const handle = open(path, "r+").catch(() => open(path, "wx+", 0o600));
   handle.catch(() => undefined);
   return handle;
 }
 
-/** What has to be on the disk was flushed before. One that could not be opened was told to who wanted it. */
 const close = ({ handle }: Opened): Promise<void> => handle.then((opened) => opened.close()).catch(() => undefined);

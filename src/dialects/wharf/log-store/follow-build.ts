@@ -2,14 +2,12 @@ import type { BuildLog } from "./build-log.ts";
 import type { FilePool } from "./file-pool.ts";
 import { type LogPage, type Place, placeAfter, readPage } from "./read-page.ts";
 
-/** Pages that were read last. Followers who are at the same place share one reading, and whatever is made of it. */
 const mostPages = 8;
 
-/** Reads the log of one build for all of its readers. */
 export class PageReader {
   readonly #build: BuildLog;
   readonly #pool: FilePool;
-  /** By the line before them. What can be read never changes, so a page stays true until lines are cut off. */
+  /** By the line before them; valid until lines are cut off. */
   readonly #pages = new Map<number, Promise<LogPage | undefined>>();
   #generation = 0;
 
@@ -18,7 +16,6 @@ export class PageReader {
     this.#pool = pool;
   }
 
-  /** As `readPage`. */
   read(place: Place): Promise<LogPage | undefined> {
     if (this.#build.readable <= place.after) return Promise.resolve(undefined);
     if (this.#generation !== this.#build.generation) this.#pages.clear();
@@ -35,18 +32,17 @@ export class PageReader {
 }
 
 export interface BuildFollowing {
-  /** The last line that is known already; absent: what comes from now on. */
+  /** The last known line; absent: only future lines. */
   readonly after?: number | undefined;
-  /** Aborted when the reader goes away. */
   readonly signal?: AbortSignal;
-  /** Aborted when nothing more will come: what is there is given, then it ends. Absent: it ends with what is there now. */
+  /** Aborted when no more lines will come. Absent: ends with the current lines. */
   readonly until?: AbortSignal;
 }
 
 /**
- * The lines of a build behind one of them, then those that come; each once, ascending by logId, by one way of reading. Nothing is
- * read ahead and nothing queued: who does not ask costs nothing. An `after` beyond the end means the end: numbers that a power cut took are
- * given again. Rejects with the signal's reason, and with `log-removed` or `log-closed` when it is cut off.
+ * Past and future lines of a build, each once, ascending by logId. Nothing is read ahead. An `after` beyond the end
+ * means the end, because ids lost to power failure are reused. Rejects with the signal's reason, `log-removed` or
+ * `log-closed`.
  */
 export async function* followBuild(
   build: BuildLog,
@@ -60,7 +56,7 @@ export async function* followBuild(
     for (let place = placeAfter(build, Math.min(after, end)); ; ) {
       build.changes.check(signal);
       const [{ version }, isLast] = [build.changes, until?.aborted ?? place.after >= end];
-      // What was accepted before the end was told belongs to it.
+      // // Lines accepted before the end belong to it.
       if (isLast && until !== undefined) await build.written();
       const page = await reader.read(place);
       if (page !== undefined) {

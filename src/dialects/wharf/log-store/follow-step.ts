@@ -3,19 +3,17 @@ import type { FilePool } from "./file-pool.ts";
 import type { StoredLine } from "./record.ts";
 import { viewStep } from "./step-view.ts";
 
-/** What is followed of a step. */
 export interface StepFollowing {
-  /** The workerLogId of the last line that is known already; 0 for none. */
+  /** workerLogId of the last known line. */
   readonly after?: number | undefined;
-  /** Aborted when the reader goes away. */
   readonly signal?: AbortSignal | undefined;
-  /** Aborted when nothing more will come: what is there is given, then it ends. */
+  /** Aborted when no more lines will come. */
   readonly until: AbortSignal;
 }
 
 /**
- * The lines of one step behind one of them, then those that come, ascending by workerLogId whatever order they arrive in: a line waits for those before it,
- * at the latest until the end. Lines without a number are left out. Rejects with the signal's reason, and with `log-removed` or `log-closed` when it is cut off.
+ * Past and future lines of a step in order of workerLogId: a line waits for those before it until the end. Unnumbered
+ * lines are left out. Rejects with the signal's reason, `log-removed` or `log-closed`.
  */
 export async function* followStep(
   build: BuildLog,
@@ -29,7 +27,7 @@ export async function* followStep(
     for (let known = after; ; ) {
       build.changes.check(signal);
       const [{ version }, isLast] = [build.changes, until.aborted];
-      // What was accepted before the end was told belongs to it.
+      // // Lines accepted before the end belong to it.
       if (isLast) await build.written();
       for await (const page of viewStep(build, stepId, pool, known)) {
         const lines = isLast ? page : withoutGap(page, known);
@@ -45,7 +43,6 @@ export async function* followStep(
   }
 }
 
-/** The beginning of a page in which each line follows the one before. */
 function withoutGap(page: readonly StoredLine[], known: number): readonly StoredLine[] {
   const gap = page.findIndex(({ workerLogId }, at) => workerLogId !== known + at + 1);
   return gap < 0 ? page : page.slice(0, gap);

@@ -1,4 +1,4 @@
-/** More gaps than that are somebody's mistake: lines that come as they were printed need one interval, those of two senders two. */
+/** More gaps than this are a sender's error. */
 export const mostIntervals = 65_536;
 
 interface Interval {
@@ -6,15 +6,10 @@ interface Interval {
   last: number;
 }
 
-/**
- * Which numbers are present, as intervals: one, for lines that come as they were printed. They may come in any order; memory grows with
- * the gaps, of which there are fewer than 65,536. Numbers are integers from 1.
- */
+/** A set of positive integers as intervals; memory grows with the gaps, up to `mostIntervals`. */
 export class IntervalSet {
-  /** Ascending; between two of them something is missing. */
   readonly #intervals: Interval[] = [];
 
-  /** Of what `flat` gave. */
   static of(flat: readonly number[]): IntervalSet {
     const set = new IntervalSet();
     for (let at = 0; at + 1 < flat.length; at += 2)
@@ -22,7 +17,7 @@ export class IntervalSet {
     return set;
   }
 
-  /** `present`: it was there before. `full`: it would need one interval too many, and is not added. */
+  /** `full`: the number needs one interval too many and is not added. */
   add(number: number): "added" | "present" | "full" {
     const at = this.#countTo(number);
     const [left, right] = [this.#intervals[at - 1], this.#intervals[at]];
@@ -42,28 +37,25 @@ export class IntervalSet {
     return left !== undefined && left.last >= number;
   }
 
-  /** The highest n for which 1 to n are all present; 0 when 1 is not. */
+  /** The highest n for which 1 to n are all present. */
   get prefix(): number {
     const [first] = this.#intervals;
     return first?.first === 1 ? first.last : 0;
   }
 
-  /** The highest number; 0 when there is none. */
   get highest(): number {
     return this.#intervals.at(-1)?.last ?? 0;
   }
 
-  /** How many intervals. */
   get size(): number {
     return this.#intervals.length;
   }
 
-  /** First and last number of each interval, one after the other. */
   flat(): number[] {
     return this.#intervals.flatMap(({ first, last }) => [first, last]);
   }
 
-  /** How many intervals begin at or before a number. O(1) for what comes last, else O(log intervals). */
+  /** Number of intervals that begin at or before `number`. */
   #countTo(number: number): number {
     let [low, high] = [0, this.#intervals.length];
     if (high === 0 || (this.#intervals[high - 1]?.first ?? 0) <= number) return high;

@@ -17,43 +17,34 @@ import { viewStep } from "./step-view.ts";
 //   {directory}/{buildId}/{stepId}.log.index    what was known of them once, see open-segment.ts; may be missing
 //   {directory}/.removed/                       on its way out
 
-/** Builds that nobody uses and whose log stays open. */
 const mostIdle = 256;
 
 export interface LogStoreOptions {
-  /** Used by one process at a time; made when it is missing. */
+  /** Used by one process at a time. */
   readonly directory: string;
   readonly clock: Clock;
   readonly log?: Logger;
-  /** Files that are open at a time: 128 when absent. */
   readonly openFiles?: number;
-  /** Builds that nobody uses and whose log stays open: 256 when absent. */
   readonly idleBuilds?: number;
 }
 
-/** How far the lines of a step are here without a gap. */
 export interface StepCursor {
   readonly stepId: number;
-  /** The highest n for which the lines 1 to n are all present. */
   readonly lastWorkerLogId: number;
 }
 
 export interface LogCounts {
   readonly lines: number;
-  /** Of the messages. */
   readonly bytes: number;
 }
 
 interface Opened {
-  /** Being opened, or open. */
   readonly build: Promise<BuildLog>;
-  /** Made for the first reader. */
   reader: PageReader | undefined;
-  /** Calls and followers; while there are some it stays open. */
   users: number;
 }
 
-/** Opens the store, and removes what an earlier process had no time to. */
+/** Opens the store and finishes interrupted removals. */
 export async function openLogStore(options: LogStoreOptions): Promise<LogStore> {
   await makeDirectories(join(options.directory, removed), 0o700);
   await rm(join(options.directory, removed), { recursive: true, force: true });
@@ -63,17 +54,12 @@ export async function openLogStore(options: LogStoreOptions): Promise<LogStore> 
 
 const removed = ".removed";
 
-/**
- * The logs of builds as workers deliver them: each line once, however often and in whatever order it comes. Builds are known by their
- * number alone; whether there is such a build is the caller's question.
- */
+/** Logs of builds as workers deliver them: each line once, in any order. The caller checks that the build exists. */
 export class LogStore {
   readonly #directory: string;
   readonly #idleBuilds: number;
   readonly #parts: LogParts;
-  /** In order of their last use. */
   readonly #builds = new Map<number, Opened>();
-  /** What has to end before a build may be opened again. */
   readonly #leaving = new Map<number, Promise<void>>();
   #closed = false;
 
@@ -84,9 +70,8 @@ export class LogStore {
   }
 
   /**
-   * Stores the lines of a build that are not there yet; a line is known by its step and workerLogId, and one without (0) is always new and
-   * belongs to step 0. Resolves when they are accepted, with `isDurable` when all of them are on the disk, those that were there already
-   * included. Says which cannot be kept. Rejects with `log-lost`; whatever was stored then, repeating it is harmless.
+   * Stores new lines; a line is identified by step and workerLogId, lines without one (0) are always new. Resolves when
+   * accepted, or synced with `isDurable`. Rejects with `log-lost`; repeating is harmless.
    */
   async insert(buildId: number, lines: readonly NewLine[], isDurable = false): Promise<Inserted> {
     const intake = await this.intake(buildId);
@@ -99,7 +84,7 @@ export class LogStore {
     }
   }
 
-  /** For who brings lines of a build in many batches. To be closed. */
+  /** For many batches. Must be closed. */
   async intake(buildId: number): Promise<LogIntake> {
     const opened = this.#acquire(buildId);
     try {
@@ -110,12 +95,10 @@ export class LogStore {
     }
   }
 
-  /** Resolves when everything that was accepted of a build is on the disk. */
   flushed(buildId: number): Promise<void> {
     return this.#use(buildId, (build) => build.flushed());
   }
 
-  /** By step, ascending: how far lines are here without a gap. */
   cursors(buildId: number): Promise<readonly StepCursor[]> {
     return this.#use(buildId, async (build) =>
       [...build.segments]
@@ -124,7 +107,6 @@ export class LogStore {
     );
   }
 
-  /** Of all steps together; 0 for a build of which nothing is stored. */
   counts(buildId: number): Promise<LogCounts> {
     return this.#use(buildId, async (build) => {
       const counts = { lines: 0, bytes: 0 };
@@ -136,10 +118,7 @@ export class LogStore {
     });
   }
 
-  /**
-   * The lines of a build from its beginning or behind `after`, ascending by logId; those that are accepted when it begins. With
-   * `until` those that come later, too; see `followBuild`.
-   */
+  /** Lines behind `after` by logId; with `until` also future ones, see `followBuild`. */
   async *lines(buildId: number, following: BuildFollowing): AsyncGenerator<LogPage, void> {
     const opened = this.#acquire(buildId);
     try {
@@ -153,7 +132,7 @@ export class LogStore {
     }
   }
 
-  /** The lines of one step, ascending by workerLogId, behind `after`; see `viewStep`. */
+  /** Lines of a step by workerLogId, see `viewStep`. */
   async *step(buildId: number, stepId: number, after?: number): AsyncGenerator<readonly StoredLine[], void> {
     const opened = this.#acquire(buildId);
     try {
@@ -165,7 +144,7 @@ export class LogStore {
     }
   }
 
-  /** The same with those that come, each behind those before it; see `followStep`. */
+  /** With future lines, see `followStep`. */
   async *followStep(
     buildId: number,
     stepId: number,
@@ -179,7 +158,7 @@ export class LogStore {
     }
   }
 
-  /** Removes the log of a build, durably enough for who removes the build afterwards; whoever follows it is cut off. Idempotent. */
+  /** Durable and idempotent. Followers are cut off. */
   async remove(buildId: number): Promise<void> {
     const opened = this.#builds.get(buildId);
     this.#builds.delete(buildId);
@@ -198,7 +177,6 @@ export class LogStore {
     });
   }
 
-  /** Builds of which something is stored, ascending. */
   async builds(): Promise<readonly number[]> {
     const names = await readdir(this.#directory);
     return names
@@ -207,7 +185,6 @@ export class LogStore {
       .toSorted((a, b) => a - b);
   }
 
-  /** Everything on the disk, everything closed. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.allSettled(this.#leaving.values());
@@ -216,12 +193,10 @@ export class LogStore {
     await this.#parts.pool.close();
   }
 
-  /** Of its segments. */
   #pathOf(buildId: number): string {
     return join(this.#directory, `${buildId}`);
   }
 
-  /** Keeps the build open while `work` is under way. */
   async #use<T>(buildId: number, work: (build: BuildLog) => Promise<T>): Promise<T> {
     const opened = this.#acquire(buildId);
     try {
@@ -231,7 +206,7 @@ export class LogStore {
     }
   }
 
-  /** To be released by `#release`. Throws when the store is closed. */
+  /** Release with `#release`. */
   #acquire(buildId: number): Opened {
     if (this.#closed) throw logError("log-closed", "the log store is closed");
     const opened = this.#builds.get(buildId) ?? { build: this.#open(buildId), reader: undefined, users: 0 };
@@ -241,24 +216,23 @@ export class LogStore {
     return opened;
   }
 
-  /** One process has a segment open once: a build that is being closed or removed is waited for. */
+  /** Waits until the build is closed or removed, because a segment must be open only once. */
   async #open(buildId: number): Promise<BuildLog> {
     for (let leaving = this.#leaving.get(buildId); leaving !== undefined; leaving = this.#leaving.get(buildId))
       await leaving;
     return openBuildLog(buildId, this.#pathOf(buildId), this.#parts);
   }
 
-  /** Ends a use. */
   #release(buildId: number, opened: Opened): void {
     opened.users--;
-    // One that could not be opened is tried anew.
+    // // A build that could not be opened is tried again.
     void opened.build.then(
       () => this.#closeIdle(),
       () => this.#builds.get(buildId) === opened && this.#builds.delete(buildId),
     );
   }
 
-  /** Those used longest ago go first. One that has something to write is left until it has. */
+  /** The least recently used first. */
   async #closeIdle(): Promise<void> {
     if (this.#builds.size <= this.#idleBuilds || this.#closed) return;
     for (const [buildId, opened] of this.#builds) {
@@ -271,7 +245,7 @@ export class LogStore {
     }
   }
 
-  /** Runs what ends a build's log; until then nobody opens it. */
+  /** The build cannot be opened until `work` has ended. */
   #leave(buildId: number, work: () => Promise<void>): Promise<void> {
     const before = this.#leaving.get(buildId) ?? Promise.resolve();
     const leaving = before.then(work, work);

@@ -8,33 +8,26 @@ import { readAt, scanSegment } from "./scan-segment.ts";
 import { noFacts, Segment, type SegmentFacts, type SegmentSnapshot } from "./segment.ts";
 import { SegmentIndex } from "./segment-index.ts";
 
-/**
- * What was known of a segment when so much of it was on the disk. It saves reading gigabytes and is never needed: one that is missing, old or
- * broken costs time alone.
- */
+/** The state of a segment at an earlier size. Optional: a missing or invalid one only costs time. */
 interface Checkpoint extends SegmentSnapshot {
   readonly version: 1;
-  /** The last bytes before `bytes`: a segment that has others there is not the one that the checkpoint is of. */
+  /** The last bytes before `bytes`, to recognise the segment. */
   readonly tail: string;
 }
 
 const tailBytes = 64;
 
-/** `{stepId}.log`; its checkpoint is beside it. */
 export const segmentPath = (directory: string, stepId: number): string => join(directory, `${stepId}.log`);
 const checkpointPath = (path: string): string => `${path}.index`;
 
-/**
- * Opens what is there of a segment: finds out which lines it has, from the checkpoint and the records behind it, and cuts off what a crash
- * has torn. A checkpoint that does not fit the file is passed over.
- */
+/** Reads the segment from its checkpoint on and cuts off a torn end. A checkpoint that does not fit is ignored. */
 export async function openSegment(directory: string, stepId: number, pool: FilePool, log: Logger): Promise<Segment> {
   const path = segmentPath(directory, stepId);
   const facts = await readSegment(path, pool, log);
   return new Segment(stepId, path, facts.found, facts.checkpointed);
 }
 
-/** The same for a segment that is known, cut off at `limit` first. What is left is on the disk. */
+/** Reads a segment again after cutting it at `limit`. */
 export async function rereadSegment(segment: Segment, limit: number, pool: FilePool, log: Logger): Promise<void> {
   await pool.use(segment.path, async (handle) => {
     await handle.truncate(limit);
@@ -43,14 +36,12 @@ export async function rereadSegment(segment: Segment, limit: number, pool: FileP
   segment.reset((await readSegment(segment.path, pool, log)).found);
 }
 
-/** What a file was found to have. */
 interface Reading {
   readonly found: SegmentFacts;
-  /** What of it was taken from the checkpoint. */
   readonly checkpointed: number;
 }
 
-/** Facts of a whole file, which ends with its last whole record afterwards. */
+/** Cuts the file after its last whole record. */
 function readSegment(path: string, pool: FilePool, log: Logger): Promise<Reading> {
   return pool.use(path, async (handle) => {
     const { size } = await handle.stat();
@@ -81,7 +72,6 @@ const factsOf = ({ ids, blocks, bytes, lines, textBytes, lastLogId }: Checkpoint
   index: SegmentIndex.of(blocks),
 });
 
-/** Undefined where there is none that can be read. */
 async function readCheckpoint(path: string): Promise<Checkpoint | undefined> {
   try {
     const read = JSON.parse(await readFile(checkpointPath(path), "utf8")) as Partial<Checkpoint>;
@@ -89,13 +79,13 @@ async function readCheckpoint(path: string): Promise<Checkpoint | undefined> {
       ? (read as Checkpoint)
       : undefined;
   } catch (thrown) {
-    // Half a file after a power cut is as good as none.
+    // // Power loss may have left half a file.
     if (codeOf(thrown) === "ENOENT" || thrown instanceof SyntaxError) return undefined;
     throw thrown;
   }
 }
 
-/** Writes down what is known of a segment, all of which must be on the disk. Rejects with what the disk says; that costs time alone. */
+/** All of `known` must be synced. */
 export async function writeCheckpoint(segment: Segment, known: SegmentSnapshot, pool: FilePool): Promise<void> {
   const from = Math.max(0, known.bytes - tailBytes);
   const tail = await pool.use(segment.path, (handle) => readAt(handle, from, known.bytes - from));

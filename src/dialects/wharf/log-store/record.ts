@@ -11,40 +11,33 @@ import { crc32c } from "./crc32c.ts";
 //    32  4  nanoseconds of that second
 //    36     message, UTF-8
 //
-// Seconds and nanoseconds instead of 64 bits of nanoseconds: those end in 2262 and begin in 1677, and clients that know no time say year 1.
+// 64 bits of nanoseconds would end in 2262, and clients without a time send year 1.
 
 export const headerBytes = 36;
-/** Of one message. What is longer is nobody's line: workers cut at 1 MiB, which U+FFFD may make three times as long. */
+/** Workers cut messages at 1 MiB, which U+FFFD may triple. */
 export const longestMessage = 4 * 1024 * 1024;
 
-/** A line as it was received. */
 export interface StoredLine {
-  /** Its number in the build, in order of arrival. */
   readonly logId: number;
   readonly stepId: number;
-  /** Its number in the log of its step; 0: it has none. */
+  /** 0 if the line has no number. */
   readonly workerLogId: number;
   readonly time: LogTime;
   readonly message: string;
 }
 
-/** A line that is about to be stored. */
 export interface NewLine extends Omit<StoredLine, "logId" | "message"> {
-  /** At most 4 MiB, as text or in UTF-8. */
   readonly message: string | Uint8Array;
 }
 
-/** Records ready for the file, one after the other, in one buffer that doubles. */
 export class RecordPage {
   #bytes = Buffer.allocUnsafe(4096);
-  /** Of the same memory: numbers are written for a fraction of what it costs through a buffer, which looks at each of them. */
+  /** DataView writes numbers much faster than Buffer. */
   #view = viewOf(this.#bytes);
   #length = 0;
 
-  /** Appends a record; answers its length. */
   add(logId: number, { workerLogId, time, message }: Omit<NewLine, "stepId">): number {
     const start = this.#length;
-    // A UTF-16 unit is three bytes of UTF-8 at most.
     const most = headerBytes + (typeof message === "string" ? 3 : 1) * message.length;
     if (start + most > this.#bytes.length) this.#grow(most);
     const bytes = this.#bytes;
@@ -77,24 +70,19 @@ export class RecordPage {
 
 const viewOf = ({ buffer, byteOffset, byteLength }: Buffer): DataView => new DataView(buffer, byteOffset, byteLength);
 
-/** The length of the record that begins here, as it says itself; undefined when even that is cut off. */
 export const lengthAt = (bytes: Buffer, at: number): number | undefined =>
   at + headerBytes > bytes.length ? undefined : headerBytes + bytes.readUInt32LE(at);
 
-/** The logId of the record that begins here, unchecked. */
 export const logIdAt = (bytes: Buffer, at: number): number => readInteger(bytes, at + 8);
 
-/** The workerLogId of the record that begins here, unchecked. */
 export const workerLogIdAt = (bytes: Buffer, at: number): number => readInteger(bytes, at + 16);
 
-/** Whether a whole record begins here, unharmed. */
 export function isRecordAt(bytes: Buffer, at: number): boolean {
   const length = lengthAt(bytes, at);
   if (length === undefined || length > headerBytes + longestMessage || at + length > bytes.length) return false;
   return bytes.readUInt32LE(at + 4) === crc32c(bytes, at + 8, at + length);
 }
 
-/** The record that begins here, which must be one. */
 export function lineAt(bytes: Buffer, at: number, stepId: number): StoredLine {
   const end = at + (lengthAt(bytes, at) ?? 0);
   return {
@@ -108,7 +96,6 @@ export function lineAt(bytes: Buffer, at: number, stepId: number): StoredLine {
 
 const word = 2 ** 32;
 
-/** An integer that a double holds, in eight bytes. */
 function writeInteger(view: DataView, value: number, at: number): void {
   view.setUint32(at, value >>> 0, true);
   view.setInt32(at + 4, Math.floor(value / word), true);

@@ -5,9 +5,8 @@ import type { SegmentFacts } from "./segment.ts";
 const chunkBytes = 1024 * 1024;
 
 /**
- * Reads a segment on from where facts are known to the last record that is whole, unharmed and of a higher logId than the one before it.
- * The facts' own sets are continued. What is behind `bytes` of the result is no record: a tail that a crash has torn, which the caller cuts
- * off. In constant memory.
+ * Reads a segment from `known` to its last whole, intact record with an ascending logId, in constant memory. Continues
+ * the sets of `known`. The caller cuts off the rest.
  */
 export async function scanSegment(handle: FileHandle, known: SegmentFacts, size: number): Promise<SegmentFacts> {
   const { ids, index } = known;
@@ -26,7 +25,7 @@ export async function scanSegment(handle: FileHandle, known: SegmentFacts, size:
       lastLogId = logId;
     }
     offset += at;
-    // A record that is longer than a chunk is read once more, whole, if its length can be true.
+    // // A record longer than a chunk is read again, if its length is plausible.
     const length = lengthAt(chunk, at) ?? headerBytes;
     const isCut = at + length > chunk.length && chunk.length === needed;
     if (!isCut || length > headerBytes + longestMessage)
@@ -35,7 +34,6 @@ export async function scanSegment(handle: FileHandle, known: SegmentFacts, size:
   }
 }
 
-/** Bytes at a place of a file; fewer where it ends. */
 export async function readAt(handle: FileHandle, offset: number, length: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(Math.max(0, length));
   let read = 0;

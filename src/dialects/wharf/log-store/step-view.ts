@@ -5,24 +5,20 @@ import { headerBytes, isRecordAt, lengthAt, lineAt, longestMessage, type StoredL
 import { readAt } from "./scan-segment.ts";
 import type { Segment } from "./segment.ts";
 
-/** Numbers that are put in order at a time; their places are in memory, their messages are not. */
+/** Ids sorted at a time; only their places are in memory. */
 const windowLines = 16_384;
-/** Of messages that are given at once, and of what is read at once. */
 const pageBytes = 256 * 1024;
 const chunkBytes = 256 * 1024;
 
-/** Where a record is. */
 interface Spot {
-  /** Its workerLogId. */
   readonly id: number;
   readonly offset: number;
   readonly length: number;
 }
 
 /**
- * The lines of one step that can be read at present, ascending by workerLogId, whatever order they came in; those without one first, in order
- * of arrival. `after`: the workerLogId before the first that is wanted; with it, those without one are left out. In constant memory: a window
- * of 16,384 numbers at a time, for which only blocks are read that have some of them.
+ * The lines of a step by workerLogId in constant memory; unnumbered ones first, unless `after` is given. Reads a window
+ * of 16,384 ids at a time.
  */
 export async function* viewStep(
   build: BuildLog,
@@ -42,14 +38,11 @@ export async function* viewStep(
   }
 }
 
-/** Finds and reads records of a segment up to an end. Keeps the last chunk, since neighbours are mostly asked for together. */
+/** Finds and reads records; keeps the last chunk, because neighbours are usually read together. */
 class SpotReader {
-  /** Whose records. */
   readonly #segment: Segment;
-  /** What could be read when this was made. */
   readonly #end: number;
   readonly #pool: FilePool;
-  /** What was read last, and where it begins in the file. */
   #chunk: Buffer = Buffer.alloc(0);
   #from = 0;
 
@@ -59,7 +52,6 @@ class SpotReader {
     this.#pool = pool;
   }
 
-  /** Where the records of some numbers are, in order of arrival. */
   async spots(lowest: number, highest: number): Promise<Spot[]> {
     const spots: Spot[] = [];
     for (const block of this.#segment.index.blocksOf(lowest, highest, this.#end))
@@ -68,7 +60,6 @@ class SpotReader {
     return spots;
   }
 
-  /** The lines that have no number. */
   async *withoutNumber(): AsyncGenerator<readonly StoredLine[], void> {
     for (const block of this.#segment.index.blocksOf(0, 0, this.#end)) {
       const spots: Spot[] = [];
@@ -77,7 +68,6 @@ class SpotReader {
     }
   }
 
-  /** The lines at some spots, in their order, in pages. */
   async *lines(spots: readonly Spot[]): AsyncGenerator<readonly StoredLine[], void> {
     let page: StoredLine[] = [];
     let bytes = 0;
@@ -93,7 +83,6 @@ class SpotReader {
     if (page.length > 0) yield page;
   }
 
-  /** Of every record between two places, which are beginnings of records. */
   async *#spotsOf(from: number, end: number): AsyncGenerator<Spot, void> {
     for (let offset = from; offset < end; ) {
       const at = await this.#at(offset, headerBytes);
@@ -104,7 +93,6 @@ class SpotReader {
     }
   }
 
-  /** Where a part of the segment is in the chunk, which is read when it is not there. */
   async #at(offset: number, length: number): Promise<number> {
     if (offset < this.#from || offset + length > this.#from + this.#chunk.length) {
       const size = Math.min(Math.max(length, chunkBytes), this.#end - offset);
@@ -114,7 +102,6 @@ class SpotReader {
     return offset - this.#from;
   }
 
-  /** The bytes are not what was written. */
   #damaged(offset: number): Error {
     return logError("log-damaged", `${this.#segment.path}: expected a record at byte ${offset}, found none`);
   }

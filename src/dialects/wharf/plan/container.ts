@@ -1,5 +1,5 @@
-// The type that all others could be written with. Nothing of the build is in the environment of the commands but what the step gives them:
-// variables of Wharf are substituted in the texts, where they are visible in the plan.
+// // Commands see only the variables of their step; Wharf's variables are substituted in the texts and visible in the
+// plan.
 
 import { parseDuration } from "#lib/base/index.ts";
 import type { StepOfType } from "../definition/definition.ts";
@@ -7,10 +7,8 @@ import { type PlanContext, projectSecret } from "./context.ts";
 import { certificates } from "./mounts.ts";
 import type { PlannedParts } from "./plan-step.ts";
 
-/** There is no `/bin/sh` on Windows; a shell that was chosen is taken as it is. */
 const windowsEntry = ["powershell.exe", "-C"];
 
-/** Commands in an image of the user's choice; all of them are one text, so that a line may go on in the next. */
 export function planContainer(step: StepOfType<"container">, context: PlanContext): PlannedParts | undefined {
   const { image, cmds, os, shell, secretName, serviceAccount, certificatesMountPath, env, timeout } = step.values;
   const { artifacts = [], testResults = [] } = step.values;

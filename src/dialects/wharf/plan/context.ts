@@ -1,5 +1,5 @@
-// Defaults that depend on variables. They are asked for only where they are needed: a step that says where its image goes needs no registry,
-// and must not be refused on a machine that has none.
+// // Defaults that depend on variables are only looked up where needed, so that a step with a `destination` needs no
+// registry.
 
 import type { Report, Reporter, Spot } from "../definition/diagnostics.ts";
 import type { Step } from "../definition/definition.ts";
@@ -7,16 +7,15 @@ import { fieldSpot } from "../definition/step-rules.ts";
 import { isFailure, reportFailure, type Substituter } from "../variables/substitute.ts";
 import type { PlanSettings } from "./settings.ts";
 
-/** What steps are planned with. */
 export interface PlanContext {
   readonly substituter: Substituter;
   readonly settings: PlanSettings;
   readonly reporter: Reporter;
-  /** Whether the stage will run: of one that will not, a missing variable is no more than worth knowing. */
+  /** In stages that are not selected missing variables are only warnings. */
   readonly isSelected: boolean;
 }
 
-/** The text of a variable, substituted; undefined when there is none. Loops are reported at the spot. */
+/** Undefined if the variable is not set; loops are reported. */
 export function variableText(context: PlanContext, name: string, spot: Spot): string | undefined {
   const result = context.substituter.substitute(`\${${name}}`);
   if (!isFailure(result)) return result.unknown.has(name) ? undefined : result.scalar.text;
@@ -24,7 +23,7 @@ export function variableText(context: PlanContext, name: string, spot: Spot): st
   return undefined;
 }
 
-/** As `variableText`, of a variable that a default needs; undefined, reported at the field, when there is none. */
+/** Reports a missing variable at the field. */
 export function neededText(context: PlanContext, name: string, step: Step, field: string): string | undefined {
   const spot = fieldSpot(step, field);
   const text = variableText(context, name, spot);
@@ -32,7 +31,7 @@ export function neededText(context: PlanContext, name: string, step: Step, field
   return text;
 }
 
-/** Texts of all of several variables, or undefined when one is missing; each that is missing is reported. */
+/** Undefined, after reporting each missing variable, unless all are set. */
 export function neededTexts(
   context: PlanContext,
   names: readonly string[],
@@ -43,20 +42,17 @@ export function neededTexts(
   return texts.every((text) => text !== undefined) ? texts : undefined;
 }
 
-/** Says that a variable is missing, and where variables can be set. */
 function reportMissing({ reporter, isSelected }: PlanContext, name: string, spot: Spot): void {
   const report: Report = isSelected ? reporter.error : reporter.warn;
   const hint = hints[name] ?? `set it in .wharf-vars.yml, or as WHARF_VAR_${name}`;
   report(spot, "var-missing", `the variable ${name} is needed here and not set`, { hint });
 }
 
-/** Variables that are set by options, which is simpler than by files. */
 const hints: Readonly<Record<string, string>> = {
   PROJECT_ID: "set it with --project-id",
   BUILD_REF: "set it with --build-id",
 };
 
-/** The Secret of the project that a step names; undefined, reported, without a project. */
 export function projectSecret(context: PlanContext, secretName: string, step: Step): string | undefined {
   const project = neededText(context, "PROJECT_ID", step, "secretName");
   return project && `wharf-${context.settings.instance}-project-${project}-secretname-${secretName}`;

@@ -1,5 +1,4 @@
-// Written for kaniko, which builds without a Docker engine and takes everything as options. A runtime that builds otherwise reads the same
-// options, so that what is built does not depend on who builds it.
+// // The options are kaniko's. Other builders read the same options, so that all build the same.
 
 import type { StepOfType } from "../definition/definition.ts";
 import { fieldSpot, secretArgOf, tagsOf } from "../definition/step-rules.ts";
@@ -8,7 +7,6 @@ import { dockerDestination, dockerGroup } from "./docker-destination.ts";
 import type { PlannedParts } from "./plan-step.ts";
 import type { EnvEntry, Mount, Overlay } from "./step-plan.ts";
 
-/** An image built from a Dockerfile of the repository, and pushed. */
 export function planDocker(step: StepOfType<"docker">, context: PlanContext): PlannedParts | undefined {
   const { file, tag, context: directory = "", push, args = [], secretName, secretArgs = [] } = step.values;
   const destination = dockerDestination(step, context);
@@ -37,13 +35,12 @@ export function planDocker(step: StepOfType<"docker">, context: PlanContext): Pl
   };
 }
 
-/** Paths of a step are relative to the project, which is mounted or copied to one place in all images. */
+/** The project is at the same path in all images. */
 const inRepository = (path: string): string => {
   const clean = path.replace(/^(?:\.?\/)+/, "").replace(/^\.$/, "");
   return clean === "" ? "/mnt/repo" : `/mnt/repo/${clean}`;
 };
 
-/** Who may push: a Secret as kubectl makes them; an empty name is none. */
 function registryLogin(step: StepOfType<"docker">, context: PlanContext): readonly Mount[] {
   const { secret } = step.values;
   const name = secret ?? variableText(context, "REG_SECRET", fieldSpot(step, "secret")) ?? "gitlab-registry";
@@ -52,19 +49,18 @@ function registryLogin(step: StepOfType<"docker">, context: PlanContext): readon
   return [{ kind: "secret", name, items, path: "/kaniko/.docker", readOnly: true }];
 }
 
-/** Unless told, for groups of the organisation that is called so in the original. */
+/** Default as in the original: groups whose names start with `default`. */
 function appendsCertificate(step: StepOfType<"docker">, context: PlanContext): boolean {
   const asked = step.values["append-cert"];
   return asked ?? dockerGroup(step, context)?.toLowerCase().startsWith("default") ?? false;
 }
 
-/** The certificates, where the lines that are appended to the Dockerfile look for them. */
 const certificateMount = (step: StepOfType<"docker">, context: PlanContext): readonly Mount[] =>
   appendsCertificate(step, context)
     ? [{ kind: "configMap", name: "ca-certificates-config", path: "/mnt/cert", readOnly: true }]
     : [];
 
-/** The build itself adds the certificate: its `RUN` sees what is mounted in the container that builds. */
+/** The build reads the certificate where it is mounted in the builder. */
 const appended = (path: string): Overlay => ({
   path,
   change: "append",

@@ -5,10 +5,9 @@ import { helmLogin, kubeconfig } from "./mounts.ts";
 import type { PlannedParts } from "./plan-step.ts";
 import type { Overlay } from "./step-plan.ts";
 
-/** A word for the repository that charts once had in common. */
+/** A legacy repository. */
 const stableRepository = "https://kubernetes-charts.storage.googleapis.com";
 
-/** A chart installed, or upgraded. */
 export function planHelm(step: StepOfType<"helm">, context: PlanContext): PlannedParts | undefined {
   const { chart, name, namespace, set, files = [], chartVersion, helmVersion, cluster } = step.values;
   const repo = chartRepository(step.values.repo, step, "repo", context);
@@ -36,14 +35,14 @@ export function planHelm(step: StepOfType<"helm">, context: PlanContext): Planne
   };
 }
 
-/** A comma begins the next value of `--set-string`, and a backslash makes it none. */
+/** Escapes commas, which separate values of `--set-string`. */
 const escapeSet = (value: string): string => value.replaceAll(/[\\,]/g, (mark) => `\\${mark}`);
 
-/** Files of the repository whose variables are substituted in the step's copy. */
 export const substituted = (files: readonly string[]): readonly Overlay[] =>
   [...new Set(files)].filter((path) => !isForeign(path)).map((path) => ({ path, change: "substitute" }));
 
-// For any POSIX shell, because not every image has bash. What was packed is pushed from a directory of its own: the repository may hold archives.
+// // Any POSIX shell: not every image has bash. Packages go to a directory of their own, because the repository may
+// contain archives.
 const packageScript = [
   "set -e",
   'mkdir -p "$WHARF_PACKAGES"',
@@ -57,7 +56,7 @@ const packageScript = [
   "done",
 ].join("\n");
 
-/** A chart of the repository packed and pushed. What the user gives reaches the script as variables, so that none of it is a command. */
+/** User input reaches the script as variables, never as commands. */
 export function planHelmPackage(step: StepOfType<"helm-package">, context: PlanContext): PlannedParts | undefined {
   const repo = chartRepository(step.values.destination, step, "destination", context);
   if (repo === undefined) return undefined;
@@ -77,15 +76,13 @@ export function planHelmPackage(step: StepOfType<"helm-package">, context: PlanC
   };
 }
 
-/** Both types log in and find their repository alike. */
 type HelmStep = StepOfType<"helm" | "helm-package">;
 
-/** What is given, or else the group's part of the repository of charts. */
 function chartRepository(given: string | undefined, step: HelmStep, field: string, context: PlanContext) {
   if (given !== undefined && given !== "") return given;
   return neededTexts(context, ["CHART_REPO", "REPO_GROUP"], step, field)?.join("/");
 }
 
-/** The Secret to log in with. Without a name, or with an empty one, helm runs without a login, as in the original. */
+/** Without a name helm runs without a login, as in the original. */
 const loginSecret = (step: HelmStep, context: PlanContext): string =>
   step.values.secret ?? variableText(context, "HELM_REG_SECRET", fieldSpot(step, "secret")) ?? "";

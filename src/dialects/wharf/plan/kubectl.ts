@@ -1,5 +1,4 @@
-// The original substitutes variables in the files that a step names, and in no others, which is why they are told apart here: the runtime lays
-// the substituted ones over the step's copy of the repository.
+// // As in the original, variables are substituted only in files that the step names.
 
 import type { StepOfType } from "../definition/definition.ts";
 import type { PlanContext } from "./context.ts";
@@ -7,7 +6,6 @@ import { substituted } from "./helm.ts";
 import { kubeconfig } from "./mounts.ts";
 import type { PlannedParts } from "./plan-step.ts";
 
-/** Manifests applied, or whatever else kubectl does with them. */
 export function planKubectl(step: StepOfType<"kubectl">, { settings }: PlanContext): PlannedParts {
   const { file, files = [], namespace, action, force, cluster } = step.values;
   const all = [...files, ...(file === undefined || file === "" ? [] : [file])];

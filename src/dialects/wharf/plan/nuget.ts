@@ -3,7 +3,7 @@ import type { PlanContext } from "./context.ts";
 import { certificates } from "./mounts.ts";
 import type { PlannedParts } from "./plan-step.ts";
 
-// The exit codes are the original's: 1 nothing was packed, 2 the version is there already, 3 it could not be pushed.
+// // Exit codes are the original's: 1 not packed, 2 the version exists, 3 not pushed.
 const script = [
   'dotnet pack "$NUGET_PROJECT_PATH" --output nugets/ -p:Version="$NUGET_VERSION" || exit 1',
   "for package in nugets/*.nupkg; do",
@@ -19,7 +19,6 @@ const script = [
   "done",
 ].join("\n");
 
-/** A project packed and pushed. What the user gives reaches the script as variables, so that none of it is a command. */
 export function planNuget(step: StepOfType<"nuget-package">, { settings }: PlanContext): PlannedParts {
   const { version, repo, certificatesMountPath } = step.values;
   return {

@@ -1,5 +1,5 @@
-// Stages run one after another and their steps together; that is all of the order there is, so that a plan is a list of lists. Conditions of stages
-// are decided while the build runs, and are part of the plan as they are.
+// // Stages run one after another and their steps together. Conditions are evaluated during the build and are part of
+// the plan.
 
 import type { Definition, Stage } from "../definition/definition.ts";
 import type { Reporter } from "../definition/diagnostics.ts";
@@ -15,8 +15,8 @@ export interface PlanRequest extends Selection {
 }
 
 /**
- * What a build does. Numbers are given in the order of the definition to what is selected, also to stages that their condition will skip.
- * Steps that cannot be planned have been reported and are not there; their numbers are. Stages that are not selected are looked at too.
+ * Numbers are assigned to selected stages and steps in order, also to steps that cannot be planned. Unselected stages
+ * are checked too.
  */
 export function planBuild(definition: Definition, request: PlanRequest, reporter: Reporter): BuildPlan {
   const selected = selectStages(definition, request, reporter);
@@ -30,7 +30,6 @@ export function planBuild(definition: Definition, request: PlanRequest, reporter
   return { stages };
 }
 
-/** The steps of a stage from a number on. A step that cannot be planned takes its number with it, so that no other step gets it. */
 function planSteps(
   { name, steps }: Stage,
   firstId: number,

@@ -1,5 +1,4 @@
-// A plan says all that a runtime needs and nothing of a runtime, so that the same step does the same in a container, a Pod and a process. It is
-// data: what a dry run prints, and what tests hold against what is expected.
+// // A plan is data that describes steps independently of the runtime.
 
 import type { Step } from "../definition/definition.ts";
 import { planContainer } from "./container.ts";
@@ -10,14 +9,13 @@ import { planKubectl } from "./kubectl.ts";
 import { planNuget } from "./nuget.ts";
 import type { EnvEntry, Overlay, StepPlan } from "./step-plan.ts";
 
-/** What a type of steps decides; everything else is alike for all. */
 export interface PlannedParts
   extends Pick<StepPlan, "image" | "args">,
     Partial<Omit<StepPlan, "image" | "args" | "repo">> {
   readonly overlay?: readonly Overlay[];
 }
 
-/** Undefined when variables that its defaults need are missing, which has been reported. */
+/** Undefined, after reporting, if required variables are missing. */
 export function planStep(step: Step, stage: string, stepId: number, context: PlanContext): StepPlan | undefined {
   const parts = partsOf(step, context);
   if (parts === undefined) return undefined;
@@ -40,7 +38,6 @@ export function planStep(step: Step, stage: string, stepId: number, context: Pla
   };
 }
 
-/** Each type in a file of its own, or with the one it shares most with. */
 function partsOf(step: Step, context: PlanContext): PlannedParts | undefined {
   switch (step.type) {
     case "container":
@@ -58,7 +55,7 @@ function partsOf(step: Step, context: PlanContext): PlannedParts | undefined {
   }
 }
 
-/** What every step is told of its build; without a number, a build of nobody's counting, the number is left out. */
+/** Variables of every step; the build's number is left out if it has none. */
 function commonEnv(step: Step, stage: string, context: PlanContext): readonly EnvEntry[] {
   const build = variableText(context, "BUILD_REF", { scope: step.scope, at: step.at });
   return [

@@ -1,4 +1,4 @@
-// The original runs nothing, and says so nowhere, when a stage is misspelled or hidden. Here both are errors, and they are told apart.
+// // The original silently runs nothing if a stage is misspelled or hidden by its environment. Both are errors here.
 
 import { nearest } from "#lib/text/index.ts";
 import type { Definition, Stage } from "../definition/definition.ts";
@@ -6,14 +6,12 @@ import type { Reporter } from "../definition/diagnostics.ts";
 import { reportUndeclared } from "../definition/environments.ts";
 import type { Outline } from "../definition/outline.ts";
 
-/** Which stages a build is of. */
 export interface Selection {
   readonly environment?: string | undefined;
-  /** Words of the command line: each may be several, separated by commas; `ALL` is all of them. None: all. */
+  /** Names or comma-separated names; `ALL` or none selects all. */
   readonly stages: readonly string[];
 }
 
-/** Says of an environment that is to be selected that nobody has declared it. */
 export function checkEnvironment({ environment }: Selection, outline: Outline, reporter: Reporter): void {
   if (environment === undefined || outline.environments.has(environment)) return;
   const at = outline.root.members.find(({ name }) => name === "environments")?.at;
@@ -22,7 +20,6 @@ export function checkEnvironment({ environment }: Selection, outline: Outline, r
   else reportUndeclared(spot, environment, outline.environments.keys(), reporter);
 }
 
-/** The stages that are left, in their order. Names that no stage has are reported, and those that the environment hides. */
 export function selectStages(
   { stages }: Pick<Definition, "stages">,
   selection: Selection,
@@ -47,7 +44,6 @@ export function selectStages(
   return visible.filter(({ name }) => wanted.includes(name));
 }
 
-/** Says that there is no such stage, with the nearest one or all there are. */
 function reportUnknown(name: string, stages: readonly Stage[], { error }: Reporter): void {
   const names = stages.map((stage) => stage.name);
   const meant = nearest(name, names);
@@ -55,7 +51,6 @@ function reportUnknown(name: string, stages: readonly Stage[], { error }: Report
   error({ scope: "" }, "stage-undefined", `there is no stage "${name}"`, { hint });
 }
 
-/** Says that a stage is there and left out, with the environments that would let it run. */
 function reportHidden({ name, environments, at }: Stage, environment: string | undefined, { error }: Reporter): void {
   const chosen = environment === undefined ? "without an environment" : `with the environment "${environment}"`;
   const hint = `it runs with ${environments.slice(0, 20).join(", ")}`;

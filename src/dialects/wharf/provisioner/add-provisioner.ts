@@ -10,16 +10,15 @@ import { Slots } from "./slots.ts";
 import { workerLabel } from "./store-worker.ts";
 import { identityOf } from "./worker-status.ts";
 
-/** What a provisioner is made of besides its manager. */
 export interface ProvisionerOptions {
   readonly settings: ProvisionerSettings;
-  /** Makes what runs workers; it is closed with the manager. `changed` brings a worker up for another look. */
+  /** Closed with the manager. `changed` requeues a worker. */
   readonly backend: (changed: (worker: WorkerIdentity) => void) => WorkerBackend;
 }
 
 /**
- * Adds the controller of workers to a manager that has not started. Answers with what its REST API is made of. When the manager stops,
- * workers go on; the next one takes them up.
+ * Adds the controller of workers to a manager that has not started. Workers survive the manager, and the next one
+ * adopts them.
  */
 export function addProvisioner(manager: Manager, { settings, backend: make }: ProvisionerOptions): ProvisionerParts {
   const { client, random, log } = manager;
@@ -49,10 +48,10 @@ export function addProvisioner(manager: Manager, { settings, backend: make }: Pr
   return { client, workers, settings, random, log };
 }
 
-/** A request that was cut off between its Secret and its worker is at most this old. */
+/** Secrets younger than this may belong to a request that is still running. */
 const orphanAgeMs = 600_000;
 
-/** Secrets of workers that were never stored. One that is being asked for has its own a moment before its worker. */
+/** Removes Secrets whose worker was never stored. */
 async function sweepSecrets(
   { client, clock, log }: Pick<Manager, "client" | "clock" | "log">,
   namespace: string,
@@ -69,7 +68,7 @@ async function sweepSecrets(
       });
     }
   } catch (thrown) {
-    // They are looked for again at the next start.
+    // // Retried at the next start.
     log.warn("secrets of workers that were never stored may be left", { error: thrown });
   }
 }

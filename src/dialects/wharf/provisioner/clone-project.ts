@@ -3,10 +3,8 @@ import { clone, projectDirectory } from "../clone/clone.ts";
 import type { Failure } from "./failed-results.ts";
 import type { WorkerRequest } from "./parameters.ts";
 
-/** What of a request says what is cloned. */
 export type CloneSource = Pick<WorkerRequest, "source" | "branch" | "ref" | "commit" | "token" | "subDirectory">;
 
-/** Clones the repository of a build into a directory; answers where its project is, or why there is none. */
 export async function cloneProject(
   directory: string,
   request: CloneSource,

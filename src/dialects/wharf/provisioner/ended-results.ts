@@ -6,38 +6,33 @@ import { readDocument } from "../results/stored-documents.ts";
 import type { Observed } from "./backend.ts";
 import { type FailedBuild, type Failure, writeFailedResults } from "./failed-results.ts";
 
-/** Results that are served by this process, for a worker that has died. */
 export interface ServedResults {
   readonly address: string;
   close(): Promise<void>;
 }
 
-/** What a worker that is no more has left on this machine. */
 export interface Left {
-  /** The directory of its results; nothing need be in it. */
+  /** Results directory; may be empty. */
   readonly results: string;
-  /** What whoever reads them has to present. */
+  /** The token of its readers. */
   readonly token: string;
-  /** Carried out before results are closed that the worker has not closed itself: ends what still works for it. */
+  /** Ends remaining steps before the results are sealed. */
   readonly endSteps: () => Promise<void>;
-  /** What there is to tell where no build has begun. */
+  /** Describes the failure if no build began. */
   readonly unbegun: () => Promise<{ readonly build: FailedBuild; readonly failure: Failure }>;
 }
 
-/** Results of workers that are no more: each is closed once, and served from here until it is dropped. */
+/** Seals results of dead workers once and serves them until dropped. */
 export class EndedResults {
   readonly #serve: (directory: string, token: string) => Promise<ServedResults>;
   readonly #clock: Clock;
-  /** By their directories. */
   readonly #served = new Map<string, ServedResults>();
 
-  /** `serve` serves the results of a build that has ended to those who present the token. */
   constructor(serve: (directory: string, token: string) => Promise<ServedResults>, clock: Clock) {
     this.#serve = serve;
     this.#clock = clock;
   }
 
-  /** Closes and serves what is left, unless both was done before; what there is to see then. */
   async observe({ results, token, endSteps, unbegun }: Left): Promise<Observed> {
     if ((await readDocument(buildFile(results))) === undefined) {
       const { build, failure } = await unbegun();
@@ -55,7 +50,6 @@ export class EndedResults {
     return { phase: "finished", isAlive: false, status, address: served.address, finishedAt: at, message };
   }
 
-  /** Serves them no longer. Nothing when they were not served. */
   async drop(results: string): Promise<void> {
     await this.#served.get(results)?.close();
     this.#served.delete(results);

@@ -3,22 +3,17 @@ import type { Clock } from "#lib/base/index.ts";
 import { createResults } from "../results/results-store.ts";
 import type { WorkerRequest } from "./parameters.ts";
 
-/** Why there was no build. */
 export interface Failure {
   /** For programs: `CloneFailed`, `NotStarted`, `WorkerCrashed`, `Cancelled`. */
   readonly reason: string;
   readonly message: string;
-  /** What people should read; the log of step 0. */
+  /** The log of step 0. */
   readonly lines: readonly string[];
 }
 
-/** Whom the results of a failure are of. */
 export type FailedBuild = Pick<WorkerRequest, "buildRef" | "projectId" | "instance"> & { readonly runtime: string };
 
-/**
- * Results of a build that has not come to its first step: Failed, with what was said as the log of step 0. They are read and served like
- * those of any build. What is in the directory is no results of a build, and goes.
- */
+/** Writes results of a build that failed before its first step; replaces the directory. */
 export async function writeFailedResults(
   directory: string,
   { buildRef: buildId, projectId, instance, runtime }: FailedBuild,

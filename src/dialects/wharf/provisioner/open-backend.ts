@@ -12,40 +12,33 @@ import type { LaunchRequest } from "./host/worker-directory.ts";
 import { forwardBy } from "./pod-address.ts";
 import { workerTokenOf } from "./worker-token.ts";
 
-/** What runs workers where it is not this machine itself, with the settings of the provisioner that are about it. */
 export interface BackendChoice {
   readonly name: "docker" | "kubernetes";
   readonly settings: Configuration;
 }
 
-/** What backends are made of. */
 export interface BackendParts {
-  /** What starts a worker of this machine. Its environment says where an engine is. */
+  /** Its environment also says where the engine is. */
   readonly program: LauncherProgram;
-  /** Where steps of workers of this machine run. */
   readonly runtime: LaunchRequest["runtime"];
-  /** Processes of this machine when absent. */
+  /** Default: processes of this machine. */
   readonly backend?: BackendChoice | undefined;
-  /** Where each backend keeps files, in a directory of its own; absolute. */
+  /** Absolute. */
   readonly directory: string;
-  /** What every request to the provisioner must bear. Workers ask for tokens that are made of it. */
   readonly token: string;
-  /** Of this program, which the usual image has, too. */
   readonly version: string;
-  /** Where workers are stored, and their Pods. */
   readonly namespace: string;
-  /** Ways into Pods of the manager's API. */
+  /** Streams to Pods of the manager's API. */
   readonly podStreams?: (() => PodStreams) | undefined;
 }
 
-/** Makes the backend, given whom to tell of news. */
 export type MakeBackend = (changed: (worker: WorkerIdentity) => void) => WorkerBackend;
 
-/** The backend that was chosen. Rejects with `worker-backend` when it cannot be used as it is set up; it is seen for the first time here. */
+/** Rejects with `worker-backend` if the chosen backend cannot be used. */
 export async function openBackend(manager: Manager, parts: BackendParts): Promise<MakeBackend> {
   const { clock, log } = manager;
   const { program, runtime, backend, directory, token } = parts;
-  // Whoever takes results over asks, as he would have asked the worker.
+  // // Clients present the same token as to the worker.
   const serve = async (results: string, access: string): Promise<ServedResults> =>
     await serveResults(await readResults(results, clock), { address: "127.0.0.1:0", token: access, clock, log });
   const tokenOf = (uid: string): string => workerTokenOf(token, uid);

@@ -8,25 +8,23 @@ import { addProvisioner } from "./add-provisioner.ts";
 import { type BackendParts, openBackend } from "./open-backend.ts";
 import { type ProvisionerSettings, usualSettings } from "./settings.ts";
 
-/** What a person has set of the provisioner. What is absent is as usual. */
 export interface ProvisionerOptions extends Pick<BackendParts, "program" | "runtime" | "backend"> {
   readonly listen: ListenChoice;
-  /** Origins of web pages that may ask, `*` for all of them; none when absent. */
+  /** Allowed origins of web pages; default: none. */
   readonly origins?: readonly string[];
   readonly maxWorkers?: number;
   readonly drainMs?: number;
   readonly allowLocalRepos?: boolean;
 }
 
-/** What a provisioner takes from the process it is in. */
 type ProvisionerParts = Pick<
   ControllerParts<WharfOptions>,
   "audit" | "directory" | "notes" | "options" | "podStreams" | "tellPort" | "version"
 >;
 
 /**
- * Adds a provisioner to a manager that has not started, and closes it with the manager; workers go on. Returns where it is. Rejects with
- * `listen-failed` when a named address cannot be had, and with `worker-backend` when workers cannot run where they should.
+ * Adds a provisioner to a manager that has not started; workers survive it. Rejects with `listen-failed` or
+ * `worker-backend`.
  */
 export async function openProvisioner(
   manager: Manager,
@@ -42,14 +40,14 @@ export async function openProvisioner(
   const workers = addProvisioner(manager, { settings, backend: await openBackend(manager, place) });
   const serves = async (closing: AbortSignal) => {
     const { createProvisionerApi } = await import("./rest.ts");
-    // Before that everything is empty, and nothing would be found.
+    // // Before that nothing would be found.
     await manager.informers.readable(closing);
     return { fetch: createProvisionerApi({ ...workers, origins, audit: parts.audit }).fetch };
   };
   return await openService(manager, { name: "provisioner", listen, origins, takesTokenInQuery, serves }, parts, access);
 }
 
-/** A released wharf-api starts builds with the token of its engine there, and has no other. */
+/** Released wharf-api sends the engine's token in the query. */
 const takesTokenInQuery = ({ method, path }: AskedRequest): boolean =>
   method === "POST" && /^\/api\/worker\/?$/.test(path);
 

@@ -5,53 +5,46 @@ import { kindOf } from "../definition/node.ts";
 import { readNodes } from "../definition/read-nodes.ts";
 import type { ProblemKind } from "../http/index.ts";
 
-// A worker is asked for with the parameters of the released provisioner, by whatever has triggered builds since before there was one: in the
-// query, in a form or as JSON, all of them texts. Those that are not known are somebody else's and passed over.
+// // Parameters of the released provisioner, all texts, in query, form or JSON; unknown ones are ignored.
 
-/** What a worker is to do. */
 export interface WorkerRequest {
-  /** 0: known by no number, and a new one every time it is asked for. */
+  /** 0: no number; each request is a new worker. */
   readonly buildRef: number;
   readonly projectId: number;
   readonly instance: string;
   readonly source: SourceUrl;
   readonly branch?: string;
-  /** Full, `refs/…`. */
+  /** A full ref. */
   readonly ref?: string;
-  /** Full hash. */
   readonly commit?: string;
-  /** Where the definition is, relative to the repository. */
   readonly subDirectory?: string;
   readonly environment?: string;
-  /** Names divided by commas; absent for all. */
+  /** Comma-separated; all if absent. */
   readonly stages?: string;
   readonly inputs: Readonly<Record<string, string>>;
-  /** What the definition sees as variables, by their own names. */
+  /** Variables of the definition. */
   readonly variables: Readonly<Record<string, string>>;
   readonly token?: string;
 }
 
-/** One parameter that cannot be used. */
 export interface ParameterProblem {
   readonly kind: Extract<ProblemKind, "missing-param-string" | "invalid-param-uint" | "invalid-param">;
-  /** Begins with the name of the parameter. Values of secret ones are never in it. */
+  /** Never contains secret values. */
   readonly message: string;
 }
 
-/** By name. Those that are empty count as absent, as callers send them. */
+/** Empty values count as absent. */
 export type Parameters = Readonly<Record<string, string>>;
 
-/** Parameters that may hold what nobody else should see: kept apart from the others, and in no log. */
+/** May be secret: stored separately and never logged. */
 export const secretParameters: ReadonlySet<string> = new Set(["VARS", "ADDITIONAL_VARS", "GIT_TOKEN", "token"]);
 
-/** What a server is set to. */
 export interface ParameterRules {
-  /** Whose workers they are unless `WHARF_INSTANCE` says otherwise. */
+  /** Default for WHARF_INSTANCE. */
   readonly instance: string;
   readonly allowLocalRepos: boolean;
 }
 
-/** All that is asked for, or all that is wrong with it. */
 export function readParameters(
   given: Parameters,
   { instance, allowLocalRepos }: ParameterRules,
@@ -95,7 +88,6 @@ export function readParameters(
   return source === undefined || reader.problems.length > 0 ? err(reader.problems) : ok({ ...request, source });
 }
 
-/** Collects what is wrong while it reads. */
 class Reader {
   readonly problems: ParameterProblem[] = [];
   readonly #given: Parameters;
@@ -104,7 +96,7 @@ class Reader {
     this.#given = given;
   }
 
-  /** Undefined when it is absent, or wrong, which has been noted. */
+  /** Problems are collected. */
   read<T>(name: string, parse: (text: string) => Result<T, string>): T | undefined {
     const text = this.#given[name] ?? "";
     if (text === "") return undefined;
@@ -129,14 +121,13 @@ class Reader {
 
 const quoted = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
-/** Without those that are undefined. */
 const present = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 
 const plain = (text: string): Result<string, string> =>
   hasControl(text) ? err("expected text without control characters") : ok(text);
 
-/** git-check-ref-format(1), as far as it keeps a name from being something else. */
+/** The rules of git-check-ref-format(1) that matter here. */
 function refName(text: string): Result<string, string> {
   const isWrong = hasControl(text) || /^[-/]|\.\.|@\{|[ ~^:?*[\\]|\/\/|\/$|\.lock$|\.$/.test(text);
   return isWrong ? err(`expected the name of a branch, found ${quoted(text)}`) : ok(text);
@@ -158,18 +149,18 @@ function relativePath(text: string): Result<string, string> {
   return isWrong ? err(`expected a path inside of the repository, found ${quoted(text)}`) : ok(parts.join("/"));
 }
 
-/** It becomes a label, and a part of a name. */
+/** Used in labels and names. */
 const instanceName = (text: string): Result<string, string> =>
   /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/.test(text)
     ? ok(text)
     : err(`expected at most 63 letters, digits, ".", "_" and "-", found ${quoted(text)}`);
 
-/** JSON or YAML. Values keep the text they are written with: what type they are of is for the definition to say. */
+/** A map in JSON or YAML; values keep their text. */
 function scalarMap(text: string): Result<Readonly<Record<string, string>>, string> {
   const reporter = createReporter("");
   const root = readNodes(text, reporter);
   const [problem] = reporter.diagnostics().filter(({ severity }) => severity === "error");
-  // The reader may quote what it could not read.
+  // // The reader's message may quote secret text.
   if (problem !== undefined || root === undefined)
     return err(`expected a map as JSON or YAML (${problem?.code ?? "type"})`);
   if (root.kind === "scalar" && root.tag === "null") return ok({});
@@ -183,7 +174,7 @@ function scalarMap(text: string): Result<Readonly<Record<string, string>>, strin
   return ok(values);
 }
 
-/** They become variables of an environment, which cannot hold everything. */
+/** Names and values must fit into an environment. */
 function variableMap(text: string): Result<Readonly<Record<string, string>>, string> {
   const read = scalarMap(text);
   if (!read.ok) return read;

@@ -3,36 +3,32 @@ import type { PodStreams } from "#kernel/kit/index.ts";
 import { tcpConnect } from "../worker-api/tcp-connect.ts";
 import type { Connect } from "../worker-api/worker-rest-client.ts";
 
-/** A port of a Pod, as where a worker answers. */
 export interface PodAddress {
   readonly namespace: string;
   readonly name: string;
   readonly port: number;
 }
 
-/** Opens a connection to a port of a Pod through the API that runs it. */
 export type ForwardPort = (
   pod: Pick<PodAddress, "namespace" | "name">,
   port: number,
   options: { readonly signal: AbortSignal },
 ) => Promise<Duplex>;
 
-/** By streams that are opened when the first port is asked for. */
 export const forwardBy =
   (streams: () => PodStreams): ForwardPort =>
   (pod, port, options) =>
     streams().portForward(pod, port, options);
 
-/** `pod://namespace/name:5010`, which no connection over TCP could be. */
+/** `pod://namespace/name:5010`. */
 export const formatPodAddress = ({ namespace, name, port }: PodAddress): string => `pod://${namespace}/${name}:${port}`;
 
-/** Undefined for every address that is not of a Pod. */
 export function parsePodAddress(address: string): PodAddress | undefined {
   const [, namespace = "", name = "", port = ""] = /^pod:\/\/([^/]+)\/([^/:]+):(\d{1,5})$/.exec(address) ?? [];
   return name === "" ? undefined : { namespace, name, port: Number(port) };
 }
 
-/** Connections to where a worker answers: over TCP, and to Pods by `forward`, each a stream within this process. */
+/** Connects over TCP, or to Pods through `forward`. */
 export function connectTo(address: string, forward: ForwardPort | undefined): Connect {
   const pod = parsePodAddress(address);
   if (pod === undefined) return tcpConnect(address);

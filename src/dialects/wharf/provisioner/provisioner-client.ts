@@ -8,14 +8,13 @@ import {
 } from "#lib/base/index.ts";
 import type { Parameters } from "./parameters.ts";
 
-/** A worker as a provisioner tells of it. A released one tells the first four alone: the uid of a Pod, and its name, whose end is chance. */
+/** Released provisioners return only the first four members. */
 export interface ToldWorker {
   readonly workerId: string;
   readonly name: string;
   readonly status: string;
-  /** RFC 3339. */
   readonly createdAt: string;
-  /** 0 where it is not told. */
+  /** 0 if unknown. */
   readonly buildId: number;
   readonly projectId: number;
   readonly instance: string;
@@ -25,22 +24,18 @@ export interface ToldWorker {
   readonly message: string;
 }
 
-/** Where a provisioner is. */
 export interface ProvisionerAddress {
-  /** `http://127.0.0.1:5009`. Where it usually is, of one that is looked for. */
+  /** The default address if it is looked up with `find`. */
   readonly url: string;
   readonly token?: string | undefined;
-  /**
-   * Of one whose address nobody has named: where it is at this moment, and the token if it asks for it. Rejects where nobody proves to be it, and then
-   * nobody is asked.
-   */
+  /** Looks up address and token for each request; rejects if the service cannot be identified. */
   readonly find?: () => Promise<{ readonly url: string; readonly token?: string | undefined }>;
 }
 
-/** It answers from memory: who takes longer is not there. */
+/** It answers from memory. */
 const patienceMs: Millis = 30_000;
 
-/** Asks a provisioner over REST. Whatever is no good answer rejects with `provisioner-refused`, or with `provisioner-unreachable`. */
+/** Rejects with `provisioner-refused` or `provisioner-unreachable`. */
 export class ProvisionerClient {
   readonly #address: ProvisionerAddress;
 
@@ -48,24 +43,23 @@ export class ProvisionerClient {
     this.#address = address;
   }
 
-  /** All workers, the oldest first. */
   async list(signal?: AbortSignal): Promise<readonly ToldWorker[]> {
     const { body } = await this.#ask("GET", "/api/worker", signal);
     if (!Array.isArray(body)) throw this.#strange("a list of workers");
     return body.map((item) => this.#worker(item));
   }
 
-  /** Asks for a worker. `isNew` is false where there was one for the build already. */
+  /** `isNew` is false if the build has a worker. */
   async create(
     parameters: Parameters,
     signal?: AbortSignal,
   ): Promise<{ readonly worker: ToldWorker; readonly isNew: boolean }> {
-    // As a form: a query would be in the logs of whatever is between.
+    // // A form: queries are logged by proxies.
     const { status, body } = await this.#ask("POST", "/api/worker", signal, new URLSearchParams(parameters));
     return { worker: this.#worker(body), isNew: status === 201 };
   }
 
-  /** One that is not there is no failure. */
+  /** Missing workers are no error. */
   async delete(workerId: string, isForced: boolean, signal?: AbortSignal): Promise<void> {
     const query = `?ignoreMissing=1${isForced ? "&force=1" : ""}`;
     await this.#ask("DELETE", `/api/worker/${encodeURIComponent(workerId)}${query}`, signal);
@@ -140,7 +134,7 @@ function refusalIn({ status, text }: { readonly status: number; readonly text: s
     if (typeof problem === "object" && problem !== null && "detail" in problem && typeof problem.detail === "string")
       return problem.detail;
   } catch {
-    // No problem JSON: the status has to do.
+    // // No problem document.
   }
   return `status ${status}`;
 }

@@ -21,29 +21,28 @@ import type { Slots } from "./slots.ts";
 import { finalizer, forceAnnotation, parametersIn } from "./store-worker.ts";
 import { candidateOf, identityOf, isWorkerOver, lasting, refusedStatus, statusOf } from "./worker-status.ts";
 
-/** What a pass for a worker needs. */
 export interface WorkerParts {
   readonly client: ApiClient;
   readonly workers: Pick<Informer<Worker>, "get" | "list">;
   readonly backend: WorkerBackend;
   readonly settings: ProvisionerSettings;
   readonly slots: Slots;
-  /** Uids of workers whose secret parameters have been taken away. */
+  /** Uids of workers whose Secret was deleted. */
   readonly cleared: Set<string>;
 }
 
-// News come from the backend; these are for what it does not notice, such as the death of a process that is not its child.
+// // Polling covers what backends do not notice, such as the death of an adopted process.
 const lookAgainMs: Millis = 3000;
 const idleMs: Millis = 30_000;
 
-/** Brings a worker to what its resource says: started when there is a slot, observed, and in the end removed in steps. */
+/** Starts a worker when a slot is free, observes it and finally removes it in steps. */
 export function workerReconciler(parts: WorkerParts): Reconciler {
   return {
     async reconcile(request, context) {
       const worker = parts.workers.get(requestKey(request));
       if (worker === undefined) return parts.slots.settle(requestKey(request));
       if (worker.metadata.deletionTimestamp !== undefined) return await remove(parts, worker, context);
-      // One that somebody has stored by other means than the REST API.
+      // // Created by other means than the REST API.
       const held = await addFinalizer<Worker>(parts.client, Worker, worker, finalizer);
       return await provide(parts, held, context);
     },
@@ -59,13 +58,13 @@ async function provide(
   const observed = lasting(worker, await backend.observe(identityOf(worker)));
   if (observed.phase === "absent") return await begin(parts, worker, now);
   await writeStatus(parts, worker, statusOf(worker, backend.name, observed));
-  // Its program has read it.
+  // // The program has read it.
   if (observed.phase === "running" || observed.phase === "finished") await removeSecret(parts, worker);
   if (wasStarted(observed)) slots.settle(keyOf(worker));
   return { requeueAfter: observed.phase === "finished" ? idleMs : lookAgainMs };
 }
 
-/** Nothing was started yet, or what was has gone without a trace: that is not started again. */
+/** A worker that has vanished is not started again. */
 async function begin(parts: WorkerParts, worker: Stored<Worker>, now: Instant): Promise<ReconcileResult> {
   const { backend, slots, workers, settings } = parts;
   if (isWorkerOver(worker)) return { requeueAfter: idleMs };
@@ -98,7 +97,6 @@ async function begin(parts: WorkerParts, worker: Stored<Worker>, now: Instant): 
 
 const keyOf = ({ metadata: { namespace = "", name } }: Stored<Worker>): string => `${namespace}/${name}`;
 
-/** What the worker is to do, or why that cannot be known. */
 async function requestOf(
   { client, settings }: WorkerParts,
   { metadata, spec }: Stored<Worker>,
@@ -166,7 +164,7 @@ async function writeStatus(
   await client.updateStatus<Worker>(Worker, next);
 }
 
-/** Those that may have been waiting for the slot of one that has changed. */
+/** Workers that may wait for a slot. */
 export const waitingIn = (workers: Pick<Informer<Worker>, "list">, namespace: string) =>
   workers
     .list({ namespace })

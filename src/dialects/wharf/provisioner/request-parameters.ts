@@ -2,20 +2,15 @@ import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import { boundedText, refuse } from "../http/index.ts";
 import type { Parameters } from "./parameters.ts";
 
-/** All parameters together, inputs included, are far smaller. */
 const mostBytes = 1024 * 1024;
 
-/** As a request brings them; `body` may come in parts. */
 export interface ParameterSource {
   readonly query: URLSearchParams;
   readonly contentType: string;
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
-/**
- * The parameters of a request: in its query, where released callers have them, as a form or as JSON. Those of the body win. Refuses what is
- * neither, and what is too large, before it is all there.
- */
+/** Parameters in the query, a form or JSON; the body wins. */
 export async function requestParameters({ query, contentType, body }: ParameterSource): Promise<Parameters> {
   const text = await boundedText(body, mostBytes, "parameters");
   const given = Object.fromEntries(query);
@@ -30,7 +25,7 @@ function membersOf(text: string): Parameters {
   try {
     value = JSON.parse(text) as JsonValue;
   } catch (thrown) {
-    // What the parser says may quote the text, and with it a token.
+    // // The parser's message may quote a token.
     throw refuse("unexpected-body-read-error", "expected the parameters as a form or as a JSON object", {
       cause: thrown,
     });
@@ -39,6 +34,6 @@ function membersOf(text: string): Parameters {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, asText(member)]));
 }
 
-/** Maps are read again, as they are where they come as text. */
+/** Maps are parsed again like texts. */
 const asText = (value: JsonValue | undefined): string =>
   value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);

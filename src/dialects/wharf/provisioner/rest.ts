@@ -11,20 +11,19 @@ import { forceAnnotation, storeWorker, type WorkerStore } from "./store-worker.t
 import type { ProvisionerSettings } from "./settings.ts";
 import { workerJson } from "./worker-status.ts";
 
-/** What answers requests about workers. */
 export interface ProvisionerParts extends Omit<WorkerStore, "settings"> {
   readonly workers: Pick<Informer<Worker>, "get" | "list">;
   readonly settings: ProvisionerSettings;
   readonly log: Logger;
-  /** Pages of these origins may ask: `provisioner.http.cors`. */
+  /** `provisioner.http.cors`. */
   readonly origins?: readonly string[];
   /** See `ControllerParts`. */
   readonly audit?: (entry: JsonObject) => void;
 }
 
 /**
- * The REST API of the provisioner, as released callers know it. It stores what is asked for and answers from the mirror: workers are
- * started by the controller, so that a request that was answered is carried out whatever happens to this process.
+ * The REST API of released provisioners. It stores requests and reads the mirror; the controller starts workers, so an
+ * answered request survives this process.
  */
 export function createProvisionerApi(parts: ProvisionerParts) {
   const { client, settings, log, origins = [] } = parts;
@@ -80,7 +79,7 @@ export function createProvisionerApi(parts: ProvisionerParts) {
       await client.delete(refTo(Worker, worker), { preconditions: { uid: worker.metadata.uid } });
       return done();
     } catch (thrown) {
-      // It went between our look and the request.
+      // // Deleted in between.
       if (isNotFound(thrown) && isSaid("ignoreMissing")) return done();
       throw isNotFound(thrown) ? unknownWorker(context.req.param("id")) : thrown;
     }
@@ -90,7 +89,6 @@ export function createProvisionerApi(parts: ProvisionerParts) {
 
 const unknownWorker = (id: string) => refuse("record-not-found", `the worker ${JSON.stringify(id)} does not exist`);
 
-/** The oldest first. */
 const listOf = ({ workers, settings }: ProvisionerParts): readonly Stored<Worker>[] =>
   workers
     .list({ namespace: settings.namespace })
@@ -103,7 +101,7 @@ const listOf = ({ workers, settings }: ProvisionerParts): readonly Stored<Worker
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** By its name, or by the uid of its Pod, which the released provisioner calls its id; also by the id of its container, and by its own uid. */
+/** By name, Pod uid (the released provisioner's id), container id or own uid. */
 const lookUp = (parts: ProvisionerParts, id: string): Stored<Worker> | undefined =>
   parts.workers.get(`${parts.settings.namespace}/${id}`) ??
   listOf(parts).find(({ metadata, status }) => metadata.uid === id || (id !== "" && status?.runtimeId === id));
@@ -114,7 +112,7 @@ function findWorker(parts: ProvisionerParts, id: string): Stored<Worker> {
   return worker;
 }
 
-/** Stored before the deletion: what is deleted with force is never waited for. */
+/** Stored first: forced deletion never waits. */
 async function markForced(client: ApiClient, worker: Stored<Worker>): Promise<void> {
   const { uid } = worker.metadata;
   await client.patch(refTo(Worker, worker), {

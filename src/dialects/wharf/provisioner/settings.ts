@@ -1,11 +1,10 @@
 import type { ParameterRules } from "./parameters.ts";
 import { type RemovalSettings, usualRemoval } from "./removal.ts";
 
-/** What a provisioner is set to. */
 export interface ProvisionerSettings extends ParameterRules {
-  /** Where the resources of its workers are: all those of this namespace are its own. */
+  /** All workers of this namespace are its own. */
   readonly namespace: string;
-  /** Builds at work at once; 0 is any number. */
+  /** 0 is unlimited. */
   readonly maxWorkers: number;
   readonly removal: RemovalSettings;
 }

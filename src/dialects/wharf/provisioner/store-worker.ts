@@ -13,31 +13,25 @@ import { type Parameters, secretParameters, type WorkerRequest } from "./paramet
 import type { ProvisionerSettings } from "./settings.ts";
 import { workerName } from "./worker-name.ts";
 
-/** Keeps the resource of a worker until nothing is left of it. */
 export const finalizer = "wharf.slipway.dev/worker";
-/** On a worker that is to go without being waited for. */
 export const forceAnnotation = "wharf.slipway.dev/force";
-/** On the Secret of a worker. */
 export const workerLabel = "wharf.slipway.dev/worker";
 
-/** Where workers are stored. */
 export interface WorkerStore {
   readonly client: ApiClient;
   readonly settings: Pick<ProvisionerSettings, "namespace" | "instance">;
   readonly random: Random;
 }
 
-/** A worker that is stored. */
 export interface StoredWorker {
   readonly worker: Stored<Worker>;
-  /** False when there was one for the build already, which may have been asked for with other parameters. */
+  /** False if the build has a worker, possibly with other parameters. */
   readonly isNew: boolean;
 }
 
 /**
- * Stores what a worker is to be, which is the promise that it is started. For one build there is one worker, however often and by however many
- * it is asked for. Secret parameters are stored first, apart and under a name of their own: who comes second takes his away again, and what a
- * crash leaves of them is swept up later.
+ * Stores a worker, which guarantees its start; one per build. Secret parameters are stored first under a random name;
+ * the loser of a race deletes its own, and leftovers are swept.
  */
 export async function storeWorker(
   store: WorkerStore,
@@ -55,14 +49,13 @@ export async function storeWorker(
     const worker = await client.create<Worker>(Worker, await resourceOf(store, name, parameters, request, secret));
     return { worker, isNew: true };
   } catch (thrown) {
-    // One that stays has no worker, and is looked for at the next start.
+    // // A leftover is swept at the next start.
     if (secret !== undefined) await client.delete(refTo(Secret, secret)).catch(() => undefined);
     if (!isAlreadyExists(thrown)) throw thrown;
     return { worker: await client.get<Worker>(ref), isNew: false };
   }
 }
 
-/** What an answer of the API is, when it is there. */
 async function found<T extends KubeObject>(answer: Promise<Stored<T>>): Promise<Stored<T> | undefined> {
   try {
     return await answer;
@@ -72,7 +65,7 @@ async function found<T extends KubeObject>(answer: Promise<Stored<T>>): Promise<
   }
 }
 
-/** An address with a credential in it is a secret parameter, too. */
+/** An address with credentials is secret too. */
 function secretsOf(parameters: Parameters, { source }: WorkerRequest): Parameters {
   const entries = Object.entries(parameters).filter(
     ([name, text]) => secretParameters.has(name) && text !== "" && name !== "token",
@@ -102,7 +95,6 @@ async function storeSecret(
   } as KubeObject);
 }
 
-/** Parameters that a Secret holds. */
 export function parametersIn(secret: KubeObject): Parameters {
   const data = "data" in secret && typeof secret.data === "object" && secret.data !== null ? secret.data : {};
   return Object.fromEntries(
@@ -144,7 +136,7 @@ async function resourceOf(
   };
 }
 
-/** The Build that the worker is of, with which it goes; builds of other installations are stored elsewhere. */
+/** The owning Build, unless it is another installation's. */
 async function buildOf({ client, settings }: WorkerStore, buildRef: number, instance: string) {
   if (buildRef === 0 || instance !== settings.instance) return undefined;
   const build = await found<Build>(

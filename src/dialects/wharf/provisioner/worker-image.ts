@@ -1,2 +1,2 @@
-/** The image of workers where nobody names one: `images/worker/Dockerfile` of this version, as its first lines say how to build it. */
+/** Built from `images/worker/Dockerfile`. */
 export const workerImage = (version: string): string => `slipway:${version}`;

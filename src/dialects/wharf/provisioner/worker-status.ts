@@ -7,14 +7,12 @@ import type { Candidate } from "./slots.ts";
 
 type WorkerStatus = NonNullable<Worker["status"]>;
 
-/** Which worker a resource is. */
 export const identityOf = ({ metadata: { namespace = "", name, uid } }: Stored<Worker>): WorkerIdentity => ({
   namespace,
   name,
   uid,
 });
 
-/** What is known of a worker by its resource alone. */
 export function factsOf({
   metadata,
   spec,
@@ -34,7 +32,6 @@ const numberIn = (text: string | undefined): number => {
   return Number.isSafeInteger(value) && value >= 0 ? value : 0;
 };
 
-/** The status of a worker of which this was seen. */
 export const statusOf = (worker: Stored<Worker>, runtime: string, observed: Observed): WorkerStatus => ({
   ...factsOf(worker),
   status: observed.status,
@@ -46,7 +43,6 @@ export const statusOf = (worker: Stored<Worker>, runtime: string, observed: Obse
   ...(observed.runtimeId === undefined ? {} : { runtimeId: observed.runtimeId }),
 });
 
-/** A worker that was never started, and never will be. */
 export const refusedStatus = (
   worker: Stored<Worker>,
   runtime: string,
@@ -60,7 +56,7 @@ export const refusedStatus = (
   message,
 });
 
-/** A worker as the REST API of the released provisioner has it, and more. */
+/** Members of released provisioners, then additions. */
 export function workerJson(worker: Stored<Worker>) {
   const { status = {}, metadata } = worker;
   const facts = factsOf(worker);
@@ -86,12 +82,10 @@ const isOver = (worker: Worker): boolean => {
   return word !== "Unknown" && isFinal(word);
 };
 
-/** Whether nothing will ever be started for it, or was started and is there no more than its results. */
 export const isWorkerOver = (worker: Worker): boolean => isOver(worker) || (worker.status?.finishedAt ?? null) !== null;
 
 /**
- * What is seen of a worker, unless that is less than was seen before: one whose build has ended, and that lives and says nothing at the moment, serves what
- * it has left as before. What counts as begun anew is ended sooner, and its results with it.
+ * Keeps a finished worker finished while it does not answer: treating it as starting would remove its results sooner.
  */
 export function lasting({ status = {} }: Stored<Worker>, observed: Observed): Observed {
   const { status: word = "Unknown", finishedAt = null, address } = status;
@@ -99,7 +93,6 @@ export function lasting({ status = {} }: Stored<Worker>, observed: Observed): Ob
   return { ...observed, phase: "finished", status: word, address, finishedAt: parseInstant(finishedAt) };
 }
 
-/** As who is next sees it. */
 export function candidateOf(worker: Stored<Worker>): Candidate {
   const { metadata, spec } = worker;
   const isStarted = wasStarted(worker.status ?? {}) || (wordOf(worker) !== "Scheduling" && wordOf(worker) !== "None");

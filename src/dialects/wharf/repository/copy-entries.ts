@@ -6,41 +6,40 @@ import { makeDirectories } from "#lib/base/index.node.ts";
 import { isGone, unreadable } from "./errors.ts";
 import type { OverlayFile, RepositoryEntry } from "./repository.ts";
 
-/** Files under way at once: enough for all threads that Node has for files, and for several copies side by side. */
+/** Files copied at once. */
 const width = 16;
 
-/** Copied in the turn of the caller: asking a thread for it costs more than the copy does. */
+/** Smaller files are copied synchronously, which is cheaper than a thread. */
 const smallBytes = 64 * 1024;
 
-/** Small files after which others have their turn: some milliseconds. */
+/** Small files between two turns of the event loop. */
 const atOnce = 128;
 
-/** Where entries are copied from and to, both absolute. */
 export interface CopyOptions {
   readonly from: string;
   readonly to: string;
   readonly signal: AbortSignal;
-  /** There everything is at its path, wherever it came from. */
+  /** Read from the paths of the entries, not their sources. */
   readonly isSnapshot?: boolean;
-  /** Told of a file that is gone; absent: that is a failure. */
+  /** Called for vanished files; if absent they are errors. */
   readonly onGone?: (path: string) => void;
 }
 
 /**
- * Copies entries, which are in the order of their paths, into a directory that is made. Links are made anew as they are written; modes and times
- * are those of the entries. Blocks are shared until they are written to, where the file system can do that.
+ * Copies entries, which are sorted by path, into a new directory with modes and times; blocks are shared if the file
+ * system can.
  */
 export async function copyEntries(entries: readonly RepositoryEntry[], options: CopyOptions): Promise<void> {
   const { from, to, signal, isSnapshot = false, onGone } = options;
   await makeDirectories(to, 0o700);
   const directories = entries.filter(({ kind }) => kind === "directory");
-  // One after the other, because each is in one before it. What nobody may write to is filled first.
+  // // Parents come first. Read-only directories get their mode at the end.
   for (const [index, { path, mode }] of directories.entries()) {
     mkdirSync(join(to, path), { mode: mode | 0o700 });
     if (index % atOnce === atOnce - 1) await new Promise(setImmediate);
   }
   let done = 0;
-  // The copy is written to by its step: a link to the same blocks of the disk would be written through.
+  // // No hard links: the step writes to its copy.
   const copy = async (entry: RepositoryEntry): Promise<void> => {
     signal.throwIfAborted();
     const target = join(to, entry.path);
@@ -72,10 +71,9 @@ export async function copyEntries(entries: readonly RepositoryEntry[], options: 
   }
 }
 
-/** Directories are there already. */
 const nothing = Promise.resolve();
 
-/** Writes files into a copy that has nothing in their places. */
+/** The targets must not exist. */
 export async function writeOverlay(overlay: readonly OverlayFile[], to: string): Promise<void> {
   for (const { path, bytes, mode } of overlay) {
     await makeDirectories(dirname(join(to, path)));

@@ -1,4 +1,4 @@
-// Git is asked which files there are, because what is ignored is its business: files of rules in every directory, in the repository and of the user.
+// // Git decides what is ignored.
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,30 +6,20 @@ import { messageOf } from "#lib/base/index.ts";
 import { runGit } from "../world/git.ts";
 import { isGone, unreadable } from "./errors.ts";
 
-/** What of a project is copied. */
 export interface ListOptions {
-  /** The project directory, absolute. */
   readonly directory: string;
-  /** Also what Git ignores. */
   readonly withIgnored?: boolean;
-  /** Leaves out every `.git`. */
   readonly withoutGit?: boolean;
-  /** Never copied, nor what is in them: absolute paths, such as that of the results. */
+  /** Absolute paths that are never copied. */
   readonly excluded?: readonly string[];
-  /** What `askNames` has said of the project directory; it is asked now where this is absent. */
   readonly asked?: Promise<string> | undefined;
-  /** All variables of the process. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
 }
 
-/** Nobody has as many files as their names would need to be more. */
 const mostBytes = 1024 ** 3;
 
-/**
- * What Git knows in the work tree at `prefix`, or would add: paths below the project, in no order, some of them twice. A work tree inside of it is
- * one path. Rejects when Git does not answer.
- */
+/** Files that Git tracks or would add, unordered and possibly repeated. A nested work tree is one path. */
 export async function gitNames(prefix: string, options: ListOptions): Promise<readonly string[]> {
   const known = prefix === "" ? options.asked : undefined;
   const output = await (known ?? askNames({ ...options, directory: join(options.directory, prefix) }));
@@ -37,7 +27,7 @@ export async function gitNames(prefix: string, options: ListOptions): Promise<re
   return names.map((name) => under(prefix, name.replace(/\/$/, ""))).filter((path) => !isExcluded(path, options));
 }
 
-/** Asks Git for `gitNames`, which may so be under way before there is a place for the build. Rejects when Git does not answer. */
+/** Runs Git for `gitNames`, which can start before the build's directory exists. */
 export const askNames = ({
   directory,
   environment,
@@ -45,11 +35,11 @@ export const askNames = ({
 }: Pick<ListOptions, "directory" | "environment" | "signal">): Promise<string> =>
   runGit(["ls-files", "-z", "-co", "--exclude-standard"], { directory, environment, signal, mostBytes });
 
-/** Everything below a directory, itself not included. Directories that go while they are looked at are empty. */
+/** Everything below a directory; vanished directories are empty. */
 export async function walk(prefix: string, options: ListOptions): Promise<readonly string[]> {
   const { directory, signal, withoutGit = false } = options;
   const found: string[] = [];
-  // Grows while it is read: directories are looked into in the order in which they are found.
+  // // Grows while it is iterated.
   const waiting = [prefix];
   for (const at of waiting) {
     signal.throwIfAborted();

@@ -7,15 +7,13 @@ import { gitNames, type ListOptions, under, walk } from "./list-names.ts";
 import { standaloneGit, type StandaloneOptions } from "./standalone-git.ts";
 import type { RepositoryEntry, RepositoryWarning } from "./repository.ts";
 
-/** Many more than the threads that Node has for files, so that none of them waits. */
 const width = 64;
 
-/** What is at each path that there is something at. */
 type Found = Map<string, Stats>;
 
 /**
- * What of a project is copied, in the order of paths. Files that Git knows and that are not there were deleted, which is nothing to tell; what is no
- * file, link or directory is told. Rejects with `repository-unreadable`.
+ * Everything that is copied, sorted by path. Other kinds of files cause a warning. Rejects with
+ * `repository-unreadable`.
  */
 export async function observeEntries(
   options: StandaloneOptions,
@@ -36,7 +34,7 @@ export async function observeEntries(
   return entriesOf(directory, found, await observeForeignGit(options, found, onWarning), onWarning);
 }
 
-/** Puts what `.git` is to be in the place of files that lead out of the project; by the paths of all of it, where it is. */
+/** Replaces `.git` files that lead out of the project. */
 async function observeForeignGit(
   options: StandaloneOptions,
   found: Found,
@@ -71,13 +69,13 @@ async function observeForeignGit(
   return sources;
 }
 
-/** The work tree and those inside of it, with what Git keeps in each. The answer is why Git does not know the project, if that is so. */
+/** Adds the work tree and nested ones with their `.git`; returns why Git does not know the project. */
 async function observeWorkTrees(
   options: ListOptions,
   found: Found,
   observe: (paths: readonly string[]) => Promise<void>,
 ): Promise<string | undefined> {
-  // Grows while it is read: work trees inside of others are found by looking at what Git calls one path, and is a directory.
+  // // Grows while it is iterated.
   const trees = [""];
   for (const prefix of trees) {
     let names: readonly string[];
@@ -93,7 +91,7 @@ async function observeWorkTrees(
     await observe(options.withoutGit === true ? names : [...names, git]);
     if (found.get(git)?.isDirectory() === true) await observe(await walk(git, options));
     for (const path of names) {
-      // Without a repository of its own it is a submodule that was not fetched, and empty.
+      // // Otherwise it is a submodule that was not fetched.
       const isTree = found.get(path)?.isDirectory() === true && !trees.includes(path);
       if (isTree && (await isThere(join(options.directory, path, ".git")))) trees.push(path);
     }
@@ -101,7 +99,6 @@ async function observeWorkTrees(
   return undefined;
 }
 
-/** Adds what is at paths that were not looked at yet; what is gone is left out. */
 async function observePaths(
   directory: string,
   paths: readonly string[],
@@ -115,7 +112,7 @@ async function observePaths(
       found.set(path, await lstat(join(directory, path)));
     } catch (thrown) {
       if (!isGone(thrown)) throw unreadable(path, messageOf(thrown), thrown);
-      // Bytes that are no text come back as other bytes, at which nothing is.
+      // // Names that are no UTF-8 cannot be found by their decoded name.
       if (path.includes("\ufffd")) isNoText(path);
     }
   };
@@ -126,7 +123,6 @@ async function observePaths(
   );
 }
 
-/** Git does not name directories. */
 async function observeParents(found: Found, observe: (paths: readonly string[]) => Promise<void>): Promise<void> {
   const parents = new Set<string>();
   for (const path of found.keys())
@@ -134,7 +130,7 @@ async function observeParents(found: Found, observe: (paths: readonly string[]) 
   await observe([...parents]);
 }
 
-/** In order. What lies behind something that is no directory any more, such as a link that has taken its place, is not in the project. */
+/** Entries behind something that is no directory any more are dropped. */
 async function entriesOf(
   directory: string,
   found: Found,
@@ -162,13 +158,12 @@ async function entriesOf(
   return entries;
 }
 
-/** What has no place in a copy, in words. */
 const kindOf = (stats: Stats): string => {
   if (stats.isSocket()) return "a socket";
   return stats.isFIFO() ? "a named pipe" : "a device";
 };
 
-/** Undefined when it is gone, or has become something else. */
+/** Undefined if the link is gone or replaced. */
 async function targetOf(path: string): Promise<string | undefined> {
   try {
     return await readlink(path);
@@ -178,7 +173,6 @@ async function targetOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** Whatever it is; what cannot be looked at counts as missing. */
 const isThere = (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,

@@ -1,5 +1,4 @@
-// Files that are different for one step. They are read from the project and not from a copy of it, before the step begins, so that a step with a
-// file that is not there fails without having done anything.
+// // Read from the project before the step starts, so that a missing file fails it early.
 
 import { open, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
@@ -10,10 +9,7 @@ import { isGone, repositoryError, unreadable } from "./errors.ts";
 import type { OverlayFile } from "./repository.ts";
 import { mostOverlayBytes, substituteBytes } from "./substitute-bytes.ts";
 
-/**
- * The files that a step's plan changes, as the step is to find them: with their variables, or with a text at their end. Rejects for the first file that is
- * not there (`overlay-file`) or outside of the project (`path-escape`).
- */
+/** The changed files of a step. Rejects with `overlay-file` or `path-escape`. */
 export async function readOverlay(
   changes: readonly Overlay[],
   projectDirectory: string,
@@ -33,10 +29,7 @@ export async function readOverlay(
   return [...files.values()];
 }
 
-/**
- * The path of a file without links, relative to the project: that is where the step's copy has it, too. A link that is written as an absolute path
- * would lead the step back into the project, past its own copy.
- */
+/** The resolved path relative to the project. Absolute links would lead from the step's copy back into the project. */
 async function pathInside(root: string, path: string): Promise<string> {
   const real = await realpath(join(root, path)).catch((thrown: unknown) => {
     if (isGone(thrown)) throw repositoryError("overlay-file", `there is no file ${path} in ${root}`);
@@ -53,10 +46,9 @@ async function pathInside(root: string, path: string): Promise<string> {
   return inside.split(sep).join("/");
 }
 
-/** Whether a link on the way, or one that it leads to, is written as an absolute path. */
 async function hasAbsoluteLink(root: string, path: string): Promise<boolean> {
   let at = root;
-  // Grows by what links are made of. That they end is known: the whole path has been followed.
+  // // Grows by the targets of links; realpath has shown that it ends.
   const parts = path.split(/[/\\]/);
   while (parts.length > 0) {
     const next = join(at, parts.shift() ?? "");
@@ -68,7 +60,7 @@ async function hasAbsoluteLink(root: string, path: string): Promise<boolean> {
   return false;
 }
 
-/** A file without links on its way, for `called` of the definition. Larger ones than what variables are looked for in are refused unread. */
+/** `called` is the name in the definition. */
 async function readFile(root: string, path: string, called: string): Promise<OverlayFile> {
   const handle = await open(join(root, path), "r").catch((thrown: unknown) => {
     throw unreadable(called, messageOf(thrown), thrown);

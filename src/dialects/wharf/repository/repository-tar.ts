@@ -7,27 +7,24 @@ import { isGone, unreadable } from "./errors.ts";
 import type { OverlayFile, RepositoryEntry } from "./repository.ts";
 import { endOfArchive, headerOf, paddingOf } from "./tar-format.ts";
 
-/** Bytes of small files are put together, so that a write has about this size. */
 const chunkSize = 256 * 1024;
 
-/** How entries are written. */
 export interface TarForm {
-  /** Everybody may change everything. */
+  /** Everyone may write. */
   readonly isWritable: boolean;
-  /** The directory that all names begin with; empty: none. */
+  /** Prefix of all names; empty for none. */
   readonly below: string;
 }
 
 export interface TarSource {
-  /** What entries are relative to. */
   readonly directory: string;
   readonly form: TarForm;
   readonly signal: AbortSignal;
-  /** Told of a file that is gone. */
+  /** Called for vanished files. */
   readonly onGone: (path: string) => void;
 }
 
-/** Writes an archive of entries without its end; answers its path when it is whole. */
+/** Writes an archive without its end marker. */
 export async function writeTar(entries: readonly RepositoryEntry[], source: TarSource, path: string): Promise<string> {
   const draft = `${path}.next`;
   await pipeline(inChunks(archiveOf(entries, source)), createWriteStream(draft, { mode: 0o600 }), {
@@ -37,7 +34,6 @@ export async function writeTar(entries: readonly RepositoryEntry[], source: TarS
   return path;
 }
 
-/** An archive without end, the overlay behind it, and the end. */
 export async function* streamTar(
   path: string,
   overlay: readonly OverlayFile[],
@@ -51,7 +47,6 @@ export async function* streamTar(
   yield endOfArchive;
 }
 
-/** Who may enter directories, and execute what one may execute, is everybody, once everybody may write. Links have no rights of their own. */
 function formed(entry: RepositoryEntry, { isWritable, below }: TarForm): RepositoryEntry {
   const { kind, mode } = entry;
   const extra = kind === "directory" || (mode & 0o100) !== 0 ? 0o777 : 0o666;
@@ -59,7 +54,6 @@ function formed(entry: RepositoryEntry, { isWritable, below }: TarForm): Reposit
   return { ...entry, path, mode: isWritable ? mode | extra : mode };
 }
 
-/** Headers and contents, in the order of the entries. One file is open at a time. */
 async function* archiveOf(
   entries: readonly RepositoryEntry[],
   { directory, form, signal, onGone }: TarSource,
@@ -80,7 +74,7 @@ async function* archiveOf(
   }
 }
 
-/** Neither a link that has taken the place of a file nor a pipe is waited for or followed. Undefined when there is nothing any more. */
+/** Does not follow links or block on pipes. Undefined if the file is gone. */
 async function openFile(path: string, called: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -90,7 +84,7 @@ async function openFile(path: string, called: string): Promise<FileHandle | unde
   }
 }
 
-/** A file with the size it has now. What is added meanwhile is not read; what is taken away is a failure, because nobody knows what is missing. */
+/** A file of the current size; a file that shrinks while it is read is an error. */
 async function* fileOf(entry: RepositoryEntry, handle: FileHandle): AsyncGenerator<Buffer, void> {
   const { size } = await handle.stat();
   yield headerOf({ ...entry, size });
@@ -103,7 +97,6 @@ async function* fileOf(entry: RepositoryEntry, handle: FileHandle): AsyncGenerat
   yield paddingOf(size);
 }
 
-/** The same bytes in fewer pieces. */
 async function* inChunks(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   let waiting: Buffer[] = [];
   let length = 0;

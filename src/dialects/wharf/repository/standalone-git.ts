@@ -1,5 +1,5 @@
-// A linked work tree has a file instead of `.git`, which leads to what the repository keeps elsewhere. A copy with that file would be the same work tree once
-// more: a commit in it would move the user's branch, and on another machine it would lead nowhere. Copies get a `.git` of their own.
+// // A linked work tree has a `.git` file that leads elsewhere; in a copy, a commit would move the user's branch.
+// Copies get a standalone `.git`.
 
 import { copyFile, readFile, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
@@ -8,20 +8,18 @@ import { runGit } from "../world/git.ts";
 import { type ListOptions, walk } from "./list-names.ts";
 
 export interface StandaloneOptions extends ListOptions {
-  /** Where files that are made may be; what is in it goes with the build. */
   readonly work: string;
 }
 
-/** Of the repository, or of another work tree: gitrepository-layout(5). Modules are copied with the submodules that they are of. */
+/** Files of the repository or of other work trees, see gitrepository-layout(5). */
 const ofOthers =
   /^(?:HEAD|index|gitdir|commondir|locked|modules|worktrees|config\.worktree|sequencer|logs\/HEAD|refs\/(?:bisect|worktree|rewritten)|[^/]*_(?:HEAD|MSG|LOG)|rebase-[^/]*|[^/]*\.lock)(?:\/|$)/;
-/** What only leads elsewhere, or is copied with a submodule. */
 const ofLinks = /^(?:gitdir|commondir|locked|modules)(?:\/|$)/;
 
 /**
- * What a work tree's own `.git` is made of, by paths below it, with where each is; undefined where its file leads to something that is copied
- * as well, and "foreign" where it leads to a directory that does not name this work tree: the file may be a stranger's, and name any directory of this
- * user. `gitFile` is relative to the project. Rejects when something cannot be read.
+ * The parts of a standalone `.git` with their sources; undefined if the file leads to something that is copied anyway,
+ * "foreign" if its target does not name this work tree: a stranger's file could name any directory. Rejects if
+ * something cannot be read.
  */
 export async function standaloneGit(
   gitFile: string,
@@ -32,7 +30,7 @@ export async function standaloneGit(
   const [, written] = /^gitdir: (.+)$/m.exec(await readFile(file, "utf8")) ?? [];
   if (written === undefined) return undefined;
   const own = resolve(dirname(file), written);
-  // From there a relative path leads to the same place of the copy, an absolute one back to the original.
+  // // A relative path stays valid in the copy.
   if (!isAbsolute(written) && own.startsWith(directory + sep)) return undefined;
   const common = await commonOf(own);
   if (!(await leadsBack(own, common, file, options))) return "foreign";
@@ -41,15 +39,12 @@ export async function standaloneGit(
   await add(parts, own, ofLinks, options);
   const config = parts.get("config");
   if (config !== undefined) parts.set("config", await configOf(config, gitFile, options));
-  // Git takes a directory without it for none.
+  // // Git requires refs.
   if (common === own || parts.has("refs")) return new Map([["", common], ...parts]);
   return undefined;
 }
 
-/**
- * Whether the directory is outside of the project, and says itself that the work tree is its own: a linked work tree by `gitdir`, a submodule by
- * `core.worktree`.
- */
+/** Whether the target is outside of the project and names this work tree by `gitdir` or `core.worktree`. */
 async function leadsBack(own: string, common: string, file: string, options: StandaloneOptions): Promise<boolean> {
   const { directory, work, environment, signal } = options;
   const real = (path: string) => realpath(path).catch(() => undefined);
@@ -66,7 +61,6 @@ async function leadsBack(own: string, common: string, file: string, options: Sta
   return false;
 }
 
-/** Where branches and objects are: of a linked work tree those of the repository that it is linked to. */
 async function commonOf(own: string): Promise<string> {
   try {
     return resolve(own, (await readFile(join(own, "commondir"), "utf8")).trim());
@@ -81,7 +75,7 @@ async function add(parts: Map<string, string>, from: string, isLeft: RegExp, opt
     if (!isLeft.test(path)) parts.set(path, join(from, path));
 }
 
-/** The configuration of a repository without work tree, or with one elsewhere, is not that of a copy that has its files beside `.git`. */
+/** Removes settings for a bare repository or a work tree elsewhere. */
 async function configOf(
   config: string,
   gitFile: string,

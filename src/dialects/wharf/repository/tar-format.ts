@@ -1,19 +1,16 @@
-// Archives as POSIX calls them (ustar, with records of pax for what does not fit), written here because the end of the archive has to stay open:
-// what is different for a step is put behind what all steps have in common.
+// // Own ustar/pax writer, because the overlay of a step is appended behind the shared archive.
 
 import type { RepositoryEntry } from "./repository.ts";
 
 const blockSize = 512;
 
-/** What marks the end: two empty blocks. */
 export const endOfArchive: Buffer = Buffer.alloc(2 * blockSize);
 
-/** What eleven digits to the base of eight can say. */
 const mostInField = 8 ** 11 - 1;
 
 const typeFlags = { file: "0", link: "2", directory: "5" } as const;
 
-/** Everything before the bytes of an entry. It is root's, because the archive says nothing of users; times are whole seconds. */
+/** The header of an entry, owned by root. */
 export function headerOf({ path, kind, mode, modified, size, target = "" }: RepositoryEntry): Buffer {
   const name = kind === "directory" ? `${path}/` : path;
   const records = [
@@ -30,14 +27,12 @@ export function headerOf({ path, kind, mode, modified, size, target = "" }: Repo
   return Buffer.concat([before, body, paddingOf(body.length), own]);
 }
 
-/** What fills the last block of a file. */
 export const paddingOf = (size: number): Buffer =>
   endOfArchive.subarray(0, (blockSize - (size % blockSize)) % blockSize);
 
-/** Names of ASCII letters that are short need no record. */
 const fits = (text: string): boolean => text.length <= 100 && Buffer.byteLength(text) === text.length;
 
-/** `17 path=some/name\n`: the length counts its own digits. */
+/** The length includes its own digits. */
 function record(key: string, value: string): Buffer {
   const rest = Buffer.from(` ${key}=${value}\n`);
   let length = rest.length;
@@ -45,7 +40,6 @@ function record(key: string, value: string): Buffer {
   return Buffer.concat([Buffer.from(`${length}`), rest]);
 }
 
-/** Fields of a header that differ from entry to entry. Texts are cut to 100 bytes. */
 interface Fields {
   readonly name: string;
   readonly target: string;
@@ -55,7 +49,7 @@ interface Fields {
   readonly type: string;
 }
 
-/** One block. Names that do not fit are cut: a record says them whole. */
+/** Names that do not fit are cut; a pax record has the whole name. */
 function header({ name, target, mode, size, seconds, type }: Fields): Buffer {
   const block = Buffer.alloc(blockSize);
   const octal = (value: number, at: number, digits: number) =>
@@ -66,7 +60,7 @@ function header({ name, target, mode, size, seconds, type }: Fields): Buffer {
   octal(0, 116, 7);
   octal(size, 124, 11);
   octal(seconds, 136, 11);
-  // The sum of all bytes counts itself as blanks.
+  // // The checksum counts itself as blanks.
   block.fill(" ", 148, 156);
   block.write(type, 156, "latin1");
   Buffer.from(target).copy(block, 157, 0, 100);

@@ -3,7 +3,6 @@ import { addLogRoutes } from "./log-routes.ts";
 import type { Api, ResultsApiParts } from "./parts.ts";
 import { addTestResultRoutes } from "./test-result-routes.ts";
 
-/** Everything that is kept of builds: lines, artifacts, results of tests. */
 export function addResultRoutes(api: Api, parts: ResultsApiParts): void {
   addLogRoutes(api, parts);
   addArtifactRoutes(api, parts);

@@ -11,7 +11,6 @@ import { announcedSha256 } from "./digest.ts";
 import { formFiles } from "./multipart.ts";
 import type { Api, ResultsApiParts } from "./parts.ts";
 
-/** What artifacts are asked by. */
 const artifactFields: ListFields<StoredArtifact> = {
   orders: {
     artifactId: ({ artifactId }) => artifactId,
@@ -24,14 +23,8 @@ const artifactFields: ListFields<StoredArtifact> = {
 };
 
 /**
- * Artifacts of builds.
- *
- * | Method, path | What |
- * | --- | --- |
- * | GET /artifact | a page of them, as other lists of this API |
- * | POST /artifact | a form with files: all of them or none; sent again they are there twice |
- * | GET /artifact/ID | its bytes, or a part of them |
- * | PUT /artifact/STEP/N | what a worker has under its number N, once; with the digest of its bytes |
+ * Artifacts of builds. `GET` lists a page, `POST` adds all files of a form or none, `GET /ID` downloads (with ranges),
+ * and `PUT /STEP/N` stores a worker's artifact once, verified by its digest.
  */
 export function addArtifactRoutes(api: Api, parts: ResultsApiParts): void {
   const path = "/api/build/:buildId/artifact";
@@ -58,7 +51,6 @@ export function addArtifactRoutes(api: Api, parts: ResultsApiParts): void {
   api.put(`${path}/:stepId/:workerArtifactId`, (context) => takeNumbered(context, parts));
 }
 
-/** The artifact that a path names. */
 export function artifactOf(context: RestContext, parts: ResultsApiParts, artifacts: ArtifactStore): StoredArtifact {
   const buildId = buildOf(context, parts);
   const artifactId = uintOf("artifactId", context.req.param("artifactId") ?? "");
@@ -67,7 +59,7 @@ export function artifactOf(context: RestContext, parts: ResultsApiParts, artifac
   throw refuse("record-not-found", `artifact with ID ${artifactId} was not found on build with ID ${buildId}`);
 }
 
-/** An artifact as clients know it: the original's members, then those that are additions. */
+/** The original's members first, then additions. */
 const artifactJson = (buildId: number, { tests, sha256, createdAt, ...artifact }: StoredArtifact): object => ({
   artifactId: artifact.artifactId,
   buildId,
@@ -83,7 +75,7 @@ const artifactJson = (buildId: number, { tests, sha256, createdAt, ...artifact }
   testResults: tests !== undefined,
 });
 
-/** The files of a form, all of them or none. What they are called is the name of their field, as in the original. */
+/** All files of the form or none; an artifact's name is its field, as in the original. */
 export async function takeForm(
   context: RestContext,
   parts: ResultsApiParts,
@@ -101,10 +93,7 @@ export async function takeForm(
   return { buildId, stored };
 }
 
-/**
- * What a worker has under a number, once: `name` is its path there, `testResults=1` says that its tests are to be counted. Bytes that
- * are there already are answered without being read.
- */
+/** `name` is the path at the worker, `testResults=1` counts tests. Known bytes are not read again. */
 async function takeNumbered(context: RestContext, parts: ResultsApiParts): Promise<Response> {
   const stepId = uintOf("stepId", context.req.param("stepId") ?? "");
   const workerArtifactId = uintOf("workerArtifactId", context.req.param("workerArtifactId") ?? "");
@@ -121,7 +110,6 @@ async function takeNumbered(context: RestContext, parts: ResultsApiParts): Promi
   return sendJson(context, artifactJson(buildId, stored), 201);
 }
 
-/** A name that can be written down. */
 function checked(name: string): string {
   try {
     checkName(0, name);
@@ -131,7 +119,6 @@ function checked(name: string): string {
   }
 }
 
-/** What the store says no to, by its code. */
 const refusals: Readonly<Record<string, ProblemKind>> = {
   "artifact-limit": "too-large",
   "artifact-digest": "invalid-param",
@@ -140,12 +127,11 @@ const refusals: Readonly<Record<string, ProblemKind>> = {
   "test-results": "test-results-parse",
   ENOSPC: "service-unavailable",
   EDQUOT: "service-unavailable",
-  // The caller has gone in the middle of it.
+  // // The client disconnected.
   ECONNRESET: "unexpected-body-read-error",
   ERR_STREAM_PREMATURE_CLOSE: "unexpected-body-read-error",
 };
 
-/** In words of the REST API. */
 async function kept<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

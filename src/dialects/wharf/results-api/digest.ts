@@ -1,9 +1,6 @@
 import { refuse } from "../http/problem.ts";
 
-/**
- * The SHA-256 that a request announces for its body, in hexadecimal: `Digest: sha-256=…` (RFC 3230, base64; hexadecimal is taken, too) or
- * `Content-Digest: sha-256=:…:` (RFC 9530). Refuses a request that announces none.
- */
+/** The SHA-256 in `Digest: sha-256=…` (RFC 3230; base64 or hexadecimal) or `Content-Digest: sha-256=:…:` (RFC 9530). */
 export function announcedSha256(header: (name: string) => string | undefined): string {
   const text = [header("digest"), header("content-digest")].filter((one) => one !== undefined).join(",");
   const [, value = ""] = /(?:^|,)\s*sha-256=:?([^,:\s]+)/i.exec(text) ?? [];

@@ -2,13 +2,12 @@ import type { Clock, Millis } from "#lib/base/index.ts";
 import type { LogPage } from "../log-store/read-page.ts";
 import { lineJson } from "./line-json.ts";
 
-/** Proxies and browsers take silence for an end. */
+/** Keeps proxies and browsers from closing idle connections. */
 const pingMs: Millis = 15_000;
 
-/** Pages are shared by those who are at the same place, and so is what is made of them. */
+/** Followers share pages and their encoding. */
 const encoded = new WeakMap<LogPage, Buffer>();
 
-/** Lines as server-sent events: `message`, known by their logId. */
 function eventsOf(buildId: number, page: LogPage): Buffer {
   const known = encoded.get(page);
   if (known !== undefined) return known;
@@ -21,8 +20,7 @@ function eventsOf(buildId: number, page: LogPage): Buffer {
 }
 
 /**
- * A build's lines as server-sent events, with a comment every 15 s, and the event `end` when the pages have ended. Nothing is asked of the pages
- * while the reader does not take what it has.
+ * A build's lines as server-sent events with a ping every 15 s and the event `end`. Backpressure applies to the pages.
  */
 export async function* eventStream(
   buildId: number,
@@ -30,7 +28,7 @@ export async function* eventStream(
   clock: Clock,
 ): AsyncGenerator<Buffer, void> {
   const ping = Buffer.from(": ping\n\n");
-  // At once: who waits for the answer knows that he has been heard.
+  // // Sends the headers at once.
   yield Buffer.from(": lines of a build\n\n");
   try {
     for (let next = asked(pages); ; ) {
@@ -48,14 +46,12 @@ export async function* eventStream(
   }
 }
 
-/** The next page. Whoever asked may have gone when it fails. */
 function asked(pages: AsyncGenerator<LogPage, void>): Promise<IteratorResult<LogPage, void>> {
   const next = pages.next();
   next.catch(() => undefined);
   return next;
 }
 
-/** Undefined when it takes longer than the time between two pings. */
 async function withinPing<T>(next: Promise<T>, clock: Clock): Promise<T | undefined> {
   let cancel = (): void => undefined;
   const late = new Promise<undefined>((resolve) => {

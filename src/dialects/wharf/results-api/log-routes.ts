@@ -14,29 +14,20 @@ import type { Api, ResultsApiParts } from "./parts.ts";
 import { receivedFrames } from "./received-frames.ts";
 import { receivedLines } from "./received-lines.ts";
 
-/** Of a request with one line. */
 const longestBody = 25 * 1024 * 1024;
 
 /**
- * Lines of builds. Beyond the original API: many lines at once, how far they are there, lists by step or as one object a line, and following from
- * behind a line.
- *
- * | Method, path | What |
- * | --- | --- |
- * | GET /log | lines by logId; `after` and `limit` cut them; with `stepId` by workerLogId, and `after` is one |
- * | POST /log | a line without a number, or a status |
- * | PUT /log, /logs | lines with the numbers that they have with their worker, each kept once; `/logs` takes them as workers send them, too |
- * | GET /log/cursor | by step, up to where lines are there without a gap |
- * | GET /stream | server-sent events |
+ * Routes for lines; those beyond the original API add many lines at once, cursors per step, lists by step or as NDJSON,
+ * and following. `PUT` stores numbered lines once; `POST` stores an unnumbered line or sets a status.
  */
 export function addLogRoutes(api: Api, parts: ResultsApiParts): void {
   const path = "/api/build/:buildId";
   api.get(`${path}/log`, (context) => sendLines(context, parts));
-  // Whoever posts a line twice means two lines: nothing tells them apart.
+  // // Repeated unnumbered lines are different lines.
   api.post(`${path}/log`, async (context) => {
     const buildId = buildOf(context, parts);
     const body = await readBody(context);
-    // Released clients tell of a build's status here as well.
+    // // Released clients set a build's status here as well.
     if (isJsonObject(body) && typeof body["status"] === "string" && body["status"] !== "")
       await parts.builds.tellStatus(buildId, body["status"]);
     else await insert(context, parts, [{ ...lineIn(body), stepId: 0, workerLogId: 0 }]);
@@ -59,7 +50,7 @@ export function addLogRoutes(api: Api, parts: ResultsApiParts): void {
   api.get(`${path}/stream`, (context) => sendEvents(context, parts));
 }
 
-/** A list as an array, or as one object a line; written as it is read. */
+/** A JSON array or NDJSON, streamed. */
 async function sendLines(context: RestContext, parts: ResultsApiParts): Promise<Response> {
   const buildId = buildOf(context, parts);
   const [after, limit] = [uintIn(context, "after"), uintIn(context, "limit")];
@@ -68,7 +59,7 @@ async function sendLines(context: RestContext, parts: ResultsApiParts): Promise<
   const isIndented = !isLines && wantsIndent(context.req.url, context.req.header("user-agent"));
   const { logs } = await parts.stores.open();
   const pages = stepId === undefined ? linesOf(logs, buildId, after) : logs.step(buildId, stepId, after);
-  // Written while it is read: a log may be longer than memory.
+  // // Streamed: a log may exceed memory.
   const body: Body = async function* () {
     let left = limit === undefined || limit === 0 ? Number.POSITIVE_INFINITY : limit;
     let before = isLines ? "" : "[";
@@ -89,14 +80,13 @@ async function sendLines(context: RestContext, parts: ResultsApiParts): Promise<
   return await sendStream(context, { headers: { "content-type": type }, body });
 }
 
-/** Of all steps, in order of arrival. */
 async function* linesOf(logs: LogStore, buildId: number, after = 0): AsyncGenerator<readonly StoredLine[], void> {
   for await (const { lines } of logs.lines(buildId, { after })) yield lines;
 }
 
 /**
- * Many lines at once, taken as they come. With `durable=1` the answer means that they are on the disk, those that were there before as well. What
- * cannot be kept is counted, with what is wrong with the first.
+ * Stores many lines as they arrive. `durable=1` answers when they are synced. Lines that cannot be kept are counted,
+ * with the first reason.
  */
 async function takeLines(context: RestContext, parts: ResultsApiParts): Promise<Response> {
   const isDurable = ["1", "true"].includes(context.req.query("durable") ?? "");
@@ -113,7 +103,7 @@ async function takeLines(context: RestContext, parts: ResultsApiParts): Promise<
       sum.skipped += skipped + (refused?.count ?? 0);
       first ??= problem ?? refused?.reason.message;
     }
-    // An answer outlives this process in any case; with `durable` the machine as well.
+    // // Without `durable` lines survive this process, with it the machine.
     if (isDurable) await intake.flushed();
     else await intake.written();
   };
@@ -121,14 +111,13 @@ async function takeLines(context: RestContext, parts: ResultsApiParts): Promise<
   return sendJson(context, { ...sum, ...(first === undefined ? {} : { problem: first }) });
 }
 
-/** Lines as they come, from now on or from behind one that the caller has. */
 async function sendEvents(context: RestContext, parts: ResultsApiParts): Promise<Response> {
   const buildId = buildOf(context, parts);
   const known = context.req.header("last-event-id") ?? "";
   const after = known === "" ? uintIn(context, "after") : uintOf("Last-Event-ID", known);
   const { logs } = await parts.stores.open();
   const body: Body = async function* (signal) {
-    // Asked for first: an end between the two is not missed.
+    // // Subscribed first, so that an end in between is not missed.
     const over = new AbortController();
     const cancel = parts.builds.onOver(buildId, () => over.abort());
     if (parts.builds.isOver(buildId)) over.abort();
@@ -141,13 +130,13 @@ async function sendEvents(context: RestContext, parts: ResultsApiParts): Promise
   const headers = {
     "content-type": "text/event-stream",
     "cache-control": "no-store",
-    // For nginx, which would collect them.
+    // // Disables buffering in nginx.
     "x-accel-buffering": "no",
   };
   return await sendStream(context, { headers, body });
 }
 
-/** A single line, written when this resolves; refused when it cannot be kept. */
+/** Resolves when the line is written. */
 async function insert(context: RestContext, parts: ResultsApiParts, lines: readonly NewLine[]): Promise<Inserted> {
   const { logs, buildId } = await takenFor(context, parts);
   const intake = await stored(logs.intake(buildId));
@@ -160,13 +149,11 @@ async function insert(context: RestContext, parts: ResultsApiParts, lines: reado
   return await stored(take()).finally(() => intake.close());
 }
 
-/** What the store says no to, in words of the REST API. */
 async function stored<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (thrown) {
     const [code, message] = [codeOf(thrown), thrown instanceof Error ? thrown.message : ""];
-    // The caller has gone in the middle of it.
     if (code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE")
       throw refuse("unexpected-body-read-error", message, { cause: thrown });
     if (code === "log-removed") throw refuse("record-not-found", message, { cause: thrown });
@@ -176,14 +163,12 @@ async function stored<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** A line that is all there is in a request; refused when it is none. */
 function lineIn(body: JsonValue): NewLine {
   const read = readLine(body);
   if ("line" in read) return read.line;
   throw refuse("invalid-param", read.problem, { errors: [read.problem] });
 }
 
-/** JSON of a request with one line. */
 async function readBody(context: RestContext): Promise<JsonValue> {
   const text = await boundedText(context.env.incoming, longestBody);
   try {
@@ -193,7 +178,6 @@ async function readBody(context: RestContext): Promise<JsonValue> {
   }
 }
 
-/** A number of the query; undefined when it is absent or empty. */
 function uintIn(context: RestContext, name: string): number | undefined {
   const text = context.req.query(name) ?? "";
   return text === "" ? undefined : uintOf(name, text);

@@ -5,17 +5,15 @@ import type { NewLine } from "../log-store/record.ts";
 import { isTime } from "./line-json.ts";
 import type { ResultsApiParts } from "./parts.ts";
 
-/** Lines that are stored together. */
 const batchLines = 512;
-/** Builds whose logs one call keeps open; those of before are flushed when there are more. */
+/** Open logs per call; with more the earlier ones are flushed and closed. */
 const mostBuilds = 256;
 
-/** Numbers as the protocol has them, of 64 bits. */
 type Request = wharfApiV5.CreateLogStreamRequest;
 
 /**
- * Takes lines of any builds, in any order. The answer, which means that they are on the disk, comes when the caller has closed his side; lines
- * without a time that can be, of builds that are not there, or beyond the bounds of a log are passed over.
+ * Stores lines of any builds in any order and answers when they are synced. Lines with invalid times, of unknown builds
+ * or beyond a log's bounds are skipped.
  */
 export const logService = (parts: ResultsApiParts): RpcService =>
   service(wharfApiV5.Builds, {
@@ -38,27 +36,23 @@ export const logService = (parts: ResultsApiParts): RpcService =>
     },
   });
 
-/** What one call brings. */
 class Intake {
   readonly #parts: ResultsApiParts;
-  /** By build; stored together in the next turn. */
+  /** By build, stored together in the next turn. */
   readonly #waiting = new Map<number, NewLine[]>();
-  /** Of builds that had a line: at the end of the call all of them are flushed. */
+  /** Flushed at the end of the call. */
   readonly #intakes = new Map<number, LogIntake>();
-  /** Lines that wait. */
   #count = 0;
   #inserted = 0;
-  /** Under way; never rejects. */
+  /** Never rejects. */
   #storing: Promise<void> | undefined;
   #failure: unknown;
-  /** Lines that are nobody's, or cannot be kept. */
   skipped = 0;
 
   constructor(parts: ResultsApiParts) {
     this.#parts = parts;
   }
 
-  /** Stored with those that come in the same turn. */
   async take(request: Request): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     const buildId = Number(request.buildId);
@@ -75,7 +69,6 @@ class Intake {
     if (this.#count >= batchLines) await this.#storing;
   }
 
-  /** Everything on the disk; how many were new. */
   async end(): Promise<number> {
     await this.#storing;
     if (this.#failure !== undefined) throw this.#failure;
@@ -83,24 +76,20 @@ class Intake {
     return this.#inserted;
   }
 
-  /** Gives back what it keeps open. */
   async close(): Promise<void> {
     await this.#storing;
     for (const intake of this.#intakes.values()) intake.close();
     this.#intakes.clear();
   }
 
-  /** Most lines are of a build that had some already. */
   #knows(buildId: number): boolean {
     return this.#intakes.has(buildId) || (Number.isSafeInteger(buildId) && this.#parts.builds.takes(buildId));
   }
 
-  /** All that this call has brought so far. */
   async #flush(): Promise<void> {
     for (const intake of this.#intakes.values()) await intake.flushed();
   }
 
-  /** Undefined for a build that was deleted in between. */
   async #intakeOf(buildId: number): Promise<LogIntake | undefined> {
     const known = this.#intakes.get(buildId);
     if (known !== undefined) return known;
@@ -116,7 +105,7 @@ class Intake {
     return intake;
   }
 
-  /** Never rejects: what goes wrong is told to the next line, or to the end. */
+  /** Never rejects: failures are thrown by the next `take` or by `end`. */
   async #store(): Promise<void> {
     try {
       while (this.#waiting.size > 0) {
@@ -141,7 +130,6 @@ class Intake {
   }
 }
 
-/** Undefined when its time cannot be, or its numbers cannot be held. */
 function lineOf({ workerLogId, workerStepId, timestamp, message }: Request): NewLine | undefined {
   if (timestamp === undefined) return undefined;
   const time = { seconds: Number(timestamp.seconds), nanos: timestamp.nanos };

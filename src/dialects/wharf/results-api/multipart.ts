@@ -6,7 +6,7 @@ import { messageOf } from "#lib/base/index.ts";
 import { refuse } from "../http/problem.ts";
 import { Changes } from "../results/changes.ts";
 
-/** A file of a form. Its bytes are to be taken before the next one is asked for. */
+/** Read the bytes before requesting the next file. */
 export interface FormFile {
   readonly field: string;
   readonly fileName: string;
@@ -14,22 +14,17 @@ export interface FormFile {
   readonly bytes: Readable;
 }
 
-/** Of one request. */
 const limits = { files: 1000, fields: 100, fieldSize: 64 * 1024, headerPairs: 100 };
 
-/**
- * The files of a form as they come, in constant memory. Refuses what is no form, has too many files, or breaks off. Ended early, it gives up
- * the rest.
- */
+/** Streams the files of a form in constant memory. Refuses other bodies, too many files and broken ones. */
 export async function* formFiles(request: IncomingMessage): AsyncGenerator<FormFile, void> {
   const parser = openParser(request);
   const changes = new Changes();
   const files: FormFile[] = [];
-  /** Why nothing more comes, if it is not the end of the form. */
   let failure: Error | undefined;
   let isOver = false;
   parser.on("file", (field, bytes, fileName, _encoding, contentType) => {
-    // Told to whoever reads it; where nobody does, it is no news.
+    // // Readers get the error; without a reader it is ignored.
     bytes.on("error", () => undefined);
     files.push({ field, fileName, contentType, bytes });
     changes.tell();
@@ -54,7 +49,7 @@ export async function* formFiles(request: IncomingMessage): AsyncGenerator<FormF
         current = file;
         yield file;
         current = undefined;
-        // What its taker has left, so that the next one can come.
+        // // Skips what was not read, so that the next file can come.
         file.bytes.resume();
       } else if (failure !== undefined) throw failure;
       else if (isOver) return;
@@ -68,7 +63,7 @@ export async function* formFiles(request: IncomingMessage): AsyncGenerator<FormF
   }
 }
 
-/** Reads forms, not the other kinds of body that busboy knows. Refuses a request that is no form. */
+/** Busboy also reads other bodies, which are refused. */
 function openParser(request: IncomingMessage): InstanceType<typeof Busboy> {
   const headers: BusboyHeaders = { ...request.headers, "content-type": request.headers["content-type"] ?? "" };
   try {

@@ -7,10 +7,10 @@ import { LineCursor } from "../worker-api/line-frames.ts";
 import { isId, timeToTell } from "./line-json.ts";
 import type { ReceivedLines } from "./received-lines.ts";
 
-/** Of one frame; more than a line may have, so that one that is too long is counted and holds up no other. */
+/** Larger than a line, so that a line that is too long is counted and does not fail the others. */
 const longestFrame = 8 * 1024 * 1024;
 
-/** The lines of a body as a worker sends them, framed. Refuses what is no frame or no line; lines that cannot be kept are counted. */
+/** Reads framed lines. Refuses invalid frames; lines that cannot be kept are counted. */
 export async function* receivedFrames(body: AsyncIterable<Uint8Array>): AsyncGenerator<ReceivedLines, void> {
   const reader = new FrameReader(longestFrame);
   for await (const chunk of body) {
@@ -40,16 +40,14 @@ function linesOf(frames: Buffer): ReceivedLines {
   return { lines, skipped, problem };
 }
 
-/** What stands against keeping it, with its message as it would be stored. */
 function problemOf({ stepId, logId }: LineCursor, message: Buffer): string | undefined {
   if (!isId(logId) || !isId(stepId)) return `expected numbers of at most ${Number.MAX_SAFE_INTEGER}`;
   return message.length > longestMessage ? `message: expected at most ${longestMessage} bytes` : undefined;
 }
 
-/** What is no UTF-8 is stored as it is shown, which is up to three times as long. */
+/** Invalid UTF-8 is replaced, which may triple its length. */
 const textOf = (bytes: Buffer): Buffer => (isUtf8(bytes) ? bytes : Buffer.from(bytes.toString("utf8")));
 
-/** What frames and lines are refused with, in words of the REST API. */
 function understood<T>(read: () => T): T {
   try {
     return read();

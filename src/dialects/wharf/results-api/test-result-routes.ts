@@ -19,14 +19,8 @@ import { buildOf } from "./build-of.ts";
 import type { Api, ResultsApiParts } from "./parts.ts";
 
 /**
- * Results of tests. Counts are those of when a file came; single tests are read from it each time.
- *
- * | Method, path | What |
- * | --- | --- |
- * | POST /test-result | a form with files in TRX or JUnit; others are kept as artifacts, and refused |
- * | GET /test-result/detail, /summary/ID/detail | single tests, of all files or of one |
- * | GET /test-result/summary, /summary/ID | counts by file |
- * | GET /test-result/list-summary, /tests-results | counts of all files; the second is the older form |
+ * Test results. Counts are stored when a file arrives; single tests are read from the file on each request. Files other
+ * than TRX and JUnit are kept as artifacts and refused.
  */
 export function addTestResultRoutes(api: Api, parts: ResultsApiParts): void {
   const path = "/api/build/:buildId/test-result";
@@ -65,13 +59,11 @@ export function addTestResultRoutes(api: Api, parts: ResultsApiParts): void {
   });
 }
 
-/** Which build, and what it has left. */
 async function askedOf(context: RestContext, parts: ResultsApiParts) {
   const buildId = buildOf(context, parts);
   return { buildId, artifacts: (await parts.stores.open()).artifacts };
 }
 
-/** What summaries are asked by. */
 const summaryFields: ListFields<TestSummary> = {
   orders: { artifactId: ({ artifactId }) => artifactId, fileName: ({ fileName }) => fileName },
   usualOrder: "artifactId",
@@ -79,14 +71,13 @@ const summaryFields: ListFields<TestSummary> = {
   soft: ["fileName"],
 };
 
-/** The file that a path names; an artifact of another sort is none. */
 function testFileOf(context: RestContext, parts: ResultsApiParts, artifacts: ArtifactStore): TestFile {
   const artifact = artifactOf(context, parts, artifacts);
   if (hasTests(artifact)) return artifact;
   throw refuse("record-not-found", `artifact with ID ${artifact.artifactId} has no test results`);
 }
 
-/** Single tests, read from their files while they are sent. Their numbers ascend through the files of a build. */
+/** Streams single tests; their ids ascend through the files of a build. */
 async function sendDetails(
   context: RestContext,
   artifacts: ArtifactStore,
@@ -95,7 +86,7 @@ async function sendDetails(
 ): Promise<Response> {
   const all = testFiles(artifacts, buildId);
   const totalCount = files.reduce((sum, { tests }) => sum + tests.details, 0);
-  // A page of tests at a time is in memory, and none while the caller does not take what it has.
+  // // At most one page of tests is in memory.
   const body: Body = async function* () {
     yield Buffer.from('{"list":[');
     let before = "";
@@ -113,7 +104,6 @@ async function sendDetails(
   return await sendStream(context, { headers: { "content-type": "application/json; charset=utf-8" }, body });
 }
 
-/** A test as clients know it: one that has passed has no message. */
 const detailJson = (
   buildId: number,
   { artifactId, createdAt }: TestFile,

@@ -7,9 +7,8 @@ import type { ArtifactSource } from "./store-artifact.ts";
 const chunkBytes = 256 * 1024;
 
 /**
- * Every regular file below a directory, in the order of their names; none when there is no such directory. A symbolic link to a file is that
- * file when it lies inside, else it is passed over, as are links to directories, sockets and devices: a step must not make the
- * worker read what is not the step's.
+ * Regular files below a directory by name; none if it does not exist. Links are followed only to files inside: a step
+ * must not make the worker read other files.
  */
 export async function* artifactFiles(root: string): AsyncGenerator<ArtifactSource, void> {
   const home = await realpath(root).catch((thrown: unknown) => {
@@ -19,7 +18,7 @@ export async function* artifactFiles(root: string): AsyncGenerator<ArtifactSourc
   if (home !== undefined) yield* filesBelow(home, "");
 }
 
-/** Links to directories are not entered, so that there are no circles. */
+/** Links to directories are not followed, so there are no cycles. */
 async function* filesBelow(home: string, folder: string): AsyncGenerator<ArtifactSource, void> {
   const entries = await readdir(join(home, folder), { withFileTypes: true });
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -30,7 +29,7 @@ async function* filesBelow(home: string, folder: string): AsyncGenerator<Artifac
   }
 }
 
-/** Where a path really leads, if that is inside. Where that cannot be found out it leads nowhere, in a circle, or through what is not the step's. */
+/** The resolved path if it is inside. */
 async function insideOf(home: string, path: string): Promise<string | undefined> {
   const target = await realpath(path).catch(() => undefined);
   return target?.startsWith(`${home}${sep}`) === true ? target : undefined;
@@ -40,7 +39,7 @@ async function isFileInside(home: string, path: string): Promise<boolean> {
   const target = await insideOf(home, path);
   if (target === undefined) return false;
   const handle = await openFile(target).catch((thrown: unknown) => {
-    // A socket, or what has just gone or become a link. A file that is there and cannot be read is no reason to do without it.
+    // // A socket, or a file that was removed or replaced. Unreadable files are errors.
     if (["ENXIO", "ENOENT", "ELOOP"].includes(codeOf(thrown) ?? "")) return undefined;
     throw thrown;
   });
@@ -51,10 +50,10 @@ async function isFileInside(home: string, path: string): Promise<boolean> {
   }
 }
 
-/** A pipe without a writer must not hold us up, and the last name is not followed. */
+/** O_NONBLOCK: a pipe without a writer must not block. */
 const openFile = (path: string) => open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
 
-/** Looked at again when it is opened: the step may have put something else in its place. */
+/** Checked again when opened, because the step may have replaced the file. */
 async function* bytesOf(home: string, path: string): AsyncGenerator<Buffer, void> {
   const target = await insideOf(home, path);
   if (target === undefined) return;

@@ -1,26 +1,21 @@
 import { extname } from "node:path";
 import { resultsError } from "./errors.ts";
 
-/** Longer names of files are cut: with the number before it a name fits everywhere. In bytes. */
 const longestFileName = 120;
-/** Of a name as the step has it. As long as a path may be. */
 const longestName = 4096;
 
-/** What a file may not be called on one of the systems that a store is copied to. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const illegal = /[\u0000-\u001f\u007f<>:"/\\|?*]/g;
 
-/** The last segment of a name as a file may be called. Behind `{artifactId}_` not even `..` or `CON` mean anything. */
+/** The last segment of a name as a valid file name. It is always prefixed with `{artifactId}_`. */
 export function fileNameOf(name: string): string {
   const last = name.split(/[/\\]/).findLast((segment) => segment !== "") ?? "";
   const bytes = Buffer.from(last.replace(illegal, "_"));
   let end = Math.min(bytes.length, longestFileName);
-  // Not in the middle of a character.
   while (end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return bytes.toString("utf8", 0, end).replace(/[. ]+$/, (ending) => "_".repeat(ending.length)) || "_";
 }
 
-/** Throws for a name that cannot be written down. */
 export function checkName(stepId: number, name: string): void {
   const length = Buffer.byteLength(name);
   if (name !== "" && length <= longestName && !name.includes("\0")) return;
@@ -31,7 +26,7 @@ export function checkName(stepId: number, name: string): void {
   );
 }
 
-/** What people open in a browser. Everything else is offered for saving, which is the safe answer for bytes that a build has made. */
+/** Types that browsers show. Everything else is downloaded, which is safe for untrusted bytes. */
 const types: Readonly<Record<string, string>> = {
   ".css": "text/css",
   ".csv": "text/csv",
@@ -55,7 +50,6 @@ const types: Readonly<Record<string, string>> = {
   ".zip": "application/zip",
 };
 
-/** By the ending of the name; bytes are not looked at. */
 export const contentTypeOf = (name: string): string => {
   const ending = extname(name).toLowerCase();
   return Object.hasOwn(types, ending) ? (types[ending] ?? octets) : octets;

@@ -1,9 +1,9 @@
 /**
- * Tells whoever waits that something is new. One number instead of a queue: a follower that was away sees that it has missed changes, not
- * which, and looks for itself. Telling costs nothing where nobody waits, and never waits for anybody.
+ * Wakes waiters when something changes. A version number instead of a queue: waiters compare it and look for
+ * themselves.
  */
 export class Changes {
-  /** Grows with each change. A follower notes it before it looks, and waits for another one when there was nothing to see. */
+  /** Read it before looking, and pass it to `after` if there was nothing. */
   version = 0;
   readonly #waiters = new Set<() => void>();
   #closed: Error | undefined;
@@ -14,16 +14,13 @@ export class Changes {
     this.#waiters.clear();
   }
 
-  /** Whoever waits, now or later, is told this instead. The first reason stays. */
+  /** Waiters are rejected with the first reason. */
   close(reason: Error): void {
     this.#closed ??= reason;
     this.tell();
   }
 
-  /**
-   * Resolves when the version is another than `seen`, at once if it is. Rejects with the reason of the signal or of `close`. Leaves no
-   * listener behind.
-   */
+  /** Resolves when the version differs from `seen`. Rejects with the reason of the signal or of `close`. */
   async after(seen: number, signal?: AbortSignal): Promise<void> {
     this.check(signal);
     if (this.version === seen) {
@@ -40,13 +37,11 @@ export class Changes {
     this.check(signal);
   }
 
-  /** Throws when there is nothing to wait for any more. */
   check(signal?: AbortSignal): void {
     signal?.throwIfAborted();
     if (this.#closed !== undefined) throw this.#closed;
   }
 
-  /** How many wait. */
   get waiting(): number {
     return this.#waiters.size;
   }

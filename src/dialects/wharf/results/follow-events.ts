@@ -1,23 +1,16 @@
 import type { Results, StepResults } from "./results.ts";
 
-/** Something that happened to a step. */
 export interface StepEvent<T> {
   readonly stepId: number;
   readonly event: T;
 }
 
 export interface EventFollowing {
-  /** False: ends with what is there. */
   readonly follow?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/**
- * Status updates or artifacts of a build, those that were and those that come; ends when the results are frozen and all was given. Of
- * each step in its order, each once. As `followLogs` in everything else.
- *
- *     for await (const { stepId, event } of followEvents(results, ({ updates }) => updates)) …
- */
+/** Past and future status updates or artifacts of a build, in order per step, until the results are frozen. */
 export async function* followEvents<T>(
   results: Pick<Results, "steps" | "changes" | "frozen">,
   eventsOf: (step: StepResults) => readonly T[],

@@ -2,42 +2,37 @@ export const lineFeed = 10;
 export const carriageReturn = 13;
 const nothing = Buffer.alloc(0);
 
-/** Room is given back when a line that needed more than this is over. */
+/** Larger buffers are released after their line. */
 const keptRoom = 64 * 1024;
 
-/**
- * Where a message that is too long is cut: before the character that would not fit whole, unless what stands there is no text. Nobody
- * sees half a character on each side then.
- */
+/** Cuts at a character boundary. */
 export function cutOf(bytes: Buffer, most: number): number {
   for (let at = most; at > most - 4 && at > 0; at--) if (((bytes[at] ?? 0) & 0xc0) !== 0x80) return at;
   return most;
 }
 
 /**
- * The beginning of a line whose end has not come yet. Of what a program overwrites (`10 %\r20 %\r`) only the last is held, and of a long
- * line no more than its last piece, so that it takes no more room than one message whatever is printed.
- *
- * A carriage return at its end is kept: it may be part of CRLF, and then says nothing.
+ * The beginning of an incomplete line. Only the last overwritten part (`10 %\r20 %\r`) and the last piece of a long
+ * line are held, so memory is bounded by one message. A trailing carriage return is kept because it may belong to CRLF.
  */
 export class HeldLine {
   readonly #most: number;
   #room: Buffer = nothing;
   #length = 0;
-  /** Set by the first byte, also when all of them were overwritten since. */
+  /** True even if all bytes were overwritten. */
   isBegun = false;
 
   constructor(maxLineBytes: number) {
     this.#most = maxLineBytes;
   }
 
-  /** Takes bytes without a line feed; answers with the pieces that are full. */
+  /** Takes bytes without a line feed and returns full pieces. */
   add(bytes: Buffer): readonly Buffer[] {
     if (bytes.length === 0) return [];
     this.isBegun = true;
     const pieces: Buffer[] = [];
     for (let from = 0; from < bytes.length; ) {
-      // What was there before a return is overwritten by what comes behind it.
+      // // The text before a carriage return is overwritten.
       if (this.#endsInReturn) this.#length = 0;
       const found = bytes.indexOf(carriageReturn, from);
       const end = found < 0 ? bytes.length : found;
@@ -48,7 +43,6 @@ export class HeldLine {
     return pieces;
   }
 
-  /** The last piece, the line being over. */
   take(): Buffer {
     const end = this.#endsInReturn ? this.#length - 1 : this.#length;
     const bytes = Buffer.from(this.#room.subarray(0, end));
@@ -62,10 +56,9 @@ export class HeldLine {
     return this.#length > 0 && this.#room[this.#length - 1] === carriageReturn;
   }
 
-  /** Appends text, giving away what is too much for one message. Each byte is copied twice at most. */
   #fill(bytes: Buffer, start: number, end: number, pieces: Buffer[]): void {
     for (let from = start; from < end; ) {
-      // One more than fits: only then it is known that the piece is over.
+      // // One byte more than fits shows that the piece is full.
       const upTo = Math.min(end, from + this.#most + 1 - this.#length);
       this.#push(bytes, from, upTo);
       from = upTo;
@@ -77,7 +70,6 @@ export class HeldLine {
     }
   }
 
-  /** The room doubles, up to one message and two bytes: the one that shows it is full, and a return. */
   #push(bytes: Buffer, from: number, to: number): void {
     const needed = this.#length + to - from;
     if (needed > this.#room.length) {

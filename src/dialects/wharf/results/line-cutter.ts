@@ -4,14 +4,9 @@ import { LinePage } from "./line-page.ts";
 const nothing = Buffer.alloc(0);
 
 /**
- * Output of one stream, however it is cut into chunks, as lines of a log:
- *
- * - a line ends at LF; a carriage return before it goes away;
- * - of what is overwritten with carriage returns the last remains, as a terminal would show it;
- * - more than `maxLineBytes` go on in further lines with the same time;
- * - a line has the time of the chunk in which it begins.
- *
- * Bytes, not text: what is no UTF-8 stays as it is. Linear in the bytes, and holds no more than one message.
+ * Splits one output stream into log lines: lines end at LF; a CR before it is dropped; text overwritten with CR is
+ * dropped; lines longer than `maxLineBytes` continue in further lines with the same time. Works on bytes in linear
+ * time.
  */
 export class LineCutter {
   readonly #most: number;
@@ -23,7 +18,7 @@ export class LineCutter {
     this.#held = new HeldLine(maxLineBytes);
   }
 
-  /** The lines that end in a chunk, each behind `time`. The chunk is not kept. */
+  /** The lines completed by a chunk. The chunk is not kept. */
   take(chunk: Buffer, time: Buffer): LinePage {
     const page = new LinePage(chunk.length);
     let from = 0;
@@ -38,14 +33,12 @@ export class LineCutter {
     return page;
   }
 
-  /** The last line, when its end never came. */
   end(): LinePage {
     const page = new LinePage(0);
     if (this.#held.isBegun) this.#finish(nothing, this.#heldTime, page);
     return page;
   }
 
-  /** A line is over: what was held of it, and this. */
   #finish(rest: Buffer, time: Buffer, page: LinePage): void {
     this.#hold(rest, time, page);
     const last = this.#held.take();
@@ -53,13 +46,11 @@ export class LineCutter {
     this.#heldTime = nothing;
   }
 
-  /** Keeps the beginning of a line; pieces that are full go at once, with the time of the beginning. */
   #hold(bytes: Buffer, time: Buffer, page: LinePage): void {
     if (!this.#held.isBegun) this.#heldTime = time;
     for (const piece of this.#held.add(bytes)) page.add(this.#heldTime, piece, 0, piece.length);
   }
 }
 
-/** Whether a line is copied as it is: it fits, and nothing in it was overwritten. */
 const isPlain = (length: number, most: number, nextReturn: number, end: number): boolean =>
   length <= most && (nextReturn < 0 || nextReturn >= end);

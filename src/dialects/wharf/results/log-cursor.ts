@@ -3,13 +3,10 @@ import { countLines, type LogBatch } from "./log-line.ts";
 import type { StepLog } from "./step-log.ts";
 
 const lineFeed = 10;
-/** Of a longer line, which only a foreign log has, the beginning is read. A message of 1 MiB and its time. */
+/** Longer lines, which only foreign logs have, are cut. */
 const longestRecord = 1024 * 1024 + 64;
 
-/**
- * A reader's place in the log of a step. It reads up to where the writer has published and no further; the same for a log of an hour
- * ago and one that is being written, hence each line once, in order, with nothing between. Close it.
- */
+/** A reader's position in a step's log; reads up to what the writer has published. Must be closed. */
 export class LogCursor {
   readonly #log: StepLog;
   readonly #firstId: number;
@@ -18,7 +15,7 @@ export class LogCursor {
   #nextId: number;
   #handle: FileHandle | undefined;
 
-  /** `after`: the line before the first that is wanted. `limit`: bytes of the log beyond which nothing is. */
+  /** `after`: the line before the first one. `limit`: bytes to read at most. */
   constructor(log: StepLog, after = 0, limit = Number.POSITIVE_INFINITY) {
     this.#log = log;
     this.#firstId = after + 1;
@@ -26,7 +23,7 @@ export class LogCursor {
     ({ id: this.#nextId, offset: this.#offset } = log.index.before(this.#firstId));
   }
 
-  /** The next whole lines, about `maxBytes` of them, one at least; undefined when there are none at present. For one caller at a time. */
+  /** About `maxBytes` of whole lines, at least one; undefined if there are none now. */
   async next(maxBytes: number): Promise<LogBatch | undefined> {
     for (;;) {
       const end = Math.min(this.#limit, this.#log.bytes);
@@ -47,19 +44,14 @@ export class LogCursor {
     }
   }
 
-  /** Gives the file back; a cursor that is asked again opens it again. */
+  /** Reading again reopens the file. */
   async close(): Promise<void> {
     if (this.#handle === undefined) return;
     this.#handle = undefined;
     await this.#log.release();
   }
 
-  /**
-   * From the cursor on: whole lines, or one that is too long, or the last one of a foreign log. Doubles what it reads until there is an end of
-   * a line, so that lines of ordinary length cost one read for many of them.
-   *
-   * Undefined when the file is shorter than it was said to be: somebody has cut it off.
-   */
+  /** Undefined if the file was truncated. */
   async #read(end: number, maxBytes: number): Promise<Buffer | undefined> {
     for (let size = Math.min(maxBytes, end - this.#offset); ; size = Math.min(2 * size, end - this.#offset)) {
       size = Math.min(size, longestRecord);
@@ -78,7 +70,6 @@ export class LogCursor {
     return buffer.subarray(0, bytesRead);
   }
 
-  /** To the beginning of the next line. */
   async #skipLine(end: number): Promise<void> {
     while (this.#offset < end) {
       const bytes = await this.#bytes(Math.min(256 * 1024, end - this.#offset));
@@ -90,7 +81,6 @@ export class LogCursor {
   }
 }
 
-/** Without the lines that are not wanted. */
 function from(bytes: Buffer, firstId: number, lines: number, wanted: number): Omit<LogBatch, "stepId"> {
   let start = 0;
   let id = firstId;

@@ -5,15 +5,13 @@ import { codeOf, messageOf } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { resultsError } from "./errors.ts";
 
-/** More builds of one number are a mistake. */
 const mostOfOne = 10_000;
 
 const hint = "choose another directory with --results-dir";
 
 /**
- * The directory below which this user's builds leave their results: `{tmp}/iver-wharf`, or one with the user's number where that is a
- * symbolic link or somebody else's. In a directory that everybody may write to, a name proves nothing: what is there is looked at
- * without following it, and closed to others.
+ * The results directory of this user: `{tmp}/iver-wharf`, or with the uid appended if that is a link or another user's.
+ * Others may write to tmp, so the directory is checked without following links and closed to others.
  */
 export async function ownRoot(tmp: string, uid = process.getuid?.() ?? 0): Promise<string> {
   const names = ["iver-wharf", `iver-wharf-${uid}`];
@@ -31,12 +29,11 @@ export async function ownRoot(tmp: string, uid = process.getuid?.() ?? 0): Promi
   throw unusable(where, "expected directories of this user, found something else");
 }
 
-/** Where the results of a build are looked for, unless told: `{root}/build/{buildId}`. */
 export const buildsOf = (root: string): string => join(root, "build");
 
 /**
- * A directory for one build: the one that is asked for, or with `.2`, `.3` … behind it when that has something in it already. It belongs to
- * who has written its first file, which is there whole from the beginning; two builds never share one.
+ * Claims a directory for one build: the wanted one, or with `.2`, `.3` … if it is not empty. Linking the complete first
+ * file claims it, so two builds never share one.
  */
 export async function claimDirectory(wanted: string, firstFile: string, content: string): Promise<string> {
   await makeDirectories(dirname(wanted), 0o700).catch((thrown: unknown) => {
@@ -49,10 +46,7 @@ export async function claimDirectory(wanted: string, firstFile: string, content:
   throw unusable(wanted, `expected fewer than ${mostOfOne} of this name`);
 }
 
-/**
- * False when it is somebody else's. Looking whether it is empty and claiming it are two steps, and another may be between them: what
- * decides is who links the first file.
- */
+/** False if another build owns it. */
 async function claim(directory: string, firstFile: string, content: string): Promise<boolean> {
   try {
     await mkdir(directory, 0o700).catch((thrown: unknown) => {
@@ -60,11 +54,11 @@ async function claim(directory: string, firstFile: string, content: string): Pro
     });
     if ((await readdir(directory)).length > 0) return false;
     await chmod(directory, 0o700);
-    // Of this claim alone: two of one process must not take each other's away.
+    // // Unique, because two builds of one process may compete.
     const draft = join(directory, `.${randomUUID()}.next`);
     await writeFile(draft, content, { mode: 0o600 });
     try {
-      // Unlike rename it fails when somebody else was faster.
+      // // Unlike rename, link fails if the file exists.
       await link(draft, join(directory, firstFile));
     } finally {
       await rm(draft, { force: true });
@@ -77,7 +71,7 @@ async function claim(directory: string, firstFile: string, content: string): Pro
   }
 }
 
-/** Results in a repository must neither make it dirty nor be part of what the next build is given. */
+/** Results in a repository must not make it dirty or become input of the next build. */
 async function isInWorkTree(directory: string): Promise<boolean> {
   for (let at = resolve(directory); ; at = dirname(at)) {
     if (await stat(join(at, ".git")).catch(() => undefined)) return true;

@@ -7,19 +7,17 @@ import { readBuild } from "./read-build.ts";
 import { seal } from "./seal.ts";
 
 export interface Retention {
-  /** The youngest so many stay, whatever their age. */
+  /** The newest builds, kept regardless of age. */
   readonly keep: number;
-  /** Of the others, those that ended longer ago go; all of them when absent. */
+  /** Of the others only those that ended longer ago are removed. */
   readonly olderThan?: Millis;
 }
 
-/** Half removed by whoever was here before; nobody looks into it. */
 const removed = ".removed-";
 
 /**
- * Removes results of builds below a directory, `{root}/build`. Builds that run, those of other machines, and what is no results of a build
- * are left alone. Builds whose worker has died are sealed, and are as old as that. Answers the directories that went; a store is
- * gone for readers at once, whole.
+ * Removes results below `{root}/build`, except those of running builds, other machines and foreign directories. Seals
+ * results of dead workers first. Returns the removed directories.
  */
 export async function pruneResults(
   builds: string,
@@ -36,13 +34,12 @@ export async function pruneResults(
   return gone;
 }
 
-/** One that may go. */
 interface EndedBuild {
   readonly directory: string;
   readonly endedAt: Instant;
 }
 
-/** The youngest first. Removes what an earlier call has left half removed. */
+/** Newest first. Also finishes interrupted removals. */
 async function endedBuilds(builds: string, now: Instant, log: Logger): Promise<readonly EndedBuild[]> {
   const names = await readdir(builds).catch((thrown: unknown) => {
     if (codeOf(thrown) === "ENOENT") return [];
@@ -51,7 +48,7 @@ async function endedBuilds(builds: string, now: Instant, log: Logger): Promise<r
   const found: EndedBuild[] = [];
   for (const name of names) {
     const directory = join(builds, name);
-    // A link leads to what is not ours to remove, and somebody else may have been faster.
+    // // Links are not followed; another process may be removing the directory.
     if ((await lstat(directory).catch(() => undefined))?.isDirectory() !== true) continue;
     if (name.startsWith(removed)) await rm(directory, { recursive: true, force: true });
     else {
@@ -65,7 +62,7 @@ async function endedBuilds(builds: string, now: Instant, log: Logger): Promise<r
   return found.toSorted((a, b) => b.endedAt - a.endedAt);
 }
 
-/** Undefined for one that has not ended. */
+/** Undefined for a running build. */
 async function endOf(directory: string, now: Instant): Promise<Instant | undefined> {
   const build = await readBuild(directory);
   if (!build.frozen) {
@@ -77,7 +74,7 @@ async function endOf(directory: string, now: Instant): Promise<Instant | undefin
   return (text === null ? undefined : parseInstant(text)) ?? (await lstat(directory)).mtimeMs;
 }
 
-/** By another name first: nobody meets a store of which half is gone. */
+/** Renamed first, so that nobody reads a half-removed store. */
 async function remove(builds: string, directory: string, log: Logger): Promise<boolean> {
   const away = join(builds, `${removed}${randomUUID()}`);
   try {
@@ -85,7 +82,7 @@ async function remove(builds: string, directory: string, log: Logger): Promise<b
     await rm(away, { recursive: true, force: true });
     return true;
   } catch (thrown) {
-    // Somebody else was faster, or it is not ours.
+    // // Removed by another process, or not permitted.
     if (codeOf(thrown) !== "ENOENT") log.warn("results were not removed", { directory, problem: messageOf(thrown) });
     return false;
   }

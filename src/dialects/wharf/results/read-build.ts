@@ -6,8 +6,8 @@ import { buildFile } from "./results.ts";
 import { invalid, readDocument } from "./stored-documents.ts";
 
 /**
- * build.json of a store. Earlier workers wrote none: then it is what the directories of the steps say, and the store counts as frozen. Rejects
- * with `results-invalid` where there are no results.
+ * The build document; for stores of earlier workers, which have none, it is derived from the step directories. Rejects
+ * with `results-invalid` if there are no results.
  */
 export async function readBuild(directory: string): Promise<BuildDocument> {
   const path = buildFile(directory);
@@ -18,7 +18,6 @@ export async function readBuild(directory: string): Promise<BuildDocument> {
   return document;
 }
 
-/** This worker writes it whole or not at all, so that little can be wrong with one of version 1. */
 const isBuild = (document: object): document is BuildDocument =>
   "frozen" in document &&
   typeof document.frozen === "boolean" &&
@@ -31,10 +30,9 @@ const isBuild = (document: object): document is BuildDocument =>
       typeof step === "object" && step !== null && "stepId" in step && Number.isSafeInteger(step.stepId),
   );
 
-/** `3` is the directory of a step, `3.log` the log of one as RFC-0025 has it in one place. */
+/** A step's directory, or its log as in RFC-0025. */
 const stepName = /^(\d{1,9})(?:\.log)?$/;
 
-/** Steps in the order of their numbers, of which there may be some missing. */
 async function foreignBuild(directory: string): Promise<BuildDocument> {
   const names = await readdir(join(directory, "steps")).catch((thrown: unknown) => {
     const problem = `${directory}: expected the results of a build, found neither build.json nor steps`;
@@ -47,7 +45,6 @@ async function foreignBuild(directory: string): Promise<BuildDocument> {
   return { ...unknownBuild, buildId: Number(/^\d+/.exec(basename(directory))?.[0] ?? 0), steps };
 }
 
-/** A step of which there is nothing but a directory. */
 const unknownStep = {
   stageId: 0,
   type: "",
@@ -58,7 +55,6 @@ const unknownStep = {
   finishedAt: null,
 } as const;
 
-/** What an earlier worker did not write down; it is not running any more, or it would be asked. */
 const unknownBuild = {
   version: 1,
   projectId: 0,

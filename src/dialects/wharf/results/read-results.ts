@@ -12,8 +12,8 @@ import { StepLog } from "./step-log.ts";
 import { artifactsIn, readDocument, statusUpdatesIn } from "./stored-documents.ts";
 
 /**
- * The results of a build that is over, of this worker or an earlier one, for reading. A store whose worker has died is sealed first; one
- * whose worker lives is refused with `results-live`. Files that were begun by a crash are not seen.
+ * Opens the results of an ended build. Seals the store of a dead worker; rejects with `results-live` if the worker is
+ * alive.
  */
 export async function readResults(directory: string, clock: Pick<Clock, "now">): Promise<Results> {
   let build = await readBuild(directory);
@@ -37,7 +37,6 @@ export async function readResults(directory: string, clock: Pick<Clock, "now">):
   };
 }
 
-/** Its files change while they are read, and only the writer knows how far they are whole. */
 function live(directory: string, { buildId, owner }: BuildDocument): Error {
   const who = owner === undefined ? "a worker that it does not name" : `process ${owner.pid} of ${owner.host}`;
   return resultsError("results-live", `results of build ${buildId} in ${directory}: ${who} writes them`, {
@@ -45,7 +44,6 @@ function live(directory: string, { buildId, owner }: BuildDocument): Error {
   });
 }
 
-/** Of what a crash has kept from being written there is less, never half. */
 async function readStep(directory: string, stepId: number, changes: Changes): Promise<StepResults> {
   const home = stepDirectory(directory, stepId);
   const [statuses, artifacts] = [statusFile(home), artifactsFile(home)];
@@ -62,7 +60,7 @@ async function readStep(directory: string, stepId: number, changes: Changes): Pr
   };
 }
 
-/** The names that workers have given to it. Links are not followed: a store must not show what is not its own. */
+/** Log names of this and earlier workers. Links are not followed. */
 async function findLog(directory: string, stepId: number, changes: Changes): Promise<StepLog> {
   const home = stepDirectory(directory, stepId);
   for (const path of [logFile(directory, stepId), join(home, "logs.log"), `${home}.log`]) {
@@ -78,7 +76,7 @@ async function findLog(directory: string, stepId: number, changes: Changes): Pro
   return none;
 }
 
-/** Those whose bytes are there, with the size that they have. */
+/** Artifacts whose files exist, with their actual size. */
 async function present(home: string, artifacts: readonly Artifact[]): Promise<readonly Artifact[]> {
   const found: Artifact[] = [];
   for (const artifact of artifacts) {
@@ -88,7 +86,7 @@ async function present(home: string, artifacts: readonly Artifact[]): Promise<re
   return found;
 }
 
-/** Earlier workers counted artifacts of each step from 1; where an id is not one's own all of the build are counted anew. */
+/** Earlier workers numbered artifacts per step; duplicate ids are renumbered. */
 function ownIds(steps: readonly StepResults[]): readonly StepResults[] {
   const ids = steps.flatMap(({ artifacts }) => artifacts.map(({ artifactId }) => artifactId));
   if (new Set(ids).size === ids.length) return steps;

@@ -14,7 +14,6 @@ import type { StepLogOptions, StepLogWriter } from "./step-log-writer.ts";
 import { type ArtifactLimits, type ArtifactSource, defaultArtifactLimits } from "./store-artifact.ts";
 import { StoredStep } from "./stored-step.ts";
 
-/** A build that is about to begin. */
 export interface NewBuild extends BuildIdentity {
   readonly stages: readonly Omit<StageRecord, "status" | "steps">[];
   readonly steps: readonly Pick<StepRecord, "stepId" | "stageId" | "name" | "type" | "image">[];
@@ -24,44 +23,31 @@ export interface ResultsOptions {
   readonly clock: Clock;
   readonly limits?: ArtifactLimits;
   readonly maxLineBytes?: number;
-  /** Of the scratch the directories of steps stay that are still there at the end. */
+  /** Keeps the directories of steps that still exist. */
   readonly keepsWork?: boolean;
-  /** Called once, for the console, when the disk has not taken something. */
+  /** Called once if writing to the disk failed. */
   readonly onLoss?: (failure: Error) => void;
-  /** Is told of scratch that could not be removed at the end, for people: the results are whole all the same. */
+  /** Called if scratch could not be removed. */
   readonly onLeftover?: (message: string) => void;
 }
 
-/** Why a step ended as it did. */
 interface Why {
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
 }
 
-/** How a build ended. */
 export interface BuildEnd {
   readonly status: StepStatus;
   readonly reason?: string;
   readonly message?: string;
 }
 
-/** Room that is given back when the disk is full, so that the end of the build can be written down. */
+/** Freed when the disk is full, so that the end of the build can be written. */
 const reserveBytes = 64 * 1024;
 
 /**
- * Makes the results of a build in a directory of its own, at or beside the one that is asked for; see `claimDirectory`. In the order of a
- * build:
- *
- *     const results = await createResults(join(buildsOf(await ownRoot(tmpdir())), "7"), build, { clock });
- *     await results.setStatus(1, "Running");
- *     const log = await results.openLog(1, { masked });
- *     log.append("stdout", chunk);
- *     await results.addArtifacts(1, artifactFiles(directory));
- *     await results.setStatus(1, "Success", 0);
- *     await results.finish({ status: "Success" });
- *     await results.freeze();
- *
- * Rejects with `results-place` before anything has been started, when the directory cannot be had.
+ * Creates results at or beside the wanted directory, see `claimDirectory`; rejects with `results-place`. The caller
+ * then sets statuses, opens logs, adds artifacts, calls `finish` and `freeze`.
  */
 export async function createResults(wanted: string, build: NewBuild, options: ResultsOptions): Promise<ResultsStore> {
   const document = beginningOf(build, options.clock);
@@ -71,7 +57,6 @@ export async function createResults(wanted: string, build: NewBuild, options: Re
   return store;
 }
 
-/** build.json as it is first seen: whoever finds it can tell whose it is. */
 const beginningOf = ({ stages, steps, ...identity }: NewBuild, clock: Clock): BuildDocument => ({
   version: 1,
   ...identity,
@@ -89,8 +74,8 @@ const beginningOf = ({ stages, steps, ...identity }: NewBuild, clock: Clock): Bu
 });
 
 /**
- * The results of a build, for the worker that writes them and for followers in its process. What the disk does not take is lost without
- * holding up the build: it is told once, and the build ends Failed with reason `ResultsLost`.
+ * The results of a running build, for its worker and for followers. Failed writes do not stop the build: they are
+ * reported once, and the build ends Failed with `ResultsLost`.
  */
 export class ResultsStore implements Results {
   readonly directory: string;
@@ -100,13 +85,12 @@ export class ResultsStore implements Results {
   readonly #file: JsonFile;
   #build: BuildDocument;
   #artifacts = 0;
-  /** Under way. What was begun before the freeze belongs to the build. */
+  /** Work that began before the freeze is awaited by it. */
   readonly #adding = new Set<Promise<number>>();
   #frozen = false;
   #freezing: Promise<void> | undefined;
   #loss: Error | undefined;
 
-  /** For `createResults`, which has claimed the directory. */
   constructor(directory: string, build: BuildDocument, options: ResultsOptions) {
     this.directory = directory;
     this.#build = build;
@@ -127,12 +111,11 @@ export class ResultsStore implements Results {
     return this.#frozen;
   }
 
-  /** Why the results are not complete, if they are not. */
   get loss(): Error | undefined {
     return this.#loss;
   }
 
-  /** The first call: every step is there, and has come to nothing yet. */
+  /** Creates all steps; call first. */
   async prepare(): Promise<void> {
     const work = workDirectory(this.directory);
     await makeDirectories(work, 0o700);
@@ -141,7 +124,7 @@ export class ResultsStore implements Results {
     await inParallel(this.steps, (step) => step.begin(at));
   }
 
-  /** The log of a step, for its one writer. It is closed when the step ends. */
+  /** The step's log for its only writer; closed with the step. */
   async openLog(stepId: number, options: Pick<StepLogOptions, "masked" | "onDrain"> = {}): Promise<StepLogWriter> {
     const { clock, maxLineBytes } = this.#options;
     const onLoss = (failure: Error): void => this.#lose(failure);
@@ -150,8 +133,8 @@ export class ResultsStore implements Results {
   }
 
   /**
-   * What a step has become. A status that it has already, and any after a final one, is passed over. With a final one its log is closed
-   * first, so that who sees the end of a step can read all of it. Never rejects for what the disk does.
+   * Repeated statuses and those after a final one are ignored. The log is closed before a final status, so that it is
+   * complete for readers. Never rejects because of the disk.
    */
   async setStatus(
     stepId: number,
@@ -168,7 +151,7 @@ export class ResultsStore implements Results {
       return true;
     });
     if (!isNew) return;
-    // Nothing waits between the writing, which ends in the order of the calls, and this: an older status is never put over a newer one.
+    // // No await in between: an older status must not replace a newer one.
     const old = this.#build.steps.find((record) => record.stepId === stepId);
     if (old === undefined) return;
     const startedAt = old.startedAt ?? (status === "None" || status === "Scheduling" ? null : at);
@@ -186,7 +169,6 @@ export class ResultsStore implements Results {
     await this.#writeBuild();
   }
 
-  /** What has become of a stage. Its steps are the caller's to judge: a stage that was not run has none that did anything. */
   async setStageStatus(stageId: number, status: StepStatus): Promise<void> {
     this.#change({
       stages: this.#build.stages.map((stage) => (stage.stageId === stageId ? { ...stage, status } : stage)),
@@ -194,10 +176,7 @@ export class ResultsStore implements Results {
     await this.#writeBuild();
   }
 
-  /**
-   * Stores what a step has left and tells followers when it can be read. Rejects with the first failure; what was stored before it stays
-   * and is told. Answers how many they were.
-   */
+  /** Stores artifacts and returns their number. Rejects with the first failure; artifacts before it are kept. */
   async addArtifacts(
     stepId: number,
     sources: Iterable<ArtifactSource> | AsyncIterable<ArtifactSource>,
@@ -217,7 +196,7 @@ export class ResultsStore implements Results {
     }
   }
 
-  /** The end of the build, as it is told: Failed when results were lost, whatever the steps have come to. The first call counts. */
+  /** The build is Failed if results were lost. The first call counts. */
   async finish(end: BuildEnd): Promise<BuildEnd> {
     for (const step of this.steps) await step.closeLog();
     if (this.#build.finishedAt === null) {
@@ -233,13 +212,13 @@ export class ResultsStore implements Results {
     return { status, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
   }
 
-  /** No more is written; all of it is on the disk; followers end when they have seen it. Further calls wait for the first. */
+  /** Syncs everything; followers end when they have read it. */
   freeze(): Promise<void> {
     this.#freezing ??= this.#freeze();
     return this.#freezing;
   }
 
-  /** Freezes, and cuts off followers that have not seen everything. */
+  /** Freezes and cuts off followers. */
   async close(): Promise<void> {
     await this.freeze();
     this.changes.close(resultsError("results-closed", `results of build ${this.#build.buildId}: closed`));
@@ -250,7 +229,7 @@ export class ResultsStore implements Results {
     await this.finish({ status: "Failed", reason: "WorkerStopped", message: "the worker ended before the build" });
     for (const step of this.steps) await step.sync().catch((thrown: unknown) => this.#loseJson(thrown));
     this.#change({ frozen: true });
-    // Side by side: both wait for the disk.
+    // // In parallel: both wait for the disk.
     await Promise.all([
       this.#writeBuild(true),
       this.#clearWork().catch((thrown: unknown) =>
@@ -272,7 +251,6 @@ export class ResultsStore implements Results {
     for (const name of names) if (!kept.includes(name)) await removeTree(join(work, name));
   }
 
-  /** Checked before the work, not after: what was begun before the freeze is waited for by it. */
   #writable(stepId: number): StoredStep {
     const step = this.steps.find((candidate) => candidate.stepId === stepId);
     if (step === undefined) throw new Error(`build ${this.#build.buildId} has no step ${stepId}`);
@@ -284,16 +262,16 @@ export class ResultsStore implements Results {
     this.#build = { ...this.#build, ...part };
   }
 
-  /** Once more when the reserve has been given back. */
+  /** Retries once after freeing the reserve. */
   async #writeBuild(isSynced = false): Promise<void> {
     await this.#file.write(isSynced).catch(async (thrown: unknown) => {
       await this.#loseJson(thrown);
-      // Was told above, and the build has failed for it: what is on the disk is what was written before.
+      // // The loss was reported and has failed the build.
       await this.#file.write(isSynced).catch(() => undefined);
     });
   }
 
-  /** A file was not written. The reserve goes, so that what is written at the end finds room. */
+  /** Frees the reserve for the final writes. */
   async #loseJson(thrown: unknown): Promise<void> {
     const problem = `results of build ${this.#build.buildId}: ${messageOf(thrown)}`;
     this.#lose(resultsError("results-lost", problem, { cause: thrown }));

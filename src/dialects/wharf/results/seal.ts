@@ -9,9 +9,8 @@ import { buildFile, logFile, statusDocument, statusFile, stepDirectory, workDire
 import { readDocument, statusUpdatesIn } from "./stored-documents.ts";
 
 /**
- * Ends a store whose worker has died: what had begun has Failed, so has the build, for the reason `WorkerCrashed`. Steps that had not begun
- * stay None, as those of stages that were not run. The caller has seen that the worker is dead. Carried out twice, or by two
- * at once, it comes to the same; build.json comes last, so that one that is cut off is carried out again.
+ * Ends the store of a dead worker: started steps and the build are Failed with `WorkerCrashed`. Idempotent and safe in
+ * parallel; build.json is written last, so an interrupted seal is repeated.
  */
 export async function seal(directory: string, now: Instant): Promise<void> {
   const build = await readBuild(directory);
@@ -36,10 +35,9 @@ export async function seal(directory: string, now: Instant): Promise<void> {
   await writeJson(buildFile(directory), sealed, draftOf(buildFile(directory)), true);
 }
 
-/** Not the name of the worker's own drafts, nor that of another who seals. */
+/** Unique per sealer. */
 const draftOf = (path: string): string => `${path}.next-${randomUUID()}`;
 
-/** A stage that had begun is what its steps have come to; with a step whose turn never came it was cut off. */
 function sealStage(stage: StageRecord, steps: readonly StepRecord[]): StageRecord {
   const statuses = steps.filter(({ stageId }) => stageId === stage.stageId).map(({ status }) => status);
   const hasBegun = stage.status !== "None" || statuses.some((status) => status !== "None");
@@ -48,7 +46,6 @@ function sealStage(stage: StageRecord, steps: readonly StepRecord[]): StageRecor
   return { ...stage, status: statuses.includes("Cancelled") ? "Cancelled" : "Success" };
 }
 
-/** Reads before it writes: another who seals may have been here. */
 async function sealStep(directory: string, step: StepRecord, at: string): Promise<StepRecord> {
   const home = stepDirectory(directory, step.stepId);
   const path = statusFile(home);
@@ -65,7 +62,7 @@ async function sealStep(directory: string, step: StepRecord, at: string): Promis
 
 const blockBytes = 64 * 1024;
 
-/** A write that the crash has cut off may have left half a line, which nobody was ever told of. */
+/** A crash may have left half a line. */
 async function cutTail(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDWR | constants.O_NOFOLLOW).catch((thrown: unknown) => {
     if (codeOf(thrown) === "ENOENT") return undefined;
@@ -85,7 +82,6 @@ async function cutTail(path: string): Promise<void> {
   }
 }
 
-/** How many bytes are whole lines. Looks from the end, a block at a time. */
 async function wholeLines(size: number, read: (from: number, to: number) => Promise<Buffer>): Promise<number> {
   for (let to = size; to > 0; to -= Math.min(to, blockBytes)) {
     const from = Math.max(0, to - blockBytes);

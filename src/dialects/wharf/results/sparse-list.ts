@@ -1,37 +1,32 @@
-/** Lines between two entries at first. */
 const linesApart = 1024;
-/** Bytes between two entries at first. */
 const bytesApart = 256 * 1024;
 
 /**
- * Entries about a few of very many lines, one for each 1,024 of them or 256 KiB, in the order of the lines. Bounded: beyond `most` every two
- * entries are joined into one, and those that come stand twice as far apart.
+ * A bounded list with one entry per 1,024 lines or 256 KiB. Beyond `most` entries neighbours are joined and the
+ * distance doubles.
  */
 export class SparseList<Entry> {
   #entries: Entry[] = [];
-  /** How many times further apart they stand than at first. */
   #factor = 1;
   readonly #most: number;
   readonly #join: (entry: Entry, next: Entry) => Entry;
 
-  /** `join`: one entry for what both stand for, at the place of the first. */
+  /** `join` merges two neighbours at the place of the first. */
   constructor(most: number, join: (entry: Entry, next: Entry) => Entry) {
     this.#most = most;
     this.#join = join;
   }
 
-  /** Whether the next entry is due, so many lines and bytes after the last one. */
+  /** True if an entry is due this far behind the last one. */
   isDue(lines: number, bytes: number): boolean {
     return lines >= linesApart * this.#factor || bytes >= bytesApart * this.#factor;
   }
 
-  /** Behind all others. */
   add(entry: Entry): void {
     this.#entries.push(entry);
     if (this.#entries.length > this.#most) this.thin();
   }
 
-  /** Half as many entries, twice as far apart. */
   thin(): void {
     this.#factor *= 2;
     const joined: Entry[] = [];
@@ -42,17 +37,15 @@ export class SparseList<Entry> {
     this.#entries = joined;
   }
 
-  /** What was added last. */
   get last(): Entry | undefined {
     return this.#entries.at(-1);
   }
 
-  /** In their order. */
   get entries(): readonly Entry[] {
     return this.#entries;
   }
 
-  /** The last of those for which it is true, which must be the first ones. O(log entries). */
+  /** `isBefore` must be true for a prefix of the entries. O(log entries). */
   lastWhere(isBefore: (entry: Entry) => boolean): Entry | undefined {
     let [low, high] = [0, this.#entries.length];
     while (low < high) {

@@ -2,8 +2,8 @@ import type { BuildWord } from "../build-status.ts";
 import type { StepStatus } from "./build-document.ts";
 
 /**
- * What one status is to each of those who have numbers for it: messages of the worker, those of RFC-0025, and builds of wharf-api. Completed and
- * Failed are 3 and 2 in the second, 2 and 3 in the last.
+ * Numbers of statuses in worker messages, RFC-0025 and wharf-api. Completed and Failed are 3 and 2 in the RFC, 2 and 3
+ * in wharf-api.
  */
 export const statusNumbers: Readonly<
   Record<StepStatus, { readonly worker: number; readonly rfc: number; readonly build: BuildWord }>
@@ -20,7 +20,5 @@ export const statusNumbers: Readonly<
 const byWorker = new Map(Object.entries(statusNumbers).map(([status, { worker }]) => [worker, status as StepStatus]));
 const byRfc: readonly StepStatus[] = ["Scheduling", "Running", "Failed", "Success"];
 
-/** Undefined for a number that no worker sends. */
 export const statusOfWorker = (number: number): StepStatus | undefined => byWorker.get(number);
-/** The first of those that have the number. */
 export const statusOfRfc = (number: number): StepStatus | undefined => byRfc[number];

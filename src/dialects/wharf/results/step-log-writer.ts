@@ -7,29 +7,25 @@ import type { LinePage } from "./line-page.ts";
 import { timeOf } from "./log-line.ts";
 import type { StepLog } from "./step-log.ts";
 
-/** Where output comes from; each has lines of its own. `slipway`: what the worker itself has to say in a step's log. */
+/** `slipway`: the worker's own messages. */
 export type OutputStream = "stdout" | "stderr" | "slipway";
 const streams: readonly OutputStream[] = ["stdout", "stderr", "slipway"];
 
-/** A message of output; a longer line goes on in further ones. */
 export const defaultMaxLineBytes = 1024 * 1024;
 
 export interface StepLogOptions {
   readonly clock: Clock;
-  /** Values that are not written: `***` stands in their place. */
+  /** Values replaced by `***`. */
   readonly masked?: readonly string[];
-  /** At most 1 MiB, which is what it is when absent. */
+  /** At most and by default 1 MiB. */
   readonly maxLineBytes?: number;
-  /** Called when waiting output has been written after `append` answered false. */
   readonly onDrain?: () => void;
-  /** Called once, when the disk has failed. */
   readonly onLoss?: (failure: Error) => void;
 }
 
-/** Waiting bytes beyond this make `append` answer false. */
 const highWater = 1024 * 1024;
 
-/** Creates the file of a log. A log that exists is somebody's: rejects with `log-taken`. */
+/** Creates the log file; rejects with `log-taken` if it exists. */
 export async function openStepLog(log: StepLog, options: StepLogOptions): Promise<StepLogWriter> {
   const handle = await open(log.path, "ax", 0o600).catch((thrown: unknown) => {
     const problem = `log of step ${log.stepId}: cannot create ${log.path}: ${messageOf(thrown)}`;
@@ -40,9 +36,9 @@ export async function openStepLog(log: StepLog, options: StepLogOptions): Promis
 }
 
 /**
- * Writes the log of one step: bytes in, lines out, one write under way, everything that gathered meanwhile in the next. Readers are told
- * of lines when the write has returned. A disk that fails ends the log, not the step: what comes later is dropped, and what is
- * in the file are whole lines. Flushed to the disk at `close`, never before. Nothing here rejects for what the disk does.
+ * Writes a step's log: one write at a time, with everything gathered meanwhile in the next one. Readers see lines after
+ * their write. A failed disk ends the log at its last whole line, not the step. Synced by `close`. Never rejects
+ * because of the disk.
  */
 export class StepLogWriter {
   readonly #log: StepLog;
@@ -75,8 +71,8 @@ export class StepLogWriter {
   }
 
   /**
-   * Takes a chunk; the caller must not write to it again. `time` is the runtime's own, in RFC 3339; lines that begin in this chunk have
-   * it, else the present. False asks the caller to wait for `onDrain`. After a failure, or the end, chunks are dropped.
+   * Takes ownership of the chunk. `time` is the runtime's timestamp (RFC 3339). False: wait for `drained`. Chunks after
+   * a failure or `close` are dropped.
    */
   append(stream: OutputStream, chunk: Buffer, time?: string): boolean {
     if (this.#log.failure !== undefined || this.#closing !== undefined) return true;
@@ -86,14 +82,13 @@ export class StepLogWriter {
     return !this.#full;
   }
 
-  /** Resolves when waiting output has been written after `append` answered false, at once when nothing waits. */
   drained(): Promise<void> {
     if (!this.#full) return Promise.resolve();
     this.#paused ??= deferred();
     return this.#paused.promise;
   }
 
-  /** Resolves when all of it can be read, or was lost, and is on the disk. Further calls wait for the first. */
+  /** Resolves when everything is readable and synced, or lost. */
   close(): Promise<void> {
     this.#closing ??= this.#end();
     return this.#closing;
@@ -105,20 +100,19 @@ export class StepLogWriter {
       this.#put(this.#cutters[stream].end());
     }
     while (this.#writing !== undefined) await this.#writing;
-    // Without a line there is nothing that must outlast a power cut: a log that is missing is read as an empty one.
+    // // An empty log need not survive power loss: a missing one reads as empty.
     if (this.#log.bytes > 0) await this.#handle.datasync().catch((thrown: unknown) => this.#fail(thrown));
     await this.#handle.close().catch((thrown: unknown) => this.#fail(thrown));
     this.#log.end();
   }
 
-  /** Chunks come faster than the clock ticks. */
   #now(): Buffer {
     const at = this.#options.clock.now();
     if (at !== this.#stampedAt) [this.#stampedAt, this.#stamp] = [at, timeOf(at)];
     return this.#stamp;
   }
 
-  /** What was held when the disk failed must not be written after it, should there be room again. */
+  /** Nothing is written after a failure. */
   #put(page: LinePage): void {
     if (page.lines === 0 || this.#log.failure !== undefined) return;
     this.#waiting.push(page);
@@ -126,9 +120,8 @@ export class StepLogWriter {
     this.#writing ??= this.#writeAll();
   }
 
-  /** One write at a time, of all that waits: a busy step costs few large writes, a quiet one a write for each line. */
   async #writeAll(): Promise<void> {
-    // What comes in the same turn is written at once.
+    // // Collects chunks of the same turn.
     await Promise.resolve();
     try {
       while (this.#waiting.length > 0) {
@@ -146,7 +139,6 @@ export class StepLogWriter {
     }
   }
 
-  /** Everything that waits, for one write. There is room for more from now on. */
   #take(): readonly LinePage[] {
     const pages = this.#waiting;
     this.#waiting = [];
@@ -160,7 +152,6 @@ export class StepLogWriter {
     return pages;
   }
 
-  /** Pages begin where chunks did, which is where the index has its entries. */
   #publish(pages: readonly LinePage[]): void {
     let [id, offset] = [this.#log.lines + 1, this.#log.bytes];
     for (const page of pages) {
@@ -171,10 +162,7 @@ export class StepLogWriter {
     this.#log.publish(offset - this.#log.bytes, id - 1 - this.#log.lines);
   }
 
-  /**
-   * The part of a write that found room goes again: the file has whole lines, those that readers were told of. What has gathered until the
-   * failure is known is dropped after it, so that nobody waits for it to be written.
-   */
+  /** Truncates a partial write and drops waiting output. */
   async #lose(thrown: unknown): Promise<void> {
     await this.#handle.truncate(this.#log.bytes).catch(() => undefined);
     this.#fail(thrown);

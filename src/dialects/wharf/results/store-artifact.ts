@@ -6,29 +6,23 @@ import { checkName, contentTypeOf, fileNameOf } from "./artifact-name.ts";
 import type { Artifact } from "./build-document.ts";
 import { resultsError } from "./errors.ts";
 
-/** Something that a step has left. */
 export interface ArtifactSource {
-  /** Path below the artifact root. */
   readonly name: string;
-  /** Its bytes, asked for once. */
   readonly open: () => AsyncIterable<Uint8Array>;
-  /** By the name when absent. */
   readonly contentType?: string;
   readonly testResults?: boolean;
 }
 
 export interface ArtifactLimits {
   readonly maxFileBytes: number;
-  /** Of one step. */
   readonly maxFiles: number;
 }
 
 export const defaultArtifactLimits: ArtifactLimits = { maxFileBytes: 2 * 1024 ** 3, maxFiles: 10_000 };
 
 /**
- * Streams an artifact into the directory of its step: counted and hashed on the way, flushed, named at last. `newId` is asked when the
- * bytes are there, so that ids have no gaps. Rejects with `artifact-limit`, `artifact-name`, what the source or the disk says, or
- * the signal's reason; nothing of it is left then.
+ * Streams an artifact into its step's directory, hashed and synced before it is renamed. `newId` is called at the end,
+ * so that ids have no gaps. Nothing is left on failure.
  */
 export async function storeArtifact(
   step: { readonly stepId: number; readonly directory: string },

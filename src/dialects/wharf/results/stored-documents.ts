@@ -6,13 +6,11 @@ import { type Artifact, type StatusUpdate, type StepStatus, stepStatuses } from 
 import { resultsError } from "./errors.ts";
 import { statusOfRfc } from "./status-numbers.ts";
 
-// Files of a store, of this worker or an earlier one. What is optional there is made up for; what cannot be meant is an error that names the
-// file and the place.
+// // Files of this worker and of earlier ones: missing optional values are filled in, invalid ones are errors with file
+// and place.
 
-/** A document of a store is small; something larger is none. */
 const mostBytes = 64 * 1024 * 1024;
 
-/** The object in a file; undefined when there is no such file. */
 export async function readDocument(path: string): Promise<JsonObject | undefined> {
   const text = await readFile(path, "utf8").catch((thrown: unknown) => {
     if (codeOf(thrown) === "ENOENT" || codeOf(thrown) === "ENOTDIR") return undefined;
@@ -29,7 +27,7 @@ export async function readDocument(path: string): Promise<JsonObject | undefined
   return objectIn(path, "", value);
 }
 
-/** The updates of status.json. Ids are those of their places: earlier workers have left some out. */
+/** Renumbered, because earlier workers left ids out. */
 export function statusUpdatesIn(path: string, document: JsonObject): readonly StatusUpdate[] {
   return listIn(path, "statusUpdates", document["statusUpdates"]).map((item, at) => {
     const place = `statusUpdates[${at}]`;
@@ -42,14 +40,13 @@ export function statusUpdatesIn(path: string, document: JsonObject): readonly St
   });
 }
 
-/** A word of this worker, or a number of an RFC one. */
+/** A status word, or a number of RFC-0025. */
 function statusIn(path: string, place: string, value: JsonValue | undefined): StepStatus {
   const found = typeof value === "number" ? statusOfRfc(value) : stepStatuses.find((status) => status === value);
   if (found !== undefined) return found;
   throw invalid(path, `${place}.status`, `0 to 3 or one of ${stepStatuses.join(", ")}`, value);
 }
 
-/** The artifacts of artifacts.json, as they are there; ids may be those of the step. */
 export function artifactsIn(path: string, stepId: number, document: JsonObject): readonly Artifact[] {
   const key = document["artifacts"] === undefined ? "artifactEvents" : "artifacts";
   return listIn(path, key, document[key]).map((item, at) => {
@@ -70,7 +67,7 @@ export function artifactsIn(path: string, stepId: number, document: JsonObject):
   });
 }
 
-/** A store may come from anywhere: it must not name files that are not its own. */
+/** A foreign store must not name files outside of it. */
 function pathIn(path: string, place: string, value: JsonValue): string {
   if (typeof value === "string" && !value.includes("\0") && !value.includes("\\")) {
     const clean = posix.normalize(value);
@@ -90,7 +87,6 @@ function objectIn(path: string, place: string, value: JsonValue | undefined): Js
   throw invalid(path, place, "an object", value);
 }
 
-/** What was found is shown cut: it is anybody's. */
 export function invalid(path: string, place: string, expected: string, found: unknown): Error {
   const text = (JSON.stringify(found) ?? "nothing").slice(0, 80);
   return resultsError(

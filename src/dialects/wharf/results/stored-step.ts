@@ -16,10 +16,10 @@ import { StepLog } from "./step-log.ts";
 import { openStepLog, type StepLogOptions, type StepLogWriter } from "./step-log-writer.ts";
 import { type ArtifactSource, storeArtifact } from "./store-artifact.ts";
 
-/** Artifacts are written down in groups: artifacts.json is written anew each time. */
+/** artifacts.json is rewritten once per group. */
 const artifactsAtOnce = 256;
 
-/** The results of one step while they are written. Followers see the end of its lists when it is in the files. */
+/** The results of a running step. Followers see entries once they are in the files. */
 export class StoredStep implements StepResults {
   readonly stepId: number;
   readonly directory: string;
@@ -28,7 +28,7 @@ export class StoredStep implements StepResults {
   readonly #statusFile: JsonFile;
   readonly #artifactsFile: JsonFile;
   #writer: Promise<StepLogWriter> | undefined;
-  /** As the files are to be, and as followers know them. */
+  /** The lists as they are to be written; `updates` and `artifacts` are in the files. */
   #written: readonly StatusUpdate[] = [];
   #stored: readonly Artifact[] = [];
   updates: readonly StatusUpdate[] = [];
@@ -43,27 +43,25 @@ export class StoredStep implements StepResults {
     this.#artifactsFile = new JsonFile(artifactsFile(this.directory), () => artifactsDocument(this.#stored));
   }
 
-  /** The directory is there, and so is the first status: who follows knows of the step from the beginning. */
   async begin(timestamp: string): Promise<void> {
     await makeDirectories(this.directory, 0o700);
     await this.setStatus("None", timestamp);
   }
 
-  /** Rejects with `log-taken` when it is called again, also after the end of the first writer. */
+  /** Rejects with `log-taken` if called again. */
   openLog(options: StepLogOptions): Promise<StepLogWriter> {
     const writer = openStepLog(this.log, options);
     this.#writer ??= writer;
     return writer;
   }
 
-  /** Also one that is being opened. A step without a log, or whose log could not be made, has an end of it as well. */
   async closeLog(): Promise<void> {
     const writer = await this.#writer?.catch(() => undefined);
     await writer?.close();
     this.log.end();
   }
 
-  /** False when there was nothing to say. Rejects when the disk did not take it; followers know nevertheless. */
+  /** False if nothing changed. Rejects if the write failed; followers see the status nevertheless. */
   async setStatus(status: StepStatus, timestamp: string): Promise<boolean> {
     const last = this.#written.at(-1);
     if (last !== undefined && (last.status === status || isFinal(last.status))) return false;
@@ -78,10 +76,7 @@ export class StoredStep implements StepResults {
     return true;
   }
 
-  /**
-   * Stores one after the other, so that memory and open files do not grow with their number. Followers are told when artifacts.json has them:
-   * whoever reads the directory afterwards finds what they were told of.
-   */
+  /** Stores artifacts one after the other and publishes them when artifacts.json contains them. */
   async addArtifacts(
     sources: Iterable<ArtifactSource> | AsyncIterable<ArtifactSource>,
     options: {
@@ -105,13 +100,11 @@ export class StoredStep implements StepResults {
     return this.#stored.length - before;
   }
 
-  /** Everything is on the disk. */
   async sync(): Promise<void> {
     await this.#statusFile.sync();
     if (this.#stored.length > 0) await this.#artifactsFile.sync();
   }
 
-  /** What was stored while the file was being written is told with the next one. */
   async #tellArtifacts(): Promise<void> {
     const stored = this.#stored;
     await this.#artifactsFile.write();

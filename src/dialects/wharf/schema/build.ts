@@ -2,10 +2,8 @@ import { s } from "#lib/schema/index.ts";
 import { stepStatuses } from "../results/build-document.ts";
 import { conditions, flag, instant, number, orNull, text, whole } from "./fields.ts";
 
-// What a build is of stands in its specification and is fixed when it is created; what has become of it stands in its status. Neither holds
-// log lines, artifacts or values of secrets: those would make every change of an object as large as a build.
+// // The spec is fixed at creation. Logs, artifacts and secrets are kept outside of the object.
 
-/** One run of a definition: what is to be cloned, which part of the definition is run, and with which inputs. */
 export const BuildSpec = s.object(
   {
     project: text("A Project of this namespace: what is cloned, and which inputs there are."),
@@ -28,10 +26,7 @@ export const BuildSpec = s.object(
 
 const stepStatus = (description: string) => s.oneOf(stepStatuses, { description });
 
-/**
- * A step as the worker tells it, in the fields of its build.json, so that nothing has to be translated on the way. Step 0 is what happened
- * before the first step: cloning.
- */
+/** The worker's fields; step 0 is what happened before the first step. */
 const step = s.object({
   stepId: s.integer({ minimum: 0, description: "Within the build, from 1." }),
   stageId: whole("Its stage."),
@@ -46,7 +41,6 @@ const step = s.object({
   message: text("The same for people."),
 });
 
-/** A stage that was selected; stage 0 is that of step 0. Its condition is looked at by the worker when it would begin. */
 const stage = s.object({
   stageId: s.integer({ minimum: 0, description: "Within the build, from 1." }),
   name: s.string({ description: "As it is written." }),
@@ -56,19 +50,12 @@ const stage = s.object({
 });
 
 /**
- * The words of the REST API; people of Wharf know no others.
- *
- * - Scheduling: it is stored; its worker is asked for, or has not begun.
- * - Running: the first step has begun, or is about to.
- * - Completed: every stage that had to succeed has, and everything that the worker has said is stored.
- * - Failed: a step has failed, somebody has ended it, it could not be started, or nothing was heard of its worker any more. The reason tells.
+ * States of the REST API: Scheduling (no worker has begun), Running, Completed (everything is stored), Failed (with a
+ * reason).
  */
 export const buildStatuses = ["Scheduling", "Running", "Completed", "Failed"] as const;
 
-/**
- * What has become of a build. `status` is the word that clients of Wharf know, `phase` the one that every run of this system has: a build that
- * was ended by somebody is Failed to the first and Canceled to the second. Conditions are Complete and Failed, for who waits for either.
- */
+/** `status` is Wharf's word, `phase` the engine's: canceled builds are Failed and Canceled. */
 export const BuildStatus = s.object({
   phase: s.optional(
     s.oneOf(["Pending", "Running", "Cancelling", "Canceled", "Succeeded", "Failed"], {

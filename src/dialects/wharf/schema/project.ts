@@ -1,10 +1,8 @@
 import { s } from "#lib/schema/index.ts";
 import { conditions, flag, number, text, whole } from "./fields.ts";
 
-// Fields are those of the REST API. What a provider has told of a project and what people want otherwise are kept apart, so that the next
-// import does not undo what people have said.
+// // The provider's values and overrides are separate, so that imports do not undo overrides.
 
-/** A repository that builds are made of. The token to clone it with is in a Secret, which clients of the REST API cannot read. */
 export const ProjectSpec = s.object(
   {
     projectId: number,
@@ -25,7 +23,7 @@ export const ProjectSpec = s.object(
       ),
     ),
     buildDefinition: text("The text of its .wharf-ci.yml: what inputs a build has."),
-    // Merged by name, so that two who apply a project do not undo each other's branches.
+    // // Merged by name, so that two appliers keep each other's branches.
     branches: s.optional(
       s.list(
         s.object({
@@ -49,5 +47,4 @@ export const ProjectSpec = s.object(
   { description: "A repository and what is known of it." },
 );
 
-/** Nothing happens to a project by itself; conditions are for who wants to say something of one. */
 export const ProjectStatus = s.object({ conditions });

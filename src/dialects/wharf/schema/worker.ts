@@ -2,10 +2,9 @@ import { s } from "#lib/schema/index.ts";
 import { stepStatuses } from "../results/build-document.ts";
 import { instant, orNull, text, whole } from "./fields.ts";
 
-// A worker is stored before its program is started, under a name that follows from the build: whoever finds one that has no program starts it,
-// and nobody starts two.
+// // Stored before its program starts, under a name derived from the build, so that only one is started.
 
-/** What a worker was asked to run. Secret parameters are not among its arguments: they are in a Secret beside it. */
+/** Secret parameters are in a Secret. */
 export const WorkerSpec = s.object(
   {
     buildRef: whole("The build it runs; 0 for one that is known by no number."),
@@ -15,10 +14,7 @@ export const WorkerSpec = s.object(
   { description: "A program that runs one build." },
 );
 
-/**
- * What has become of a worker, in the fields of the provisioner's REST API. `process` is how a program is found again by a provisioner that
- * has begun anew: a pid alone may be somebody else's by then.
- */
+/** `process` identifies a program for a restarted provisioner, because pids are reused. */
 export const WorkerStatus = s.object({
   workerId: text("What the provisioner's REST API calls it."),
   status: s.optional(s.oneOf([...stepStatuses, "Unknown"], { description: "What its runtime says of it." })),

@@ -5,15 +5,13 @@ import { codeOf, err, messageOf, ok, type Result } from "#lib/base/index.ts";
 import { userConfigDirectory, type UserPlaces } from "../user-directories.ts";
 import type { ValueKind, ValuePlace, Values } from "./find-values.ts";
 
-/** Of all values of one name: what a cluster takes. */
 const mostBytes = 1024 * 1024;
 
-/** Below `slipway` in the directory for settings. */
 const folders = { secret: "secrets", configMap: "configmaps" } as const;
 
 /**
- * The user's own files: `slipway/secrets/{name}/{key}` in the directory for settings, and `slipway/configmaps/{name}/{key}`. Values are the bytes as
- * they are, with the newline that an editor leaves. A secret that others can read is refused, however it is meant.
+ * The user's files `slipway/secrets/{name}/{key}` and `slipway/configmaps/{name}/{key}` in the configuration directory,
+ * byte for byte. Secrets that others can read are refused.
  */
 export function directoryPlace(places: UserPlaces): ValuePlace {
   const pathOf = (kind: ValueKind, name: string): string =>
@@ -25,12 +23,12 @@ export function directoryPlace(places: UserPlaces): ValuePlace {
   };
 }
 
-/** All files of a directory; undefined without the directory. The error names the file. */
+/** Undefined if the directory does not exist. */
 async function readValues(directory: string, isGuarded: boolean): Promise<Result<Values | undefined, string>> {
   try {
     const values = new Map<string, Buffer>();
     let left = mostBytes;
-    // Directories such as those of a mounted volume are no keys, nor are the links to them.
+    // // Directories are skipped, such as those of a mounted volume.
     for (const key of (await readdir(directory)).sort()) {
       const value = await readValue(join(directory, key), left, isGuarded);
       if (!value.ok) return value;
@@ -44,7 +42,7 @@ async function readValues(directory: string, isGuarded: boolean): Promise<Result
   }
 }
 
-/** Undefined for what is no file. The rights are those of what is read, and not of what was there a moment ago. */
+/** Undefined if it is no file. The mode is checked on the open file. */
 async function readValue(path: string, limit: number, isGuarded: boolean): Promise<Result<Buffer | undefined, string>> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

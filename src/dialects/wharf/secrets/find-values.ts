@@ -1,28 +1,21 @@
-// Steps name Secrets and ConfigMaps, as they do on a cluster. Where there is none, something else has what they name: the server of this user, or
-// files that only this user can read.
+// // Steps name Secrets and ConfigMaps. Without a cluster they come from this user's server or private files.
 
 import { err, ok, type Result } from "#lib/base/index.ts";
 
 export type ValueKind = "secret" | "configMap";
 
-/** By key. */
 export type Values = ReadonlyMap<string, Buffer>;
 
-/** A place that has secrets and config maps. */
 export interface ValuePlace {
-  /** Where this one is looked for, in words: for whoever is to put it there. */
+  /** Where it is searched, for messages. */
   readonly where: (kind: ValueKind, name: string) => string;
-  /** Undefined when it is not there. The error is for people: that it is there and cannot be used, or that nobody knows. */
+  /** Undefined if it does not exist; an error if it cannot be used or read. */
   readonly find: (kind: ValueKind, name: string) => Promise<Result<Values | undefined, string>>;
 }
 
-/** Nothing that could be a path. A cluster takes fewer. */
 const allowed = /^[A-Za-z0-9][-._A-Za-z0-9]{0,252}$/;
 
-/**
- * What the first of the places has that has it. The error names what was looked for and all the places; one that cannot tell ends the search, because
- * what is found further on may not be what is meant.
- */
+/** The values from the first place that has them. An error ends the search, because later places may not be meant. */
 export async function findValues(
   places: readonly ValuePlace[],
   kind: ValueKind,

@@ -3,16 +3,12 @@ import type { ApiClient } from "#kernel/kit/index.ts";
 import { ConfigMap, isNotFound, type KubeObject, Secret } from "#kernel/model/index.ts";
 import type { ValueKind, ValuePlace, Values } from "./find-values.ts";
 
-/** A server that answers, and which of its objects are meant. */
 export interface ServerSession {
   readonly client: Pick<ApiClient, "get">;
   readonly namespace: string;
 }
 
-/**
- * The Secrets and ConfigMaps of a server. `connect` is called when the first value is looked for, and once. A server that does not answer, or
- * refuses, is an error and not a server without secrets.
- */
+/** Secrets and ConfigMaps of a server, connected on first use. A server that does not answer is an error. */
 export function serverPlace(called: string, connect: () => Promise<ServerSession>, signal: AbortSignal): ValuePlace {
   let session: Promise<ServerSession> | undefined;
   return {
@@ -29,7 +25,6 @@ export function serverPlace(called: string, connect: () => Promise<ServerSession
   };
 }
 
-/** A Secret has bytes alone, a ConfigMap texts and bytes. */
 function valuesOf(kind: ValueKind, object: KubeObject): Values {
   const { data, binaryData } = object as { readonly data?: unknown; readonly binaryData?: unknown };
   const read = (values: unknown, encoding: BufferEncoding) =>

@@ -22,22 +22,19 @@ import type { Api, ApiParts } from "../api/routes/parts.ts";
 import { SmallRecords } from "../api/small-records.ts";
 import { logService } from "../results-api/log-service.ts";
 
-/** What an engine was asked for. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** Stands for a provisioner: tells workers by their builds, or refuses when it is told to. */
+/** Stands for a provisioner. */
 export class TestEngine {
-  /** Oldest first. */
   readonly asked: Asked[] = [];
-  /** What it answers instead. */
   refusal: { readonly status: number; readonly body: string } | undefined;
-  /** Takes requests and never says what became of them. */
+  /** Drops connections without an answer. */
   isMute = false;
-  /** What happens while it thinks about a request that is no question. */
+  /** Runs while a request is being answered. */
   meanwhile: (() => Promise<unknown>) | undefined;
   readonly #server: Server;
 
@@ -56,7 +53,7 @@ export class TestEngine {
         const isQuestion = request.method === "GET";
         if (!isQuestion) engine.asked.push({ method: request.method ?? "", path: pathname, parameters });
         if (!isQuestion) await engine.meanwhile?.();
-        // Whoever is about to start a worker finds out how to ask for it.
+        // // Callers first check how to ask.
         if (isQuestion) response.writeHead(404, { "content-type": "application/problem+json" }).end("{}");
         else if (engine.isMute) request.socket.destroy();
         else if (pathname.startsWith("/refuses")) response.writeHead(409).end("no");
@@ -72,13 +69,11 @@ export class TestEngine {
     return engine;
   }
 
-  /** As a server is configured with it. */
   get engine(): Engine {
     const { port } = this.#server.address() as AddressInfo;
     return { id: "primary", name: "Primary", url: `http://127.0.0.1:${port}/api/worker`, api: "wharf-cmd.v1" };
   }
 
-  /** A second one, which takes nothing. */
   get refusing(): Engine {
     const url = this.engine.url.replace("/api/worker", "/refuses");
     return { id: "secondary", name: "Secondary", url, api: "jenkins-generic-webhook-trigger" };
@@ -90,34 +85,28 @@ export class TestEngine {
   }
 }
 
-/** All of it, as text. */
 async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
 }
 
-/** What a test has otherwise than servers do. */
 interface PlaneChoice extends Pick<BuildControllerOptions, "triggerDeadlineMs"> {
   readonly controls?: boolean;
 }
 
-/** wharf-api and, unless told otherwise, the controllers of builds, on an API in memory. Close it. */
+/** wharf-api and build controllers on an API in memory. Must be closed. */
 export class TestPlane {
   readonly store: MemoryClient = memoryClient({
     clock: systemClock,
     types: [Project, Build, Worker, RunAction, Secret, ConfigMap, Event],
   });
-  /** Lines for the audit log, oldest first. */
   readonly audited: JsonObject[] = [];
-  /** Builds whose results were removed, by number. */
   readonly removed: number[] = [];
   readonly manager: Manager;
   readonly api: Api;
-  /** What a door has beside the API. */
   readonly services: readonly RpcService[];
   readonly stores: BuildStores;
-  /** Of logs and artifacts. */
   readonly directory = mkdtempSync(join(tmpdir(), "slipway-wharf-api-"));
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -153,13 +142,11 @@ export class TestPlane {
     this.#running = this.manager.run(this.#stop.signal);
   }
 
-  /** Resolves when everything that is stored is known. */
   async synced(): Promise<this> {
     await this.manager.informers.synced(this.#stop.signal);
     return this;
   }
 
-  /** Asks the API: the status, and the body as JSON. */
   async ask(
     method: string,
     path: string,
@@ -169,7 +156,6 @@ export class TestPlane {
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     };
-    // Without a connection: the body is that of the request.
     const response = await this.api.request(path, request, {});
     const text = await response.text();
     return { status: response.status, body: text === "" ? {} : (JSON.parse(text) as JsonObject) };

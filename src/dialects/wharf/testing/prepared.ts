@@ -3,24 +3,21 @@ import { asText } from "../definition/scalar.ts";
 import { prepare, type PrepareRequest } from "../prepare.ts";
 import type { Variable } from "../variables/variable.ts";
 
-/** A definition that is read as if it stood in a file; it needs nothing of the world. */
 export const prepared = (text: string, more: Partial<PrepareRequest> = {}) =>
   prepare({ bytes: new TextEncoder().encode(text), file: ".wharf-ci.yml", ...more });
 
-/** `3:5 error[type] build/web: …`, one a problem. */
+/** `3:5 error[type] build/web: …` */
 export const told = (diagnostics: readonly Diagnostic[]): readonly string[] =>
   diagnostics.map(({ severity, code, path, position, message }) => {
     const place = position === undefined ? "-" : `${position.line}:${position.column}`;
     return `${place} ${severity}[${code}] ${path}: ${message}`;
   });
 
-/** Only what is told of a definition: place, severity and code. */
 export const codesOf = (text: string, more: Partial<PrepareRequest> = {}): readonly string[] =>
   prepared(text, more).diagnostics.map(({ severity, code, position }) => {
     const place = position === undefined ? "-" : `${position.line}:${position.column}`;
     return severity === "error" ? `${place} ${code}` : `${place} ${code} (warning)`;
   });
 
-/** Text variables as of files. */
 export const fileVariables = (texts: Readonly<Record<string, string>>): readonly Variable[] =>
   Object.entries(texts).map(([name, text]) => ({ name, ...asText(text), source: "variable files" }));

@@ -2,32 +2,27 @@ import { asText } from "../definition/scalar.ts";
 import { repositoryName } from "./repository.ts";
 import type { Variable } from "./variable.ts";
 
-/** What Git says of the project directory. What it does not have is absent, as the commit of a repository without any. */
 export interface GitFacts {
-  /** Empty when no branch is checked out. */
+  /** Empty if no branch is checked out. */
   readonly branch: string;
   readonly commit?: GitCommit;
-  /** Of tags that point at the commit the newest; empty when there is none. */
   readonly tag: string;
-  /** Of `origin`, where it is fetched from or else pushed to. */
+  /** The fetch URL of `origin`, else its push URL. */
   readonly url?: string;
 }
 
-/** What is checked out. */
 export interface GitCommit {
   readonly hash: string;
   readonly shortHash: string;
   readonly subject: string;
-  /** Strict ISO 8601, both of them. */
   readonly authorDate: string;
   readonly committerDate: string;
-  /** Commits up to this one. */
   readonly count: string;
 }
 
 /**
- * `GIT_BRANCH`, `REPO_NAME` and so on. All of them are texts. What Git does not know is no variable at all, so that a file or the environment
- * may say it, with two exceptions that the original makes: a branch and a tag that are not there are empty.
+ * Facts that Git does not know are no variables, so that files and the environment can set them; like in the original,
+ * branch and tag are always set.
  */
 export function gitVariables({ branch, commit, tag, url }: GitFacts): readonly Variable[] {
   const repository = url === undefined ? undefined : repositoryName(url);

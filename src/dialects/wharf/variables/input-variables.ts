@@ -1,4 +1,4 @@
-// A value that does not fit is reported and the default taken instead: what else is wrong is found by the same reading.
+// // An invalid value is reported and the default is used, so that further problems are found.
 
 import type { Result } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";
@@ -8,10 +8,9 @@ import type { Related, Scalar } from "../definition/node.ts";
 import { asText, resolveNumber } from "../definition/scalar.ts";
 import type { Variable } from "./variable.ts";
 
-/** A value as it was given: its text, or for a password what a file has, if that is what the text means. */
+/** A value as given; for passwords, `read` returns the contents of the named file. */
 export type GivenInput = string | { readonly text: string; readonly read: () => Result<string, string> };
 
-/** The variables that inputs are: values that are given, and defaults. Values that do not fit are reported. */
 export function inputVariables(
   inputs: readonly Input[],
   given: ReadonlyMap<string, GivenInput>,
@@ -38,10 +37,9 @@ export function inputVariables(
   });
 }
 
-/** Problems with a value that comes from an input point at its declaration, too. */
 const definition = ({ name, at }: Input): Related => ({ message: `the input "${name}" is declared here`, place: at });
 
-/** A text as the value of an input; undefined, reported, when it is none. Only numbers are anything but texts. */
+/** Undefined, after reporting, if the value does not fit. Only numbers are anything but texts. */
 function readValue({ name, type, values = [] }: Input, given: GivenInput, { error }: Reporter): Scalar | undefined {
   const spot = { scope: "inputs" };
   if (type === "password" && typeof given !== "string") {
@@ -65,7 +63,7 @@ function readValue({ name, type, values = [] }: Input, given: GivenInput, { erro
   return asText(text);
 }
 
-/** Plain decimal notation, as far as the number has one: `1e3` is 1000. */
+/** `1e3` becomes 1000. */
 const decimal = ({ value }: Scalar): string => {
   const text = String(value);
   return typeof value === "number" && /e/.test(text) && Number.isInteger(value) ? BigInt(value).toString() : text;

@@ -1,18 +1,14 @@
-// Variables by where they come from. Which of them holds is decided elsewhere (`variable.ts`), once all are known.
-
 import type { Environment } from "../definition/definition.ts";
 import type { Related } from "../definition/node.ts";
 import { asText } from "../definition/scalar.ts";
 import type { Variable } from "./variable.ts";
 
-/** The variables of the selected environment. */
 export const environmentVariables = (environment: Environment): readonly Variable[] =>
   [...environment].map(([name, { tag, text, value, at }]) => {
     const definedAt: Related = { message: `the variable "${name}" is defined here`, place: at };
     return { name, tag, text, value, source: "environment", definedAt };
   });
 
-/** What the build itself is: its number and that of its project, as far as they are known. */
 export const buildVariables = (build: {
   readonly buildId?: number | undefined;
   readonly projectId?: number | undefined;
@@ -21,13 +17,12 @@ export const buildVariables = (build: {
   ...integerVariable("PROJECT_ID", build.projectId),
 ];
 
-/** A number that a text may hold as well: tags are often made of it. */
 const integerVariable = (name: string, value: number | undefined): readonly Variable[] =>
   value === undefined ? [] : [{ name, tag: "integer", text: String(value), value, source: "build" }];
 
 const prefix = "WHARF_VAR_";
 
-/** `WHARF_VAR_NAME=text` of an environment; always texts. */
+/** `WHARF_VAR_NAME=text`; always texts. */
 export const processVariables = (all: Readonly<Record<string, string | undefined>>): readonly Variable[] =>
   Object.keys(all)
     .filter((name) => name.startsWith(prefix) && name.length > prefix.length)

@@ -1,5 +1,5 @@
-// Variables are substituted in nodes, before anybody knows what a field is for: every text below a stage is substituted, and keeps the place
-// where it is written. What was substituted is marked, because literals are read more strictly than what a variable happens to hold.
+// // Every text below a stage is substituted before its fields are read. Substituted nodes are marked, because literals
+// are read more strictly.
 
 import { nearest } from "#lib/text/index.ts";
 import { below, type Reporter, type Spot } from "../definition/diagnostics.ts";
@@ -10,15 +10,12 @@ import { isFailure, reportFailure, type Substituter } from "./substitute.ts";
 export interface SubstituteOptions {
   readonly substituter: Substituter;
   readonly reporter: Reporter;
-  /** Unknown names are errors. */
   readonly isStrict?: boolean;
-  /** The names there are, for suggestions. */
   readonly names: Iterable<string>;
-  /** Told of each name that nobody has set, once for each text it stands in. */
+  /** Called for each undefined name, once per text. */
   readonly onUnknown?: (name: string, spot: Spot) => void;
 }
 
-/** A node with the variables of all its texts; keys are left as they are. What cannot be substituted is reported and left as written. */
 export function substituteNode(node: Node, scope: string, options: SubstituteOptions): Node {
   switch (node.kind) {
     case "scalar":
@@ -36,7 +33,7 @@ export function substituteNode(node: Node, scope: string, options: SubstituteOpt
   }
 }
 
-/** A stage: the names of its steps are texts like all others; of steps that are named alike then the first one stays. */
+/** Names of steps are substituted too; of duplicate names the first one is kept. */
 export function substituteStage(node: Node, scope: string, options: SubstituteOptions): Node {
   if (node.kind !== "map") return substituteNode(node, scope, options);
   const members = new Map<string, Member>();
@@ -54,10 +51,8 @@ export function substituteStage(node: Node, scope: string, options: SubstituteOp
   return { ...node, members: [...members.values()] };
 }
 
-/** The name of a step as the text that it is. */
 const keyNode = (name: string, at: Place): ScalarNode => ({ kind: "scalar", ...asText(name), at });
 
-/** A scalar with its variables. What is a number or a boolean has none. */
 function substituteScalar(node: ScalarNode, spot: Spot, options: SubstituteOptions): ScalarNode {
   if (node.tag !== "string" || !node.text.includes("${")) return node;
   const result = options.substituter.substitute(node.text);
@@ -74,7 +69,6 @@ function substituteScalar(node: ScalarNode, spot: Spot, options: SubstituteOptio
   return { ...node, ...result.scalar, madeOf };
 }
 
-/** Says that nobody has set a variable, which is otherwise left for a shell to expand. */
 function reportUnknown(name: string, spot: Spot, { reporter, names }: SubstituteOptions): void {
   const meant = nearest(name, names);
   const hint = meant === undefined ? undefined : `did you mean "${meant}"?`;

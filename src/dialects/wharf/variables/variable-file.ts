@@ -1,5 +1,4 @@
-// Variables that are the machine's or the user's rather than the project's, such as the address of a registry, are kept in files outside
-// the definition. They are read as definitions are, with the same words and places.
+// // Files for variables of the machine or the user, such as the address of a registry. They are read like definitions.
 
 import { below, type Reporter } from "../definition/diagnostics.ts";
 import { isNull, kindOf, memberOf, type Node, type Related } from "../definition/node.ts";
@@ -7,12 +6,11 @@ import { readDocuments } from "../definition/read-nodes.ts";
 import { userConfigDirectory, type UserPlaces } from "../user-directories.ts";
 import type { Variable } from "./variable.ts";
 
-/** The name of such a file in a project directory, and in those above it. */
 export const variableFileName = ".wharf-vars.yml";
 
 /**
- * The variables of one file. Several documents are allowed, of which later ones add; other keys than `vars` are none of our business.
- * `file` is how people are to see it.
+ * The variables of one file. Of several documents the first value of a name is kept; keys other than `vars` are
+ * ignored.
  */
 export function readVariableFile(text: string, file: string, reporter: Reporter): readonly Variable[] {
   const variables = new Map<string, Variable>();
@@ -22,7 +20,6 @@ export function readVariableFile(text: string, file: string, reporter: Reporter)
   return [...variables.values()];
 }
 
-/** The variables of one document. */
 function variablesOf(document: Node, file: string, reporter: Reporter): readonly Variable[] {
   if (document.kind !== "map") {
     reporter.error({ scope: "", at: document.at }, "type", `expected map with vars, found ${kindOf(document)}`);
@@ -46,15 +43,12 @@ function variablesOf(document: Node, file: string, reporter: Reporter): readonly
   });
 }
 
-/** What decides where variable files are looked for. */
 export interface VariableFilePlaces extends UserPlaces {
-  /** Absolute. */
   readonly projectDirectory: string;
-  /** In front of every path; for tests. */
   readonly root?: string;
 }
 
-/** Where variable files may be, the nearest first: the project directory, those above it, the user's, the machine's. */
+/** Paths of variable files, the nearest first: the project, directories above it, the user's, the machine's. */
 export function variableFilePaths(places: VariableFilePlaces): readonly string[] {
   const { platform, root = "" } = places;
   const user = `${userConfigDirectory(places)}/iver-wharf/wharf-cmd/wharf-vars.yml`;
@@ -65,7 +59,6 @@ export function variableFilePaths(places: VariableFilePlaces): readonly string[]
   return [...near, user, ...system];
 }
 
-/** A directory, the one it is in, and so on up to the root. */
 function directoriesUp(directory: string): readonly string[] {
   const found = [directory];
   for (;;) {

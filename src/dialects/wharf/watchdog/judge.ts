@@ -1,57 +1,48 @@
 import type { Instant, Millis } from "#lib/base/index.ts";
 
-/** A worker as its provisioner tells of it. */
 export interface SeenWorker {
   readonly workerId: string;
-  /** 0 where it is of no build that has a number. */
+  /** 0 if unknown. */
   readonly buildId: number;
-  /** Nothing will come of it any more but its results. */
+  /** Only results are left. */
   readonly isFinal: boolean;
   readonly createdAt: Instant;
   readonly finishedAt?: Instant | undefined;
 }
 
-/** A build that has not ended, as wharf-api tells of it. */
 export interface ActiveBuild {
   readonly buildId: number;
-  /** Empty while nobody is known to run it. */
+  /** Empty if unknown. */
   readonly workerId: string;
-  /** Its worker has told of itself. */
+  /** Its worker has reported. */
   readonly isRunning: boolean;
-  /** Its engine was asked for a worker and has told nothing. Whoever has asked gives that worker its time, which is not over. */
+  /** The engine was asked without an answer; the controller still waits. */
   readonly mayHaveWorker: boolean;
-  /** When it was asked for, or stored. */
   readonly scheduledOn: Instant;
 }
 
-/** How long things may be on their way. */
 export interface WatchdogLimits {
-  /** What is younger is left alone: its other half may be about to appear. */
+  /** Younger workers and builds are left alone: their counterpart may be about to appear. */
   readonly minAgeMs: Millis;
-  /** A worker whose build has ended counts as being there for so long: its results are being carried over. */
+  /** A finished worker counts as present this long, while its results are transferred. */
   readonly drainingMs: Millis;
 }
 
 export const usualLimits: WatchdogLimits = { minAgeMs: 60_000, drainingMs: 600_000 };
 
-/** Why a build without a worker has failed. */
 export type LossReason = "WorkerLost" | "WorkerNeverStarted";
 
-/** What does not fit together. Both are looked at once more before anything is done. */
 export interface Verdict {
-  /** Workers of builds that have ended, or never were. */
   readonly strays: readonly SeenWorker[];
-  /** Builds that nobody runs. */
   readonly missing: readonly { readonly build: ActiveBuild; readonly reason: LossReason }[];
 }
 
-/** Times in the future are those of a clock that is ahead. */
+/** Future times are clock differences. */
 const ageOf = (since: Instant, now: Instant): Millis => Math.max(0, now - since);
 
-/** Whether anybody has ever known of a worker of a build. */
 const wasThere = ({ workerId, isRunning }: ActiveBuild): boolean => workerId !== "" || isRunning;
 
-/** What a look at all workers and all active builds shows. Pure; an age that equals its limit has reached it. */
+/** Pure; both lists are checked again before anything is done. */
 export function judge(
   workers: readonly SeenWorker[],
   builds: readonly ActiveBuild[],
@@ -60,7 +51,7 @@ export function judge(
 ): Verdict {
   const activeIds = new Set(builds.map(({ buildId }) => buildId));
   const activeWorkers = new Set(builds.map(({ workerId }) => workerId).filter((id) => id !== ""));
-  // Provisioners that do not tell the builds of their workers: each that nobody knows may be that of any build that runs, or may run, without a name.
+  // // Provisioners may not report builds: an unclaimed worker may belong to any build without a worker's name.
   const isNameless = ({ workerId, isRunning, mayHaveWorker }: ActiveBuild): boolean =>
     workerId === "" && (isRunning || mayHaveWorker);
   const isUnclaimed = ({ workerId, buildId }: SeenWorker): boolean => buildId === 0 && !activeWorkers.has(workerId);
@@ -72,7 +63,7 @@ export function judge(
       !(hasNameless && isUnclaimed(worker)) &&
       ageOf(worker.createdAt, now) >= minAgeMs,
   );
-  // One that ended at a time that nobody tells may have done so just now, as long as it is young itself.
+  // // Without an end time, the worker's age counts.
   const present = workers.filter(
     ({ isFinal, createdAt, finishedAt }) => !isFinal || ageOf(finishedAt ?? createdAt, now) < drainingMs,
   );
@@ -92,12 +83,11 @@ export function judge(
   return { strays, missing };
 }
 
-/** Below this many nothing is held back. */
 const braked = 10;
 
 /**
- * Whether so many builds would be failed that the fault is more likely ours: more than ten, and more than half of them. What was seen in the
- * round before, too, is believed.
+ * More than ten and more than half of the builds would fail, so the fault is probably elsewhere; believed if the next
+ * round agrees.
  */
 export function isHeldBack(
   missing: readonly number[],

@@ -9,37 +9,29 @@ import {
   type WatchdogLimits,
 } from "./judge.ts";
 
-/** What a watchdog is a client of. Everything rejects where it is not certain, and nothing is done then. */
+/** Rejects if uncertain, and then nothing is done. */
 export interface Watched {
-  /** All workers. */
   workers(signal: AbortSignal): Promise<readonly SeenWorker[]>;
-  /** All builds that have not ended, of engines that those workers are of. */
   activeBuilds(signal: AbortSignal): Promise<readonly ActiveBuild[]>;
-  /** Whether a build has not ended; one that does not exist has. */
+  /** A missing build has ended. */
   isActive(buildId: number, signal: AbortSignal): Promise<boolean>;
   deleteWorker(workerId: string, signal: AbortSignal): Promise<void>;
   failBuild(buildId: number, reason: LossReason, signal: AbortSignal): Promise<void>;
 }
 
-/** What a watchdog has besides what it watches. */
 export interface WatchdogParts {
   readonly watched: Watched;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Between rounds; 5 minutes unless told, and a tenth more or less. */
   readonly intervalMs?: Millis;
   readonly limits?: WatchdogLimits;
-  /** There is nothing to compare, and nobody is to be woken for it; never unless told. */
   readonly isIdle?: () => boolean;
 }
 
 const usualInterval: Millis = 300_000;
 
-/**
- * Compares workers and builds every few minutes, and ends what has lost its other half. It keeps nothing but what it held back in the round
- * before: after a restart it believes less at first.
- */
+/** Periodically ends workers and builds that lost each other. */
 export class Watchdog {
   readonly #parts: WatchdogParts;
   #held: ReadonlySet<number> | undefined;
@@ -48,17 +40,17 @@ export class Watchdog {
     this.#parts = parts;
   }
 
-  /** Round after round until the signal, the first one at once, never two at a time. */
+  /** Never two rounds at a time. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, intervalMs = usualInterval, isIdle = () => false } = this.#parts;
     while (!signal.aborted) {
       if (!isIdle()) await this.round(signal);
-      // Several watchdogs, or one and a cron job, shall not meet for ever.
+      // // Random, so that several watchdogs do not coincide.
       await sleep(clock, Math.round(intervalMs * (0.9 + random() * 0.2)), signal).catch(() => undefined);
     }
   }
 
-  /** One comparison. Never rejects: what fails is a warning, and tried again by the next one. */
+  /** Never rejects: failures are logged and retried in the next round. */
   async round(signal: AbortSignal): Promise<void> {
     const { watched, clock, log, limits = usualLimits } = this.#parts;
     let seen: readonly [readonly SeenWorker[], readonly ActiveBuild[]];
@@ -89,7 +81,7 @@ export class Watchdog {
       );
   }
 
-  /** Its build may have begun after the builds were listed. */
+  /** // The build may have begun after the list. */
   async #endStray({ workerId, buildId }: SeenWorker, signal: AbortSignal): Promise<void> {
     const { watched, log } = this.#parts;
     if (buildId > 0 && (await watched.isActive(buildId, signal))) return;
@@ -97,7 +89,6 @@ export class Watchdog {
     log.warn("a worker without a build is ended", { worker: workerId, build: buildId });
   }
 
-  /** It may have ended after the builds were listed. */
   async #fail({ buildId, workerId }: ActiveBuild, reason: LossReason, signal: AbortSignal): Promise<void> {
     const { watched, log } = this.#parts;
     if (!(await watched.isActive(buildId, signal))) return;

@@ -6,15 +6,15 @@ import type { ClientServices } from "../services.ts";
 import type { ActiveBuild, SeenWorker } from "./judge.ts";
 import type { Watched } from "./watchdog.ts";
 
-/** The engine that every installation has; builds of others are not this provisioner's. */
+/** Builds of other engines are not this provisioner's. */
 const ownEngine = "wharf-cmd";
 
 const over: ReadonlySet<string> = new Set(["Success", "Failed", "Cancelled"]);
 
-/** What was told without a time is as old as can be: it is not protected by its youth. */
+/** Missing times count as old. */
 const instantOf = (text: JsonValue | undefined): number => (typeof text === "string" ? (parseInstant(text) ?? 0) : 0);
 
-/** Workers and builds as the provisioner and wharf-api tell of them over REST. Nothing of a list that is not whole is used. */
+/** Incomplete lists are errors. */
 export function watchedServices({ api, provisioner }: ClientServices): Watched {
   const client = new ProvisionerClient(provisioner);
   const ask = async (request: ServiceRequest, signal: AbortSignal): Promise<JsonValue | undefined> => {
@@ -51,7 +51,7 @@ export function watchedServices({ api, provisioner }: ClientServices): Watched {
   };
 }
 
-/** Whether workers of a build are looked for at this provisioner. A build that names no engine has the usual one. */
+/** Builds without an engine have the default one. */
 function isOf({ engine }: JsonObject, origin: string): boolean {
   if (!isJsonObject(engine)) return true;
   const { id, url } = engine;

@@ -4,12 +4,11 @@ import type { Artifact, StatusUpdate } from "../results/build-document.ts";
 import type { StepEvent } from "../results/follow-events.ts";
 import { statusNumbers } from "../results/status-numbers.ts";
 
-// What happens to steps, as messages of released workers and of RFC-0025. Ids are those of the store: a caller who comes again sees the same.
+// // Step events as messages of released workers and of RFC-0025. Ids are those of the store.
 
-/** The message of an event; undefined for one that is not told. */
+/** Undefined for events that are not sent. */
 export type MessageOf<T, O extends DescMessage> = (event: StepEvent<T>) => MessageInitShape<O> | undefined;
 
-/** All that is known of a status. */
 export const statusMessage: MessageOf<StatusUpdate, typeof wharfWorkerV1.StreamStatusEventsResponseSchema> = ({
   stepId,
   event,
@@ -24,7 +23,7 @@ export const statusMessage: MessageOf<StatusUpdate, typeof wharfWorkerV1.StreamS
   };
 };
 
-/** Statuses that have one number are one: of those that follow each other the first is told. */
+/** RFC-0025 has fewer statuses: repeated ones are skipped. */
 export function rfcStatusMessages(): MessageOf<StatusUpdate, typeof wharfWorkerV1.StatusEventsResponseSchema> {
   const told = new Map<number, number>();
   return ({ stepId, event }) => {
@@ -36,7 +35,6 @@ export function rfcStatusMessages(): MessageOf<StatusUpdate, typeof wharfWorkerV
   };
 }
 
-/** All that is known of an artifact. Its bytes can be downloaded. */
 export const artifactMessage: MessageOf<Artifact, typeof wharfWorkerV1.StreamArtifactEventsResponseSchema> = ({
   event,
 }) => ({
@@ -48,7 +46,6 @@ export const artifactMessage: MessageOf<Artifact, typeof wharfWorkerV1.StreamArt
   testResults: event.testResults,
 });
 
-/** What RFC-0025 has of it. */
 export const rfcArtifactMessage: MessageOf<Artifact, typeof wharfWorkerV1.ArtifactEventResponseSchema> = ({
   event,
 }) => ({
@@ -57,7 +54,7 @@ export const rfcArtifactMessage: MessageOf<Artifact, typeof wharfWorkerV1.Artifa
   name: event.name,
 });
 
-/** Absent where a store of an earlier worker has no time that can be read. */
+/** Undefined if an earlier worker stored an unreadable time. */
 const timestampOf = (at: Instant | undefined) =>
   at === undefined
     ? undefined

@@ -3,7 +3,7 @@ import type { StepLog } from "../results/step-log.ts";
 
 const pieceBytes = 256 * 1024;
 
-/** How many lines logs have. One that nobody has counted yet, because another process has written it, is read once. */
+/** Counts the lines of logs; logs written by another process are read once. */
 export function lineCounts(): (log: StepLog) => Promise<number> {
   const counted = new WeakMap<StepLog, Promise<number>>();
   return async (log) => {

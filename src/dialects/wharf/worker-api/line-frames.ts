@@ -2,31 +2,30 @@ import { frameHeaderBytes, RpcError } from "#kernel/rpc/index.ts";
 import type { LogTime } from "../results/log-line.ts";
 import type { WorkerLine } from "./worker-messages.ts";
 
-// Lines are many, and most who have some only pass them on: what a worker sends stays bytes on its way to who stores it.
+// // Most readers only pass lines on, so lines stay bytes on their way to the store.
 
-/** Lines as workers send them: whole frames of StreamLogsResponse, one behind the other. */
+/** Frames of StreamLogsResponse, one after the other. */
 export interface LineFrames {
   readonly bytes: Buffer;
   readonly lines: number;
 }
 
-/** Messages of the type `application/grpc` without a call around them, as wharf-api takes them. */
+/** The type of a body of such frames. */
 export const lineFramesType = "application/x-wharf-lines";
 
-/** Walks over frames without making anything of them. Throws INTERNAL for bytes that are no lines. */
+/** Walks over frames without decoding them. Throws INTERNAL for other bytes. */
 export class LineCursor {
-  /** Of the line that `next` has come to: absent numbers are 0. */
+  /** Absent numbers are 0. */
   stepId = 0;
   logId = 0;
-  /** Where its frame begins and ends. */
   start = 0;
   end = 0;
-  /** Where its message is, in UTF-8 as its sender says. */
+  /** UTF-8, as its sender says. */
   textStart = 0;
   textEnd = 0;
   readonly #bytes: Buffer;
   #at = 0;
-  /** Where its time is, and the one that was read last: lines that follow each other have mostly the same. */
+  /** Consecutive lines mostly have the same time, so the last one is reused. */
   #timeStart = 0;
   #timeEnd = 0;
   #time: LogTime = { seconds: 0, nanos: 0 };
@@ -35,7 +34,6 @@ export class LineCursor {
     this.#bytes = bytes;
   }
 
-  /** Comes to the next line; false behind the last one. */
   next(): boolean {
     const bytes = this.#bytes;
     this.start = this.end;
@@ -48,7 +46,6 @@ export class LineCursor {
     return true;
   }
 
-  /** When it was printed; undefined for a line that does not say. */
   get time(): LogTime | undefined {
     if (this.#timeStart === 0) return undefined;
     let [seconds, nanos] = [0, 0];
@@ -78,7 +75,6 @@ export class LineCursor {
     } else this.#pass(key, this.end);
   }
 
-  /** Over a field that is none of a line's. */
   #pass(key: number, end: number): void {
     const type = key & 7;
     if (type === 0) this.#varint(end);
@@ -88,14 +84,13 @@ export class LineCursor {
     if (this.#at > end) throw broken();
   }
 
-  /** Where bytes end that have their length before them. */
   #lengthEnd(end: number): number {
     const length = this.#varint(end);
     if (length > end - this.#at) throw broken();
     return this.#at + length;
   }
 
-  /** Below 0, as moments before 1970 are, it comes as what is left of 2^64. */
+  /** Negative numbers are encoded as 2^64 minus their amount. */
   #signed(end: number): number {
     const from = this.#at;
     const value = this.#varint(end);
@@ -109,7 +104,6 @@ export class LineCursor {
     );
   }
 
-  /** Numbers beyond 2^53 are not exact. */
   #varint(end: number): number {
     let value = 0;
     for (let scale = 1; this.#at < end && scale <= 2 ** 63; scale *= 128) {
@@ -123,7 +117,6 @@ export class LineCursor {
 
 const broken = (): RpcError => new RpcError("INTERNAL", "expected lines of a log, found other bytes");
 
-/** Those that are wanted; the same where all are. */
 export function pickLines(
   { bytes, lines }: LineFrames,
   isWanted: (stepId: number, logId: number) => boolean,
@@ -143,7 +136,7 @@ export function pickLines(
   return { bytes: Buffer.concat(runs), lines: picked };
 }
 
-/** In parts, each of which has as many lines as told, or ends with the line that makes it as long as told; the last has what is left. None of no lines. */
+/** Splits frames into parts of at most `most.lines` lines that end with the line reaching `most.bytes`. */
 export function cutLines(
   frames: LineFrames,
   most: { readonly lines: number; readonly bytes: number },
@@ -162,14 +155,12 @@ export function cutLines(
   return parts;
 }
 
-/** How many lines these bytes are; with them. */
 export function countedLines(bytes: Buffer): LineFrames {
   let lines = 0;
   for (let at = 0; at < bytes.length; at += frameHeaderBytes + bytes.readUInt32BE(at + 1)) lines++;
   return { bytes, lines };
 }
 
-/** For who reads them. */
 export function readLines({ bytes }: LineFrames): readonly WorkerLine[] {
   const cursor = new LineCursor(bytes);
   const lines: WorkerLine[] = [];

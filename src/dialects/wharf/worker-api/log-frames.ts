@@ -2,27 +2,24 @@ import { isUtf8 } from "node:buffer";
 import { FrameWriter, frameHeaderBytes } from "#kernel/rpc/index.ts";
 import { type LogBatch, type LogTime, parseLogTime } from "../results/log-line.ts";
 
-// Lines of a log to frames of gRPC without a string in between: what the file has is what is sent, and only the text of the time is
-// read. StreamLogsResponse and LogsResponse are the same bytes.
+// // Encodes log lines as gRPC frames without strings in between. StreamLogsResponse and LogsResponse are the same
+// bytes.
 
-/** Which lines are wanted. Those without a time that can be read are always. */
+/** Selected lines; those without a readable time are always selected. */
 export interface TimeSpan {
-  /** At this moment or later. */
   readonly since?: LogTime | undefined;
-  /** Earlier than this moment. */
   readonly before?: LogTime | undefined;
 }
 
-/** No message is longer, whatever becomes of it when it is made UTF-8. */
+/** Longer messages are cut. */
 const longestMessage = 1_150_000;
-/** What is around the message of a line at most: header, two numbers of ten bytes, time, length. */
+/** Maximum bytes around a message: header, two numbers, time and length. */
 const besideMessage = frameHeaderBytes + 2 * 11 + 2 + 11 + 6 + 6;
 const [space, lineFeed] = [32, 10];
 const [shortestTime, longestTime] = [20, 35];
 
-/** The frames of a batch; empty when none of its lines is wanted. */
 export function encodeLogFrames({ stepId, firstId, lines, bytes }: LogBatch, span: TimeSpan = {}): Buffer {
-  // Bytes that are no UTF-8 become three each.
+  // // Invalid bytes become three bytes each.
   const isText = isUtf8(bytes);
   const writer = new FrameWriter((isText ? 1 : 3) * bytes.length + (lines + 1) * besideMessage);
   const clock = new TimeReader(bytes);
@@ -48,7 +45,7 @@ export function encodeLogFrames({ stepId, firstId, lines, bytes }: LogBatch, spa
   return writer.written();
 }
 
-/** Where a message ends that must not be too long, not in the middle of a character. */
+/** Cuts at a character boundary. */
 function cut(bytes: Buffer, start: number, end: number): number {
   if (end - start <= longestMessage) return end;
   let at = start + longestMessage;
@@ -56,16 +53,14 @@ function cut(bytes: Buffer, start: number, end: number): number {
   return at;
 }
 
-/** Strings of protobuf are UTF-8, or clients refuse the message. */
+/** Protobuf strings must be UTF-8. */
 const textOf = (bytes: Buffer): Buffer => (isUtf8(bytes) ? bytes : Buffer.from(bytes.toString("utf8")));
 
-/** Reads the times of lines. Lines that follow each other have mostly the same: it is compared, not read. */
+/** Consecutive lines mostly have the same time, which is compared instead of parsed. */
 class TimeReader {
   time: LogTime | undefined;
-  /** As protobuf's Timestamp. */
   encoded: Buffer = Buffer.alloc(0);
   readonly #bytes: Buffer;
-  /** The text that `time` was read from, with the space after it. */
   #known: Buffer = Buffer.alloc(0);
   #knownTime: LogTime | undefined;
 
@@ -73,7 +68,7 @@ class TimeReader {
     this.#bytes = bytes;
   }
 
-  /** Where the message begins; the time is in `time` then. */
+  /** Returns where the message begins and sets `time`. */
   read(from: number, end: number): number {
     const known = this.#known;
     const { length } = known;
@@ -93,7 +88,7 @@ class TimeReader {
   }
 }
 
-/** google.protobuf.Timestamp. Moments before 1970 are ten bytes long, as negative numbers are. */
+/** google.protobuf.Timestamp; negative numbers take ten bytes. */
 function encodeTime({ seconds, nanos }: LogTime): Buffer {
   const bytes: number[] = [];
   const varint = (field: number, value: number): void => {
@@ -111,5 +106,4 @@ function encodeTime({ seconds, nanos }: LogTime): Buffer {
 const isWithin = (time: LogTime, { since, before }: TimeSpan): boolean =>
   (since === undefined || compareTimes(time, since) >= 0) && (before === undefined || compareTimes(time, before) < 0);
 
-/** Negative when the first is earlier. */
 export const compareTimes = (a: LogTime, b: LogTime): number => a.seconds - b.seconds || a.nanos - b.nanos;

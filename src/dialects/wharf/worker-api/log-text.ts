@@ -8,8 +8,8 @@ import type { Results, StepResults } from "../results/results.ts";
 const plainText = "text/plain; charset=utf-8";
 
 /**
- * The log of a step as text: its messages; with `timestamps=1` its lines as they are in the file, of which parts may be asked for; with `follow=1`
- * until the results are frozen; with `after=ID` only what comes behind that line.
+ * The log of a step as text: messages, or lines as stored with `timestamps=1`, of which ranges can be requested;
+ * `follow=1` continues until the results are frozen; `after=ID` starts behind that line.
  */
 export async function sendLog(context: RestContext, results: Results, { stepId, log }: StepResults): Promise<Response> {
   const [isTimed, isFollowed] = [flagOf(context, "timestamps"), flagOf(context, "follow")];
@@ -30,14 +30,12 @@ export async function sendLog(context: RestContext, results: Results, { stepId, 
   return await sendStream(context, { headers, body });
 }
 
-/** Each with its end. */
 function messagesOf(batch: LogBatch): Buffer {
   let text = "";
   for (const { message } of linesOf(batch)) text += `${message}\n`;
   return Buffer.from(text);
 }
 
-/** `1` and `true` are yes, as are names without a value. */
 function flagOf(context: RestContext, name: string): boolean {
   const value = context.req.query(name);
   if (value === undefined || value === "0" || value === "false") return false;

@@ -1,19 +1,17 @@
-/** Lines ahead of a gap that are remembered, of one step. More of them are passed on, seen before or not: who stores lines knows them by their ids. */
+/**
+ * Remembered lines ahead of a gap, per step. Beyond that duplicates are passed on, because the store recognises them.
+ */
 const mostAhead = 65_536;
 
-/**
- * Which lines have come. Workers that were released send what was and what comes mixed, and everything anew when somebody comes again; this one
- * does neither.
- */
+/** Recognises repeated lines. Released workers mix old and new lines and start over when a client reconnects. */
 export class SeenLines {
   readonly #steps = new Map<number, { upTo: number; readonly ahead: Set<number> }>();
 
-  /** `known`: by step, the line up to which all are known already. */
+  /** `known`: by step, the line up to which all are known. */
   constructor(known: ReadonlyMap<number, number> = new Map()) {
     for (const [stepId, upTo] of known) this.#steps.set(stepId, { upTo, ahead: new Set() });
   }
 
-  /** True for a line that has not been here. */
   add(stepId: number, logId: number): boolean {
     const step = this.#steps.get(stepId) ?? this.#begin(stepId);
     if (logId === step.upTo + 1) {
@@ -21,7 +19,7 @@ export class SeenLines {
       while (step.ahead.delete(step.upTo + 1)) step.upTo++;
       return true;
     }
-    // A line without a number is one of its own.
+    // // Lines without a number are always new.
     if (logId === 0) return true;
     if (logId <= step.upTo || step.ahead.has(logId)) return false;
     if (step.ahead.size < mostAhead) step.ahead.add(logId);
@@ -34,7 +32,7 @@ export class SeenLines {
     return step;
   }
 
-  /** By step, the line up to which all have come. */
+  /** By step, the line up to which all have been seen. */
   get cursors(): ReadonlyMap<number, number> {
     return new Map([...this.#steps].map(([stepId, { upTo }]) => [stepId, upTo]));
   }

@@ -1,10 +1,7 @@
 import { connect } from "node:net";
 import type { Connect } from "./worker-rest-client.ts";
 
-/**
- * Connections to `host:port`. A worker whose machine has gone is noticed by the system, which asks for it. The signal is for connecting: what is open is
- * ended by who has it.
- */
+/** Connects to `host:port` with TCP keep-alive. The signal only aborts connecting. */
 export const tcpConnect =
   (address: string): Connect =>
   (signal) =>

@@ -15,26 +15,17 @@ export interface WorkerClientOptions {
   readonly log: Logger;
 }
 
-/** What a worker tells of its build, without who writes it. */
+/** The build document without its owner. */
 export interface WorkerBuild extends Omit<BuildDocument, "owner"> {
   readonly logs: readonly { readonly stepId: number; readonly lines: number; readonly bytes: number }[];
 }
 
-/** The frame of a request that asks for everything. */
 const emptyRequest = Buffer.alloc(frameHeaderBytes);
-/** Between two tries: the first wait, and the longest. */
+/** First and longest wait between attempts. */
 const [firstWait, longestWait]: readonly [Millis, Millis] = [500, 30_000];
-/** How a call ends that would end so again. */
+/** Calls that end with these are not repeated. */
 const finalCodes = new Set(["INVALID_ARGUMENT", "UNIMPLEMENTED", "UNAUTHENTICATED", "PERMISSION_DENIED"]);
 
-/**
- * Somebody who reads a worker's results: this worker's, and those of released ones. Streams go on where they were when the connection breaks, for as
- * long as their signal lets them, and end when the worker has sent everything. Close it.
- *
- *     const worker = new WorkerClient({ connect: tcpConnect(address), clock, random, log });
- *     for await (const lines of worker.logs(cursors, signal)) …
- *     await worker.build(signal)
- */
 export class WorkerClient {
   readonly #options: WorkerClientOptions;
   readonly #headers: Readonly<Record<string, string>>;
@@ -48,8 +39,8 @@ export class WorkerClient {
   }
 
   /**
-   * Lines that are not in `known` (by step: up to which line everything is), as many at once as have come. Of one step each once, ascending for this
-   * worker, in any order for a released one. A batch counts as taken when the next one is asked for.
+   * Lines not in `known` (by step, up to which line all are known), each once; in order for this worker, in any order
+   * for released ones. A batch counts as taken when the next one is requested.
    */
   async *logs(known: ReadonlyMap<number, number>, signal: AbortSignal): AsyncGenerator<LineFrames, void> {
     const { StreamLogsRequestSchema: request } = wharfWorkerV1;
@@ -64,17 +55,15 @@ export class WorkerClient {
     }
   }
 
-  /** What steps become; each event once. */
   async *statuses(signal: AbortSignal): AsyncGenerator<WorkerStatus, void> {
     yield* this.#events("StreamStatusEvents", readStatus, ({ eventId }) => eventId, signal);
   }
 
-  /** What steps leave, when it can be downloaded; each once. */
   async *artifacts(signal: AbortSignal): AsyncGenerator<WorkerArtifact, void> {
     yield* this.#events("StreamArtifactEvents", readArtifact, ({ artifactId }) => artifactId, signal);
   }
 
-  /** Undefined for a released worker, which has no such document. Rejects with UNAVAILABLE and what else there is. */
+  /** Undefined for released workers, which have no such document. */
   async build(signal: AbortSignal): Promise<WorkerBuild | undefined> {
     const answer = await this.#ask({ path: "/api/build" }, signal);
     if (answer.status === 404) return void answer.body.destroy();
@@ -86,8 +75,8 @@ export class WorkerClient {
   }
 
   /**
-   * The bytes of an artifact from `first` on; the caller reads them to their end, which rejects when the worker breaks off. Rejects with NOT_FOUND where the worker
-   * has none.
+   * The artifact's bytes from `first` on; reading rejects if the connection breaks. Rejects with NOT_FOUND if there is
+   * none.
    */
   async download(artifactId: number, signal: AbortSignal, first = 0): Promise<AsyncIterable<Buffer>> {
     const headers = first === 0 ? {} : { range: `bytes=${first}-` };
@@ -98,14 +87,12 @@ export class WorkerClient {
     throw new RpcError("UNAVAILABLE", `artifact ${artifactId}: the worker has answered ${status}`);
   }
 
-  /** Asks the worker to end the build. */
   async cancel(signal: AbortSignal): Promise<void> {
     const { status, body } = await this.#ask({ method: "POST", path: "/api/build/cancel" }, signal);
     body.destroy();
     if (status !== 202) throw new RpcError("UNAVAILABLE", `the worker has answered a cancel with ${status}`);
   }
 
-  /** Ends its connections and what goes over them. */
   close(): void {
     this.#channel.close();
   }
@@ -128,7 +115,6 @@ export class WorkerClient {
     throw new RpcError("UNAUTHENTICATED", "the worker wants another token");
   }
 
-  /** Events come anew with every connection: those that were here are passed over. */
   async *#events<T extends { readonly stepId: number }>(
     method: "StreamStatusEvents" | "StreamArtifactEvents",
     read: (message: Buffer) => T,
@@ -146,7 +132,7 @@ export class WorkerClient {
     }
   }
 
-  /** Framed messages of a call that is made again, as `ask` has it then, until it ends OK or would fail again. */
+  /** Repeats a call until it ends OK or fails finally. */
   async *#stream(method: string, ask: () => Buffer, signal: AbortSignal): AsyncGenerator<Buffer, void> {
     const { clock, random, log } = this.#options;
     let wait = firstWait;
@@ -162,7 +148,7 @@ export class WorkerClient {
         if (!(thrown instanceof RpcError) || finalCodes.has(thrown.code)) throw thrown;
         log.debug("a worker's stream has broken", { method, code: thrown.code, error: thrown.message });
       }
-      // Between half of it and all of it, so that those who lost the same worker do not come together.
+      // // Random, so that clients of the same worker do not reconnect together.
       await sleep(clock, wait * (0.5 + random() / 2), signal);
       wait = Math.min(2 * wait, longestWait);
     }

@@ -13,23 +13,19 @@ import { lineCounts } from "./line-counts.ts";
 export interface WorkerRestOptions {
   readonly log: Logger;
   readonly origins?: readonly string[];
-  /** Ends the build; asked as often as somebody asks. Absent where it has ended. */
+  /** Cancels the build; absent if it has ended. */
   readonly cancel?: ((reason: string | undefined) => void) | undefined;
 }
 
-/** Of a reason for a cancel. */
 const longestBody = 64 * 1024;
 
-/**
- * REST of a worker over the results of its build. What is asked is read from the store at that moment: nothing is kept here, and no file is held
- * open between two requests.
- */
+/** Nothing is cached, and no file stays open between requests. */
 export function createWorkerRest(results: Results, { log, origins = [], cancel }: WorkerRestOptions) {
   const api = createRestApi({ log, origins });
   const counts = lineCounts();
   const linesOf = ({ log: stepLog }: StepResults) => counts(stepLog);
 
-  // build.json as it is, without who writes it: that is nobody's business but the writer's.
+  // // build.json without its owner.
   api.get("/api/build", async (context) => {
     const { owner: _, ...build } = results.build;
     const logs = await Promise.all(
@@ -83,7 +79,7 @@ export function createWorkerRest(results: Results, { log, origins = [], cancel }
     throw refuse("record-not-found", `artifact ${id} does not exist`);
   });
 
-  // Accepted is not carried out: what becomes of it is seen in the status of the build.
+  // // 202: the build's status shows what becomes of it.
   api.post("/api/build/cancel", async (context) => {
     const reason = await reasonOf(context);
     if (!results.frozen) cancel?.(reason);
@@ -92,7 +88,6 @@ export function createWorkerRest(results: Results, { log, origins = [], cancel }
   return api;
 }
 
-/** As lists have it; where its bytes lie is not told. */
 const artifactOf = ({ artifactId, stepId, name, size, sha256, contentType, testResults }: Artifact): object => ({
   artifactId,
   stepId,
@@ -104,10 +99,8 @@ const artifactOf = ({ artifactId, stepId, name, size, sha256, contentType, testR
   testResults,
 });
 
-/** What comes behind the folders; the true name, which is not for a file system of ours. */
 const lastOf = (name: string): string => name.split("/").findLast((part) => part !== "") ?? name;
 
-/** The step that the path names, or a refusal. */
 function stepOf(results: Results, context: RestContext): StepResults {
   const id = uintOf("stepId", context.req.param("id") ?? "");
   const step = results.steps.find(({ stepId }) => stepId === id);
@@ -115,7 +108,6 @@ function stepOf(results: Results, context: RestContext): StepResults {
   return step;
 }
 
-/** Of the body, which may be absent. */
 async function reasonOf(context: RestContext): Promise<string | undefined> {
   if (Number(context.req.header("content-length") ?? 0) > longestBody)
     throw refuse("too-large", `the body: expected at most ${longestBody} bytes`);

@@ -27,13 +27,12 @@ import { compareTimes, encodeLogFrames } from "./log-frames.ts";
 const { Worker } = wharfWorkerV1;
 
 /**
- * What a worker streams, under the names of released workers and under those of RFC-0025: everything from the beginning, then what comes.
- * A stream ends OK when the results are frozen and all was sent; whatever else it ends with, its caller is to come again.
+ * The worker's streams under the names of released workers and of RFC-0025: everything from the beginning, then what
+ * follows. OK means that the results are frozen and everything was sent; after any other end clients reconnect.
  */
 export function workerStreams(results: Results, options: FramedCallsOptions): NonNullable<Served["streams"]> {
   const calls = new FramedCalls(options);
   const { streamLogs, streamStatusEvents, streamArtifactEvents, logs, statusEvents, artifactEvent } = Worker.method;
-  /** A method by its path on the wire. */
   const answers = <I extends DescMessage>(
     method: { readonly name: string; readonly input: I },
     run: FramedHandler<I>,
@@ -61,15 +60,11 @@ export function workerStreams(results: Results, options: FramedCallsOptions): No
 }
 
 type Method = typeof Worker.method;
-/** The same fields under both names. */
 type LogsRequest =
   | Parameters<FramedHandler<Method["streamLogs"]["input"]>>[0]
   | Parameters<FramedHandler<Method["logs"]["input"]>>[0];
 
-/**
- * Lines in batches of about 64 KiB, one write for each. Steps take turns, and nothing is read while the caller does not take what he has: the store
- * keeps it.
- */
+/** Sends batches of about 64 KiB and reads nothing ahead of a slow client. */
 async function sendLogs(results: Results, request: LogsRequest, sink: FrameSink): Promise<void> {
   const span = { since: timeOf(request.since), before: timeOf(request.before) };
   if (span.since !== undefined && span.before !== undefined && compareTimes(span.before, span.since) <= 0)
@@ -86,11 +81,9 @@ async function sendLogs(results: Results, request: LogsRequest, sink: FrameSink)
   }
 }
 
-// The two kinds of events that a store has.
 const updatesOf = ({ updates }: StepResults): readonly StatusUpdate[] => updates;
 const artifactsOf = ({ artifacts }: StepResults): readonly Artifact[] => artifacts;
 
-/** Events are few: each is a write of its own, as soon as it happens. */
 async function sendEvents<T, O extends DescMessage>(
   results: Results,
   eventsOf: (step: StepResults) => readonly T[],
@@ -106,11 +99,9 @@ async function sendEvents<T, O extends DescMessage>(
   }
 }
 
-/** A moment that a request names. */
 const timeOf = (timestamp: { readonly seconds: bigint; readonly nanos: number } | undefined): LogTime | undefined =>
   timestamp && { seconds: Number(timestamp.seconds), nanos: timestamp.nanos };
 
-/** A store that is closed before its end was seen: another one may have the rest. */
 function asRefusal(thrown: unknown): never {
   if (codeOf(thrown) !== "results-closed") throw thrown;
   throw new RpcError("UNAVAILABLE", "the results are not served any more", { cause: thrown });

@@ -1,18 +1,16 @@
-// The worker never sees the files of a container, only archives of them, which a step may have filled with anything: names are checked where
-// artifacts are stored, links are followed here, and only to what the archive has.
+// // The archive of a container may contain anything: links are followed only within it, and names are checked where
+// artifacts are stored.
 
 import { posix } from "node:path";
 import { readTar, type TarMember } from "#kernel/artifacts/index.ts";
 import type { ArtifactSource } from "../results/store-artifact.ts";
 
-/**
- * A file or directory of a container, absolute, as an archive whose names begin with the last part of that path. Undefined when it is not there.
- */
+/** Undefined if the path does not exist. */
 export type ArchiveOf = (path: string) => Promise<AsyncIterable<Buffer> | undefined>;
 
 /**
- * Every regular file below a directory of a container that has ended. A link to a file that lies inside is that file, as it is for who reads a
- * directory of the machine, and is fetched when somebody wants it; other links, devices and sockets are passed over.
+ * Regular files below a directory of an ended container. Links to files inside are followed and fetched on demand;
+ * other links, devices and sockets are skipped.
  */
 export async function* archivedFiles(archiveOf: ArchiveOf, directory: string): AsyncGenerator<ArtifactSource, void> {
   const files = new Set<string>();
@@ -33,7 +31,6 @@ export async function* archivedFiles(archiveOf: ArchiveOf, directory: string): A
   }
 }
 
-/** Where links lead from link to link; what leads in a circle ends somewhere in it, which is no file. */
 function endOfLinks(name: string, links: ReadonlyMap<string, string>): string {
   let at = name;
   for (let step = 0; step < longestChain; step++) {
@@ -44,20 +41,17 @@ function endOfLinks(name: string, links: ReadonlyMap<string, string>): string {
   return at;
 }
 
-/** As far as Linux itself follows. */
 const longestChain = 40;
 
-/** One file, by an archive of its own. */
 async function* fileBytes(archiveOf: ArchiveOf, path: string): AsyncGenerator<Buffer, void> {
   const found = await archiveOf(path);
   if (found === undefined) return;
   for await (const { type, body } of readTar(found)) if (type === "file") yield* body;
 }
 
-/** Names in the archive begin with that of the directory. */
 const below = (path: string): string => path.slice(path.indexOf("/") + 1);
 
-/** Where a link leads, relative to the directory, if that is inside. Hard links name a member, symbolic ones a way from where they are. */
+/** The target relative to the directory, if it is inside. Hard links name a member, symbolic links a relative path. */
 function targetOf({ type, target }: TarMember, name: string): string | undefined {
   if (type !== "link" && (type !== "symlink" || target.startsWith("/"))) return undefined;
   const path = type === "link" ? below(target) : posix.join(posix.dirname(name), target);

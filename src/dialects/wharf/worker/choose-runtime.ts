@@ -6,40 +6,32 @@ import type { ClusterChoice } from "./kubernetes/open-kubernetes.ts";
 import type { BuildIdentity } from "./step-labels.ts";
 import type { RuntimeName, StepRuntime } from "./step-runtime.ts";
 
-/** What decides where steps run, and how. */
 export interface RuntimeChoice {
-  /** As somebody has said it; absent: what is configured, else containers, if there is an engine for them. */
   readonly name?: RuntimeName | undefined;
   readonly configuration: Configuration;
   readonly build: BuildIdentity;
   readonly pull?: "always" | "missing" | "never" | undefined;
-  /** Where Pods are made, as somebody has said it; what is absent is as configured. */
   readonly cluster?: ClusterChoice | undefined;
-  /** What failed steps have worked in stays. */
   readonly isKept: boolean;
   readonly clock: Clock;
-  /** Aborted: no engine is waited for any more. */
   readonly signal: AbortSignal;
-  /** All variables of the process. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Is told what is worth knowing and stands against nothing, such as what is left where steps run. */
   readonly onWarning?: ((message: string) => void) | undefined;
 }
 
-/** For people: why there is no runtime, and what there is to do. */
 export interface NoRuntime {
   readonly message: string;
   readonly hint: string;
 }
 
-/** The host is never taken by itself: it runs whatever stands in the repository, as whoever started the build. */
+/** The host is never the default: it runs whatever the repository contains as this user. */
 export async function chooseRuntime(choice: RuntimeChoice): Promise<Result<StepRuntime, NoRuntime>> {
   const { configuration, clock, variables } = choice;
   const name = choice.name ?? configuration["worker.runtime"];
   if (name === "host")
     return ok(createHostRuntime({ clock, variables, clusters: configuration["worker.host.clusters"] ?? new Map() }));
   if (name === "kubernetes") return await inPods(choice);
-  // Loaded late: a build on the host does without all that speaks with engines.
+  // // Loaded late: builds on the host do not need it.
   const { openDocker } = await import("./docker/open-docker.ts");
   const { build, pull, isKept, signal } = choice;
   const [builder, repo] = [configuration["worker.docker.builder"], configuration["worker.docker.repo"]];
@@ -64,12 +56,11 @@ export async function chooseRuntime(choice: RuntimeChoice): Promise<Result<StepR
   if (opened.ok) return opened;
   const { message } = opened.error;
   const own = opened.error instanceof SlipwayError ? opened.error.hint : undefined;
-  // Who has asked for containers is told what is wrong with the engine; who has not may want something else.
+  // // Without --runtime, other runtimes are suggested.
   if (name === "docker") return err({ message, hint: own ?? hint });
   return err({ message: `no container engine was found to run the steps in: ${message}`, hint });
 }
 
-/** Loaded late, as that of containers is. */
 async function inPods(choice: RuntimeChoice): Promise<Result<StepRuntime, NoRuntime>> {
   const { configuration, build, clock, pull, isKept, variables, cluster = {}, onWarning } = choice;
   const { openKubernetes } = await import("./kubernetes/open-kubernetes.ts");

@@ -12,28 +12,21 @@ import {
 } from "#engine/index.ts";
 import type { Cancel, Clock } from "#lib/base/index.ts";
 
-/** What a run meets outside of the engine. */
 export interface World {
   readonly clock: Clock;
-  /** Aborted: the run is cancelled. */
   readonly signal: AbortSignal;
   /**
-   * Carries out a step, by its full id. The signal of the step is aborted, with the engine's reason, when it is to end; the promise resolves when it
-   * has. What it rejects with ends the run.
+   * Runs a step by its full id until it has ended. Its signal carries the engine's reason. A rejection ends the run.
    */
   readonly start: (id: string, signal: AbortSignal) => Promise<ChildState>;
-  /** The run has changed. */
   readonly onChange?: (run: RunState) => void;
 }
 
-/**
- * Runs a plan to its end in this process, driven by nothing but ends, the cancel and the next instant at which time changes something. Rejects with
- * the first fault of `start`, once everything else has been told to end.
- */
+/** Runs a plan to its end in this process. Rejects with the first fault of `start` after aborting all other steps. */
 export function driveRun(plan: Plan, { clock, signal, start, onChange }: World): Promise<RunState> {
   const cache = createRunCache();
   const children = new Map<string, AbortController>();
-  // Limits are for time that passes, not for a clock that somebody sets.
+  // // Limits count elapsed time, not the wall clock, which may be set.
   const origin = clock.now() - clock.monotonic();
   const now = (): number => origin + clock.monotonic();
   let run = newRun;
@@ -52,7 +45,7 @@ export function driveRun(plan: Plan, { clock, signal, start, onChange }: World):
     const carryOut = ({ kind, step, attempt }: Effect): void => {
       const known = children.get(step);
       if (kind === "cancel") return void (known?.signal.aborted === false && known.abort(stepState(run, step).reason));
-      // The engine tells again and again what is owed.
+      // // The engine repeats effects that are still due.
       if (known !== undefined) return;
       const child = new AbortController();
       children.set(step, child);

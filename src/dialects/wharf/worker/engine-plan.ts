@@ -1,5 +1,4 @@
-// Stages are groups of the engine, one after another; the steps of a stage are those of its group, and a failure among them ends the others. That
-// is all the engine has to know; what a step is, it does not ask.
+// // Stages are engine groups that run one after another; a failed step cancels the others of its stage.
 
 import {
   buildPlan,
@@ -14,25 +13,17 @@ import {
 import type { RunsIf } from "../definition/definition.ts";
 import type { BuildPlan, StagePlan, StepPlan } from "../plan/step-plan.ts";
 
-/** Bounds of a build that is not in its definition. Absent: none. */
 export interface BuildLimits {
-  /** Steps at once, 1 or more, which of a stage start in their order. */
   readonly maxParallel?: number | undefined;
-  /** Of the whole build, in milliseconds. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** What the engine calls a stage. */
 export const stageKey = ({ stageId }: Pick<StagePlan, "stageId">): string => `${stageId}`;
 
-/** What the engine calls a step. */
 export const stepKey = (stage: Pick<StagePlan, "stageId">, { stepId }: Pick<StepPlan, "stepId">): string =>
   `${stageKey(stage)}/${stepId}`;
 
-/**
- * The build as the engine runs it. Throws for plans that no definition gives, which have more steps than the engine takes, and for a bound under which
- * no step would ever begin.
- */
+/** Throws for plans that no definition can produce. */
 export function enginePlan({ stages }: BuildPlan, { maxParallel, timeoutMs }: BuildLimits): Plan {
   if (maxParallel !== undefined && !(maxParallel >= 1))
     throw new RangeError(`maxParallel: expected 1 or more, found ${maxParallel}`);
@@ -50,7 +41,6 @@ export function enginePlan({ stages }: BuildPlan, { maxParallel, timeoutMs }: Bu
   return planned(chain(stages.map(stageKey)), groups, { strategy: "Continue", ...deadline });
 }
 
-/** Independent of each other, but for a failure: what still runs then is cancelled. */
 function stageGroup({ steps }: StagePlan, maxParallel: number | undefined): Plan {
   const nodes = steps.map(({ stepId }) => ({ id: `${stepId}`, dependsOn: [] }));
   const inner = steps.map(({ stepId, timeoutMs }) =>
@@ -60,14 +50,13 @@ function stageGroup({ steps }: StagePlan, maxParallel: number | undefined): Plan
   return planned(nodes, inner, { strategy: "Cancel", ...bound });
 }
 
-/** A plan of the engine, which only a program that is wrong can refuse: names are numbers, and the graph is a line. */
 function planned(nodes: readonly NodeSpec[], steps: readonly PlanStep[], policy: Plan["policy"]): Plan {
   const plan = buildPlan(nodes, steps, { policy });
   if (!plan.ok) throw new Error(`the build cannot be run: ${JSON.stringify(plan.error[0])}`);
   return plan.value;
 }
 
-/** A stage that was skipped counts as neither: only a failed one is a failure, wherever it was. */
+/** Skipped stages count neither as failed nor as succeeded. */
 const gateOf =
   (runsIf: RunsIf, earlier: readonly string[]): Gate =>
   (scope) => {
@@ -75,7 +64,6 @@ const gateOf =
     return runsIf === "always" || hasFailed === (runsIf === "fail") ? { run: true } : { skip: "ConditionFalse" };
   };
 
-/** Whether the engine has begun a stage. */
 export const isBegun = (run: Parameters<typeof stepState>[0], stage: StagePlan): boolean => {
   const { phase } = stepState(run, stageKey(stage));
   return phase !== "Pending" && phase !== "Waiting" && phase !== "Skipped";

@@ -1,5 +1,5 @@
-// A build of what another one has left undone. What that one was asked for is noted beside its results, without passwords: results are kept for long,
-// and are shown to others.
+// // The request of a build is stored beside its results without passwords, because results are kept and shown to
+// others.
 
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -9,35 +9,28 @@ import { writeJson } from "../results/json-file.ts";
 import { buildsOf } from "../results/place.ts";
 import { readBuild } from "../results/read-build.ts";
 
-/** What a build was asked for. */
 export interface Selection {
-  /** The project directory. */
   readonly project: string;
   readonly environment?: string | undefined;
   readonly stages: readonly string[];
-  /** Values that were given, but for passwords. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** Names of passwords that were given. */
   readonly passwords: readonly string[];
-  /** Steps that had succeeded before it began, each as its stage and its name. */
+  /** Pairs of stage and step that had succeeded before. */
   readonly done: readonly (readonly [stage: string, step: string])[];
 }
 
-/** Another file of the results, which readers of results know nothing of. */
 const selectionFile = (resultsDirectory: string): string => join(resultsDirectory, "selection.json");
 
-/** Notes what a build was asked for, so that it can be taken up again. */
 export const noteSelection = (resultsDirectory: string, selection: Selection): Promise<void> =>
   writeJson(selectionFile(resultsDirectory), selection);
 
-/** A former build as it was asked for; `done` is also what has succeeded in it. */
 export interface FormerBuild extends Selection {
   readonly buildId: number;
 }
 
 /**
- * The former build that a word means: its number, the directory of its results, or `last` for the newest one of the project. `root` is where results of
- * this user are. Only a directory may be of another project, because it cannot be meant by mistake. The error is for people.
+ * Finds a build by number, results directory or `last`. Only a directory may belong to another project, because it
+ * cannot be named by accident.
  */
 export async function findFormerBuild(
   wanted: string,
@@ -61,7 +54,6 @@ export async function findFormerBuild(
   );
 }
 
-/** Names of directories of results. */
 async function newestFirst(home: string): Promise<readonly string[]> {
   const names = await readdir(home).catch(() => []);
   const dated = await Promise.all(
@@ -94,14 +86,13 @@ async function readFormer(directory: string): Promise<Result<FormerBuild, string
   }
 }
 
-/** It is a file of this user's, written whole or not at all. */
 const isSelection = (value: unknown): value is Selection =>
   isJsonObject(value) &&
   typeof value["project"] === "string" &&
   isJsonObject(value["inputs"]) &&
   ["stages", "passwords", "done"].every((name) => Array.isArray(value[name]));
 
-/** The plan without steps that are done, and without stages that have no others. Numbers are given anew. */
+/** The plan without completed steps and empty stages, renumbered. */
 export function withoutDone(plan: BuildPlan, done: FormerBuild["done"]): BuildPlan {
   const known = new Set(done.map((pair) => JSON.stringify(pair)));
   let stepId = 1;

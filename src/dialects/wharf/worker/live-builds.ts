@@ -7,35 +7,33 @@ import { workDirectory } from "../results/results.ts";
 import { seal } from "../results/seal.ts";
 import { killLeftovers } from "./host/leftovers.ts";
 
-// Results may be anywhere, and may be many. What runs is noted in one place of the user's, so that whoever comes next finds what a worker that was
-// killed has left without looking through all that ended well.
+// // Running builds are noted in one place, so that the next worker finds what a killed one left without searching all
+// results.
 
-/** One file for each process that runs a build. */
 const notesIn = (root: string): string => join(root, "running");
 
-/** A note on its way, which a worker that is killed then leaves behind: its content may be half of one, its name says whose it is. */
 const draftOf = ({ host, pid, startTime = "0" }: Owner): string => `.${pid}-${startTime}@${host}`;
 
-/** Whose draft a name is, if it is one. It was begun since this machine was, or is as old as anything. */
+/** The writer of an unfinished note. */
 function writerOf(name: string): Owner | undefined {
   const [, pid, startTime, host] = /^\.(\d+)-(\d+)@(.*)$/s.exec(name) ?? [];
   if (pid === undefined || startTime === undefined || host === undefined) return undefined;
   return { ...thisProcess(), host, pid: Number(pid), startTime };
 }
 
-/** Notes a build of this process for whoever comes after it, should it not come to its end. The answer takes the note back. */
+/** Notes a running build; returns the function that removes the note. */
 export async function noteBuild(root: string, resultsDirectory: string): Promise<() => Promise<void>> {
   const owner = thisProcess();
   await makeDirectories(notesIn(root), 0o700);
   const path = join(notesIn(root), `${owner.pid}-${owner.startTime ?? 0}.json`);
-  // Half a note would name no worker, and never be taken away.
+  // // Written atomically: half a note would never be removed.
   await writeJson(path, { owner, directory: resultsDirectory }, join(notesIn(root), draftOf(owner)));
   return () => rm(path, { force: true });
 }
 
 /**
- * Ends what workers of this user that were killed have left: their processes, their scratch, and the results that nobody writes any more. Safe to run
- * side by side. What cannot be cleared is told, and left to the next one.
+ * Cleans up after killed workers of this user: processes, scratch and unsealed results. Safe to run in parallel.
+ * Failures are reported and left to the next worker.
  */
 export async function clearDeadBuilds(root: string, now: Instant, onWarning: (message: string) => void): Promise<void> {
   const names = await readdir(notesIn(root)).catch((thrown: unknown) => {
@@ -45,7 +43,6 @@ export async function clearDeadBuilds(root: string, now: Instant, onWarning: (me
   for (const name of names) {
     const path = join(notesIn(root), name);
     const writer = writerOf(name);
-    // Its worker has begun nothing.
     if (writer !== undefined && isDead(writer)) await rm(path, { force: true });
     const noted = await readNote(path);
     if (noted === undefined || !isDead(noted.owner)) continue;
@@ -53,7 +50,6 @@ export async function clearDeadBuilds(root: string, now: Instant, onWarning: (me
       await killLeftovers(workDirectory(noted.directory));
       await seal(noted.directory, now);
     } catch (thrown) {
-      // What is still there is tried again by the next one; what is gone has nothing left to end.
       if (!(await isGone(noted.directory))) {
         onWarning(`what a build has left in ${noted.directory} is not cleared away: ${messageOf(thrown)}`);
         continue;
@@ -63,7 +59,7 @@ export async function clearDeadBuilds(root: string, now: Instant, onWarning: (me
   }
 }
 
-/** Not there, or empty. Of a directory that cannot be read nobody knows. */
+/** Missing or empty; false if it cannot be read. */
 async function isGone(directory: string): Promise<boolean> {
   try {
     return (await readdir(directory)).length === 0;
@@ -72,13 +68,11 @@ async function isGone(directory: string): Promise<boolean> {
   }
 }
 
-/** What is noted of a build that runs. */
 interface Note {
   readonly owner: Owner;
   readonly directory: string;
 }
 
-/** Undefined also for what is no note. */
 async function readNote(path: string): Promise<Note | undefined> {
   try {
     const noted: unknown = JSON.parse(await readFile(path, "utf8"));
@@ -88,7 +82,6 @@ async function readNote(path: string): Promise<Note | undefined> {
   }
 }
 
-/** A file of another version, or of somebody else, is none. */
 const isNote = (value: unknown): value is Note =>
   typeof value === "object" &&
   value !== null &&

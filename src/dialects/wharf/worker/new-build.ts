@@ -5,10 +5,7 @@ import type { NewBuild } from "../results/results-store.ts";
 import { secretTexts } from "../variables/secret-texts.ts";
 import type { ReadDefinition } from "../world/read-definition.ts";
 
-/**
- * What is known of a build before it begins, as its results show it to everybody: names and images may be made of variables, and have stars where a
- * secret one stands.
- */
+/** Names and images may contain secrets, which are masked because results are shown to others. */
 export function newBuild(
   plan: BuildPlan,
   {

@@ -1,6 +1,3 @@
-// The engine says what runs when; steps are carried out one by one beside each other; the results are told of both. A build of which nothing was
-// cut short is judged by its steps alone.
-
 import { type ChildState, type RunState, stepState } from "#engine/index.ts";
 import type { Clock } from "#lib/base/index.ts";
 import type { BuildPlan, StagePlan, StepPlan } from "../plan/step-plan.ts";
@@ -10,19 +7,17 @@ import { carryOutStep, type StepSurroundings } from "./carry-out-step.ts";
 import { driveRun } from "./drive-run.ts";
 import { type BuildLimits, enginePlan, isBegun, stageKey, stepKey } from "./engine-plan.ts";
 
-/** A build that is about to begin: its results are there, and nothing stands against its steps. */
 export interface BuildRequest extends StepSurroundings, BuildLimits {
   readonly plan: BuildPlan;
   readonly clock: Clock;
-  /** Aborted: the build is cancelled. */
   readonly signal: AbortSignal;
-  /** After a cancel, stages that run always have their turn, and are not cancelled. */
+  /** Runs `always` stages even after the build is canceled. */
   readonly alwaysOnCancel?: boolean;
 }
 
 /**
- * Runs a build to its end and tells all of it to its results, which are frozen afterwards. Rejects only for faults of ours; the results are ended
- * and the runtime is closed then, too.
+ * Runs a build to its end and freezes its results. Rejects only for internal faults; results and runtime are closed
+ * then, too.
  */
 export async function runBuild(request: BuildRequest): Promise<BuildEnd> {
   const { results, runtime } = request;
@@ -39,15 +34,13 @@ export async function runBuild(request: BuildRequest): Promise<BuildEnd> {
   }
 }
 
-/** What has become of some stages. */
 interface Outcome {
   readonly run: RunState;
-  /** Somebody has cancelled the build, and something was cut short by that. */
+  /** The build was canceled and some step was cut short. */
   readonly isCancelled: boolean;
   readonly begun: ReadonlySet<StagePlan>;
 }
 
-/** Runs some stages to their end, one run of the engine. */
 async function runStages(stages: readonly StagePlan[], request: BuildRequest, signal: AbortSignal): Promise<Outcome> {
   const { clock, results } = request;
   const steps = new Map(stages.flatMap((stage) => stage.steps.map((step) => [stepKey(stage, step), step] as const)));
@@ -58,7 +51,7 @@ async function runStages(stages: readonly StagePlan[], request: BuildRequest, si
     for (const stage of stages) {
       if (ended.has(stage) || !isBegun(run, stage)) continue;
       const { phase, startedAt } = stepState(run, stageKey(stage));
-      // A stage that was cancelled before its turn is as one that was not run.
+      // // Canceled before it started.
       if (startedAt === undefined) continue;
       if (!begun.has(stage)) told.push(results.setStageStatus(stage.stageId, "Running"));
       begun.add(stage);
@@ -78,35 +71,31 @@ async function runStages(stages: readonly StagePlan[], request: BuildRequest, si
   return { run, isCancelled: run.closing === "Cancel" && wasCut, begun };
 }
 
-/** As the engine hears it. What was cancelled without being asked to has failed. */
 function childOf({ status, reason = status, message }: Awaited<ReturnType<typeof carryOutStep>>): ChildState {
   if (status === "Success") return { is: "succeeded" };
   return { is: "failed", reason, retryable: false, ...(message === undefined ? {} : { message }) };
 }
 
-/** A stage is what its steps are; steps whose turn never came were cancelled with it. */
+/** Steps that did not start are canceled with their stage. */
 async function endStage({ stageId, steps }: StagePlan, results: BuildRequest["results"]): Promise<void> {
   const idle = steps.filter((step) => statusOf(step, results) === "None");
   await Promise.all(idle.map(({ stepId }) => results.setStatus(stepId, "Cancelled")));
   await results.setStageStatus(stageId, worst(steps.map((step) => statusOf(step, results))));
 }
 
-/** What the results know of a step, which is what everybody else knows. */
 const statusOf = ({ stepId }: StepPlan, { build }: BuildRequest["results"]): StepStatus =>
   build.steps.find((step) => step.stepId === stepId)?.status ?? "None";
 
-/** One failure is a failure of all, whatever was cancelled because of it. */
+/** Failed outranks Cancelled: failures cancel other steps. */
 const worst = (statuses: readonly StepStatus[]): StepStatus =>
   statuses.includes("Failed") ? "Failed" : statuses.includes("Cancelled") ? "Cancelled" : "Success";
 
-/** Stages that would have run whatever happened, had the build not been cancelled. */
 const lateStages = ({ stages }: BuildPlan, begun: ReadonlySet<StagePlan>): readonly StagePlan[] =>
   stages.filter((stage) => stage.runsIf === "always" && !begun.has(stage));
 
-/** Of a build that was cut short because somebody wanted it. */
 export const cancelledEnd: BuildEnd = { status: "Cancelled", reason: "Cancelled", message: "the build was cancelled" };
 
-/** How a build ended: a cancel outranks a limit of time, and both outrank failures. */
+/** Canceling outranks the timeout, and both outrank failed steps. */
 function endOf({ results, timeoutMs = 0 }: BuildRequest, { run, isCancelled }: Outcome): BuildEnd {
   if (isCancelled) return cancelledEnd;
   if (run.closing === "Deadline")

@@ -1,5 +1,3 @@
-// Where everything about a build comes together: its definition, the machine, the results, the console. Nothing of it is decided here.
-
 import { join } from "node:path";
 import { withoutValues } from "#kernel/logs/index.ts";
 import { type Clock, deferred, err, hasErrors, type Millis, ok, type Result } from "#lib/base/index.ts";
@@ -25,60 +23,45 @@ import { cancelledEnd, runBuild } from "./run-build.ts";
 import { materialOf } from "./step-material.ts";
 import type { StepRuntime } from "./step-runtime.ts";
 
-/** Everything about a build that is not in its definition. */
 export interface BuildOptions {
-  /** Without errors. */
   readonly definition: ReadDefinition;
   readonly runtime: StepRuntime;
-  /** Where secrets and config maps are looked for, in this order. */
   readonly places: readonly ValuePlace[];
   readonly buildId: number;
   readonly projectId: number;
   readonly instance: string;
-  /** Absent: below the directory for temporary files, by the number of the build. */
   readonly resultsDirectory?: string | undefined;
-  /** The directory for temporary files. */
   readonly temporary: string;
-  /** All variables of the process, for Git. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** What of the project is copied. */
   readonly withIgnored: boolean;
   readonly withoutGit: boolean;
   readonly maxParallel?: number | undefined;
   readonly timeoutMs?: Millis | undefined;
-  /** What a step that is cancelled has to end politely. */
   readonly graceMs: Millis;
-  /** Stages that run always do so after a cancel as well. */
   readonly alwaysOnCancel: boolean;
-  /** What failed steps have worked in stays. */
   readonly isKept: boolean;
   readonly clock: Clock;
-  /** Aborted: the build is cancelled. */
   readonly signal: AbortSignal;
-  /** Serves the results while and after the build. Absent: nobody but this process reads them. */
   readonly serve?: Pick<ServeResultsOptions, "address" | "token" | "allowsAnonymous" | "cancel" | "log"> | undefined;
   readonly limits?: ArtifactLimits | undefined;
   readonly maxLineBytes?: number | undefined;
   readonly look: Look;
   readonly output: ConsoleOutput;
-  /** What is worth knowing and fails nothing. */
   readonly onWarning: (message: string) => void;
 }
 
-/** A build that is under way. */
 export interface StartedBuild {
   readonly results: ResultsStore;
-  /** How it ended, once its results are frozen. Rejects for faults of ours. */
+  /** Resolves when the results are frozen. Rejects for internal faults. */
   readonly ended: Promise<BuildEnd>;
-  /** After the end: whether all that was to be shown has been taken by its reader. */
+  /** Whether the reader has received all output. */
   readonly shown: Promise<boolean>;
-  /** Where the results are served; the caller closes it. */
   readonly door: HttpDoor | undefined;
 }
 
 /**
- * Begins a build, unless something stands against its steps here. Before that it ends what workers of this user that were killed have left. Rejects when there is no
- * place for results, or the project cannot be read.
+ * Checks the steps and starts a build, after cleaning up what killed workers left. Rejects if results cannot be created
+ * or the project cannot be read.
  */
 export async function startBuild(options: BuildOptions): Promise<Result<StartedBuild, readonly Diagnostic[]>> {
   const { definition, runtime, clock, signal, temporary } = options;
@@ -87,14 +70,14 @@ export async function startBuild(options: BuildOptions): Promise<Result<StartedB
     plan.stages.flatMap(({ steps }) => steps),
     signal,
   );
-  // They name images, of which a password may be a part.
+  // // Messages contain image names, which may contain secrets.
   const secrets = secretTexts(definition.prepared.variables);
   const shownObjections = objections.map((each) => ({ ...each, message: withoutValues(each.message, secrets) }));
   if (hasErrors(objections)) return err(shownObjections);
   for (const { message } of shownObjections) options.onWarning(message);
-  // Stages that run also after a cancel need the project then, too.
+  // // Stages that run after a cancel need the project.
   const untilCancel = options.alwaysOnCancel ? new AbortController().signal : signal;
-  // Git answers while a place is made for the build.
+  // // Git runs while the results are created.
   const { projectDirectory: directory } = definition.file;
   const asked = options.withIgnored
     ? undefined
@@ -103,7 +86,7 @@ export async function startBuild(options: BuildOptions): Promise<Result<StartedB
   const root = await ownRoot(temporary);
   await clearDeadBuilds(root, clock.now(), options.onWarning);
   const wanted = options.resultsDirectory ?? join(buildsOf(root), `${options.buildId}`);
-  // The address is had first: a port that is taken must not be found out after the build.
+  // // Listens first: an address in use must not be found out after the build.
   const served = deferred<ResultsStore>();
   const door = options.serve && (await openDoor(served.promise, options.serve, clock));
   const address = door === undefined ? {} : { address: door.address };
@@ -117,7 +100,7 @@ export async function startBuild(options: BuildOptions): Promise<Result<StartedB
   });
   served.resolve(results);
   const forget = await noteBuild(root, results.directory).catch(async (thrown: unknown) => {
-    // A build that nobody could clear away is not begun; whoever reads its results already sees their end.
+    // // Without a note nobody would clean up; the results are frozen so that readers see the end.
     await results.freeze();
     await door?.close();
     throw thrown;
@@ -133,7 +116,6 @@ export async function startBuild(options: BuildOptions): Promise<Result<StartedB
   return ok({ results, shown, door, ended: carried() });
 }
 
-/** Loaded only where somebody is to be served. */
 async function openDoor(
   results: Promise<ResultsStore>,
   serve: NonNullable<BuildOptions["serve"]>,
@@ -143,7 +125,6 @@ async function openDoor(
   return await serveResults(results, { ...serve, clock });
 }
 
-/** What the disk does not take is told once, and what is too much is refused. */
 const storeOptions = ({ clock, limits, maxLineBytes, isKept, onWarning }: BuildOptions): ResultsOptions => ({
   clock,
   keepsWork: isKept,
@@ -153,7 +134,6 @@ const storeOptions = ({ clock, limits, maxLineBytes, isKept, onWarning }: BuildO
   ...(maxLineBytes === undefined ? {} : { maxLineBytes }),
 });
 
-/** The build itself, from the copy of the project on. However it ends, its results are frozen. */
 async function carryOut(
   plan: BuildPlan,
   results: ResultsStore,
@@ -178,7 +158,6 @@ async function carryOut(
       if (untilCancel.aborted) return undefined;
       throw thrown;
     });
-    // Before any step: nothing has failed.
     if (repository === undefined) return await results.finish(cancelledEnd);
     const substituter = createSubstituter(variables);
     return await runBuild({
@@ -198,7 +177,7 @@ async function carryOut(
     });
   } finally {
     await runtime.close();
-    // Also when the project could not be read: who follows the results sees their end.
+    // // Also if the project cannot be read: readers must see the end.
     await results.freeze();
   }
 }

@@ -1,5 +1,5 @@
-// Secrets are read when their step starts and not before: a build that ends earlier has never had them, and a secret that is missing fails the step
-// that needs it, by name.
+// // Secrets are read when their step starts: a build that ends earlier never had them, and a missing secret fails the
+// step that needs it.
 
 import { err, messageOf, ok, type Result } from "#lib/base/index.ts";
 import type { EnvEntry, StepPlan } from "../plan/step-plan.ts";
@@ -9,27 +9,24 @@ import type { Substituter } from "../variables/substitute.ts";
 import type { StepMaterial } from "./carry-out-step.ts";
 import type { ResolvedMount, StepRuntime } from "./step-runtime.ts";
 
-/** What the material of steps is made from. */
 export interface MaterialSources {
   readonly projectDirectory: string;
   readonly substituter: Substituter;
-  /** Where secrets and config maps are found when there is no cluster to ask, in this order. */
   readonly places: readonly ValuePlace[];
   readonly runtime: Pick<StepRuntime, "brings" | "values">;
 }
 
-/** The shortest value that is looked for in output; shorter ones are words of every language. */
+/** Shorter values are not masked: they are words of every language. */
 const shortestSecret = 4;
 
-/** Everything that a step needs and its plan only names. The error is for people, and names the first thing that is not there. */
 export function materialOf(step: StepPlan, sources: MaterialSources): Promise<Result<StepMaterial, string>> {
   const { values } = sources.runtime;
   return values === undefined ? handedOver(step, sources) : namedAlone(step, values, sources);
 }
 
 /**
- * Of a runtime that has secrets and config maps of its own: what is not there is told before anything is made, and what secrets hold is masked. One that may not be read
- * is still the step's; then nobody here knows what must not be shown, which is said.
+ * For runtimes that read secrets themselves: checks that they exist and masks their values. Unreadable secrets are only
+ * reported, because the runtime may still read them.
  */
 async function namedAlone(
   step: StepPlan,
@@ -68,7 +65,7 @@ async function namedAlone(
 const longEnough = (texts: Iterable<string>): readonly string[] =>
   [...texts].filter((text) => text.length >= shortestSecret);
 
-/** Of a runtime that is given everything with the step. */
+/** For runtimes that get the values with the step. */
 async function handedOver(step: StepPlan, sources: MaterialSources): Promise<Result<StepMaterial, string>> {
   const texts = new Set<string>();
   const lookUp = async (kind: ValueKind, name: string): Promise<Values> => {
@@ -96,21 +93,17 @@ async function handedOver(step: StepPlan, sources: MaterialSources): Promise<Res
   }
 }
 
-/** Finds a secret or a config map, or rejects with what to tell people. */
 type LookUp = (kind: ValueKind, name: string) => Promise<Values>;
 
-/** A variable with its value, which may be that of one key of a secret. */
 async function valueOf(entry: EnvEntry, lookUp: LookUp): Promise<readonly [string, string]> {
   if ("value" in entry) return [entry.name, entry.value];
   const { name, key } = entry.secretRef;
   return [entry.name, keyOf(await lookUp("secret", name), key, name).toString()];
 }
 
-/** Keys under the names that their files are to have. */
 const picked = (values: Values, items: Readonly<Record<string, string>>, name: string) =>
   new Map(Object.entries(items).map(([key, file]) => [file, keyOf(values, key, name)]));
 
-/** Rejects by name: a secret is most often there, and made with another key. */
 function keyOf(values: Values, key: string, name: string): Buffer {
   const value = values.get(key);
   if (value === undefined) throw new Error(`${name} has no key ${JSON.stringify(key)}`);

@@ -7,22 +7,19 @@ import type { StepJob, StepRuntime } from "./step-runtime.ts";
 import { repositoryIn } from "./testing/project-repository.ts";
 import { newJob, shellStep } from "./testing/step-job.ts";
 
-/** A runtime under test. */
 export interface ContractRuntime {
   readonly runtime: StepRuntime;
-  /** Of steps that have a shell and the usual programs. */
   readonly image: string;
-  /** Of a runtime that has `values`: makes a secret there, whose name is answered. */
+  /** Creates a secret in the runtime and returns its name. */
   readonly putSecret?: (files: Readonly<Record<string, string>>) => Promise<string>;
 }
 
-/** What runtimes differ in. */
 export interface ContractOptions {
-  /** A program that has made no arrangements ends by SIGTERM, as it does unless it is the first process of a container. */
+  /** A program without handlers ends by SIGTERM, unless it is the first process of a container. */
   readonly endsBySignal?: boolean;
 }
 
-/** What every runtime of steps does alike. `open` is called for each test; what it opens is closed by the test. */
+/** The behavior that all runtimes share. `open` is called for each test, which closes the runtime. */
 export function stepRuntimeContract(
   open: () => Promise<ContractRuntime>,
   { endsBySignal = true }: ContractOptions = {},
@@ -41,7 +38,6 @@ export function stepRuntimeContract(
     await rm(work, { recursive: true, force: true });
   });
 
-  /** A job in the project, whose files these texts are. */
   const job = async (script: string, more: Partial<StepJob> = {}, step: Partial<StepPlan> = {}) =>
     newJob(work, shellStep(script, { image: opened.image, stepId: ++count, ...step }), {
       repository: await repositoryIn(join(work, "project"), work),
@@ -132,14 +128,13 @@ export function stepRuntimeContract(
 
     test("prints long lines and lines without an end whole, and what is no text", async () => {
       const { output } = await run(`head -c 40000 /dev/zero | tr '\\0' x; echo; printf '\\377\\376'`);
-      // An engine ends the last line by itself; in the log every line has an end.
+      // // Engines end the last line themselves.
       const [long = "", last, ...rest] = output().split("\n");
       expect([long.length, new Set(long), last, rest.join("")]).toEqual([40_000, new Set("x"), "\ufffd\ufffd", ""]);
     });
   });
 
   describe("a step that is cancelled", () => {
-    /** Cancelled when it has said that it is ready. */
     const cancelled = async (script: string, graceMs: number) => {
       const cancel = new AbortController();
       const { job: made, output } = await job(script, { signal: cancel.signal, graceMs });
@@ -184,7 +179,6 @@ export function stepRuntimeContract(
   });
 }
 
-/** Names and texts. */
 export async function artifactsOf({
   artifacts,
 }: Awaited<ReturnType<StepRuntime["run"]>>): Promise<ReadonlyMap<string, string>> {

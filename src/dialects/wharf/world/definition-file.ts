@@ -4,39 +4,30 @@ import { dirname, join, resolve } from "node:path";
 import { codeOf, err, messageOf, ok, type Result } from "#lib/base/index.ts";
 import { maxBytes } from "../definition/text.ts";
 
-// The directory of the definition is the project: what steps get a copy of, what paths are relative to, where Git is asked. Nothing is looked for
-// above it, because a build of another directory than the one that was meant would run, and be wrong.
+// // The directory of the definition is the project. Directories above are not searched: the wrong project would be
+// built silently.
 
-/** The only name that a definition has, unless another file is named as one. */
 export const definitionFileName = ".wharf-ci.yml";
 
-/** A definition as it was found. */
 export interface DefinitionFile {
-  /** Absolute. */
   readonly path: string;
-  /** The directory it is in: what steps get a copy of, and what paths are relative to. */
   readonly projectDirectory: string;
-  /** All of it, or so much that it is seen to be too large. */
+  /** The file, truncated if it is too large. */
   readonly bytes: Uint8Array;
 }
 
-/** Why there is no definition, and what to do about it. */
 export interface NotFound {
   readonly message: string;
   readonly hint?: string;
 }
 
-/** What the user has said about where the definition is. */
 export interface DefinitionPlace {
-  /** The working directory, absolute. */
   readonly directory: string;
-  /** A directory, or a file of the usual name; the working directory unless told. */
+  /** A directory or a file of the default name; default: the working directory. */
   readonly path?: string | undefined;
-  /** Any file. */
   readonly file?: string | undefined;
 }
 
-/** Finds and reads a definition. The error is for people: it names the path that was looked for. */
 export async function readDefinitionFile(place: DefinitionPlace): Promise<Result<DefinitionFile, NotFound>> {
   const { directory, path: given = ".", file } = place;
   const path = file === undefined ? await pathOf(resolve(directory, given)) : resolve(directory, file);
@@ -54,15 +45,15 @@ export async function readDefinitionFile(place: DefinitionPlace): Promise<Result
   }
 }
 
-/** The file that a word of the command line means. A directory need not be there to be taken for one. */
+/** A path that does not exist is taken for a directory. */
 async function pathOf(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() === true || path.endsWith(`/${definitionFileName}`) ? path : join(path, definitionFileName);
 }
 
 /**
- * At most so many bytes from the beginning of a file, whatever size it has or says to have. Rejects for what is no regular file: a pipe is not waited
- * for, because nothing could end the wait.
+ * At most `limit` bytes of a regular file. Rejects for other kinds of files, because reading a pipe could block
+ * forever.
  */
 export async function readStart(path: string, limit: number): Promise<Uint8Array> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -81,7 +72,7 @@ export async function readStart(path: string, limit: number): Promise<Uint8Array
   }
 }
 
-/** The directory nearest above an absolute path that has a definition; that directory itself is not looked into. */
+/** The nearest directory above that has a definition. */
 export async function nearestDefinition(directory: string): Promise<string | undefined> {
   for (let at = dirname(directory); ; at = dirname(at)) {
     const found = await stat(join(at, definitionFileName)).catch(() => undefined);

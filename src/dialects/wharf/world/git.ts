@@ -2,10 +2,8 @@ import { execFile } from "node:child_process";
 import { err, messageOf, ok, type Result } from "#lib/base/index.ts";
 import type { GitCommit, GitFacts } from "../variables/git-variables.ts";
 
-// Git itself is asked, because work trees, packed references, includes of its configuration and whatever comes next are its business. It is told to
-// lock nothing and to ask nobody: a build must not be in the way of whoever works in the directory.
+// // Git is run with optional locks and prompts disabled, so that builds do not disturb the user's work.
 
-/** Asks Git about a directory. The error says why there are no answers: no repository, no Git, or too long an answer. */
 export async function askGit(
   directory: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -17,7 +15,6 @@ export async function askGit(
   } catch (thrown) {
     return err(firstLine(messageOf(thrown)));
   }
-  // Each of these may fail by itself: no branch is checked out, there is no commit yet, nothing was cloned from anywhere.
   const asked = (...words: readonly string[]) => git(...words).catch(() => undefined);
   const [branch = "", commit, tags = "", fetched, pushed] = await Promise.all([
     asked("symbolic-ref", "--quiet", "--short", "HEAD"),
@@ -37,7 +34,6 @@ export async function askGit(
 
 type Ask = (...words: readonly string[]) => Promise<string | undefined>;
 
-/** What is checked out, unless nothing was ever committed. */
 async function commitOf(ask: Ask): Promise<GitCommit | undefined> {
   const [shown, count] = await Promise.all([
     ask("log", "-1", "--no-show-signature", "--format=%H%n%h%n%aI%n%cI%n%B", "HEAD"),
@@ -48,19 +44,16 @@ async function commitOf(ask: Ask): Promise<GitCommit | undefined> {
   return { hash, shortHash, authorDate, committerDate, subject, count };
 }
 
-/** Of several tags the newest, of an explanation what went wrong. */
 const firstLine = (text: string): string => text.split("\n", 1)[0] ?? "";
 
-/** Where Git runs, with which environment: that of the user, whose configuration decides for instance which directories are trusted. */
 interface Place {
   readonly directory: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  /** Of what it prints; more is a failure. A mebibyte unless told. */
   readonly mostBytes?: number;
 }
 
-/** What Git tells its hooks of the repository that it is at work in: not always the one that is asked about. */
+/** Variables that Git sets for hooks; they may name another repository. */
 const ofOneRepository = [
   "GIT_DIR",
   "GIT_WORK_TREE",
@@ -70,12 +63,12 @@ const ofOneRepository = [
   "GIT_OBJECT_DIRECTORY",
 ];
 
-/** Nothing that is asked here takes long or says much; a repository on a disk that hangs must not hang the build. */
+/** A repository on a hanging disk must not block the build. */
 const timeout = 30_000;
 
 /**
- * What Git prints, without the end of its last line. Rejects when it fails. Some settings name programs that Git runs even for a question, and the
- * repository may be a stranger's: the file system monitor, and whatever would fetch missing objects.
+ * Runs Git and returns its output. Disables configured programs such as the file system monitor, because the repository
+ * may be a stranger's.
  */
 export function runGit(words: readonly string[], place: Place): Promise<string> {
   const { directory, environment, signal, mostBytes: maxBuffer = 1024 * 1024 } = place;

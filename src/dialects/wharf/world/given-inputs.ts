@@ -3,13 +3,11 @@ import { resolve } from "node:path";
 import { err, messageOf, ok, type Result } from "#lib/base/index.ts";
 import type { GivenInput } from "../variables/input-variables.ts";
 
-/** Passwords are short; a larger file was not meant. */
 const mostBytes = 64 * 1024;
 
 /**
- * Values of inputs as a command line gives them: `@path` may mean the text of a file, relative to the working directory, without the newline at its
- * end. What the value of an input is is known when the definition is read; the file is read then, and only for passwords. Values from elsewhere must
- * not go through here: they would read files of this machine.
+ * Inputs of a command line. `@path` names a file whose text becomes the value of a password; it is read when the
+ * definition is. Not for values from elsewhere, which could read local files.
  */
 export const givenInputs = (
   values: Readonly<Record<string, string>>,
@@ -22,7 +20,6 @@ export const givenInputs = (
     }),
   );
 
-/** The text of a file. A pipe is not waited for. */
 function readText(path: string): Result<string, string> {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -1,5 +1,4 @@
-// A path that stays in the project by its letters may still lead out of it: somebody who may change the repository, but not the machine that
-// builds it, could have files of the machine substituted and applied.
+// // Symbolic links may lead out of the project: a repository could otherwise have files of this machine applied.
 
 import { realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
@@ -7,10 +6,7 @@ import type { Definition, Step } from "../definition/definition.ts";
 import type { Reporter } from "../definition/diagnostics.ts";
 import { fieldSpot, isForeign, reportEscape } from "../definition/step-rules.ts";
 
-/**
- * Reports files of steps that symbolic links lead out of the project. Files that are not there are left to whoever reads them, and those whose path
- * leaves the project by itself were reported when it was read.
- */
+/** Missing files are left to their readers; paths with `..` were reported before. */
 export async function checkLinks(definition: Definition, projectDirectory: string, reporter: Reporter): Promise<void> {
   const root = await realpath(projectDirectory);
   for (const { steps } of definition.stages) {
@@ -26,7 +22,6 @@ export async function checkLinks(definition: Definition, projectDirectory: strin
   }
 }
 
-/** Files of the project that are read for a step, and where the definition names them. */
 function filesOf(step: Step): readonly { readonly field: string; readonly index?: number; readonly path: string }[] {
   if (step.type !== "kubectl" && step.type !== "helm") return [];
   const files = (step.values.files ?? []).map((path, index) => ({ field: "files", index, path }));

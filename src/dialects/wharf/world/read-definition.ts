@@ -5,21 +5,17 @@ import { type DefinitionFile, type DefinitionPlace, type NotFound, readDefinitio
 import { checkLinks } from "./links.ts";
 import { observeSurroundings, type World } from "./surroundings.ts";
 
-/** What is chosen for a build; everything else is found in the world. */
 export type Choice = Omit<PrepareRequest, "bytes" | "file" | "surroundings">;
 
-/** A definition with everything that is known of it before it is run. */
 export interface ReadDefinition {
   readonly file: DefinitionFile;
-  /** How problems call the file. */
   readonly name: string;
-  /** What it means here; without the problems of files and links. */
+  /** Without problems of files and links. */
   readonly prepared: Prepared;
-  /** Of the definition, of its files, and of what variables come from. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Finds a definition and the world around it, and prepares it. The error is that there is none. */
+/** The error says why there is no definition. */
 export async function readDefinition(
   place: DefinitionPlace,
   choice: Choice,

@@ -9,27 +9,21 @@ import { readVariableFile, variableFilePaths, type VariableFilePlaces } from "..
 import { readStart } from "./definition-file.ts";
 import { askGit } from "./git.ts";
 
-// Read once, before the definition: a build that is under way keeps its variables, whatever happens to the files.
+// // Read once before the definition: later changes do not affect a running build.
 
-/** Where a build is started, as far as it decides what variables there are. */
 export interface World extends VariableFilePlaces {
-  /** All variables of the process. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  /** Git is asked only when something could depend on what it says: seven programs cost more than many a build. */
+  /** Runs Git only if something can depend on it, because seven processes cost more than many a build. */
   readonly sparesGit?: boolean;
 }
 
-/** Variables of the world around a definition, and what is wrong with where they come from. */
 export interface Surroundings {
   readonly variables: readonly Variable[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/**
- * Reads the environment, all files with variables and Git. What is not there is no variable; what cannot be read is told. `texts` are what a build
- * is made of besides: they decide, with the variables, whether Git is asked where it is to be spared.
- */
+/** Reads environment, variable files and Git. `texts` decide, with the variables, whether Git is needed. */
 export async function observeSurroundings(world: World, texts: readonly string[] = []): Promise<Surroundings> {
   const { sparesGit = false, projectDirectory, environment, signal } = world;
   const ask = () => askGit(projectDirectory, environment, signal);
@@ -48,16 +42,19 @@ export async function observeSurroundings(world: World, texts: readonly string[]
   return { variables, diagnostics: [...diagnostics, ...reporter.diagnostics()] };
 }
 
-/** Whether a text could name a variable that Git has, or a step whose defaults or files do; escapes of YAML may hide either. */
+/** YAML escapes may hide the names. */
 const mayNeedGit = (text: string): boolean => /GIT_|REPO_|docker|helm|kubectl|\\/.test(text);
 
-/** Users whose variable files count: this one, root, and whoever owns the project. Others can write to some directories above it, such as `/tmp`. */
+/**
+ * Owners whose variable files are read: this user, root and the project's owner. Others may write to directories above,
+ * such as /tmp.
+ */
 async function trustedOwners(projectDirectory: string): Promise<ReadonlySet<number>> {
   const owner = (await stat(projectDirectory).catch(() => undefined))?.uid;
   return new Set([0, process.getuid?.() ?? 0, owner ?? 0]);
 }
 
-/** One file with variables; one that is not there has none. One that cannot be read is worth a warning: its user expects it to be read. */
+/** A missing file has no variables; an unreadable one is a warning. */
 async function readFile(path: string, trusted: ReadonlySet<number>): Promise<Surroundings> {
   const reporter = createReporter(path);
   try {

@@ -6,10 +6,8 @@ import { createRestApi, type RestContext, sendJson } from "../../http/rest-api.t
 import { timeText } from "../../results-api/line-json.ts";
 import { formFiles } from "../../results-api/multipart.ts";
 
-/** A build of the original's API. */
 export interface OriginalBuild {
   status: string;
-  /** Of each status that was told. */
   readonly told: string[];
   readonly lines: { readonly message: string; readonly timestamp: string }[];
   readonly artifacts: {
@@ -20,26 +18,21 @@ export interface OriginalBuild {
   }[];
 }
 
-/** The original's API as a client meets it. */
 export interface OriginalApi {
-  /** Without a path. */
   readonly url: string;
-  /** By number. */
   readonly builds: Map<number, OriginalBuild>;
-  /** How many lines each stream has brought to its end. */
   readonly streams: number[];
-  /** Paths that were asked and that it does not have. */
+  /** Unknown paths that were requested. */
   readonly unserved: string[];
-  /** The next stream of lines breaks off when it has stored so many. */
+  /** Breaks the next stream after this many lines. */
   breakAfter: number | undefined;
 }
 
-/** It writes types of problems with the address of its documentation. */
 const problems = "https://wharf.example/#/prob/api";
 
 /**
- * Runs `work` with an API that has the original's endpoints, on one port with its service, and no other. As the original it stores again what it is told
- * again, has no numbers of lines, says 502 of builds that are not there, and knows no end that stays. Build 7 is there.
+ * The original's endpoints on one port: stores repetitions, has no line numbers, answers 502 for unknown builds. Build
+ * 7 exists.
  */
 export async function withOriginalApi(work: (api: OriginalApi) => Promise<void>): Promise<void> {
   const builds = new Map<number, OriginalBuild>([[7, { status: "Scheduling", told: [], lines: [], artifacts: [] }]]);
@@ -81,7 +74,7 @@ function restOf({ builds, unserved }: OriginalApi) {
     build.told.push((build.status = status));
     return sendJson(context, { status });
   });
-  // A build that is not there has an empty log and no artifacts.
+  // // As in the original.
   api.get(`${path}/log`, (context) =>
     sendJson(
       context,
@@ -132,7 +125,7 @@ const buildsService = (state: OriginalApi) =>
         const build = state.builds.get(Number(buildId));
         if (build === undefined || message.includes("\0")) throw new RpcError("INTERNAL", "insert logs: it cannot be");
         const { seconds = 0n, nanos = 0 } = timestamp ?? {};
-        // As PostgreSQL does.
+        // // As PostgreSQL does.
         const time = { seconds: Number(seconds), nanos: nanos - (nanos % 1000) };
         build.lines.push({ message, timestamp: timeText(time) });
         if (++count !== state.breakAfter) continue;

@@ -1,19 +1,15 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { type ServedResults, withResultsApi } from "../../results-api/testing/served-results.ts";
 
-/** wharf-api as an aggregator meets it: its real stores behind real routes; statuses are written down by the test. */
+/** Real stores behind real routes; statuses are recorded. */
 export interface RecordingApi extends Pick<ServedResults, "builds" | "logs" | "artifacts"> {
-  /** Without a path. */
   readonly url: string;
-  /** Bodies of statuses that were told, in order. */
   readonly statuses: JsonObject[];
-  /** Answers so many further requests with 503. */
+  /** Answers this many requests with 503. */
   refuse(count: number): void;
-  /** Messages of a step in the order of its lines. */
   messages(buildId: number, stepId: number): Promise<readonly string[]>;
 }
 
-/** Runs `work` with such an API. Each request waits for `before` first. */
 export async function withRecordingApi(
   work: (api: RecordingApi) => Promise<void>,
   before: (path: string) => Promise<void> = () => Promise.resolve(),

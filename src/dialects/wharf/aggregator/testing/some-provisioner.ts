@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A provisioner that takes everything down and agrees, or says whatever it is to say. */
+/** Records requests. */
 export async function withProvisioner(
   work: (url: string, asked: readonly string[]) => Promise<void>,
   status = 204,

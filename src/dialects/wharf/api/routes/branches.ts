@@ -6,20 +6,17 @@ import { branchesJson } from "../json.ts";
 import { projectIdOf } from "./projects.ts";
 import type { Api, ApiParts } from "./parts.ts";
 
-// Branches are part of their project, as a list in the order in which they were told.
-
 type Branches = NonNullable<Project["spec"]["branches"]>;
 
-/** Branches of a project: all of them, one more, or others instead. */
 export function addBranchRoutes(api: Api, { repository }: ApiParts): void {
   const path = "/api/project/:projectId/branch";
-  // Null where no branch is the default: builds then have to name theirs.
+  // // Null without a default branch: builds must name one.
   const defaultOf = (branches: readonly JsonObject[]) => branches.find((one) => one["default"] === true) ?? null;
   api.get(path, (context) => {
     const list = branchesJson(repository.project(projectIdOf(context)));
     return sendJson(context, { list, totalCount: list.length, defaultBranch: defaultOf(list) });
   });
-  // One that is there already is no mistake: importers tell what they find.
+  // // Importers repeat existing branches.
   api.post(path, async (context) => {
     const fields = await Fields.read(context);
     const branch = { name: fields.required("name"), default: fields.flag("default") };
@@ -43,18 +40,17 @@ export function addBranchRoutes(api: Api, { repository }: ApiParts): void {
       branches: names.map((name) => ({ name, default: name === defaultBranch })),
     }));
     const branches = branchesJson(project);
-    // The original answers to this request in another shape than to the first: `branches`, and no count.
+    // // The original answers PUT in another shape.
     return sendJson(context, { defaultBranch: defaultOf(branches), branches });
   });
 }
 
-/** One that is there stays where it is; a new default is the only one. */
+/** An existing branch keeps its position. */
 function withBranch(branches: Branches, { name, default: isDefault }: Required<Branches[number]>): Branches {
   const others = isDefault ? branches.map((one) => ({ ...one, default: one.name === name })) : branches;
   return others.some((one) => one.name === name) ? others : [...others, { name, default: isDefault }];
 }
 
-/** Each once, in their order. */
 function readNames(fields: Fields): readonly string[] {
   const list = fields.value("branches") ?? [];
   if (!Array.isArray(list)) {

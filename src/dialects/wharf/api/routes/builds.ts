@@ -11,10 +11,8 @@ import { type ListFields, numberIn, pageOf } from "../list-query.ts";
 import { readTold } from "../told.ts";
 import type { Api, ApiParts } from "./parts.ts";
 
-// Requests about builds. The ones that collect what workers say tell states and steps here, lines and artifacts at paths of their own; a build
-// changes by nothing else but its controller.
+// // Aggregators report states and steps here; apart from that only the controller changes builds.
 
-/** What builds are asked by, beside their project and their state. */
 const buildFields: ListFields<Stored<Build>> = {
   orders: {
     buildId: ({ spec }) => spec.buildId ?? 0,
@@ -41,27 +39,24 @@ const buildFields: ListFields<Stored<Build>> = {
   soft: ["environment", "gitBranch", "stage"],
 };
 
-/** When it was asked for. A build that its controller has not seen yet was asked for when it was created. */
+/** Falls back to the creation time. */
 const scheduledAt = ({ status, metadata }: Stored<Build>) =>
   parseInstant(status?.scheduledOn ?? metadata.creationTimestamp);
 
-/** The build that a path names. */
 export const buildIdOf = (context: RestContext): number => uintOf("buildId", context.req.param("buildId") ?? "");
 
-/** A build as clients know it, with what belongs to it. */
 export async function shownBuild(build: Stored<Build>, { repository, start, stores }: ApiParts): Promise<JsonObject> {
   const summaries = await stores.summaries(build.spec.buildId ?? 0);
   return buildJson(build, { project: repository.records.projectOf(build), engines: start.engines, summaries });
 }
 
-/** Builds: lists, one of them, and what is told of it. */
 export function addBuildRoutes(api: Api, parts: ApiParts): void {
   const { repository } = parts;
   api.get("/api/build", async (context) => {
     const query = new URL(context.req.url).searchParams;
     const hasWord = statusFilter(query);
     const ofProject = numberIn(query, "projectId");
-    // A project that is gone has no number any more, and its builds are found by 0.
+    // // Builds of a deleted project are found by 0.
     const { records } = repository;
     const numbered = records.builds.list().filter(({ spec }) => spec.buildId !== undefined);
     const { list, totalCount } = pageOf(
@@ -77,7 +72,7 @@ export function addBuildRoutes(api: Api, parts: ApiParts): void {
   api.get("/api/build/:buildId", async (context) =>
     sendJson(context, await shownBuild(repository.build(buildIdOf(context)), parts)),
   );
-  // Answered with the build as it is then, also where nothing has changed: an end absorbs what comes after it.
+  // // Returns the current build even if nothing changed, because ends are final.
   api.put("/api/build/:buildId/status", async (context) => {
     const fields = await Fields.read(context);
     const word = wordIn("status", fields.required("status"), fields);
@@ -85,7 +80,7 @@ export function addBuildRoutes(api: Api, parts: ApiParts): void {
     fields.done();
     return sendJson(context, await shownBuild(await tellStatus(buildIdOf(context), word, told, parts), parts));
   });
-  // The controller has the worker ended, and the build is over when it is gone.
+  // // The controller ends the worker.
   api.post("/api/build/:buildId/cancel", async (context) => {
     const build = repository.build(buildIdOf(context));
     if (isOver(wordOf(build))) return sendJson(context, await shownBuild(build, parts));
@@ -94,23 +89,22 @@ export function addBuildRoutes(api: Api, parts: ApiParts): void {
   });
 }
 
-/** Stores what is told of a build. An end is stored when every line that was accepted before is on the disk. */
+/** An end is stored after all accepted lines are synced. */
 export async function tellStatus(
   buildId: number,
   word: BuildWord,
   told: ReturnType<typeof readTold>,
   { repository, stores, clock }: ApiParts,
 ): Promise<Stored<Build>> {
-  // A build that is not there is refused before anybody waits for a disk.
+  // // Unknown builds are refused before waiting for the disk.
   repository.build(buildId);
   const { message: missing, ...kept } = isOver(word) ? await stores.settled(buildId) : {};
-  // Why a build has failed says more than what it cannot hand on.
+  // // The reason of a failure is more important than dropped outputs.
   const note = missing !== undefined && word === "Completed" ? { message: missing } : {};
   const all = { ...note, ...told, ...kept };
   return await repository.updateStatus(buildId, (build) => moved(build, word, all, clock.now()));
 }
 
-/** One of the four words. */
 export function wordIn(name: string, text: string, fields: Fields): BuildWord {
   const word = statusWords.find((known) => known === text);
   if (word === undefined && text !== "")
@@ -118,7 +112,7 @@ export function wordIn(name: string, text: string, fields: Fields): BuildWord {
   return word ?? "Scheduling";
 }
 
-/** Words or their numbers, several of them; not both. */
+/** Several words or numbers, not both. */
 function statusFilter(query: URLSearchParams): (word: BuildWord) => boolean {
   const [words, numbers] = [query.getAll("status"), query.getAll("statusId")];
   if (words.length > 0 && numbers.length > 0)

@@ -6,18 +6,15 @@ import type { BuildStores } from "../build-stores.ts";
 import type { Repository } from "../repository.ts";
 import type { SmallRecords } from "../small-records.ts";
 
-/** What routes are made of. */
 export interface ApiParts {
   readonly repository: Repository;
   readonly start: StartParts;
   readonly tokens: SmallRecords;
   readonly providers: SmallRecords;
-  /** Logs, artifacts and results of tests. */
   readonly stores: BuildStores;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Where routes are added, with their whole paths. */
 export type Api = Hono<RestEnvironment>;

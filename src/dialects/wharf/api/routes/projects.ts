@@ -12,10 +12,10 @@ import { type ListFields, pageOf } from "../list-query.ts";
 import { providerJson } from "./providers.ts";
 import type { Api, ApiParts } from "./parts.ts";
 
-// Requests about projects. A change replaces all of a project, as the original does, but for what the request has no member for: branches and
-// overrides have requests of their own, and a Secret that somebody has named with kubectl is not known by any number.
+// // PUT replaces a project as in the original, except branches, overrides and foreign Secrets, which the request
+// cannot express.
 
-/** What projects are asked by; overrides count as what they stand for. */
+/** Overrides count. */
 const projectFields: ListFields<Stored<Project>> = {
   orders: {
     projectId: ({ spec }) => spec.projectId ?? 0,
@@ -35,18 +35,15 @@ const projectFields: ListFields<Stored<Project>> = {
   soft: ["name", "groupName", "description", "gitUrl"],
 };
 
-/** The project that a path names. */
 export const projectIdOf = (context: RestContext): number => uintOf("projectId", context.req.param("projectId") ?? "");
 
-/** Projects and what people want of them otherwise than their provider. */
 export function addProjectRoutes(api: Api, parts: ApiParts): void {
   const { repository, providers, tokens } = parts;
-  // Its provider is shown with a project, as far as it is there.
   const jsonOf = (project: Stored<Project>): JsonObject => {
     const provider = providers.find(project.spec.providerId ?? 0);
     return projectJson(project, provider === undefined ? null : providerJson(provider));
   };
-  // What a request newly refers to has to be there; what was referred to before may have gone since.
+  // // New references must exist; existing ones may be gone.
   const read = async (context: RestContext, before?: Project["spec"]): Promise<Omit<Project["spec"], "projectId">> => {
     const spec = readProject(await Fields.read(context), before);
     const { tokenSecretRef, providerId = 0 } = spec;
@@ -57,7 +54,7 @@ export function addProjectRoutes(api: Api, parts: ApiParts): void {
     if (providerId > 0 && providerId !== before?.providerId) providers.get(providerId);
     return spec;
   };
-  // A project of kubectl has no number for a moment, and cannot be told to clients before it has.
+  // // Projects without a number yet cannot be shown.
   api.get("/api/project", (context) => {
     const numbered = repository.records.projects.list().filter(({ spec }) => spec.projectId !== undefined);
     const { list, totalCount } = pageOf(numbered, new URL(context.req.url).searchParams, projectFields);
@@ -73,7 +70,7 @@ export function addProjectRoutes(api: Api, parts: ApiParts): void {
     const spec = await read(context, repository.project(id).spec);
     return sendJson(context, jsonOf(await repository.updateProject(id, (before) => ({ ...kept(before), ...spec }))));
   });
-  // Builds of it stay: what was built is not undone by forgetting where it came from.
+  // // Builds are kept.
   api.delete("/api/project/:projectId", async (context) => {
     await repository.deleteProject(projectIdOf(context));
     return context.body(null, 204);
@@ -81,7 +78,6 @@ export function addProjectRoutes(api: Api, parts: ApiParts): void {
   addOverrideRoutes(api, parts);
 }
 
-/** What a change of a project over REST leaves as it is. */
 const kept = ({ projectId, remoteProjectId, branches, overrides }: Project["spec"]): Partial<Project["spec"]> => ({
   ...(projectId === undefined ? {} : { projectId }),
   ...(remoteProjectId === undefined ? {} : { remoteProjectId }),
@@ -89,15 +85,14 @@ const kept = ({ projectId, remoteProjectId, branches, overrides }: Project["spec
   ...(overrides === undefined ? {} : { overrides }),
 });
 
-/** The number of a token that a project names. */
 const tokenIn = ({ tokenSecretRef }: Pick<Project["spec"], "tokenSecretRef">): number =>
   Number(/^wharf-token-(\d+)$/.exec(tokenSecretRef?.name ?? "")?.[1] ?? 0);
 
-/** Everything is replaced; a Secret that is no token of this API is kept unless another one is named. */
+/** Foreign Secrets are kept unless a token is named. */
 function readProject(fields: Fields, before: Project["spec"] | undefined): Omit<Project["spec"], "projectId"> {
   const tokenId = fields.number("tokenId");
   const providerId = fields.number("providerId");
-  // Empty texts are left out, so that objects made over REST look like those that people write.
+  // // Empty texts are left out, as people write objects.
   const texts = Object.fromEntries(
     ["groupName", "description", "avatarUrl", "gitUrl", "buildDefinition"].flatMap((name) => {
       const text = fields.text(name);
@@ -108,7 +103,7 @@ function readProject(fields: Fields, before: Project["spec"] | undefined): Omit<
   const name = fields.required("name");
   if (hasPassword(texts["gitUrl"] ?? "")) fields.problem(noPassword);
   fields.done();
-  // A Secret that has no number cannot be told by one, and would be lost by every change over REST.
+  // // A foreign Secret has no number and would be lost by every change.
   const after = { ...before, ...texts };
   const isKept = before !== undefined && tokenIn(before) === 0 && movedToken({ ...before }, after) === undefined;
   const foreign = isKept ? before.tokenSecretRef : undefined;
@@ -122,10 +117,9 @@ function readProject(fields: Fields, before: Project["spec"] | undefined): Omit<
   };
 }
 
-/** Whoever reads a project would read it. */
 const noPassword = "gitUrl: expected an address without a password; POST /api/token keeps it, and tokenId names it";
 
-/** What people want otherwise than the provider tells it. Deleting it brings back what the provider has told. */
+/** DELETE restores the provider's values. */
 function addOverrideRoutes(api: Api, { repository }: ApiParts): void {
   const path = "/api/project/:projectId/override";
   api.get(path, (context) => sendJson(context, overridesJson(repository.project(projectIdOf(context)))));
@@ -147,7 +141,6 @@ function addOverrideRoutes(api: Api, { repository }: ApiParts): void {
   });
 }
 
-/** The branch that is built when none is named. */
 export function defaultBranchOf({ spec }: Project): string {
   const branch = spec.branches?.find((one) => one.default === true)?.name;
   if (branch !== undefined) return branch;

@@ -11,7 +11,6 @@ import { type ListFields, pageOf } from "../list-query.ts";
 import type { SmallRecord } from "../small-records.ts";
 import type { Api, ApiParts } from "./parts.ts";
 
-/** Where projects are imported from. */
 export const providerJson = ({ id, members, object }: SmallRecord): JsonObject => ({
   ...timesOf(object),
   providerId: id,
@@ -20,7 +19,7 @@ export const providerJson = ({ id, members, object }: SmallRecord): JsonObject =
   tokenId: Number(members["tokenId"] ?? 0),
 });
 
-/** What may be said of a token: whose it is. The original answers with its value. */
+/** The original returns the token's value. */
 const tokenJson = ({ id, members, object }: SmallRecord): JsonObject => ({
   ...timesOf(object),
   tokenId: id,
@@ -28,13 +27,11 @@ const tokenJson = ({ id, members, object }: SmallRecord): JsonObject => ({
   userName: members["userName"] ?? "",
 });
 
-/** Those that the original has importers for. */
+/** Providers that the original imports from. */
 const providerNames = ["azuredevops", "gitlab", "github"];
 
-/** A text of a record, empty where somebody has removed it. */
 const member = (name: string) => (record: SmallRecord) => record.members[name] ?? "";
 
-/** What providers are asked by. */
 const providerFields: ListFields<SmallRecord> = {
   orders: { providerId: ({ id }) => id, name: member("name"), url: member("url") },
   usualOrder: "providerId",
@@ -42,7 +39,7 @@ const providerFields: ListFields<SmallRecord> = {
   soft: ["name", "url"],
 };
 
-/** What tokens are asked by: never by their value. */
+/** Never by value. */
 const tokenFields: ListFields<SmallRecord> = {
   orders: { tokenId: ({ id }) => id, userName: member("userName") },
   usualOrder: "tokenId",
@@ -50,9 +47,8 @@ const tokenFields: ListFields<SmallRecord> = {
   soft: ["userName"],
 };
 
-/** Providers. */
 export function addProviderRoutes(api: Api, { providers, tokens }: ApiParts): void {
-  // Refuses a token that is not there, so that none is referred to that comes later and is another one.
+  // // The token must exist, so that a later one is not meant.
   const read = (fields: Fields) => {
     const [name, url, tokenId] = [fields.required("name"), fields.required("url"), fields.number("tokenId")];
     fields.done();
@@ -88,9 +84,9 @@ export function addProviderRoutes(api: Api, { providers, tokens }: ApiParts): vo
   });
 }
 
-/** Tokens, whose values go in and never out. */
+/** Values are never returned. */
 export function addTokenRoutes(api: Api, { tokens, providers, repository }: ApiParts): void {
-  /** The only server that projects send the token to; undefined if there are several or none. */
+  /** Undefined if several servers or none. */
   const originFor = (id: number): string | undefined => {
     const naming = repository.records.projects.list().filter((project) => tokenIdOf(project) === id);
     const [origin, ...more] = new Set(naming.map((project) => originOf(gitUrlOf(project))));
@@ -107,7 +103,7 @@ export function addTokenRoutes(api: Api, { tokens, providers, repository }: ApiP
     const members = read(fields);
     const providerId = fields.number("providerId");
     fields.done();
-    // Looked up before anything is stored, so that a wrong number leaves no token behind.
+    // // Checked first: an error must not leave a token behind.
     const provider = providerId > 0 ? providers.get(providerId) : undefined;
     const token = await tokens.create(members);
     if (provider !== undefined) await providers.update(provider.id, { ...provider.members, tokenId: `${token.id}` });

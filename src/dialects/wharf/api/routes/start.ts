@@ -14,10 +14,10 @@ import { readJson } from "../body.ts";
 import type { Api, ApiParts } from "./parts.ts";
 import { defaultBranchOf, projectIdOf } from "./projects.ts";
 
-// A request that starts a build is answered when the engine has taken it, as the original's callers expect. The build is stored before: if this
-// process ends in between, the controller goes on: the engine knows the build by its number, or it is noted that it was asked.
+// // Answers when the engine has accepted the build, as original clients expect. The build is stored before, so the
+// controller continues if this process ends.
 
-/** Starting builds of a project. The second path is what older clients ask. */
+/** The second path is for older clients. */
 export function addStartRoutes(api: Api, parts: ApiParts): void {
   api.post("/api/project/:projectId/build", (context) =>
     startBuild(context, context.req.query("stage") ?? "ALL", parts),
@@ -26,8 +26,8 @@ export function addStartRoutes(api: Api, parts: ApiParts): void {
 }
 
 /**
- * Stores a build, has it started, and answers with its number. What is wrong with the request is refused before anything is stored; a build whose
- * engine does not take it is stored as failed and invalid.
+ * Invalid requests are refused before anything is stored; a build that its engine refuses is stored as failed and
+ * invalid.
  */
 async function startBuild(context: RestContext, stage: string, parts: ApiParts): Promise<Response> {
   const { repository, start } = parts;
@@ -61,7 +61,6 @@ async function startBuild(context: RestContext, stage: string, parts: ApiParts):
   return sendJson(context, { buildRef: `${build.spec.buildId ?? 0}` });
 }
 
-/** The values of all inputs of the project's definition. */
 async function readValues(context: RestContext, project: Stored<Project>) {
   const given = readInputs(await readJson(context, "project/run/params-deserialize"));
   if (!given.ok) throw refuseInputs(given.error);
@@ -70,17 +69,13 @@ async function readValues(context: RestContext, project: Stored<Project>) {
   return resolved.value;
 }
 
-/** With each problem by itself, so that a form can show it beside its field. */
 const refuseInputs = (errors: readonly string[]) =>
   refuse("project/run/params-deserialize", errors.join("; "), { errors });
 
-/**
- * A crash in the middle leaves a build without a worker, which the controller of builds asks for. So does an answer that does not come: a worker may
- * have been started, and who asks again is told which.
- */
+/** The controller takes over after a crash or without an answer. */
 async function trigger(build: Stored<Build>, { repository, start, clock, log }: ApiParts): Promise<void> {
   const { buildId = 0 } = build.spec;
-  // Shorter than the controller waits before it asks for the worker of a build that somebody else starts.
+  // // Shorter than the controller's grace period for builds started by others.
   const patience = AbortSignal.timeout(12_000);
   const noteUnknown = async (message: string) =>
     void (await repository.updateStatus(buildId, (now) => perhapsTriggered(now, message, clock.now())));

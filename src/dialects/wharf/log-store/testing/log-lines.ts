@@ -5,7 +5,6 @@ import { systemClock } from "#lib/base/index.ts";
 import { type LogStore, type LogStoreOptions, openLogStore } from "../log-store.ts";
 import type { NewLine, StoredLine } from "../record.ts";
 
-/** A line as a step prints it: its message says which it is. */
 export const lineOf = (stepId: number, workerLogId: number, more = ""): NewLine => ({
   stepId,
   workerLogId,
@@ -13,11 +12,9 @@ export const lineOf = (stepId: number, workerLogId: number, more = ""): NewLine 
   message: `step ${stepId} line ${workerLogId}${more}`,
 });
 
-/** Lines `from` to `to` of a step. */
 export const linesOf = (stepId: number, from: number, to: number): NewLine[] =>
   Array.from({ length: to - from + 1 }, (_, at) => lineOf(stepId, from + at));
 
-/** Runs `work` in a directory that is removed afterwards. */
 export async function inDirectory(work: (directory: string) => Promise<void>): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "slipway-log-store-"));
   try {
@@ -27,7 +24,6 @@ export async function inDirectory(work: (directory: string) => Promise<void>): P
   }
 }
 
-/** Runs `work` with a store that is closed afterwards, and answers what it does. */
 export async function withStore<T>(
   directory: string,
   work: (store: LogStore) => Promise<T>,
@@ -41,14 +37,12 @@ export async function withStore<T>(
   }
 }
 
-/** All lines of a build at present. */
 export async function allLines(store: LogStore, buildId: number, after = 0): Promise<readonly StoredLine[]> {
   const lines: StoredLine[] = [];
   for await (const page of store.lines(buildId, { after })) lines.push(...page.lines);
   return lines;
 }
 
-/** All lines of a step at present. */
 export async function stepLines(
   store: LogStore,
   buildId: number,

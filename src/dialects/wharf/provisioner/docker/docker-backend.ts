@@ -1,5 +1,5 @@
-// The engine is the memory: a container that was started is the worker, and stays until the worker is removed. Its results are on a volume, and
-// are fetched from there when its program is no more. What is kept on this machine beside that is those results.
+// // A started container is the worker and stays until the worker is removed. Results are on a volume and are copied
+// here after the program has ended.
 
 import { createWriteStream } from "node:fs";
 import { access, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -34,31 +34,24 @@ import {
   type WorkerSetup,
 } from "./worker-container.ts";
 
-/** What workers as containers need. */
 export interface DockerOptions {
-  /** On this machine: workers answer at its loopback address. Closed with the backend. */
+  /** Local, because workers listen on its loopback address. Closed with the backend. */
   readonly engine: ContainerEngine;
   readonly setup: WorkerSetup;
-  /** Where steps run: in containers beside the worker's, or within it. */
   readonly runtime: LaunchRequest["runtime"];
-  /** Where results of those are that have died; of this backend alone. */
+  /** Results of dead workers. */
   readonly directory: string;
-  /** See `EndedResults`. */
   readonly serve: (directory: string, token: string) => Promise<ServedResults>;
-  /** What a worker asks of everybody, by its uid: other containers reach it. */
+  /** Required, because other containers reach the worker. */
   readonly tokenOf: (uid: string) => string;
-  /** Logins of this machine that are meant for an image. */
   readonly logins: (image: string) => Promise<readonly RegistryLogin[]>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Of what a program has said that is no more. */
 const mostLines = 200;
-/** In the directory of a worker: the id of its container. */
 const idFile = "container";
 
-/** Workers as containers of a Docker Engine on this machine. */
 export class DockerBackend implements WorkerBackend {
   readonly name = "docker";
   readonly #options: DockerOptions;
@@ -119,7 +112,7 @@ export class DockerBackend implements WorkerBackend {
     }
     const asked = this.#asked(worker, found);
     if (how === "cancel" && asked !== undefined && (await askToCancel(asked))) return;
-    // A second signal would not be polite any more: who has sent one is written down, where the next provisioner finds it.
+    // // Signals are recorded in the container for the next provisioner.
     const mark = `${how}.sent`;
     if ((await this.#engine.modifiedAt(found.id, join(workerHome, mark))) !== undefined) return;
     await this.#engine.putFiles(found.id, workerHome, markArchive(mark));
@@ -160,7 +153,7 @@ export class DockerBackend implements WorkerBackend {
     return address === undefined ? undefined : { connect: tcpConnect(address), token: this.#options.tokenOf(uid) };
   }
 
-  /** A container that was made by whoever was cut off before the start is the same one. */
+  /** Adopts a container from an interrupted start. */
   async #create(worker: WorkerIdentity, launch: LaunchRequest): Promise<string> {
     await this.#ensureImage(worker);
     const { setup } = this.#options;
@@ -183,7 +176,7 @@ export class DockerBackend implements WorkerBackend {
     }
   }
 
-  /** Somebody has removed the container: what it has left is on its volume, and here when it was fetched before. */
+  /** The container was removed: results are on its volume or already copied. */
   async #observeGone(worker: WorkerIdentity): Promise<Observed> {
     const absent: Observed = { phase: "absent", isAlive: false, status: "Scheduling" };
     const { setup } = this.#options;
@@ -192,7 +185,7 @@ export class DockerBackend implements WorkerBackend {
     if (isFetched) return await this.#ended.observe(this.#left(worker, undefined));
     const volumes = await this.#engine.volumesWith(`${workerUidLabel}=${worker.uid}`);
     if (!volumes.includes(name)) return absent;
-    // A container that is never started is a way to a volume.
+    // // A container that is never started gives access to the volume.
     const Mounts = [{ Type: "volume", Source: name, Target: workerHome }];
     const Labels = { [provisionerLabel]: setup.provisioner };
     const reader = `${name}.reader`;
@@ -212,7 +205,6 @@ export class DockerBackend implements WorkerBackend {
     }
   }
 
-  /** Everything that is left is fetched, closed, once, and served from here. */
   async #observeEnded(worker: WorkerIdentity, container: EngineContainer): Promise<Observed> {
     const directory = this.#directory(worker);
     const results = resultsDirectory(directory);
@@ -225,7 +217,7 @@ export class DockerBackend implements WorkerBackend {
       await this.#removeSteps(await this.#notedId(containerName(worker)));
       await this.#fetchOutput(container.id, directory);
       const archive = await this.#engine.getFiles(container.id, resultsDirectory(workerHome));
-      // Files that steps have worked in are of no use to anybody any more.
+      // // Scratch of steps is not copied.
       if (archive !== undefined) await fetchDirectory(archive, results, (name) => /^work(?:\/|$)/.test(name));
     }
     return await this.#ended.observe(this.#left(worker, container));
@@ -252,7 +244,6 @@ export class DockerBackend implements WorkerBackend {
     return { buildRef, projectId, instance: labels[instanceLabel] ?? "", runtime: this.#options.runtime };
   }
 
-  /** What its program has said, for the case that there is nothing else. */
   async #fetchOutput(id: string, directory: string): Promise<void> {
     const archive = await this.#engine.getFiles(id, outputFile(workerHome));
     if (archive === undefined) return;
@@ -261,7 +252,7 @@ export class DockerBackend implements WorkerBackend {
       if (type === "file") await pipeline(body, createWriteStream(outputFile(directory), { mode: 0o600 }));
   }
 
-  /** Containers of steps that the worker has made: it is their owner by its own host name, which is the beginning of its id. */
+  /** The worker's host name, which owns its steps, is the beginning of its container id. */
   async #removeSteps(id: string | undefined): Promise<void> {
     if (id === undefined) return;
     const steps = await this.#engine.containersWith(`app=${stepLabel.app}`, ownerLabel);
@@ -269,7 +260,7 @@ export class DockerBackend implements WorkerBackend {
     for (const step of own) await this.#engine.remove(step.id);
   }
 
-  /** A container with its steps, also where somebody has removed the container alone, and its volume. */
+  /** Removes container, steps and volume. */
   async #drop(name: string): Promise<void> {
     const found = await this.#engine.find(name);
     if (found !== undefined) await this.#engine.remove(found.id);
@@ -277,14 +268,13 @@ export class DockerBackend implements WorkerBackend {
     await this.#engine.removeVolume(name);
   }
 
-  /** Before the start: steps are known by it, and outlive a container that somebody else removes. */
+  /** Before the start: identifies the steps if the container is removed by others. */
   async #noteId(name: string, id: string): Promise<void> {
     const directory = join(this.#options.directory, name);
     await makeDirectories(directory, 0o700);
     await writeFile(join(directory, idFile), id, { mode: 0o600 });
   }
 
-  /** Undefined before there was a container. */
   async #notedId(name: string): Promise<string | undefined> {
     const id = await readFile(join(this.#options.directory, name, idFile), "utf8").catch(() => "");
     return /^[0-9a-f]{12,}$/.test(id) ? id : undefined;
@@ -296,6 +286,5 @@ const wasBegun = ({ life }: EngineContainer): boolean => life.isRunning || life.
 const refused = ({ name }: WorkerIdentity, why: string) =>
   provisionerError("worker-refused", `the worker ${name} cannot be started: ${why}`);
 
-/** Behind a sentence that says that it has ended. */
 const howEnded = ({ life }: EngineContainer): string =>
   life.startedAt === undefined ? "" : life.outOfMemory ? " (out of memory)" : ` (exit code ${life.exitCode})`;

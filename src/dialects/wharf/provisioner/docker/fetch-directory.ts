@@ -7,9 +7,8 @@ import { readTar } from "#kernel/artifacts/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 
 /**
- * Puts files of an archive at `path`, of which only what is above may exist; all of them or none. `archive` is that of one directory, whose name
- * its names begin with, as an engine makes them. What a program within has made may be anything: only regular files and directories that lie
- * inside are taken, and what stands in `left` is left there. Closed to others.
+ * Unpacks an archive of a directory atomically. Content is untrusted: only regular files and directories inside are
+ * taken; `left` filters names.
  */
 export async function fetchDirectory(
   archive: AsyncIterable<Buffer>,

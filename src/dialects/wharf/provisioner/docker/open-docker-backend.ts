@@ -9,7 +9,6 @@ import type { LauncherProgram } from "../host/spawn-launcher.ts";
 import { workerImage } from "../worker-image.ts";
 import { DockerBackend, type DockerOptions } from "./docker-backend.ts";
 
-/** What decides about workers as containers. */
 export interface OpenDockerBackend extends Pick<DockerOptions, "directory" | "serve" | "tokenOf"> {
   readonly settings: Configuration;
   readonly program: LauncherProgram;
@@ -18,7 +17,7 @@ export interface OpenDockerBackend extends Pick<DockerOptions, "directory" | "se
   readonly log: Logger;
 }
 
-/** Workers of the engine that `docker` would talk to, once it has answered. Rejects when it does not, is on another machine, or is to have them in a network without ports of their own. */
+/** Rejects if the engine does not answer, is remote or its network has no published ports. */
 export async function openDockerBackend({ settings, program, version, ...more }: OpenDockerBackend) {
   const network = settings["provisioner.docker.network"];
   if (network !== undefined && /^(?:host|none|container:.*)$/.test(network))
@@ -46,7 +45,7 @@ export async function openDockerBackend({ settings, program, version, ...more }:
     ...more,
     engine,
     logins: machineLogins({ ...place, clock: more.clock }),
-    // Where the socket is of which steps are started: the engine's own.
+    // // Steps use the same engine.
     runtime: "docker",
     setup: {
       image: settings["provisioner.docker.image"] ?? workerImage(version),

@@ -1,10 +1,10 @@
 import { type FSWatcher, watch } from "node:fs";
 
-/** Tells of changes in directories, which come and go. Where the system has no more watches to give nothing is told: somebody looks anyway. */
+/** Watches directories; without free watches callers rely on polling. */
 export class DirectoryNews {
   readonly #watchers = new Map<string, FSWatcher>();
 
-  /** From now on, unless it is so already. A directory that is not there yet is tried again by the next call. */
+  /** A missing directory is retried by the next call. */
   follow(directory: string, tell: () => void): void {
     if (this.#watchers.has(directory)) return;
     try {
@@ -12,7 +12,7 @@ export class DirectoryNews {
       watcher.on("error", () => this.forget(directory));
       this.#watchers.set(directory, watcher);
     } catch {
-      // It is not there, or there are too many watches: looking at intervals does without.
+      // // Missing, or too many watches: polling is enough.
     }
   }
 

@@ -30,38 +30,31 @@ import {
   writeRequest,
 } from "./worker-directory.ts";
 
-/** What workers on this machine need. */
 export interface HostOptions {
-  /** Where each has a directory of its own; made when it is missing. */
   readonly directory: string;
   readonly program: LauncherProgram;
-  /** Where steps run. */
   readonly runtime: LaunchRequest["runtime"];
-  /** Serves the results of a build that has ended to those who present the token. */
   readonly serve: (directory: string, token: string) => Promise<ServedResults>;
-  /** The token that the clients of a worker present, by the worker's uid. */
+  /** Token for a worker's clients, by uid. */
   readonly tokenOf: (uid: string) => string;
-  /** Is told that there may be something new of a worker. */
   readonly changed: (worker: WorkerIdentity) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A program that ends before it has claimed its directory is started again this often. */
 const mostLaunches = 3;
-/** Of what such a program has said. */
 const mostLines = 200;
 
-/** Workers as processes of this machine, each in a session of its own. They outlive this one, and are known by what is in their directories. */
+/** Workers as detached processes, identified by their directories. */
 export class HostBackend implements WorkerBackend {
   readonly name = "host";
   readonly #options: HostOptions;
   readonly #news = new DirectoryNews();
   readonly #launches = new Map<string, { running: boolean; count: number }>();
   readonly #ended: EndedResults;
-  /** Those that have answered: asked once, after a start of this process. */
+  /** Addresses that have answered. */
   readonly #known = new Set<string>();
-  /** Those in whose directories nothing secret is left. */
+  /** Directories whose requests were removed. */
   readonly #tidied = new Set<string>();
 
   constructor(options: HostOptions) {
@@ -114,7 +107,7 @@ export class HostBackend implements WorkerBackend {
     this.#news.follow(results, () => this.#options.changed(worker));
     await this.#tidy(directory);
     const build = await readBuild(results);
-    // A program that could not begin serves nothing. What it has left is served when it is gone, and whoever carries results waits for that.
+    // // A program that could not begin serves nothing; its results are served after it has exited.
     const isOver = build.frozen && isFinal(build.status) && build.address !== undefined;
     const finishedAt = build.finishedAt === null ? undefined : parseInstant(build.finishedAt);
     return {
@@ -139,7 +132,7 @@ export class HostBackend implements WorkerBackend {
     }
     const { address } = await readBuild(resultsDirectory(directory)).catch(() => ({ address: undefined }));
     if (how === "cancel" && address !== undefined && (await askToCancel(await asked(directory, address)))) return;
-    // A second signal would not be polite any more: who has sent one is written down.
+    // // Signals are recorded, because a second one would force the end.
     if (await isFirst(join(directory, `${how}.sent`))) signalProcess(owner.pid);
   }
 
@@ -167,7 +160,7 @@ export class HostBackend implements WorkerBackend {
       const directory = join(root, name);
       const owner = await ownerOf(directory).catch((thrown: unknown) => messageOf(thrown));
       if (typeof owner === "string") {
-        // It may live, and then it must not lose its directory.
+        // // The worker may be alive.
         log.warn("a worker that nothing is stored of any more stays", { directory: name, error: owner });
         continue;
       }
@@ -185,7 +178,6 @@ export class HostBackend implements WorkerBackend {
 
   #directory = (worker: WorkerIdentity): string => join(this.#options.directory, directoryName(worker));
 
-  /** Everything that is left is closed, once, and served from here. */
   async #observeEnded(directory: string, { uid }: WorkerIdentity): Promise<Observed> {
     await this.#tidy(directory);
     const results = resultsDirectory(directory);
@@ -201,14 +193,14 @@ export class HostBackend implements WorkerBackend {
     });
   }
 
-  /** Its program has read what it is to do; what an earlier life of this process has left of that goes. */
+  /** Removes leftover requests once the program has read its own. */
   async #tidy(directory: string): Promise<void> {
     if (this.#tidied.has(directory)) return;
     await dropRequests(directory);
     this.#tidied.add(directory);
   }
 
-  /** A process of the right number and start time that does not answer where it said it would. */
+  /** A matching process that does not answer at its address. */
   async #whyDeaf(directory: string, address: string | undefined): Promise<string | undefined> {
     if (address === undefined || this.#known.has(directory)) return undefined;
     if (!(await answersPing(await asked(directory, address)))) return `does not answer at ${address}`;
@@ -216,7 +208,7 @@ export class HostBackend implements WorkerBackend {
     return undefined;
   }
 
-  /** The program ends again and again without having become the worker. Nobody shall become it any more. */
+  /** The program keeps exiting before it claims its directory. */
   async #giveUp(directory: string, request: WorkerRequest): Promise<void> {
     const lines = await lastOutput(directory, mostLines);
     const failure = { reason: "NotStarted", message: "the program of the worker cannot be started", lines };
@@ -233,10 +225,7 @@ const asked = async (directory: string, address: string): Promise<AskedWorker> =
 
 const isGone = (owner: Owner): boolean => owner.pid === noOwner.pid || isDead(owner);
 
-/**
- * To be asked before a directory is removed: from now on no program becomes the worker there. One that has done so since somebody looked would build
- * on in a directory that is gone: it is killed, and the answer is true.
- */
+/** Call before a directory is removed: prevents further claims, and kills a program that has claimed it in between. */
 async function hasBecomeWorker(directory: string): Promise<boolean> {
   const owner = (await ownerOf(directory)) ?? (await ownerInstead(directory));
   if (owner === undefined || isGone(owner)) return false;
@@ -244,17 +233,15 @@ async function hasBecomeWorker(directory: string): Promise<boolean> {
   return true;
 }
 
-/** Sees to it that nobody becomes the worker of the directory any more; answers who was faster. */
 async function ownerInstead(directory: string): Promise<Owner | undefined> {
   const isOurs = await claimWorker(directory, noOwner).catch((thrown: unknown) => {
-    // The disk takes nobody's claim, and what is removed is what makes room on it.
+    // // A full disk accepts no claims, and removal must go on.
     if (codeOf(thrown) === "ENOSPC" || codeOf(thrown) === "EDQUOT") return false;
     throw thrown;
   });
   return isOurs ? undefined : await ownerOf(directory);
 }
 
-/** True for whoever makes the file. */
 const isFirst = (path: string): Promise<boolean> =>
   writeFile(path, "", { flag: "wx", mode: 0o600 }).then(
     () => true,

@@ -17,23 +17,20 @@ import {
   takeRequest,
 } from "./worker-directory.ts";
 
-/** What the program of a worker has beside its directory. */
 export interface LaunchWorld {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Aborts when the program is asked to end before its build has begun. */
+  /** Aborted if the program is ended before its build. */
   readonly signal: AbortSignal;
-  /** Becomes the worker, in this process: what `slipway wharf run --serve` does. Answers with its exit code. */
+  /** Runs `slipway wharf run --serve` in this process and returns the exit code. */
   readonly run: (build: HostedBuild) => Promise<number>;
-  /** Takes lines for the file with the output. */
   readonly say: (line: string) => void;
-  /** From now on everything that the program says is also put at the end of this file. Asked for at most once, before anything is said. */
+  /** Called at most once, before any output. */
   readonly keepOutput: (file: string) => void;
 }
 
-/** What a worker is told of its build, as the options of `slipway wharf run`. */
 export interface HostedBuild {
-  /** Where the definition is; absolute, as all paths are. */
+  /** Absolute. */
   readonly project: string;
   readonly resultsDir: string;
   readonly runtime: LaunchRequest["runtime"];
@@ -41,28 +38,21 @@ export interface HostedBuild {
   readonly buildId?: number;
   readonly projectId?: number;
   readonly environment?: string;
-  /** Names divided by commas. */
   readonly stage?: readonly string[];
-  /** Inputs may be secret, and are in no argument list. */
+  /** A file, because inputs may be secret. */
   readonly inputFile: string;
-  /** Of its results, `host:port`. */
   readonly address: string;
-  /** Closed to others; holds what everybody must bring who asks there. Absent where anybody on this machine is answered. */
+  /** Mode 0600; absent if no token is required. */
   readonly authTokenFile?: string;
-  /** Beside those of the environment: `WHARF_VAR_…`. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** Exit codes of a program that was asked to end by a signal begin here. */
+/** Exit codes from here on mean signals. */
 const firstSignalCode = 128;
 
-/** Of what the program has said, when there is nothing else to tell of a build that did not begin. */
 const mostLines = 200;
 
-/**
- * The program of a worker on this machine: claims its directory, clones the repository, and is the worker from then on, as the same process.
- * Answers with the exit code. A second one for the same directory ends at once and has done nothing.
- */
+/** Claims the directory, clones and becomes the worker. A second program for the directory exits without effect. */
 export async function launchWorker(directory: string, launch: string, world: LaunchWorld): Promise<number> {
   if (!(await claimWorker(directory))) {
     await dropRequest(directory, launch);
@@ -84,14 +74,13 @@ export async function launchWorker(directory: string, launch: string, world: Lau
     if (world.signal.aborted) return firstSignalCode;
     throw thrown;
   });
-  // A definition that cannot be read, an address that cannot be had: said, and nothing else was done.
+  // // The build could not begin and has printed why.
   if ((await readDocument(buildFile(results))) !== undefined) return code;
   const lines = await lastOutput(directory, mostLines);
   if (code >= firstSignalCode) return await fail({ reason: "Cancelled", message: "cancelled before the build", lines });
   return await fail({ reason: "NotStarted", message: `the build did not begin (exit code ${code})`, lines });
 }
 
-/** What the worker of a request is told. */
 function hostedBuild(directory: string, project: string, request: LaunchRequest): HostedBuild {
   const { runtime, instance, buildRef, projectId, environment, stages, variables, accessToken } = request;
   const { address = "127.0.0.1:0" } = request;

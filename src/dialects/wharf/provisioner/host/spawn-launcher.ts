@@ -3,17 +3,15 @@ import { closeSync, openSync } from "node:fs";
 import { withoutInherited } from "#kernel/runtimes/index.ts";
 import { outputFile } from "./worker-directory.ts";
 
-/** The program of this system and what it knows of its user. */
 export interface LauncherProgram {
-  /** `[node, slipway.cjs]`. */
   readonly words: readonly string[];
-  /** PATH, HOME and what Git and SSH need; never the whole of the server's. */
+  /** PATH, HOME and variables for Git and SSH. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Starts the program of a worker in a session of its own, so that nothing that ends the server reaches it. What it says goes to a file of its
- * directory. Its argument list names the directory and the file in it that says what to do. `ended` is told once, with what went wrong if it could not be started.
+ * Starts a worker in its own session, so that it survives the server. `ended` is called once, with the error if it
+ * could not be started.
  */
 export function spawnLauncher(
   [directory, launch]: readonly [directory: string, launch: string],

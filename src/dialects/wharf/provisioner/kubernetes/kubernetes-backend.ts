@@ -19,26 +19,22 @@ import { isLeaving, podState } from "./observed-pod.ts";
 import type { PodSettings } from "./pod-settings.ts";
 import { workerPod, workerSecret } from "./worker-pod.ts";
 
-/** What workers as Pods need. */
 export interface KubernetesOptions {
-  /** Of the API where workers are stored, which runs them, too: a Pod is owned by its worker. */
+  /** The API that stores workers also runs the Pods, which are owned by their workers. */
   readonly client: ApiClient;
-  /** The Pods of workers, as they were last seen. */
   readonly pods: Pick<Informer, "get">;
   readonly namespace: string;
   readonly settings: PodSettings;
-  /** The way to a port of a Pod. */
   readonly forward: ForwardPort;
-  /** What a worker asks of everybody, by its uid. */
+  /** Required from the worker's clients, by uid. */
   readonly tokenOf: (uid: string) => string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What a Pod that is asked to end has for it, in seconds. */
 const graceSeconds = 10;
 
-/** Workers as Pods. What they leave is in the Pod, and goes with it. */
+/** Workers as Pods. Their results are in the Pod and are lost with it. */
 export class KubernetesBackend implements WorkerBackend {
   readonly name = "kubernetes";
   readonly #options: KubernetesOptions;
@@ -61,7 +57,7 @@ export class KubernetesBackend implements WorkerBackend {
     if (phase === "ended") return { ...seen, phase: "finished", isAlive: false, finishedAt };
     if (phase === "stuck") return { ...seen, phase: "finished", isAlive: true, finishedAt };
     const build = phase === "running" ? await askForBuild(this.#asked(worker)) : undefined;
-    // It may have begun, and be silent: whoever reads results finds out.
+    // // It may have begun: readers of the results will find out.
     if (build === undefined) return { ...seen, phase: "starting", isAlive: true };
     return {
       phase: build.isOver ? "finished" : "running",
@@ -77,7 +73,7 @@ export class KubernetesBackend implements WorkerBackend {
   async end(worker: WorkerIdentity, how: Ending): Promise<void> {
     const pod = await this.#find(worker);
     if (pod === undefined || (isLeaving(pod) && how !== "kill")) return;
-    // What cannot be reached at the moment is asked again; with the Pod its results would go. One that has not begun has none.
+    // // An unreachable worker is asked again, because deleting the Pod loses results; one that has not begun has none.
     const hasBegun = podState(pod, this.#options.clock.now()).phase === "running";
     if (how === "cancel" && hasBegun) return void (await askToCancel(this.#asked(worker)));
     await this.#delete(Pod, pod, how === "kill" ? 0 : graceSeconds);
@@ -90,7 +86,7 @@ export class KubernetesBackend implements WorkerBackend {
     if (secret !== undefined) await this.#delete(Secret, secret);
   }
 
-  /** Pods are owned by their workers, and go with them by themselves, where something collects garbage. */
+  /** Owned Pods are otherwise removed by the garbage collector. */
   async sweep(kept: () => readonly WorkerIdentity[]): Promise<void> {
     const { client, namespace, log } = this.#options;
     const selector = { namespace, labelSelector: `${podSelector},${workerUidLabel}` };
@@ -109,7 +105,6 @@ export class KubernetesBackend implements WorkerBackend {
 
   async close(): Promise<void> {}
 
-  /** Where the worker of a Pod answers. */
   #address = ({ namespace, name }: WorkerIdentity): string =>
     formatPodAddress({ namespace, name, port: this.#options.settings.port });
 
@@ -118,7 +113,7 @@ export class KubernetesBackend implements WorkerBackend {
     token: this.#options.tokenOf(worker.uid),
   });
 
-  /** The mirror may not have heard of a Pod that is there: what is absent there is asked for. */
+  /** Asks the server if the mirror has no Pod. */
   async #find(worker: WorkerIdentity): Promise<Stored | undefined> {
     const seen = this.#options.pods.get(`${worker.namespace}/${worker.name}`);
     return seen !== undefined && isOf(seen, worker) ? seen : await this.#get(worker, Pod);
@@ -135,7 +130,7 @@ export class KubernetesBackend implements WorkerBackend {
     }
   }
 
-  /** One of that name that is another worker's has to go first: its worker is no more. */
+  /** An object of an earlier worker with this name is deleted first. */
   async #ensure(worker: WorkerIdentity, type: typeof Pod | typeof Secret, object: KubeObject): Promise<void> {
     const { client } = this.#options;
     try {

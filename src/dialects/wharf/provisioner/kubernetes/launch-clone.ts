@@ -4,14 +4,11 @@ import type { CloneWorld } from "../../clone/clone.ts";
 import { cloneProject, type CloneSource } from "../clone-project.ts";
 import { provisionerError } from "../errors.ts";
 
-/**
- * The first container of a worker's Pod: clones what the file says into a directory, which may be where a volume is mounted. What it says is all
- * that will be known of a failure. Answers with the exit code. Rejects with `worker-directory` for a file that no provisioner has written.
- */
+/** Clones into a directory, possibly a volume's mount point, and returns the exit code. */
 export async function launchClone(file: string, directory: string, world: CloneWorld): Promise<number> {
   const done = await cloneProject(directory, await readSource(file), world);
   if (!("reason" in done)) return 0;
-  // Lines of Git were said when they came.
+  // // Git's lines were already printed.
   world.say(done.message);
   return 1;
 }

@@ -2,22 +2,15 @@ import { type Instant, isJsonObject, type JsonObject, type JsonValue, parseInsta
 import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { StepStatus } from "../../results/build-document.ts";
 
-/** A Pod of a worker, as far as its status tells. */
 export interface PodState {
-  /**
-   * - pending: its build has not begun.
-   * - running: its `app` runs, which may or may not have begun to serve.
-   * - ended: nothing of it will run any more.
-   * - stuck: it does not begin, for a reason that does not pass by itself.
-   */
+  /** pending: no build yet. running: `app` runs. ended: nothing will run. stuck: cannot start without help. */
   readonly phase: "pending" | "running" | "ended" | "stuck";
   readonly status: StepStatus | "Unknown";
-  /** Why it is as it is. */
   readonly message?: string | undefined;
   readonly finishedAt?: Instant | undefined;
 }
 
-/** Reasons for which a container waits that do not pass without somebody. */
+/** Waiting reasons that do not resolve by themselves. */
 const stuckReasons: ReadonlySet<string> = new Set([
   "CreateContainerConfigError",
   "CreateContainerError",
@@ -29,10 +22,9 @@ const stuckReasons: ReadonlySet<string> = new Set([
   "RegistryUnavailable",
 ]);
 
-/** How long a registry, or who makes a missing object, is waited for. */
+/** Registries and missing objects get this long. */
 const stuckAfterMs = 60_000;
 
-/** What a Pod's status says at a time. */
 export function podState(pod: Stored, now: Instant): PodState {
   const status = objectIn(asJson(pod)["status"]);
   const phase = textIn(status, "phase");
@@ -54,7 +46,7 @@ export function podState(pod: Stored, now: Instant): PodState {
   return { phase: "pending", status: phase === "" || phase === "Pending" ? "Scheduling" : "Unknown", message };
 }
 
-/** A Pod that has ended: the first container that has failed says why, unless the Pod itself does, as one that was evicted. */
+/** The Pod's own reason precedes the first failed container's. */
 function endOf(status: JsonObject, phase: string, containers: readonly JsonObject[]): PodState {
   const ends = containers.flatMap((container) => {
     const end = objectIn(container["state"])["terminated"];
@@ -80,7 +72,6 @@ function endWords(end: JsonObject): string {
   return `${named}${behind(message)}`;
 }
 
-/** Why no node takes it. */
 function unscheduled(status: JsonObject): string | undefined {
   const found = listIn(status, "conditions").find(
     (condition) => textIn(condition, "type") === "PodScheduled" && textIn(condition, "status") === "False",
@@ -102,5 +93,4 @@ const textIn = (object: JsonObject, name: string): string => {
   return typeof value === "string" ? value : "";
 };
 
-/** Whether a Pod is on its way out. */
 export const isLeaving = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined;

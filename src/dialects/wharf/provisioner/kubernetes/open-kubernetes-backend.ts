@@ -7,17 +7,15 @@ import { podSelector, workerNameLabel } from "../worker-labels.ts";
 import { KubernetesBackend } from "./kubernetes-backend.ts";
 import { podSettings } from "./pod-settings.ts";
 
-/** What decides about workers as Pods. */
 export interface OpenKubernetesBackend {
   readonly settings: Configuration;
-  /** Where workers are stored, and their Pods with them. */
   readonly namespace: string;
   readonly version: string;
   readonly forward: ForwardPort;
   readonly tokenOf: (uid: string) => string;
 }
 
-/** Workers as Pods of the manager's API; changes of a Pod bring its worker up for another look. */
+/** Changes of a Pod requeue its worker. */
 export function openKubernetesBackend(
   manager: Manager,
   { settings, namespace, version, forward, tokenOf }: OpenKubernetesBackend,

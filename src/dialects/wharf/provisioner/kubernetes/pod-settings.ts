@@ -2,34 +2,29 @@ import type { JsonObject } from "#lib/base/index.ts";
 import type { Configuration } from "../../configuration/keys.ts";
 import { workerImage } from "../worker-image.ts";
 
-/** One of the two containers of a worker's Pod, as far as it is somebody's choice. */
 export interface PodContainer {
   readonly image: string;
-  /** The cluster's own rule when absent. */
+  /** Default: the cluster's rule. */
   readonly imagePullPolicy?: string | undefined;
 }
 
-/** What a provisioner is set to about Pods of its workers. */
 export interface PodSettings {
   readonly serviceAccountName: string;
-  /** Clones. */
   readonly init: PodContainer;
-  /** Builds. */
   readonly app: PodContainer;
-  /** Objects in Kubernetes' own words, and so are variables. */
+  /** Kubernetes objects. */
   readonly imagePullSecrets: readonly JsonObject[];
   readonly extraEnvs: readonly JsonObject[];
-  /** Behind the options of `slipway wharf run`. */
+  /** Appended to the options of `slipway wharf run`. */
   readonly extraArgs: readonly string[];
-  /** Where results are served. */
   readonly port: number;
-  /** A ConfigMap whose members are files with settings of the worker. */
+  /** A ConfigMap with the worker's settings files. */
   readonly configMapName?: string | undefined;
 }
 
 type ContainerName = "initContainer" | "container";
 
-/** Settings of files and variables, and what is usual where they say nothing: one image of this program's version for both containers. */
+/** Defaults are images of this version. */
 export function podSettings(settings: Configuration, version: string): PodSettings {
   return {
     serviceAccountName: settings["provisioner.k8s.worker.serviceAccountName"] ?? "wharf-cmd",
@@ -43,7 +38,7 @@ export function podSettings(settings: Configuration, version: string): PodSettin
   };
 }
 
-/** A name without a tag is of this version; one that brings its own needs none. */
+/** A name without a tag is of this version. */
 function containerOf(name: ContainerName, settings: Configuration, version: string): PodContainer {
   const image = settings[`provisioner.k8s.worker.${name}.image`];
   const tag = settings[`provisioner.k8s.worker.${name}.imageTag`];

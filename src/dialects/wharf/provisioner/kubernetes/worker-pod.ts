@@ -7,28 +7,24 @@ import type { WorkerRequest } from "../parameters.ts";
 import { workerLabels } from "../worker-labels.ts";
 import type { PodContainer, PodSettings } from "./pod-settings.ts";
 
-/** The containers of a worker's Pod: what clones, and what builds. */
 export const podContainers = ["init", "app"] as const;
 
 const repository = "/mnt/repo";
 const results = "/var/lib/slipway/results";
-/** Where `init` finds what to clone. */
 const cloneFiles = "/etc/slipway/clone";
-/** Where `app` finds values of inputs, and what it asks of everybody. */
 const buildFiles = "/etc/slipway/build";
 
-/** Where clients in a Pod look for the account that they are. */
 const account = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** The members of a worker's Secret, besides one for each variable. */
+/** Variables have members of their own. */
 export const member = { clone: "clone.json", inputs: "inputs.json", accessToken: "access-token" } as const;
 const variableMember = (index: number): string => `variable-${index}`;
 
-/** Readable for their owner alone. Numbers in JSON are decimal. */
+/** Owner-readable; JSON numbers are decimal. */
 const ownerReads = 0o400;
 const sshMode = 0o600;
 
-/** What of a request stays apart from the Pod, which more people may read than Secrets. Goes with the worker. */
+/** Kept apart from the Pod, which more people can read. Owned by the worker. */
 export function workerSecret(worker: WorkerIdentity, request: WorkerRequest, accessToken: string): KubeObject {
   const { source, branch, ref, commit, token, subDirectory } = request;
   const members = {
@@ -48,10 +44,7 @@ export function workerSecret(worker: WorkerIdentity, request: WorkerRequest, acc
   } as KubeObject;
 }
 
-/**
- * The Pod of a worker: `init` clones into a volume that `app` builds in and serves from. Whose it is stands in its labels, what is secret in the
- * Secret of the same name.
- */
+/** `init` clones into a volume in which `app` builds; secrets are in the Secret of the same name. */
 export function workerPod(worker: WorkerIdentity, request: WorkerRequest, settings: PodSettings): KubeObject {
   const { serviceAccountName, init, app, imagePullSecrets, configMapName } = settings;
   const configuration = mountOf("configuration", "/etc/iver-wharf/wharf-cmd", true);
@@ -62,7 +55,7 @@ export function workerPod(worker: WorkerIdentity, request: WorkerRequest, settin
     spec: {
       restartPolicy: "Never",
       serviceAccountName,
-      // Only what makes Pods of steps is that account, and not what handles a repository of strangers.
+      // // Only `app` gets the account, because `init` handles foreign repositories.
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets }),
@@ -111,8 +104,8 @@ export function workerPod(worker: WorkerIdentity, request: WorkerRequest, settin
 }
 
 /**
- * The words of the build. Inputs are in a file; what cannot be secret stands here, where people look for it. What somebody has asked for is no
- * reference to a variable, which may be a secret of the settings.
+ * Arguments are visible, so inputs are in a file. Given texts are escaped: they must not expand variables of the
+ * settings.
  */
 function runArguments(request: WorkerRequest, { extraArgs, port }: PodSettings): readonly string[] {
   const { instance, buildRef, projectId, environment: selected, stages, subDirectory } = request;
@@ -138,7 +131,7 @@ function runArguments(request: WorkerRequest, { extraArgs, port }: PodSettings):
   ];
 }
 
-/** Variables of the build come from the Secret: callers may have put anything into them. Those of the settings are last, and win. */
+/** From the Secret; variables of the settings come last and win. */
 function environment(worker: WorkerIdentity, { variables }: WorkerRequest, { extraEnvs }: PodSettings): JsonValue[] {
   const field = (name: string, fieldPath: string): JsonObject => ({ name, valueFrom: { fieldRef: { fieldPath } } });
   const fromSecret = (name: string, index: number): JsonObject => ({
@@ -154,7 +147,7 @@ function environment(worker: WorkerIdentity, { variables }: WorkerRequest, { ext
   ];
 }
 
-/** Both go with the resource of the worker, should nobody else remove them. */
+/** Both are owned by the Worker. */
 const metadataOf = (worker: WorkerIdentity, request: WorkerRequest) => ({
   name: worker.name,
   namespace: worker.namespace,
@@ -187,7 +180,7 @@ const secretVolume = (name: string, secretName: string, keys: readonly string[])
   secret: { secretName, defaultMode: ownerReads, items: keys.map((key) => ({ key, path: key })) },
 });
 
-/** What Kubernetes mounts by itself in every container where it is not told otherwise. */
+/** The token volume that Kubernetes mounts by default. */
 const accountVolume: JsonObject = {
   name: "account",
   projected: {

@@ -3,7 +3,7 @@ import type { WorkerRequest } from "../parameters.ts";
 
 const absent: Observed = { phase: "absent", isAlive: false, status: "Scheduling" };
 
-/** Workers in memory, which do what a test says and nothing by themselves. */
+/** Workers in memory, driven by the test. */
 export class FakeBackend implements WorkerBackend {
   readonly name = "host";
   readonly started: { readonly worker: string; readonly request: WorkerRequest }[] = [];
@@ -17,7 +17,6 @@ export class FakeBackend implements WorkerBackend {
     this.#changed = changed;
   }
 
-  /** What is seen of a worker from now on. */
   become(name: string, seen: Partial<Observed>): void {
     this.#seen.set(name, { ...(this.#seen.get(name) ?? absent), ...seen });
     const identity = this.#identities.get(name);

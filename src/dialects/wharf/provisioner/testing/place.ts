@@ -7,14 +7,12 @@ import { createProvisionerApi } from "../rest.ts";
 import { type ProvisionerSettings, usualSettings } from "../settings.ts";
 import { FakeBackend } from "./fake-backend.ts";
 
-/** An answer of the REST API. */
 export interface Answered {
   readonly status: number;
-  // What an endpoint answers with is for the test to say.
   readonly body: JsonValue;
 }
 
-/** A provisioner over an API in memory, with workers in memory; its time stands still unless it is moved. */
+/** A provisioner on an API in memory with a fake clock. */
 export class Place {
   readonly clock = new FakeClock();
   readonly store: MemoryClient;
@@ -36,7 +34,6 @@ export class Place {
     return this.#backend;
   }
 
-  /** A provisioner that knows what is stored, and workers as they were; `again` is the backend of the one before. */
   async start(): Promise<void> {
     const note = (message: string, fields?: LogFields) => void this.logged.push(`${message} ${JSON.stringify(fields)}`);
     const log = { ...silentLog, info: note, warn: note, error: note };
@@ -69,7 +66,6 @@ export class Place {
     return { status: response?.status ?? 0, body: text === "" ? null : (JSON.parse(text) as JsonValue) };
   }
 
-  /** Asks for a worker with parameters in the query, as released callers do. */
   post(parameters: Readonly<Record<string, string>>): Promise<Answered> {
     return this.ask(
       "POST",

@@ -6,10 +6,9 @@ import { inParallel } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { openRepository, type Repository, type RepositoryOptions, type RepositoryWarning } from "../repository.ts";
 
-/** A directory of its own, which the test removes. */
 export const newDirectory = async (): Promise<string> => realpath(await mkdtemp(join(tmpdir(), "slipway-repository-")));
 
-/** Git as if nobody had ever set it up; repositories above the directory are none of its business. */
+/** Isolated from the user's configuration and outer repositories. */
 export const gitEnvironment = (directory: string) => ({
   PATH: process.env["PATH"],
   HOME: join(directory, "nobody"),
@@ -21,11 +20,10 @@ export const gitEnvironment = (directory: string) => ({
   GIT_COMMITTER_EMAIL: "c@example.org",
 });
 
-/** Runs Git there. */
 export const git = (directory: string, ...words: readonly string[]): string =>
   execFileSync("git", words, { cwd: directory, env: gitEnvironment(directory), encoding: "utf8", stdio: "pipe" });
 
-/** Writes files, and links for texts such as `-> target`. */
+/** Texts such as `-> target` become links. */
 export async function writeFiles(
   directory: string,
   files: Readonly<Record<string, string | Uint8Array>>,
@@ -38,7 +36,6 @@ export async function writeFiles(
   });
 }
 
-/** A repository of a directory, whose copies and archives lie in another one; and what it has warned of. */
 export async function openedRepository(
   directory: string,
   work: string,
@@ -56,14 +53,13 @@ export async function openedRepository(
   return { repository, warnings };
 }
 
-/** Everything below a directory by its path: kind, permission bits and content, `-> target` of a link, whole seconds of files and links. */
+/** Kind, mode and content by path, `-> target` for links, with mtimes in seconds. */
 export async function treeOf(directory: string, prefix = ""): Promise<Readonly<Record<string, string>>> {
   const names = (await readdir(join(directory, prefix))).sort();
   const trees = await Promise.all(names.map((name) => partOf(directory, prefix === "" ? name : `${prefix}/${name}`)));
   return Object.assign({}, ...trees) as Readonly<Record<string, string>>;
 }
 
-/** Of one path in it. */
 async function partOf(directory: string, path: string): Promise<Readonly<Record<string, string>>> {
   const full = join(directory, path);
   const found = await lstat(full);

@@ -8,7 +8,6 @@ import { addResultRoutes } from "../add-result-routes.ts";
 import type { Api, KnownBuilds, ResultsApiParts, ResultStores } from "../parts.ts";
 import { inDirectory, withStore } from "../../log-store/testing/log-lines.ts";
 
-/** Builds that a test has. */
 export class SomeBuilds implements KnownBuilds {
   readonly known = new Set([1, 2]);
   readonly told: string[] = [];
@@ -36,22 +35,18 @@ export class SomeBuilds implements KnownBuilds {
     for (const run of this.#over.get(buildId) ?? []) run();
   }
 
-  /** Who waits for the end of a build. */
   waiting(buildId: number): number {
     return this.#over.get(buildId)?.length ?? 0;
   }
 }
 
-/** What a test has of the routes of results. */
 export interface ServedResults extends ResultsApiParts, ResultStores {
   readonly builds: SomeBuilds;
   readonly directory: string;
   readonly address: string;
-  /** Of `/api/build`. */
   readonly url: string;
 }
 
-/** Runs `work` with the routes of results behind a door; what `extend` adds comes before them. */
 export const withResultsApi = (
   work: (served: ServedResults) => Promise<void>,
   extend: (api: Api) => void = () => undefined,
@@ -83,14 +78,12 @@ export const withResultsApi = (
     }),
   );
 
-/** A server-sent event. */
 export interface SentEvent {
   readonly event: string;
   readonly id: number;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The events of an answer, as they come. */
 export async function* eventsOf(response: Response): AsyncGenerator<SentEvent, void> {
   let text = "";
   const decoder = new TextDecoder();

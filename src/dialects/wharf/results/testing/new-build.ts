@@ -1,6 +1,5 @@
 import type { NewBuild } from "../results-store.ts";
 
-/** Build 7: one stage with so many steps. */
 export const newBuild = (steps: number): NewBuild => ({
   buildId: 7,
   projectId: 1,

@@ -2,7 +2,6 @@ import { frameOf, wharfWorkerV1 } from "#kernel/rpc/index.ts";
 import type { LineFrames } from "../line-frames.ts";
 import type { WorkerLine } from "../worker-messages.ts";
 
-/** Lines as a worker sends them, made by generated code. */
 export const framesOf = (lines: readonly WorkerLine[]): LineFrames => ({
   bytes: Buffer.concat(
     lines.map(({ stepId, logId, time, message }) =>

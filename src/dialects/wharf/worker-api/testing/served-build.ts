@@ -7,16 +7,13 @@ import { createResults, type ResultsStore } from "../../results/results-store.ts
 import { newBuild } from "../../results/testing/new-build.ts";
 import { serveResults, type ServeResultsOptions } from "../serve-results.ts";
 
-/** A store of build 7 that is written by the test, and the address where it is served. */
 export interface ServedBuild {
   readonly results: ResultsStore;
   readonly door: HttpDoor;
   url(path: string): string;
-  /** Prints to a step, which ends. */
+  /** Ends the step. */
   print(stepId: number, text: string): Promise<void>;
-  /** Leaves an artifact of a step. */
   leave(stepId: number, name: string, content: string): Promise<void>;
-  /** The end of the build, whatever its steps have come to. */
   end(): Promise<void>;
   close(): Promise<void>;
 }

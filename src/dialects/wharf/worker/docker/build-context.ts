@@ -6,19 +6,16 @@ import type { BuildRequest } from "./build-request.ts";
 import { type Ignores, readDockerIgnore } from "./docker-ignore.ts";
 import { StepFailure } from "../step-failure.ts";
 
-/** The directory of a build as the engine is sent it. */
 export interface BuildContext {
-  /** Path of the Dockerfile in it. */
   readonly dockerfile: string;
   readonly tar: AsyncIterable<Buffer>;
 }
 
-/** Of the two small files that decide about the others. */
 const mostBytes = 4 * 1024 * 1024;
 
 /**
- * Makes the build's directory from the archive of the repository, which is read twice: a Dockerfile and what is to be ignored may stand anywhere in
- * it. `change` is made to the Dockerfile. Rejects with a `StepFailure` when there is no Dockerfile.
+ * Creates the build context from the archive of the repository, which is read twice because Dockerfile and ignore file
+ * may be anywhere in it. Rejects with `StepFailure` without a Dockerfile.
  */
 export async function buildContext(
   archive: () => AsyncIterable<Buffer>,
@@ -32,7 +29,7 @@ export async function buildContext(
   if (text === undefined) throw new StepFailure("ImageBuild", `there is no Dockerfile ${dockerfile} in the repository`);
   const ignored = ignoreFiles.map((path) => texts.get(path)).find((found) => found !== undefined) ?? "";
   const isInside = dockerfile.startsWith(below);
-  // As the docker program does it: one from elsewhere has a name that nobody copies, because the engine is told to leave it out.
+  // // As docker does: a Dockerfile outside of the context gets a random, ignored name.
   const name = isInside ? dockerfile.slice(below.length) : `.dockerfile.${randomBytes(8).toString("hex")}`;
   const own = [
     file(name, change(text)),
@@ -45,7 +42,6 @@ export async function buildContext(
   };
 }
 
-/** The last of a name counts: what is different for a step stands at the end. */
 async function textsOf(archive: AsyncIterable<Buffer>, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   for await (const { path, type, size, body } of readTar(archive)) {
@@ -60,7 +56,6 @@ async function textsOf(archive: AsyncIterable<Buffer>, paths: readonly string[])
 
 interface Choice {
   readonly ignores: Ignores;
-  /** Paths of which `own` has others. */
   readonly isReplaced: ReadonlySet<string>;
   readonly own: readonly Buffer[];
 }
@@ -73,7 +68,7 @@ async function* contextTar(
   for await (const member of readTar(archive)) {
     if (!member.path.startsWith(below)) continue;
     const path = member.path.slice(below.length);
-    // The engine itself looks into this one, also where it says that nobody else shall.
+    // // The engine itself reads this file, even if it is ignored.
     const isLeft = isReplaced.has(path) || (path !== ".dockerignore" && ignores(path));
     if (path !== "" && !isLeft) yield* memberBytes(path, member);
   }
@@ -90,7 +85,6 @@ async function* memberBytes(path: string, member: TarMember): AsyncGenerator<Buf
   yield paddingOf(size);
 }
 
-/** What the archive of a repository is made of; there is nothing else in it. */
 const kinds: Readonly<Partial<Record<TarMember["type"], RepositoryEntry["kind"]>>> = {
   file: "file",
   directory: "directory",

@@ -1,5 +1,5 @@
-// `docker` steps by the engine's own builder: neither a privileged container nor an image that builds images is needed, and what was built is on
-// this engine, where the next step may use it.
+// // `docker` steps use the engine's builder, which needs no privileged container and leaves the image on the engine
+// for later steps.
 
 import { codeOf, messageOf } from "#lib/base/index.ts";
 import { type ContainerEngine, imageAddress, loginsFor, loginsIn, type RegistryLogin } from "#kernel/runtimes/index.ts";
@@ -9,21 +9,19 @@ import { buildRequestOf } from "./build-request.ts";
 import type { PullPolicy } from "./images.ts";
 import { StepFailure } from "../step-failure.ts";
 
-/** Who builds the images of `docker` steps: this engine, or kaniko in a container. */
 export type ImageBuilder = "engine" | "kaniko";
 
 export interface BuildOptions {
   readonly engine: ContainerEngine;
   readonly pull: PullPolicy;
-  /** Logins of this machine that are meant for an image. */
   readonly logins: (image: string) => Promise<readonly RegistryLogin[]>;
 }
 
-/** Where the plan puts the logins and certificates that the original's builder looks for. */
+/** Paths of kaniko's logins and certificates in the plan. */
 const loginsPath = "/kaniko/.docker";
 const certificatePath = "/mnt/cert";
 
-/** Builds the image of a step and pushes it under all of its names. Rejects with a `StepFailure`, or the signal's reason. */
+/** Builds and pushes the image. Rejects with a `StepFailure` or the signal's reason. */
 export async function buildImage(job: StepJob, { engine, pull, logins }: BuildOptions): Promise<StepEnd> {
   const { step, env, repository, overlay, signal, log } = job;
   job.onPhase("Initializing");
@@ -53,13 +51,12 @@ export async function buildImage(job: StepJob, { engine, pull, logins }: BuildOp
   return { status: "Success", exitCode: 0 };
 }
 
-/** The step's own logins, in a file as docker writes them. */
 function loginFile({ mounts }: StepJob): ReadonlyMap<string, Buffer> {
   const file = mounts.find(({ path }) => path === loginsPath)?.files.get("config.json");
   return new Map(file === undefined ? [] : [[".dockerconfigjson", file]]);
 }
 
-/** A build has failed, whatever the engine calls it; only the end of the step is none, nor is an engine that goes away, which has forgotten what it was doing. The commands' own codes are in the words. */
+/** The exit code is taken from the engine's message. */
 const asFailure =
   (reason: "ImageBuild" | "ImagePush", signal: AbortSignal) =>
   (thrown: unknown): never => {
@@ -70,10 +67,7 @@ const asFailure =
     throw new StepFailure(reason, message, code === undefined ? null : Number(code));
   };
 
-/**
- * The lines that the plan puts at the end of a Dockerfile read a certificate from where it is mounted in the original's builder. The engine's builder
- * mounts nothing, so that here the lines say the certificate themselves, and nothing else of it gets into the image.
- */
+/** The engine's builder has no mounts, so the appended lines contain the certificate instead of reading it. */
 function withCertificate(dockerfile: string, { step, mounts }: StepJob): string {
   const change = step.repo.overlay.find((one) => one.change === "append");
   const certificate = mounts.find(({ path }) => path === certificatePath)?.files.get("root.crt");
@@ -83,5 +77,4 @@ function withCertificate(dockerfile: string, { step, mounts }: StepJob): string 
   return `${own}${change.text.replace(`cat ${certificatePath}/root.crt`, `printf '%s\\n' ${lines}`)}`;
 }
 
-/** One word of a shell, whatever is in it. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

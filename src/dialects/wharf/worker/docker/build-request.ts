@@ -1,20 +1,18 @@
 import { posix } from "node:path";
 import type { StepPlan } from "../../plan/step-plan.ts";
 
-/** What a `docker` step asks for, whoever builds it. */
 export interface BuildRequest {
-  /** Relative to the repository; `.` is all of it. */
+  /** Relative to the repository. */
   readonly context: string;
   readonly dockerfile: string;
-  /** Names of the image, with their tags. */
   readonly destinations: readonly string[];
   readonly isPushed: boolean;
   readonly args: Readonly<Record<string, string>>;
 }
 
 /**
- * Reads the options of a step, which its plan writes for kaniko. An argument without a value is the variable of that name. Whether a registry may be
- * insecure is the engine's own to know, so that those options count for nothing here.
+ * Reads the plan's kaniko options. Arguments without a value are variables. Insecure registries are configured in the
+ * engine.
  */
 export function buildRequestOf({ args, workdir }: StepPlan, env: Readonly<Record<string, string>>): BuildRequest {
   const valuesOf = (option: string): readonly string[] => args.filter((_, index) => args[index - 1] === option);

@@ -4,7 +4,6 @@ import type { Diagnostic } from "../../definition/diagnostics.ts";
 import type { StepPlan } from "../../plan/step-plan.ts";
 import type { PullPolicy } from "./images.ts";
 
-/** What of these steps cannot be run by this engine, or why nothing can. */
 export async function checkSteps(
   steps: readonly StepPlan[],
   engine: ContainerEngine,
@@ -29,7 +28,6 @@ export async function checkSteps(
     );
 }
 
-/** Images of steps that the engine does not have: an error where they may not be fetched, else worth knowing. */
 export async function missingImages(
   steps: readonly StepPlan[],
   engine: ContainerEngine,

@@ -1,18 +1,14 @@
-// `.dockerignore`, which the program that sends a build's directory obeys, not the engine: patterns of Go's path matching with `**`, the last of
-// which that matches a path, or a directory above it, decides.
+// // `.dockerignore` is applied by the client: Go's path patterns with `**`, of which the last match decides.
 
 import { posix } from "node:path";
 
-/** Whether a path, relative to the build's directory, is left out. */
 export type Ignores = (path: string) => boolean;
 
 interface Pattern {
   readonly form: RegExp;
-  /** `!pattern`: not left out after all. */
   readonly isException: boolean;
 }
 
-/** Reads the lines of such a file. What is no pattern matches nothing. */
 export function readDockerIgnore(text: string): Ignores {
   const patterns = text
     .replace(/^\ufeff/, "")
@@ -36,12 +32,11 @@ function patternOf(line: string): readonly Pattern[] {
   try {
     return [{ form: new RegExp(`^${formOf(path.slice(1))}$`, "su"), isException }];
   } catch {
-    // A class without an end, which Go's matching refuses as well.
+    // // An unclosed class, which Go rejects too.
     return [];
   }
 }
 
-/** `**` passes over directories, `*` and `?` do not; classes are the same in both languages, but for how they are turned round. */
 const formOf = (pattern: string): string =>
   pattern.replaceAll(/\*\*\/?|\*|\?|\[(?:\\.|[^\]\\])*\]|\\.|[^*?[\\]/gsu, (part) => {
     if (part === "**/") return "(?:.*/)?";

@@ -1,10 +1,6 @@
-// A step's way, each part of which may be cut off by its signal, by the end of the build, and by an engine that goes away:
-//
-//     image ─ create ─ files in ─ (turn) start ─┬─ output until it ends ─┬─ files out ─ remove
-//                                               └─ wait until it ends ───┘
-//
-// The engine is asked only what may be asked twice: names are ours, starting what runs and removing what is gone are no errors, and output is
-// read on from where it was cut off.
+// // The steps of a run: image, create, files in, start, output and wait, files out, remove. Each may be interrupted by
+// the step's signal, the build's end or the engine going away. Requests are idempotent: names are chosen here, and
+// output is resumed where it broke.
 
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
@@ -28,41 +24,31 @@ import { Turns } from "./turns.ts";
 import { archiveWorkspace, boundWorkspace, type Workspace } from "./workspace.ts";
 
 export interface DockerOptions {
-  /** Closed with the runtime. */
   readonly engine: ContainerEngine;
-  /** Whose the containers are: on their labels, and by which the next worker finds what this one has left. */
   readonly build: BuildIdentity;
   readonly clock: Clock;
-  /** For all images of the build; what steps say themselves is meant for Kubernetes. */
+  /** For all images; the pull policy of steps is meant for Kubernetes. */
   readonly pull: PullPolicy;
-  /** Logins of this machine that are meant for an image. */
   readonly logins: (image: string) => Promise<readonly RegistryLogin[]>;
-  /** Of the images of `docker` steps; the engine when absent. */
   readonly builder?: ImageBuilder;
-  /** How containers come to the repository; see `workspace.ts`. Archives when absent. */
   readonly repo?: "archive" | "bind";
-  /** For each step alike. */
   readonly limits?: ContainerLimits;
-  /** Containers of steps that have failed stay. */
   readonly keepsFailed?: boolean;
-  /** Is told of containers that could not be removed. */
   readonly onWarning?: ((message: string) => void) | undefined;
-  /** How long an engine that is away is waited for; 60 s when absent. */
   readonly patience?: Millis;
 }
 
-/** Starts that are under way; more of them at once make all of them slower. */
+/** Concurrent starts slow each other down. */
 const startsPerCore = 2;
 
-/** A container that runs, and its files. */
 interface Started {
   readonly id: string;
   readonly workspace: Workspace;
 }
 
 /**
- * Runs steps as containers of a Docker Engine, which need not be on this machine: files go in and come out as archives, and nothing of the machine
- * is mounted. What a worker that was killed has left in the engine is removed by the next one of its instance.
+ * Runs steps as containers of a local or remote Docker Engine. Containers of killed workers are removed by the next
+ * worker of the instance.
  */
 export class DockerStepRuntime implements StepRuntime {
   readonly name = "docker";
@@ -71,9 +57,8 @@ export class DockerStepRuntime implements StepRuntime {
   readonly #patience: Patience;
   readonly #images: Images;
   readonly #turns = new Turns(startsPerCore * availableParallelism());
-  /** Their names are the ids of their containers. */
   readonly #steps = new StepsAway((id) => this.#delete(id));
-  /** Until the engine says that it has none. */
+  /** False once the engine has reported that it lacks one. */
   #hasInit = true;
 
   constructor(options: DockerOptions) {
@@ -84,7 +69,7 @@ export class DockerStepRuntime implements StepRuntime {
     this.#images = new Images({ engine, patience: this.#patience, pull, logins, clock, signal: this.#steps.closing });
   }
 
-  /** Also removes what killed workers have left, and begins to fetch images that are missing. */
+  /** Also removes leftovers of killed workers and starts pulling images. */
   async check(steps: readonly StepPlan[], signal: AbortSignal) {
     const found = await checkSteps(steps, this.#engine, signal);
     if (found.some(({ severity }) => severity === "error")) return found;
@@ -94,7 +79,6 @@ export class DockerStepRuntime implements StepRuntime {
     return found;
   }
 
-  /** Looks at the engine and its images, and leaves both as they are. */
   async preview(steps: readonly StepPlan[], signal: AbortSignal) {
     const found = await checkSteps(steps, this.#engine, signal);
     if (found.some(({ severity }) => severity === "error")) return found;
@@ -109,21 +93,16 @@ export class DockerStepRuntime implements StepRuntime {
     });
   }
 
-  /** Containers that run are killed by being removed. */
   async close(): Promise<void> {
     await this.#steps.close();
     this.#engine.close();
   }
 
-  /** By the engine itself: no container of the step's own runs then. */
   #isBuilt({ type }: StepPlan): boolean {
     return type === "docker" && this.#options.builder !== "kaniko";
   }
 
-  /**
-   * Answers a container that runs. Once in a build it is made twice: an engine whose distribution has left out the program that begins containers
-   * says so only when it is to start one.
-   */
+  /** Starts a container; repeated once if the engine lacks its init program, which it only reports at the start. */
   async #start(job: StepJob, signal: AbortSignal): Promise<Started> {
     const image = await orAborted(this.#images.ensure(job.step.image), signal);
     const workspace = this.#workspaceOf(job, image.user);
@@ -154,13 +133,13 @@ export class DockerStepRuntime implements StepRuntime {
     return this.#engine.start(id);
   }
 
-  /** Archives, unless directories were asked for and can be had: the engine has to see them, and their files belong to root. */
+  /** Bind mounts need a local engine and an image that runs as root. */
   #workspaceOf(job: StepJob, user: string): Workspace {
     const isBound = this.#options.repo === "bind" && this.#engine.isLocal && isRoot(user);
     return isBound ? boundWorkspace(this.#engine, job) : archiveWorkspace(this.#engine, job, !isRoot(user));
   }
 
-  /** A name of its own, so that an answer that was lost can be asked for again. */
+  /** The name makes the request idempotent. */
   async #create(job: StepJob, { mounts }: Workspace): Promise<string> {
     const { build, limits = {}, keepsFailed = false } = this.#options;
     const settings = containerSettings(job, {
@@ -183,13 +162,12 @@ export class DockerStepRuntime implements StepRuntime {
     return made.value;
   }
 
-  /** To the end of the container and of its output. */
   async #follow({ id, workspace }: Started, job: StepJob): Promise<StepEnd> {
     const { signal, graceMs, log } = job;
     let isCut = false;
     const stop = (): void => {
       isCut = true;
-      // What cannot be stopped is killed by being removed.
+      // // A container that cannot be stopped is killed by removing it.
       this.#ask(() => this.#engine.stop(id, graceMs)).catch(() => this.#steps.remove(id));
     };
     if (signal.aborted) stop();
@@ -212,12 +190,13 @@ export class DockerStepRuntime implements StepRuntime {
     }
   }
 
-  /** The container goes when what it has left was read; at the latest, should nobody want that, with the build. */
+  /** The container is removed when its files have been read, at the latest with the build. */
   async #leave({ id, workspace }: Started, job: StepJob, end: StepEnd): Promise<StepEnd> {
     const isKept = end.status === "Failed" && this.#options.keepsFailed === true;
     const remove = (): void => (isKept ? this.#steps.leave(id) : this.#steps.remove(id));
     const left = await this.#ask(() => workspace.left(id)).catch((thrown: unknown) => {
-      // The engine is usually removing the container. The step reports that it was killed, not that its files could not be read.
+      // // The engine is usually removing the container. The step reports that it was killed, not that its files could
+      // not be read.
       if (end.reason !== "Signal") throw thrown;
       this.#options.onWarning?.(`the files of a killed container cannot be read: ${messageOf(thrown)}`);
       return undefined;
@@ -239,5 +218,4 @@ export class DockerStepRuntime implements StepRuntime {
   }
 }
 
-/** An image that names no user runs as root. */
 const isRoot = (user: string): boolean => /^(?:|root|0)(?::.*)?$/.test(user);

@@ -1,10 +1,8 @@
-// A worker that is killed cannot remove anything. Its containers may still run, and nobody reads their output any more.
-
 import type { ContainerEngine } from "#kernel/runtimes/index.ts";
 import { instanceLabel, labelValue, stepLabel } from "../step-labels.ts";
 import { isOwnerGone, keepLabel, ownerLabel } from "./owner-label.ts";
 
-/** Removes the containers of steps whose worker was killed, but those that were to be kept. Answers how many they were. */
+/** Removes containers of killed workers except kept ones and returns their number. */
 export async function removeLeftovers(engine: ContainerEngine, instance: string): Promise<number> {
   const found = await engine.containersWith(
     `app=${stepLabel.app}`,

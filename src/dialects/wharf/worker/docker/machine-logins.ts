@@ -1,4 +1,4 @@
-// Who this machine's user is to registries: what `docker login` has left, which is either in its file or with a program that keeps it elsewhere.
+// // Logins of `docker login`, in its file or a credential helper.
 
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -7,22 +7,19 @@ import { type Clock, isJsonObject, type JsonObject, type JsonValue, type Millis 
 import { childEnd } from "#lib/base/index.node.ts";
 import { imageAddress, loginsFor, type RegistryLogin } from "#kernel/runtimes/index.ts";
 
-/** Where it is looked for. */
 export interface LoginPlace {
   readonly variable: (name: string) => string | undefined;
   readonly home: string;
   readonly clock: Clock;
 }
 
-/** What the default registry is called in all of docker's files. */
 const defaultServer = "https://index.docker.io/v1/";
 
-/** A program that says more than this has something else to say. */
 const mostBytes = 64 * 1024;
-/** It may ask a key store of the user's, and the user; a build does not wait for ever. */
+/** A credential helper may ask the user; the build does not wait longer. */
 const longestLook: Millis = 60_000;
 
-/** The logins for an image, as far as there are any: what cannot be read counts as none, and the registry's refusal tells the rest. */
+/** The logins for an image; unreadable ones are ignored and left to the registry to refuse. */
 export function machineLogins({
   variable,
   home,
@@ -50,14 +47,14 @@ function parsed(bytes: Buffer): JsonObject {
   }
 }
 
-/** The end of the program's name; of one registry before that of all of them. */
+/** A registry's own helper precedes the default one. */
 function helperFor({ credHelpers, credsStore }: JsonObject, server: string): string | undefined {
   const own = isJsonObject(credHelpers) && Object.hasOwn(credHelpers, server) ? credHelpers[server] : undefined;
   const name = own ?? credsStore;
   return typeof name === "string" && /^[\w.-]+$/.test(name) ? name : undefined;
 }
 
-/** The protocol of docker's credential helpers: the registry on stdin, an object on stdout. Undefined when it has none, or is not there. */
+/** The protocol of credential helpers: the server on stdin, JSON on stdout. */
 async function askHelper(
   helper: string,
   server: string,
@@ -70,7 +67,6 @@ async function askHelper(
   return username === "<token>" ? { server, identityToken: secret } : { server, username, password: secret };
 }
 
-/** Empty when it fails, or takes too long. */
 async function outputOf(program: string, input: string, env: NodeJS.ProcessEnv, clock: Clock): Promise<string> {
   const child = spawn(program, ["get"], { env, stdio: ["pipe", "pipe", "ignore"] });
   const cancel = clock.after(longestLook, () => child.kill("SIGKILL"));
@@ -79,7 +75,6 @@ async function outputOf(program: string, input: string, env: NodeJS.ProcessEnv, 
     text += chunk.toString();
     if (text.length > mostBytes) child.kill();
   });
-  // One that reads nothing has said all the same what it has to say.
   child.stdin.once("error", () => undefined);
   child.stdin.end(`${input}\n`);
   const code = await childEnd(child, clock)

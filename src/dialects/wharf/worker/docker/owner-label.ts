@@ -1,22 +1,19 @@
 import { identityOf, isAlive } from "#lib/base/index.node.ts";
 import { hostname } from "node:os";
 
-/** Says of a container which worker has made it. */
+/** Label with the worker that created a container. */
 export const ownerLabel = "slipway.dev/owner";
 
-/** Says of a container that it was made to be looked at afterwards, whoever is gone. */
+/** Label of containers that are kept for inspection. */
 export const keepLabel = "slipway.dev/keep";
 
-/** This process: host, number, start and boot, so that no later process of the number is taken for it. */
+/** Identifies this process by host, pid, start and boot, which survives reuse of the pid. */
 export function thisOwner(): string {
   const { pid, startTicks = "", boot = "" } = identityOf(process.pid);
   return [hostname(), pid, startTicks, boot].join(" ");
 }
 
-/**
- * Whether that worker has ended for certain. Of another machine, and where the system tells no start times, nobody here knows: containers of those
- * are left alone.
- */
+/** True only if the worker has certainly ended; unknown for other hosts. */
 export function isOwnerGone(label: string): boolean {
   const [, host, pid, startTicks = "", boot = ""] = /^(\S+) (\d+) (\d+) (\S+)$/.exec(label) ?? [];
   if (host !== hostname() || pid === undefined) return false;

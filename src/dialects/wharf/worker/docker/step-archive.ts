@@ -4,12 +4,12 @@ import { endOfArchive, headerOf, paddingOf } from "../../repository/tar-format.t
 import type { StepJob } from "../step-runtime.ts";
 import { artifactsDirectory } from "./container-words.ts";
 
-/** The artifacts directory is given the time zero: it has another one when anything was put into it or taken out. */
+/** The artifacts directory gets time 0; any other time means that it was changed. */
 const untouched = 0;
 
 /**
- * Everything a container gets, to be unpacked at its root in one go, because each costs the engine nearly as much as a start: two directories, files
- * of Secrets and ConfigMaps, and the repository. `isWritable`: by everybody in the container.
+ * All files of a container in one archive, because each upload costs as much as a start: two directories, mounted
+ * files, repository. `isWritable` grants write access to all users.
  */
 export async function* stepArchive(job: StepJob, isWritable: boolean): AsyncGenerator<Buffer, void> {
   const mode = isWritable ? 0o777 : 0o755;
@@ -19,11 +19,10 @@ export async function* stepArchive(job: StepJob, isWritable: boolean): AsyncGene
   yield* job.repository.tar(job.overlay, { isWritable, below: inRoot(job.step.workdir) });
 }
 
-/** The same without directories and repository, for a container that has these already. */
+/** Mounted files only, for bind-mounted containers. */
 export const besides = (job: Pick<StepJob, "mounts">): Buffer =>
   Buffer.concat([mountedFiles(job, false), endOfArchive]);
 
-/** Nobody but root can read them, unless somebody else has to. */
 const mountedFiles = ({ mounts }: Pick<StepJob, "mounts">, isWritable: boolean): Buffer =>
   Buffer.concat(
     mounts.flatMap(({ path, files }) =>
@@ -31,7 +30,6 @@ const mountedFiles = ({ mounts }: Pick<StepJob, "mounts">, isWritable: boolean):
     ),
   );
 
-/** Archives have no absolute names; `..` goes no further than the root. */
 const inRoot = (path: string): string => posix.join("/", path).slice(1);
 
 function file(path: string, bytes: Buffer, mode: number): Buffer {

@@ -1,6 +1,6 @@
 import { deferred } from "#lib/base/index.ts";
 
-/** Lets few at a time do what gets slower for all of them when many do it at once. Who comes first has the first turn. */
+/** Runs at most `atOnce` tasks at a time, in order of arrival. */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
   #free: number;
@@ -9,7 +9,6 @@ export class Turns {
     this.#free = atOnce;
   }
 
-  /** Resolves or rejects as the work does; the turn is given back either way. */
   async take<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else {

@@ -1,5 +1,5 @@
-// How a container comes to its repository, and we to what it has left: through the engine, as archives, which works wherever the engine is; or, when
-// somebody has asked for it, as directories of this machine, which saves the engine the unpacking and leaves files that belong to root.
+// // The repository and artifacts go through the engine as archives, which works for any engine, or as bind mounts,
+// which is faster but leaves files of root.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,28 +12,24 @@ import { type ArchiveOf, archivedFiles } from "../archived-files.ts";
 import { artifactsDirectory } from "./container-words.ts";
 import { besides, stepArchive } from "./step-archive.ts";
 
-/** The files of one step. */
 export interface Workspace {
-  /** Directories of this machine that the container is created with. */
   readonly mounts: readonly JsonObject[];
-  /** Before the container is made, once. */
   prepare(signal: AbortSignal): Promise<void>;
-  /** Before its start; may be repeated. */
+  /** Before the start; may be repeated. */
   fill(container: string, signal: AbortSignal): Promise<void>;
-  /** After the end; undefined when there is nothing that is to be kept. */
+  /** After the end; undefined if nothing is to be kept. */
   left(container: string): Promise<LeftFiles | undefined>;
 }
 
 const hasGlobs = ({ step }: StepJob): boolean => step.artifacts.length + step.testResults.length > 0;
 
-/** Everything as archives. `isWritable`: by everybody in the container. */
 export const archiveWorkspace = (engine: ContainerEngine, job: StepJob, isWritable: boolean): Workspace => ({
   mounts: [],
   prepare: () => Promise.resolve(),
   fill: (container, signal) => engine.putFiles(container, "/", stepArchive(job, isWritable), signal),
   async left(container) {
     const modified = await engine.modifiedAt(container, artifactsDirectory);
-    // An archive of a directory in which nothing was ever put would cost as much as a start.
+    // // Fetching an archive costs as much as a start, so an untouched directory is skipped.
     const isUntouched = modified === undefined || modified === 0;
     if (isUntouched && !hasGlobs(job)) return undefined;
     const archiveOf: ArchiveOf = (path) => engine.getFiles(container, path);
@@ -44,7 +40,7 @@ export const archiveWorkspace = (engine: ContainerEngine, job: StepJob, isWritab
   },
 });
 
-/** The repository and the artifacts as directories of the step's own. For containers whose user is root, on an engine that sees them. */
+/** For root containers on a local engine. */
 export function boundWorkspace(engine: ContainerEngine, job: StepJob): Workspace {
   const { directory, repository, overlay, step } = job;
   const [repo, artifacts] = [join(directory, "repo"), join(directory, "artifacts")];

@@ -1,4 +1,4 @@
-// A build that fails in its third stage because helm is missing has cost its user the first two: everything that can be known is looked for before.
+// // Everything that can be known is checked before the build, so that a missing tool does not waste the first stages.
 
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
@@ -7,15 +7,11 @@ import { createReporter, type Diagnostic, type Reporter } from "../../definition
 import type { StepType } from "../../definition/step-fields.ts";
 import type { StepPlan } from "../../plan/step-plan.ts";
 
-/** Programs that the texts of a type of steps call, besides the one that the plan begins with. */
+/** Programs that step types need besides their entry. */
 const toolsByType: Readonly<Partial<Record<StepType, string>>> = { "helm-package": "helm", "nuget-package": "dotnet" };
 
 const hint = "install it, or take another runtime with --runtime docker or kubernetes";
 
-/**
- * What of these steps cannot be run by this machine itself, all of it, and once that images count for nothing here. Looks only; a program that is
- * there may still refuse to work.
- */
 export async function checkSteps(steps: readonly StepPlan[], path: readonly string[]): Promise<readonly Diagnostic[]> {
   const present = new Map<string, Promise<boolean>>();
   const isPresent = (program: string): Promise<boolean> => {
@@ -31,10 +27,8 @@ export async function checkSteps(steps: readonly StepPlan[], path: readonly stri
   return reporter.diagnostics();
 }
 
-/** As definitions name the place of a step's type. */
 const scopeOf = ({ stage, step, type }: StepPlan): string => `${stage}/${step}/${type}`;
 
-/** Says what is wrong with one step: of several programs that are missing each, because all of them have to be installed. */
 async function checkStep(
   step: StepPlan,
   isPresent: (program: string) => Promise<boolean>,
@@ -46,13 +40,11 @@ async function checkStep(
     return refuse("an image cannot be built on the host itself", "take another runtime, such as --runtime docker");
   if (step.os === "windows") return refuse("a step for windows cannot run here", "leave its stage out with --stage");
   const tool = toolsByType[step.type];
-  // The plan begins with a shell or a program; both have to be there before the first step of the build begins.
   const needed = [...(step.entry?.slice(0, 1) ?? []), ...(tool === undefined ? [] : [tool])];
   for (const program of needed)
     if (!(await isPresent(program))) refuse(`the program ${program} is not on this machine`, hint);
 }
 
-/** A name without a directory is looked for along the path. */
 async function isProgram(program: string, path: readonly string[]): Promise<boolean> {
   const places = isAbsolute(program) ? [program] : path.map((directory) => join(directory, program));
   for (const place of places) {

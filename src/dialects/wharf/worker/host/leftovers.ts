@@ -3,13 +3,12 @@ import { join } from "node:path";
 import { isAlive, signalGroup } from "#lib/base/index.node.ts";
 import { killMarkedBelow } from "./marked-processes.ts";
 
-// A worker that is killed leaves processes. Their numbers alone prove nothing, since they are given again: a process is a step's if it is the very
-// one that was noted, or if its variables say that it leaves its artifacts below the work directory, which nobody else's do.
+// // Process ids are reused, so a process is killed only if it is the noted one (same start time) or its variables name
+// this work directory.
 
-/** Where the number of the step's first process is noted. */
 export const processFile = (stepDirectory: string): string => join(stepDirectory, "process.json");
 
-/** Kills what steps of a worker that has died still run. Elsewhere than on Linux nothing is found, and nothing is killed. */
+/** Kills processes that steps of a dead worker left. Linux only. */
 export async function killLeftovers(workDirectory: string): Promise<void> {
   const steps = await entriesOf(workDirectory);
   for (const step of steps) {
@@ -19,10 +18,9 @@ export async function killLeftovers(workDirectory: string): Promise<void> {
   killMarkedBelow(workDirectory);
 }
 
-/** What is not there has nothing in it. */
 const entriesOf = (directory: string): Promise<readonly string[]> => readdir(directory).catch(() => []);
 
-/** Only what the worker has written there counts; a file that a step has put in its place at worst names a process that is not alive. */
+/** A file that a step has forged at worst names a dead process. */
 async function notedIn(path: string) {
   try {
     const noted: unknown = JSON.parse(await readFile(path, "utf8"));

@@ -6,39 +6,34 @@ import { afterAwake, type Clock, codeOf, deferred, type Millis, toError } from "
 import type { StepEnd, StepJob } from "../step-runtime.ts";
 import { markVariable, signalMarked } from "./marked-processes.ts";
 
-/** What is to be run, and where. */
 export interface StepCommand {
   readonly argv: readonly string[];
   readonly directory: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A step that runs: one process group, whose first process was started here. */
 export interface StepProcess {
   readonly pid: number;
-  /** Never rejects. Resolves when nothing of the step is left, as far as it can be found, and its output was taken. */
+  /** Resolves, never rejects, when all processes of the step that can be found have ended and the output is read. */
   readonly ended: Promise<StepEnd>;
-  /** SIGTERM to all of it, what has left the group too, and SIGKILL to what is left after the grace. What ends meanwhile has been cancelled. */
+  /** Sends SIGTERM to all processes, then SIGKILL after the grace period. */
   end(graceMs: Millis): void;
-  /** SIGKILL to its group, in this turn; what has left the group is killed when the first process is gone. */
+  /** Kills the group synchronously; other processes are killed after the first one has ended. */
   kill(): void;
 }
 
-/** What is around a process of a step. */
 export interface ProcessSurroundings {
   readonly log: StepJob["log"];
   readonly clock: Clock;
-  /** First processes of all steps that run here, kept up to date by each. */
   readonly leaders: Set<number>;
 }
 
-/** How long output is waited for when something that has left the group keeps the pipe open. */
+/** How long to wait for output if a process outside of the group keeps the pipe open. */
 const outputGraceMs: Millis = 1_000;
 
 /**
- * Starts a program as the leader of a session and a process group of its own, with nothing to read and one pipe for everything it prints: two pipes
- * would lose the order in which a shell's trace and its programs have written. The pipe is taken over. An end instead of a process: it could not
- * be started.
+ * Starts a program in its own session and group, without input and with one pipe for all output, which preserves its
+ * order. Takes over the pipe. Returns an end if the program cannot be started.
  */
 export async function startProcess(
   command: StepCommand,
@@ -65,7 +60,7 @@ export async function startProcess(
   const exited = exitOf(child);
   const killed = deferred<void>();
   const kill = (): void => {
-    // When nobody of the group is left its number may be somebody else's.
+    // // The group's id may have been reused.
     if (state !== "gone") signalGroup(pid, "SIGKILL");
     killed.resolve();
   };
@@ -73,8 +68,8 @@ export async function startProcess(
     const [code, signal] = await exited;
     leaders.delete(pid);
     const isCancelled = state === "ends";
-    // Who was asked to end politely has its time, also when the shell that had started it did not wait; the end of output tells that all
-    // have ended. What a step leaves behind that has ended by itself ends with it, as in a container.
+    // // Canceled processes get their grace period even if their shell did not wait; the end of output shows that all
+    // have ended. Otherwise leftover processes end with the step, as in a container.
     if (isCancelled) await Promise.race([output, killed.promise]);
     signalGroup(pid, "SIGKILL");
     state = "gone";
@@ -91,16 +86,15 @@ export async function startProcess(
       state = "ends";
       signalGroup(pid, "SIGTERM");
       signalStrays("SIGTERM");
-      // It has its time to say its last words, which are read here.
       const cancel = afterAwake(clock, graceMs, kill);
-      // The end of output alone tells nothing: who has closed it runs on.
+      // // Output alone is not enough: a process may have closed it.
       void Promise.all([exited, output]).then(cancel);
     },
     kill,
   };
 }
 
-/** Node throws for some failures, such as no descriptors being left, and emits others. */
+/** Node throws for some failures and emits others. */
 function spawnChild(program: string, args: readonly string[], command: StepCommand, pipe: Pipe): ChildProcess | Error {
   const { directory: cwd, env } = command;
   try {
@@ -110,14 +104,12 @@ function spawnChild(program: string, args: readonly string[], command: StepComma
   }
 }
 
-/** Node tells later why there is no process. */
 const failureOf = (child: ChildProcess): Promise<Error> => new Promise((resolve) => child.once("error", resolve));
 
-/** The end of the first process; others of the group may live on. */
 const exitOf = (child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> =>
   new Promise((resolve) => child.once("exit", (code, signal) => resolve([code, signal])));
 
-/** The codes are those that a shell has for it. */
+/** Exit codes as shells report them. */
 function notStarted(program: string, failure: Error): StepEnd {
   if (codeOf(failure) === "ENOENT")
     return { status: "Failed", exitCode: 127, reason: "NotFound", message: `program ${program} was not found` };
@@ -125,7 +117,7 @@ function notStarted(program: string, failure: Error): StepEnd {
   return { status: "Failed", exitCode: 126, reason: "NotExecutable", message };
 }
 
-/** Hands output to the log; true at its end. When the log falls behind the pipe waits, and with it the program. */
+/** Passes output to the log; true at its end. Pauses the pipe, and with it the program, if the log falls behind. */
 function take({ output }: Pipe, log: StepJob["log"]): Promise<boolean> {
   return new Promise((resolve) => {
     output.on("data", (chunk: Buffer) => {
@@ -138,7 +130,7 @@ function take({ output }: Pipe, log: StepJob["log"]): Promise<boolean> {
   });
 }
 
-/** False after a while in which the log did not keep the pipe waiting, and in which it could have been read. */
+/** Resolves after a while in which the pipe was not paused. */
 function lateness(pipe: Pipe, clock: Clock): Promise<false> {
   return new Promise((resolve) => {
     const wait = (): void =>
@@ -147,13 +139,11 @@ function lateness(pipe: Pipe, clock: Clock): Promise<false> {
   });
 }
 
-/** Shells say 127 and 126 of a command that they did not find, or could not run; nobody else can say it of their commands. */
 const shellReasons: Readonly<Record<number, { readonly reason: string; readonly message: string }>> = {
   126: { reason: "NotExecutable", message: "exit code 126: a command cannot be executed" },
   127: { reason: "NotFound", message: "exit code 127: a command was not found" },
 };
 
-/** A program that was killed has the code that shells give it: 128 and the number of the signal. */
 function endOf(code: number | null, signal: NodeJS.Signals | null, isCancelled: boolean): StepEnd {
   const exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
   if (isCancelled) return { status: "Cancelled", exitCode };

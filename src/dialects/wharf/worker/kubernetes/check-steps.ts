@@ -5,7 +5,6 @@ import type { StepPlan } from "../../plan/step-plan.ts";
 import type { Cluster } from "./cluster.ts";
 import { defaultImages, type HelperImages } from "./helper-images.ts";
 
-/** What of these steps cannot be run in this cluster, or why nothing can. Asks for what every step needs: to see the Pods of the namespace. */
 export async function checkSteps(
   steps: readonly StepPlan[],
   { client, namespace, server }: Cluster,
@@ -38,10 +37,8 @@ export async function checkSteps(
     );
 }
 
-/** At once; each of them is one request. */
 const parallel = 8;
 
-/** What the cluster has against these Pods, which are not made. */
 export async function tryPods(
   pods: readonly { readonly step: StepPlan; readonly pod: KubeObject }[],
   { client }: Pick<Cluster, "client">,

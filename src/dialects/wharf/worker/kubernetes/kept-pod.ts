@@ -6,23 +6,20 @@ import { stepSelector } from "./leftovers.ts";
 import { containerState } from "./pod-state.ts";
 import { keepAnnotation, podContainers } from "./step-pod.ts";
 
-/** Which step of which build is meant. */
 export interface StepOfBuild {
   readonly instance: string;
   readonly buildId: number;
   readonly stepId: number;
 }
 
-/** The Pod of a step that was to be kept. */
 export interface KeptPod {
   readonly name: string;
-  /** Whether a program can be run beside what the step has left: a day after its beginning nothing runs in the Pod any more. */
+  /** Whether a shell can be opened: the sidecar ends after a day. */
   readonly isOpen: boolean;
-  /** Where the step has worked in it. */
   readonly directory: string;
 }
 
-/** The youngest Pod that a step of this name was kept in: numbers of builds may be given again. Undefined when the cluster has none. */
+/** The newest kept Pod of the step, because build numbers may be reused. */
 export async function findKeptPod(
   { client, namespace }: Pick<Cluster, "client" | "namespace">,
   { instance, buildId, stepId }: StepOfBuild,
@@ -40,7 +37,7 @@ export async function findKeptPod(
   };
 }
 
-/** What to run in a kept Pod for a shell: beside the step, whose own container has ended, and in its directory. */
+/** Runs in the sidecar, because the step's own container has ended. */
 export const shellBeside = ({
   directory,
 }: KeptPod): { readonly container: string; readonly command: readonly string[] } => ({

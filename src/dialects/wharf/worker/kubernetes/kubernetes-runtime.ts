@@ -1,10 +1,5 @@
-// A step's way, each part of which may be cut off by its signal, by the end of the build, and by a cluster that goes away:
-//
-//     create ─ init waits ─ files in ─ init ends ─ step runs ─┬─ output until it ends ─┬─ files out ─ delete
-//                                                             └─ watch until it ends ──┘
-//
-// The cluster is asked only what may be asked twice: names are ours, unpacking the same again changes nothing, and output is read on from where it
-// was cut off. What has become of a Pod is known by its state alone, never by the answer to what was asked of it.
+// // The steps of a run: create, init waits, files in, init ends, step runs with output and watch, files out, delete.
+// Requests are idempotent, and only the Pod's state says what has happened to it, never an answer.
 
 import { randomBytes } from "node:crypto";
 import { type Clock, messageOf, type Millis, sleep } from "#lib/base/index.ts";
@@ -45,42 +40,33 @@ import { podContainers, stepPod } from "./step-pod.ts";
 import { archivesOf, endWaiting, putRepository } from "./transfer.ts";
 
 export interface KubernetesOptions {
-  /** Closed with the runtime. */
   readonly cluster: Cluster;
-  /** Whose the Pods are: on their labels, and by which the next worker finds what this one has left. */
   readonly build: BuildIdentity;
   readonly clock: Clock;
   readonly images: HelperImages;
   readonly ownerReferences: readonly OwnerReference[];
-  /** For all steps of the build, instead of what they say themselves. */
   readonly pull?: PullPolicy | undefined;
-  /** Every step has a container that hands out its artifacts, also one that names none. */
   readonly alwaysArtifacts?: boolean | undefined;
-  /** The repository goes there as gzip. */
   readonly compress?: boolean | undefined;
-  /** Pods of steps that have failed stay. */
   readonly keepsFailed?: boolean;
-  /** Is told of Pods that could not be deleted. */
   readonly onWarning?: ((message: string) => void) | undefined;
-  /** How long a cluster that is away is waited for; 60 s when absent. */
   readonly patience?: Millis;
 }
 
-/** How long an image may fail to be pulled: registries and networks fail for moments. */
+/** How long pulling an image may fail. */
 const pullPatience: Millis = 60_000;
 
-/** How long the state of a Pod may take to be known. */
+/** How long to wait for the Pod's state after a broken connection. */
 const newsPatience: Millis = 2_000;
 
-/** A Pod that is there, and everything that belongs to it while its step is under way. */
 interface Started {
   readonly name: string;
   readonly watch: PodWatch;
 }
 
 /**
- * Runs steps as Pods of a cluster, each with a copy of the project that was unpacked in it. Secrets and ConfigMaps are the cluster's, by name. What a
- * worker of this machine that was killed has left in the namespace is removed by the next one of its instance.
+ * Runs steps as Pods with an unpacked copy of the project. Secrets and ConfigMaps are the cluster's. Pods of killed
+ * workers of this machine are removed by the next worker of the instance.
  */
 export class KubernetesStepRuntime implements StepRuntime {
   readonly name = "kubernetes";
@@ -88,7 +74,6 @@ export class KubernetesStepRuntime implements StepRuntime {
   readonly #options: KubernetesOptions;
   readonly #cluster: Cluster;
   readonly #patience: Patience;
-  /** Their names are those of their Pods. */
   readonly #steps = new StepsAway((name) => this.#deleteNow(name));
 
   constructor(options: KubernetesOptions) {
@@ -101,7 +86,6 @@ export class KubernetesStepRuntime implements StepRuntime {
     this.values = serverPlace(place, () => Promise.resolve({ client, namespace }), this.#steps.closing);
   }
 
-  /** Also removes what killed workers have left. */
   async check(steps: readonly StepPlan[], signal: AbortSignal) {
     this.#steps.number(steps.map(({ stage }) => stage));
     const found = await checkSteps(steps, this.#cluster, this.#options.images, signal);
@@ -110,7 +94,6 @@ export class KubernetesStepRuntime implements StepRuntime {
     return found;
   }
 
-  /** Has the cluster judge every Pod, and makes none. */
   async preview(steps: readonly StepPlan[], signal: AbortSignal) {
     const found = await checkSteps(steps, this.#cluster, this.#options.images, signal);
     if (found.some(({ severity }) => severity === "error")) return found;
@@ -122,14 +105,13 @@ export class KubernetesStepRuntime implements StepRuntime {
     return await this.#steps.run(job, async (signal) => await this.#carry(await this.#create(job), job, signal));
   }
 
-  /** Pods that run are deleted without grace. */
   async close(): Promise<void> {
     await this.#steps.close();
     this.#cluster.streams.close();
     await this.#cluster.client.close();
   }
 
-  /** The whole life of a Pod that was created. It goes with its step, at the latest when what the step has left was read. */
+  /** Runs a created Pod to its end. The Pod is deleted with its step or when its files have been read. */
   async #carry(created: Stored, job: StepJob, signal: AbortSignal): Promise<StepEnd> {
     const { client, namespace } = this.#cluster;
     const { name, uid } = created.metadata;
@@ -150,7 +132,7 @@ export class KubernetesStepRuntime implements StepRuntime {
     }
   }
 
-  /** Answers when the step runs, or has ended already. */
+  /** Resolves when the step runs or has ended. */
   async #begin({ name, watch }: Started, job: StepJob, signal: AbortSignal): Promise<void> {
     const pod = { namespace: this.#cluster.namespace, name };
     const init = (view: PodView) => containerState(view.pod, podContainers.init).is;
@@ -174,7 +156,7 @@ export class KubernetesStepRuntime implements StepRuntime {
     job.onPhase("Running");
   }
 
-  /** Fails by what is wrong with the Pod, where that is why nothing can be brought there. */
+  /** Fails with the Pod's own trouble if that is the cause. */
   async #put(watch: PodWatch, pod: PodName, job: StepJob, given: AbortSignal): Promise<void> {
     const over = new AbortController();
     const signal = AbortSignal.any([given, over.signal]);
@@ -187,7 +169,7 @@ export class KubernetesStepRuntime implements StepRuntime {
     try {
       await Promise.race([putting, wrong]);
     } catch (thrown) {
-      // The connection is told first of the end of a container.
+      // // The connection often breaks before the Pod's state shows why.
       await Promise.race([wrong, sleep(this.#options.clock, newsPatience, signal)]);
       throw thrown;
     } finally {
@@ -196,7 +178,7 @@ export class KubernetesStepRuntime implements StepRuntime {
     }
   }
 
-  /** The telling may be lost, or end with what it ends: it is repeated until the Pod shows that it was heard. Rejects when that is hopeless. */
+  /** The signal may be lost, so it is repeated until the Pod's state shows the effect. */
   async #keepTelling(pod: PodName, signal: AbortSignal): Promise<never> {
     const { clock } = this.#options;
     const stop = clock.monotonic() + this.#patience.longest;
@@ -211,7 +193,7 @@ export class KubernetesStepRuntime implements StepRuntime {
     }
   }
 
-  /** The first answer to a state of the Pod, unless something is wrong with it. What may pass is given its time. */
+  /** Resolves with the first answer; rejects for troubles, transient ones after a while. */
   #until<T>(watch: PodWatch, look: (view: PodView) => T | undefined, signal: AbortSignal): Promise<T> {
     const { clock } = this.#options;
     let since: Millis | undefined;
@@ -231,7 +213,6 @@ export class KubernetesStepRuntime implements StepRuntime {
       .finally(() => cancel());
   }
 
-  /** To the end of the program and of its output. */
   async #follow({ name, watch }: Started, job: StepJob): Promise<StepEnd> {
     const { client, namespace } = this.#cluster;
     const { clock } = this.#options;
@@ -242,7 +223,7 @@ export class KubernetesStepRuntime implements StepRuntime {
     const stop = (): void => {
       isCut = true;
       this.#delete(name, Math.ceil(job.graceMs / 1000)).catch(() => undefined);
-      // Of a node that is dead nobody says that the step has ended: it is waited for as long as for a cluster, then its Pod goes without a word.
+      // // A dead node never reports the end: wait as long as for a cluster, then delete the Pod.
       const longest = job.graceMs + this.#patience.longest;
       forget = clock.after(longest, () => deaf.abort(new Error("the node of the step says nothing any more")));
     };
@@ -274,7 +255,6 @@ export class KubernetesStepRuntime implements StepRuntime {
     }
   }
 
-  /** How the step has ended by the state of its Pod, with what it has left. */
   async #endOf(view: PodView, { name, watch }: Started, job: StepJob): Promise<StepEnd> {
     const loss = podLoss(view);
     if (loss !== undefined) throw loss;
@@ -283,18 +263,17 @@ export class KubernetesStepRuntime implements StepRuntime {
     const end = endOfLife(program, false);
     if (!mayLeave(job.step, this.#options)) return end;
     try {
-      // It began beside the step, which may have been quicker.
+      // // The sidecar may start after the step has ended.
       const isThere = ({ pod }: PodView) => containerState(pod, podContainers.artifacts).is !== "waiting" || undefined;
       await this.#until(watch, isThere, this.#steps.closing);
     } catch (thrown) {
-      // Why the step has failed matters more than what it may have left.
+      // // The step's own failure matters more.
       if (end.status === "Failed") return end;
       throw thrown;
     }
     return { ...end, artifacts: this.#artifactsOf(name, job, end) };
   }
 
-  /** Read once; the Pod goes afterwards. */
   #artifactsOf(name: string, job: StepJob, end: StepEnd) {
     const { streams, namespace } = this.#cluster;
     const archiveOf = archivesOf(streams, { namespace, name }, this.#patience, this.#steps.closing);
@@ -305,7 +284,7 @@ export class KubernetesStepRuntime implements StepRuntime {
     return read(keptArtifacts(job, left), () => this.#leave(name, end));
   }
 
-  /** A name of its own, so that an answer that was lost can be asked for again. */
+  /** The name makes the request idempotent. */
   async #create(job: StepJob): Promise<Stored> {
     const { client, namespace } = this.#cluster;
     const pod = stepPod(job.step, job.env, this.#podOptions(job.step, job.graceMs));
@@ -316,7 +295,6 @@ export class KubernetesStepRuntime implements StepRuntime {
         try {
           return await client.create(Pod, pod);
         } catch (thrown) {
-          // Nobody else gives it this name.
           if (isAlreadyExists(thrown)) return await client.get({ type: Pod, namespace, name });
           throw thrown;
         }
@@ -345,7 +323,6 @@ export class KubernetesStepRuntime implements StepRuntime {
     };
   }
 
-  /** What has failed may be wanted for a look at it. */
   #leave(name: string, { status }: Pick<StepEnd, "status">): void {
     if (status === "Failed" && this.#options.keepsFailed === true) this.#steps.leave(name);
     else this.#steps.remove(name);
@@ -373,12 +350,11 @@ export class KubernetesStepRuntime implements StepRuntime {
   }
 }
 
-/** Files are wanted that were declared; and those of a step whose commands say where they are left. */
+/** True if the step declares files or mentions their directory. */
 const mayLeave = (step: StepPlan, { alwaysArtifacts = false }: KubernetesOptions): boolean =>
   alwaysArtifacts ||
   step.artifacts.length + step.testResults.length > 0 ||
   [...(step.entry ?? []), ...step.args].some((word) => word.includes("WHARF_ARTIFACTS_DIR"));
 
-/** Those of the plan that are no secrets, before anything was looked up. */
 const plainVariables = ({ env }: StepPlan): Readonly<Record<string, string>> =>
   Object.fromEntries(env.flatMap((entry) => ("value" in entry ? [[entry.name, entry.value]] : [])));

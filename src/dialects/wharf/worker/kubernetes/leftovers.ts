@@ -1,18 +1,15 @@
-// A worker that is killed cannot delete anything. Its Pods may still run, and nobody reads their output any more.
-
 import { isNotFound, Pod } from "#kernel/model/index.ts";
 import { isOwnerGone } from "../docker/owner-label.ts";
 import { instanceLabel, labelValue, stepLabel } from "../step-labels.ts";
 import type { Cluster } from "./cluster.ts";
 import { keepAnnotation, ownerAnnotation } from "./step-pod.ts";
 
-/** Of all Pods of steps of an instance. */
 export const stepSelector = (instance: string): string =>
   `app=${stepLabel.app},${instanceLabel}=${labelValue(instance)}`;
 
 /**
- * Deletes the Pods of steps whose worker was killed on this machine, but those that were to be kept. Those of a worker in a Pod go with it, by their
- * owner. Answers how many they were.
+ * Deletes Pods of killed workers of this machine except kept ones and returns their number. Pods of workers in Pods are
+ * deleted through their owner.
  */
 export async function removeLeftovers(
   { client, namespace }: Pick<Cluster, "client" | "namespace">,

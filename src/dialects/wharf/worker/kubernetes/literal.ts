@@ -1,2 +1,2 @@
-/** A text as it has to stand in the command, the arguments or the variables of a container, where Kubernetes reads `$(NAME)` and `$$`. */
+/** Escapes `$(NAME)` and `$$` for Kubernetes. */
 export const literal = (text: string): string => text.replaceAll(/\$(?=[$(])/g, "$$$$");

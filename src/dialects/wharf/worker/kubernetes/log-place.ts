@@ -1,39 +1,35 @@
-// A log of a container has no positions, only a time before each line. Where a reading is to go on is known by those times alone. Pure.
+// // Container logs have no positions, only timestamps; a reading resumes by these. Pure.
 
 const lineFeed = 0x0a;
 const space = 0x20;
-/** `2026-11-21T11:39:20.022015903Z`; nodes write it in their own zone. */
 const timeForm = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 const longestTime = 36;
 
-/** A piece of a line, or all of it with its LF. `time` is that of the line; undefined where the server told none. */
+/** A piece of a line, or all of it with LF; `time` is undefined if the server sent none. */
 export interface LogPiece {
   readonly bytes: Buffer;
   readonly time: string | undefined;
 }
 
 /**
- * What was read of a log over connections that break, and what of the next reading is new. Lines may come from two streams and be a little out of
- * their order; a log that was rotated begins later. So the lines of the last two seconds are remembered, each by its time and the number of those
- * with the same: what a reading repeats of them is left out, and everything before them too. A line that was cut off goes on where it was.
+ * Tracks what has been read, so that the next reading can skip it. Lines may be slightly out of order and logs may be
+ * rotated, so the lines of the last two seconds are remembered by time and count. A cut line is continued.
  */
 export class LogPlace {
-  /** Lines by their time, of each of the last two seconds. */
   readonly #seconds = new Map<number, Map<string, number>>();
   #newest = Number.NEGATIVE_INFINITY;
-  /** The line that was cut off: its time, and how much of it was given. */
   #open: { readonly time: string | undefined; bytes: number } | undefined;
   #lastPrefix = "";
   #lastSecond = 0;
 
-  /** From when on the next reading has to be; undefined: everything. */
+  /** Where the next reading must start; undefined for the beginning. */
   get since(): string | undefined {
     return Number.isFinite(this.#newest)
       ? `${new Date((this.#newest - 1) * 1000).toISOString().slice(0, 19)}Z`
       : undefined;
   }
 
-  /** A reading from `since`, or from the beginning. There is one at a time. */
+  /** Starts a reading from `since`; one at a time. */
   begin(): LogReading {
     const known = new Map([...this.#seconds].map(([second, lines]) => [second, new Map(lines)] as const));
     const [oldest, cut] = [this.#newest - 1, this.#open];
@@ -70,7 +66,6 @@ export class LogPlace {
     lines.set(time, (lines.get(time) ?? 0) + 1);
   }
 
-  /** Lines of one second come together. */
   #secondOf(time: string): number {
     const [, whole = "", zone = ""] = timeForm.exec(time) ?? [];
     const prefix = whole + zone;
@@ -79,10 +74,9 @@ export class LogPlace {
   }
 }
 
-/** What a reading tells its place, and asks it. */
 interface Bookkeeping {
   isKnown(time: string | undefined): boolean;
-  /** How much of the line that was cut off was given, if this is the one. */
+  /** Bytes of the cut line that were already returned, if this is the line. */
   given(time: string | undefined): number | undefined;
   opened(time: string | undefined, bytes: number): void;
   grown(bytes: number): void;
@@ -90,10 +84,9 @@ interface Bookkeeping {
   hasOpen(): boolean;
 }
 
-/** Cuts one stream of bytes into lines, and leaves out what is known. Holds no more of a line than its time. */
+/** Splits a stream into lines and skips known ones. Buffers only the time of a line. */
 class LogReading {
   readonly #book: Bookkeeping;
-  /** The beginning of a line whose time is not whole yet. */
   #head: Buffer = Buffer.alloc(0);
   #line: { readonly time: string | undefined; readonly isKnown: boolean; skip: number } | undefined;
 
@@ -101,7 +94,6 @@ class LogReading {
     this.#book = book;
   }
 
-  /** What of a chunk is new. */
   *take(chunk: Buffer): Generator<LogPiece, void> {
     let rest = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
     this.#head = Buffer.alloc(0);
@@ -126,7 +118,7 @@ class LogReading {
     const isKnown = this.#book.isKnown(time);
     const given = isKnown ? undefined : this.#book.given(time);
     if (!isKnown && given === undefined) {
-      // What was cut off and does not come again ends as it is.
+      // // The cut line is not repeated, so it ends here.
       if (this.#book.hasOpen()) yield { bytes: Buffer.from("\n"), time: undefined };
       this.#book.opened(time, 0);
     }
@@ -148,7 +140,7 @@ class LogReading {
   }
 }
 
-/** The time at the beginning of a line and what is behind it; undefined while it cannot be known yet. */
+/** Undefined until the time is complete. */
 function cutTime(bytes: Buffer): { readonly time: string | undefined; readonly rest: Buffer } | undefined {
   const head = bytes.subarray(0, longestTime);
   const end = head.indexOf(space);

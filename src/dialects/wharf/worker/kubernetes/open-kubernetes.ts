@@ -23,37 +23,27 @@ import type { Cluster } from "./cluster.ts";
 import { type KubernetesOptions, KubernetesStepRuntime } from "./kubernetes-runtime.ts";
 import { podOwner } from "./pod-owner.ts";
 
-/** Which cluster, which part of it, and as whom, where somebody has said so. */
 export interface ClusterChoice {
-  /** A file; else those of `KUBECONFIG`, the cluster of this Pod, or `~/.kube/config`. */
+  /** Default: KUBECONFIG, the Pod's own cluster, ~/.kube/config. */
   readonly kubeconfig?: string | undefined;
-  /** The current one of the kubeconfig when absent. */
   readonly context?: string | undefined;
-  /** That of the context, or of this Pod, when absent; else `default`. */
   readonly namespace?: string | undefined;
-  /** Somebody else, for whom the account of the kubeconfig may act. */
   readonly as?: Impersonation | undefined;
 }
 
-/** How a cluster is found. */
 export interface OpenClusterOptions {
   readonly choice: ClusterChoice;
-  /** Those of the process. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Where a Pod finds its account; where Kubernetes puts it when absent. */
   readonly accountDirectory?: string;
   readonly clock: Clock;
 }
 
-/** What decides about Pods besides the steps. */
 export interface OpenKubernetesOptions
   extends OpenClusterOptions,
     Omit<KubernetesOptions, "cluster" | "ownerReferences" | "clock"> {}
 
-/** Asked for often by many steps at once, and by nobody else with these credentials. */
 const rateLimit = { perSecond: 100, burst: 400 };
 
-/** The runtime of a cluster, which has not been asked anything yet; else why there is none. */
 export async function openKubernetes({
   choice,
   variables,
@@ -79,7 +69,7 @@ export async function openKubernetes({
 
 const whereToFindOne = "name one with --k8s-kubeconfig; that of `slipway up` is ~/.slipway/kubeconfig";
 
-/** The cluster, which has not been asked anything yet. Throws a SlipwayError where there is none. The caller closes its client and its streams. */
+/** The cluster; nothing has been requested yet. Throws if there is none. The caller closes client and streams. */
 export async function openCluster({
   choice,
   variables,
@@ -97,7 +87,7 @@ export async function openCluster({
   };
 }
 
-/** As kubectl looks for it. */
+/** Looks in the same places as kubectl. */
 async function connectionOf(
   { kubeconfig, context }: ClusterChoice,
   variables: OpenKubernetesOptions["variables"],

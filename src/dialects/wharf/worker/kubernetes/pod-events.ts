@@ -10,7 +10,6 @@ export interface PodEventsOptions {
   readonly log: StepJob["log"];
 }
 
-/** What Kubernetes' Event has, as far as it is shown. */
 type EventObject = KubeObject & {
   readonly involvedObject?: { readonly uid?: string };
   readonly type?: string;
@@ -18,10 +17,7 @@ type EventObject = KubeObject & {
   readonly message?: string;
 };
 
-/**
- * What the cluster tells of a Pod, as lines of its step's log, each once. Events are for people: a cluster that does not let them be read, or loses
- * some, fails no step.
- */
+/** Writes the events of a Pod to the step's log, once each. Unreadable or lost events fail no step. */
 export class PodEvents {
   readonly #options: PodEventsOptions;
   readonly #told = new Set<string>();
@@ -33,7 +29,6 @@ export class PodEvents {
     this.#running = this.#watch().catch(() => undefined);
   }
 
-  /** Tells what has not been told yet, and ends. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#running;
@@ -53,7 +48,7 @@ export class PodEvents {
       if (type === "ADDED") this.#tell(object);
   }
 
-  /** An Event that happens again is counted in the one there is, and not told again. */
+  /** Repeated events only increase a count. */
   #tell(object: KubeObject): void {
     const { metadata, involvedObject, type, reason = "", message = "" } = object as EventObject;
     const id = metadata.uid ?? metadata.name ?? "";

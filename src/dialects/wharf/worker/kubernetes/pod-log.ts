@@ -13,26 +13,20 @@ export interface PodLogOptions {
   readonly log: StepJob["log"];
   readonly clock: Clock;
   readonly patience: Patience;
-  /** Whether nothing more is printed: the program has ended, or its Pod is gone. */
   readonly hasEnded: () => boolean;
-  /** Resolves then, and rejects when that cannot be known any more, which ends the reading. */
   readonly ended: Promise<unknown>;
-  /** Ends the reading with its reason. */
   readonly signal: AbortSignal;
 }
 
-/** A stream that ends although the program runs is opened again; not as fast as it can end. */
 const pauseMs: Millis = 200;
 
 /**
- * Reads what the step prints to its end, over streams that are cut off: each reading goes on where the one before was. A stream may also end in order
- * in the middle, when something between has had enough, so that only a reading counts as the last that was begun after the end of the program. A
- * Pod that is gone has no more to tell.
+ * Reads the step's log to its end and resumes where a connection broke. Streams may also end early without an error, so
+ * only a reading that began after the program's end is the last one.
  */
 export async function followPodLog(options: PodLogOptions): Promise<void> {
   const { client, namespace, name, clock, patience, hasEnded, ended, signal } = options;
   const place = new LogPlace();
-  /** Since when nothing has been heard. */
   let failing: Millis | undefined;
   for (;;) {
     const isLast = hasEnded();
@@ -58,10 +52,9 @@ export async function followPodLog(options: PodLogOptions): Promise<void> {
   }
 }
 
-/** What nodes say for a moment of a container that has just begun. */
+/** Nodes return 400 shortly after the container has started. */
 const isNotBegun = (thrown: unknown): boolean => thrown instanceof ApiError && thrown.code === 400;
 
-/** At the pace of the log. */
 async function passOn(
   stream: AsyncIterable<Uint8Array>,
   place: LogPlace,

@@ -1,15 +1,11 @@
 import type { OwnerReference } from "#kernel/model/index.ts";
 
-/** Who owns the Pods of steps, and what is wrong with what was said about that. */
 export interface PodOwner {
   readonly references: readonly OwnerReference[];
   readonly warning?: string;
 }
 
-/**
- * The Pod that this worker runs in, as its variables say it: with it the Pods of its steps go, too. `WHARF_KUBERNETES_OWNER_ENABLE` asks for that;
- * without name or uid there is no reference, and a warning.
- */
+/** The Pod this worker runs in, which owns the Pods of its steps if `WHARF_KUBERNETES_OWNER_ENABLE` is set. */
 export function podOwner(variables: Readonly<Record<string, string | undefined>>): PodOwner {
   const {
     WHARF_KUBERNETES_OWNER_ENABLE: isEnabled,

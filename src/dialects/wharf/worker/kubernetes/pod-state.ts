@@ -1,11 +1,11 @@
-// What the status of a step's Pod means for the step. Pure: one look at one state, whatever came before it.
+// // What a Pod's status means for its step. Pure.
 
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { StepFailure } from "../step-failure.ts";
 import { podContainers } from "./step-pod.ts";
 
-/** A Pod as it was seen last; `isGone` when it is there no more, with the last state it had. */
+/** `pod` is the last state seen, also if it is gone. */
 export interface PodView {
   readonly pod: KubeObject;
   readonly isGone: boolean;
@@ -21,7 +21,7 @@ export type ContainerState =
       readonly message: string;
     };
 
-/** A container that nobody has said anything of waits. */
+/** Containers without a status are waiting. */
 export function containerState({ status }: KubeObject, name: string): ContainerState {
   const all = ["initContainerStatuses", "containerStatuses"].flatMap((list) => objectsAt(status, list));
   const state = all.find((each) => each["name"] === name)?.["state"];
@@ -33,16 +33,14 @@ export function containerState({ status }: KubeObject, name: string): ContainerS
   return running === undefined ? { is: "waiting", ...words(waiting) } : { is: "running" };
 }
 
-/** Why a Pod comes to nothing. */
 export interface PodTrouble {
   readonly failure: StepFailure;
-  /** It may go by: registries fail for a while. */
   readonly mayPass: boolean;
 }
 
-/** They are tried again by the node, and most often in vain. */
+/** The node retries these. */
 const pullReasons = new Set(["ErrImagePull", "ImagePullBackOff"]);
-/** The node tries these again as well, and nothing of it changes by waiting. */
+/** The node retries these, but waiting does not help. */
 const finalReasons = new Set([
   "InvalidImageName",
   "ErrImageNeverPull",
@@ -52,8 +50,8 @@ const finalReasons = new Set([
 ]);
 
 /**
- * That there is nothing left to wait for: the Pod was evicted, has failed as a whole, or is gone, and says nothing of how the step's program has ended.
- * That it was evicted is told in any case, because it is why the program has ended.
+ * Why there is nothing to wait for: the Pod was evicted, failed or deleted without the program's end. Eviction is
+ * reported in any case, because it is the cause.
  */
 export function podLoss({ pod, isGone }: PodView): StepFailure | undefined {
   const { name = "" } = pod.metadata;
@@ -65,11 +63,10 @@ export function podLoss({ pod, isGone }: PodView): StepFailure | undefined {
   return isGone && !hasEnded ? deletedByOthers(name) : undefined;
 }
 
-/** Somebody else did not want the step to go on. */
 export const deletedByOthers = (pod: string): StepFailure =>
   new StepFailure("PodDeleted", `somebody else has deleted the Pod ${pod} of the step`);
 
-/** What keeps a Pod from going on, or any of its containers; undefined when nothing does. How the step's own program has ended is another question. */
+/** What keeps the Pod or a container from going on; undefined if nothing does. */
 export function podTrouble(view: PodView): PodTrouble | undefined {
   const { pod } = view;
   const loss = podLoss(view);
@@ -91,11 +88,10 @@ export function podTrouble(view: PodView): PodTrouble | undefined {
   return undefined;
 }
 
-/** How the step's program has ended; undefined while it has not. */
 export interface StepProgramEnd {
   readonly exitCode: number;
   readonly outOfMemory: boolean;
-  /** It was never begun: why, as a shell would have said it. */
+  /** Set if the program never started. */
   readonly notBegun?: StepFailure;
 }
 
@@ -107,10 +103,9 @@ export function programEnd({ pod }: PodView): StepProgramEnd | undefined {
   return neverBegan.has(reason) ? { ...end, notBegun: notStarted(message === "" ? reason : message) } : end;
 }
 
-/** Reasons of container runtimes for a program that could not be executed. */
+/** Reasons for programs that could not be executed. */
 const neverBegan = new Set(["StartError", "ContainerCannotRun", "RunContainerError"]);
 
-/** Whether somebody has asked for its end. */
 export const isDeleted = ({ pod, isGone }: PodView): boolean => isGone || pod.metadata.deletionTimestamp !== undefined;
 
 function notStarted(message: string): StepFailure {
@@ -126,7 +121,6 @@ const final = (reason: string, message: string): PodTrouble => ({
 
 const said = (message: string): string => (message === "" ? "" : `: ${message}`);
 
-/** Reason and message of a part of a status, empty where there is none. */
 function words(part: unknown): { readonly reason: string; readonly message: string } {
   const text = (key: string): string => {
     const value = isJsonObject(part) ? part[key] : undefined;

@@ -10,19 +10,16 @@ export interface PodWatchOptions {
   readonly patience: Patience;
 }
 
-/** Somebody who waits for a state, and for what is wrong to go by. */
 interface Waiter {
   readonly look: (view: PodView) => boolean;
   readonly reject: (reason: unknown) => void;
 }
 
-/** Before the next list, when a watch has ended. */
 const pauseMs: Millis = 100;
 
 /**
- * One Pod as it changes: a list, a watch from where the list was, and again from the beginning when the watch ends or its place is gone. So a state
- * counts that was reached before anybody looked, and one that was passed while nobody could. A cluster that is away is waited for; that it stays
- * away rejects everybody who waits.
+ * Watches one Pod with list and watch, and starts again when a watch ends. Waiters see every state, including the
+ * current one. A cluster that stays away rejects all waiters.
  */
 export class PodWatch {
   readonly #options: PodWatchOptions;
@@ -32,21 +29,19 @@ export class PodWatch {
   #view: PodView;
   #failure: unknown;
 
-  /** `created` is the Pod as the creation has answered. */
   constructor(created: Stored, options: PodWatchOptions) {
     this.#options = options;
     this.#view = { pod: created, isGone: false };
     this.#running = this.#run().catch((thrown: unknown) => this.#fail(thrown));
   }
 
-  /** As it was seen last. */
   get view(): PodView {
     return this.#view;
   }
 
   /**
-   * Resolves with the first answer to a state, beginning with the present one. Rejects with what `look` throws, with the signal's reason, or with
-   * why nothing is seen any more.
+   * Resolves with the first answer, starting with the current state. Rejects with what `look` throws, the signal's
+   * reason or the watch's failure.
    */
   until<T>(look: (view: PodView) => T | undefined, signal: AbortSignal): Promise<T> {
     const found: Deferred<T> = deferred();
@@ -76,12 +71,12 @@ export class PodWatch {
     });
   }
 
-  /** Has everybody look at the present state once more, because time has passed. */
+  /** Evaluates the current state again because time has passed. */
   lookAgain(): void {
     this.#tell(this.#view);
   }
 
-  /** Resolves when nothing is asked of the cluster any more. Who still waits is rejected. */
+  /** Rejects remaining waiters. */
   async close(): Promise<void> {
     this.#closing.abort(new Error("the step has ended"));
     await this.#running;
@@ -95,7 +90,7 @@ export class PodWatch {
     for (;;) {
       const { items, metadata } = await patience.ask(() => client.list(Pod, scope), signal);
       const [pod] = items;
-      // Another one of the name has nothing to do with the step.
+      // // A new Pod of the same name is another one.
       const isThere = pod !== undefined && pod.metadata.uid === this.#view.pod.metadata.uid;
       this.#tell(isThere ? { pod, isGone: false } : { ...this.#view, isGone: true });
       if (!isThere) return;
@@ -111,7 +106,7 @@ export class PodWatch {
     }
   }
 
-  /** True when there is no more to come. */
+  /** True if the Pod is deleted. */
   #take(type: "ADDED" | "MODIFIED" | "DELETED", pod: KubeObject): boolean {
     if (pod.metadata.uid !== this.#view.pod.metadata.uid) return false;
     this.#tell({ pod, isGone: type === "DELETED" });

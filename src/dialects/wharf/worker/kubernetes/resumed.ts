@@ -3,9 +3,9 @@ import type { Patience } from "../patience.ts";
 import { StepFailure } from "../step-failure.ts";
 
 /**
- * The bytes of a source that is the same whenever it is read, each of them once, over connections that break: what was passed on already is read
- * again, compared and left out. Every connection has to bring something new before the patience ends. Throws `Artifacts` for a source that has changed,
- * `RuntimeLost` for one that stays away, and what else the source throws.
+ * Reads a repeatable source exactly once over breaking connections: bytes already passed on are read again, compared
+ * and skipped. Every connection must make progress before patience ends. Throws `Artifacts` if the source changed,
+ * `RuntimeLost` if it stays away.
  */
 export async function* resumed(
   open: () => AsyncIterable<Buffer>,
@@ -30,19 +30,16 @@ export async function* resumed(
   }
 }
 
-/** How much was passed on, and what it was, without holding it. */
 interface Passed {
   bytes: number;
   readonly hash: Hash;
 }
 
-/** A source of which what was passed on already has been read, with the first that is new. */
 interface Rest {
   readonly first: IteratorResult<Buffer, unknown>;
   readonly chunks: AsyncIterator<Buffer, unknown>;
 }
 
-/** Reads over what was passed on. */
 async function openPast(open: () => AsyncIterable<Buffer>, { bytes, hash }: Passed): Promise<Rest> {
   const chunks = open()[Symbol.asyncIterator]();
   const again = createHash("sha256");

@@ -7,47 +7,36 @@ import type { HelperImages } from "./helper-images.ts";
 import { literal } from "./literal.ts";
 import type { PullPolicy } from "./pull-policy.ts";
 
-/** Containers of a step's Pod: what gets the repository in, the step itself, and what hands out its files afterwards. */
 export const podContainers = { init: "init", step: "step", artifacts: "artifacts" } as const;
 
-/** Says of a Pod which worker has made it; not a label, whose values are shorter. */
+/** Annotation with the worker that created a Pod; too long for a label. */
 export const ownerAnnotation = "slipway.dev/owner";
-/** Says of a Pod that it was made to be looked at afterwards, whoever is gone. */
+/** Annotation of Pods that are kept for inspection. */
 export const keepAnnotation = "slipway.dev/keep";
 
 export interface PodOptions {
-  /** Chosen here, so that a creation whose answer was lost can be repeated. */
+  /** Chosen here, so that creation can be repeated. */
   readonly name: string;
   readonly namespace: string;
   readonly build: BuildIdentity;
   readonly stageId: number | undefined;
-  /** See `owner-label.ts`. */
   readonly owner: string;
   readonly ownerReferences: readonly OwnerReference[];
   readonly images: HelperImages;
-  /** For the step's image instead of what the step says. */
   readonly pull?: PullPolicy | undefined;
-  /** What a step that is cancelled has to end politely, in milliseconds; Kubernetes counts whole seconds. */
   readonly graceMs: number;
-  /** Files of the step may be wanted after its end. */
   readonly hasArtifacts: boolean;
-  /** Left for people to look at, also by later workers. */
   readonly isKept: boolean;
 }
 
-/** What a step is given that is not a secret. */
 type Variables = Readonly<Record<string, string>>;
 
-/** Account of steps that name none. */
 const usualAccount = "wharf-cmd";
 
-/** The file in which `init` says whom to tell that the repository is complete; it is gone when the step begins. */
+/** `init` writes its process id here; the file is gone when the step starts. */
 export const waitingFile = (podName: string): string => `/mnt/repo/.${podName}`;
 
-/**
- * The Pod of a step. Secrets and ConfigMaps are only named in it: their values come from the cluster. A pure function: the same step and options are
- * the same Pod.
- */
+/** The Pod of a step; Secrets and ConfigMaps are referenced only. Pure. */
 export function stepPod(step: StepPlan, variables: Variables, options: PodOptions): KubeObject {
   const { name, namespace, build, stageId, owner, ownerReferences, graceMs, hasArtifacts, isKept } = options;
   return {
@@ -64,7 +53,7 @@ export function stepPod(step: StepPlan, variables: Variables, options: PodOption
       restartPolicy: "Never",
       serviceAccountName: step.serviceAccount ?? usualAccount,
       terminationGracePeriodSeconds: Math.ceil(graceMs / 1000),
-      // A step sees what its image and its plan give it, and no address of a Service that happens to be beside it.
+      // // Steps do not see addresses of unrelated Services.
       enableServiceLinks: false,
       ...(step.os === "linux" ? {} : { nodeSelector: { "kubernetes.io/os": step.os } }),
       initContainers: [initContainer(options, step)],
@@ -82,8 +71,8 @@ export function stepPod(step: StepPlan, variables: Variables, options: PodOption
 }
 
 /**
- * Waits for INT, which says that the repository is complete. First it says under which number it hears it: number 1 in a Pod, another one where
- * containers share the machine's. A worker that is gone leaves a Pod that fails by itself in the end.
+ * Waits for SIGINT, which says that the repository is complete, and records its own process id first, which is not 1
+ * where containers share the host's. If the worker is gone the Pod fails after three hours.
  */
 const initScript = ["trap 'exit 0' INT", 'echo $$ > "$1"', "sleep 10800 &", "wait $!", "exit 1"].join("\n");
 
@@ -96,10 +85,10 @@ const initContainer = ({ name, images }: PodOptions, { workdir }: StepPlan): Jso
   volumeMounts: [{ name: "repo", mountPath: workdir }],
 });
 
-/** Is there so that files can be fetched after the step has ended; a day is longer than that takes. */
+/** Keeps the Pod for a day, so that files can be fetched. */
 const sidecarScript = ["trap 'exit 0' TERM", "sleep 86400 &", "wait $!"].join("\n");
 
-/** Changes nothing of what the step has left. In a Pod that is kept it is where people look at that, hence sees all of it. */
+/** In kept Pods it mounts the repository too. */
 const sidecar = ({ workdir, artifacts, testResults }: StepPlan, { images, isKept }: PodOptions): JsonObject => ({
   name: podContainers.artifacts,
   image: images.artifacts,

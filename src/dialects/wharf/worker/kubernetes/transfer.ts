@@ -1,5 +1,3 @@
-// The way of files: into the Pod while its init container waits, and out of it by the container that is beside the step.
-
 import { once } from "node:events";
 import { posix } from "node:path";
 import { PassThrough, Writable } from "node:stream";
@@ -12,12 +10,11 @@ import type { StepJob } from "../step-runtime.ts";
 import { resumed } from "./resumed.ts";
 import { podContainers, waitingFile } from "./step-pod.ts";
 
-/** Of what a program complains about; the last words say what it was. */
 const maxComplaint = 4096;
 
 /**
- * Unpacks the repository in the init container, which is told nothing yet. May be repeated. Everything in it may be changed by everybody in the Pod:
- * nobody here knows as whom the step's image runs.
+ * Unpacks the repository in the init container; may be repeated. Files are writable for everyone, because the user of
+ * the step's image is unknown.
  */
 export async function putRepository(
   streams: PodStreams,
@@ -26,7 +23,7 @@ export async function putRepository(
   options: TransferOptions,
 ): Promise<void> {
   const { workdir } = job.step;
-  // The waiting of `init` has begun when it has left its number: a signal before that would be lost.
+  // // A signal before `init` has written its process id would be lost.
   const script = 'while [ ! -s "$1" ]; do sleep 0.1; done; umask 0; exec tar "$2" - -C "$3"';
   const archive = job.repository.tar(job.overlay, { isWritable: true });
   const command = [
@@ -47,14 +44,12 @@ export async function putRepository(
 }
 
 export interface TransferOptions {
-  /** For clusters that are far away. */
   readonly compress: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Tells the init container that the repository is complete, which ends it. How this ends says little: the program may go with the container that it
- * ends. The state of the Pod says it.
+ * Tells the init container that the repository is complete. The answer may be lost; the Pod's state shows the effect.
  */
 export async function endWaiting(streams: PodStreams, pod: PodName, signal: AbortSignal): Promise<void> {
   const script = 'number=$(cat "$1") && rm "$1" && kill -INT "$number"';
@@ -62,10 +57,7 @@ export async function endWaiting(streams: PodStreams, pod: PodName, signal: Abor
   await runIn(streams, pod, { container: podContainers.init, command, signal });
 }
 
-/**
- * Archives of what a Pod has below a path, by the container that is there for that. Read to its end it was whole; else reading it throws. One that is
- * cut off is fetched again and read on from where it was: nothing changes these files any more.
- */
+/** Archives of a Pod's files through the sidecar, resumed if a connection breaks: the files no longer change. */
 export const archivesOf =
   (streams: PodStreams, pod: PodName, patience: Patience, signal: AbortSignal): ArchiveOf =>
   (path) => {
@@ -75,23 +67,21 @@ export const archivesOf =
     return Promise.resolve(resumed(() => outputOf(streams, pod, options), patience, signal));
   };
 
-/** Runs a program to its end. Throws with what it has complained about when it fails. */
 async function runIn(streams: PodStreams, pod: PodName, options: ExecOptions): Promise<void> {
   const complaint = new Complaint();
   const { exitCode } = await streams.exec(pod, { ...options, stderr: complaint });
   if (exitCode !== 0) throw new StepFailure("Transfer", complaint.failure(options, exitCode));
 }
 
-/** What a program prints, as it is read. */
 async function* outputOf(streams: PodStreams, pod: PodName, options: ExecOptions): AsyncGenerator<Buffer, void> {
   const [stdout, complaint] = [new PassThrough(), new Complaint()];
   const ended = streams.exec(pod, { ...options, stdout, stderr: complaint });
-  // Told below; a reader that stops early does not want to know.
+  // // Awaited below.
   ended.catch(() => undefined);
   try {
     yield* stdout as AsyncIterable<Buffer>;
   } catch (thrown) {
-    // Why the output was cut off is what the exec says.
+    // // The exec says why the output was cut.
     await ended;
     throw thrown;
   } finally {
@@ -101,7 +91,6 @@ async function* outputOf(streams: PodStreams, pod: PodName, options: ExecOptions
   if (exitCode !== 0) throw new StepFailure("Artifacts", complaint.failure(options, exitCode));
 }
 
-/** Compressed where it is made, so that what fails there fails here. */
 async function* compressed(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   const gzip = createGzip({ level: 1 });
   const fed = (async () => {
@@ -113,7 +102,6 @@ async function* compressed(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer
   await fed;
 }
 
-/** The last of what a program has written to its standard error. */
 class Complaint extends Writable {
   #text = "";
 
@@ -122,7 +110,6 @@ class Complaint extends Writable {
     done();
   }
 
-  /** What is told of a program that has failed. */
   failure({ command, container }: ExecOptions, exitCode: number): string {
     const words = this.#text.trim().replaceAll(/\s*\n\s*/g, "; ");
     const program = command.includes("-c") ? "sh" : command[0];

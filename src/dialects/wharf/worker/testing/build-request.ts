@@ -23,7 +23,6 @@ export function planOf(stages: readonly (readonly [string, RunsIf, readonly stri
   };
 }
 
-/** Runs a plan with results in a directory of its own, which is removed; answers with what they said at the end. */
 export async function built(plan: BuildPlan, runtime: StepRuntime, more: Partial<BuildRequest> = {}) {
   const directory = await mkdtemp(join(tmpdir(), "slipway-build-"));
   try {
@@ -62,7 +61,6 @@ export async function built(plan: BuildPlan, runtime: StepRuntime, more: Partial
       steps: Object.fromEntries(build.steps.map(({ name, status }) => [name, status])),
       stages: Object.fromEntries(build.stages.map(({ name, status }) => [name, status])),
       artifacts: results.steps.flatMap(({ artifacts }) => artifacts.map(({ name }) => name)),
-      /** Of each step its lines, without their times. */
       logs: (await Promise.all(texts)).map((text) =>
         text
           .split("\n")

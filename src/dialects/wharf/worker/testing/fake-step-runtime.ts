@@ -1,14 +1,10 @@
 import type { StepEnd, StepJob, StepRuntime } from "../step-runtime.ts";
 
-/** A runtime whose steps do what a test says. */
 export interface FakeStepRuntime extends StepRuntime {
-  /** Names of steps in the order of their starts. */
   readonly started: readonly string[];
-  /** The most that ran at once. */
   readonly most: number;
 }
 
-/** `carryOut` is a step's whole life. */
 export function fakeStepRuntime(carryOut: (job: StepJob) => Promise<StepEnd>): FakeStepRuntime {
   const started: string[] = [];
   let [active, most] = [0, 0];
@@ -42,7 +38,6 @@ export const failure = (exitCode = 1): StepEnd => ({
   message: `exit code ${exitCode}`,
 });
 
-/** Ends when it is told to. */
 export const untilCancelled = ({ signal }: Pick<StepJob, "signal">): Promise<StepEnd> =>
   new Promise((resolve) => {
     const end = (): void => resolve({ status: "Cancelled", exitCode: 143 });

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { openRepository } from "../../repository/repository.ts";
 import type { StepRepository } from "../step-runtime.ts";
 
-/** The real thing over a directory, as it is now; `work` is where it puts what it makes. */
 export async function repositoryIn(directory: string, work: string): Promise<StepRepository> {
   const home = join(work, `repository-${++made}`);
   await mkdir(home);

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import type { StepPlan } from "../../plan/step-plan.ts";
 import type { StepJob, StepRepository } from "../step-runtime.ts";
 
-/** A step that runs these lines of shell. */
 export const shellStep = (script: string, more: Partial<StepPlan> = {}): StepPlan => ({
   stepId: 1,
   stage: "build",
@@ -24,7 +23,6 @@ export const shellStep = (script: string, more: Partial<StepPlan> = {}): StepPla
   ...more,
 });
 
-/** A repository of these texts; modes and links are not its business. */
 export const repositoryOf = (texts: Readonly<Record<string, string>> = {}): StepRepository => ({
   directory: "/nowhere",
   async copyTo(target, overlay) {
@@ -41,7 +39,6 @@ export const repositoryOf = (texts: Readonly<Record<string, string>> = {}): Step
   },
 });
 
-/** A job below a directory, what its step has printed, and what the runtime has said of it. */
 export async function newJob(work: string, step: StepPlan, more: Partial<StepJob> = {}) {
   const directory = join(work, `${step.stepId}`);
   await mkdir(directory);
