@@ -1,30 +1,23 @@
 import type { Condition } from "#kernel/kit/index.ts";
 import type { KubeObject, ObjectMeta } from "#kernel/model/index.ts";
 
-// The parts of Kubernetes' Pod that the controllers of this folder read and write. Everything else is kept as it is.
-
-/** One key of a ConfigMap or Secret of the pod's namespace. */
 export interface KeySelector {
   readonly name?: string;
   readonly key: string;
   readonly optional?: boolean;
 }
 
-/** `metadata.name`, `metadata.labels['app']`, …; see `fieldValue`. */
 export interface FieldSelector {
   readonly fieldPath: string;
 }
 
-/** `limits.cpu`, `requests.memory`, …; see `resourceValue`. */
 export interface ResourceSelector {
-  /** The container that asks when absent. */
+  /** Default: the container itself. */
   readonly containerName?: string;
   readonly resource: string;
-  /** A quantity; absent and `0` mean 1. */
   readonly divisor?: string;
 }
 
-/** One of `value` and `valueFrom`; with neither the value is empty. */
 export interface EnvVar {
   readonly name: string;
   readonly value?: string;
@@ -36,7 +29,6 @@ export interface EnvVar {
   };
 }
 
-/** All keys of a ConfigMap or Secret as variables. */
 export interface EnvSource {
   readonly prefix?: string;
   readonly configMapRef?: { readonly name?: string; readonly optional?: boolean };
@@ -51,46 +43,41 @@ export interface VolumeMount {
   readonly subPathExpr?: string;
 }
 
-/** What is not named here has no effect, and is told; see `supportFor`. */
+/** Other members have no effect and are reported; see `supportFor`. */
 export interface SecurityContext {
   readonly runAsUser?: number;
   readonly runAsGroup?: number;
   readonly runAsNonRoot?: boolean;
-  /** Of pods only. */
   readonly sysctls?: readonly { readonly name: string; readonly value: string }[];
   readonly [other: string]: unknown;
 }
 
-/** A number, or the name of a port of the container. */
 export type PortReference = number | string;
 
-/** What a hook or probe does. */
 export interface Handler {
   readonly exec?: { readonly command?: readonly string[] };
   readonly httpGet?: {
     readonly host?: string;
     readonly port: PortReference;
     readonly path?: string;
-    /** HTTP or HTTPS, whose certificate is not looked at. */
+    /** HTTP or HTTPS; certificates are not verified. */
     readonly scheme?: string;
     readonly httpHeaders?: readonly { readonly name: string; readonly value: string }[];
   };
   readonly tcpSocket?: { readonly host?: string; readonly port: PortReference };
-  /** Of probes only. */
   readonly grpc?: { readonly port: number; readonly service?: string };
-  /** Of hooks only. */
   readonly sleep?: { readonly seconds: number };
   readonly [other: string]: unknown;
 }
 
-/** Times are in seconds. The API server has filled in 1 s of time-out, 10 s of period, one success and three failures. */
+/** In seconds, with the API server's defaults. */
 export interface Probe extends Handler {
   readonly initialDelaySeconds?: number;
   readonly timeoutSeconds?: number;
   readonly periodSeconds?: number;
   readonly successThreshold?: number;
   readonly failureThreshold?: number;
-  /** In place of the pod's own, when this probe ends the container. */
+  /** Replaces the pod's grace when this probe ends the container. */
   readonly terminationGracePeriodSeconds?: number;
 }
 
@@ -132,7 +119,6 @@ export interface Container {
 
 export interface KeyToPath {
   readonly key: string;
-  /** Relative to the volume. */
   readonly path: string;
   readonly mode?: number;
 }
@@ -144,7 +130,6 @@ export interface DownwardItem {
   readonly mode?: number;
 }
 
-/** A token of the pod's account, as a file. */
 export interface AccountTokenSource {
   readonly path: string;
   readonly audience?: string;
@@ -159,7 +144,7 @@ export interface ProjectedSource {
   readonly [other: string]: unknown;
 }
 
-/** Exactly one source. Those that are not named here are refused by name. */
+/** Exactly one source; others than these are refused by name. */
 export interface Volume {
   readonly name: string;
   readonly emptyDir?: { readonly medium?: string; readonly sizeLimit?: string };
@@ -182,21 +167,19 @@ export interface Volume {
   readonly [other: string]: unknown;
 }
 
-/** One demand on a label of the node, or on its name. */
 export interface NodeRequirement {
   readonly key: string;
   readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
   readonly values?: readonly string[];
 }
 
-/** All of its demands must be met; one without any is met by no node. */
+/** All requirements must hold; a term without any matches no node. */
 export interface NodeTerm {
   readonly matchExpressions?: readonly NodeRequirement[];
-  /** Of fields there is only `metadata.name`. */
   readonly matchFields?: readonly NodeRequirement[];
 }
 
-/** Grace and deadline are in seconds; absent, the grace is 30 s and there is no deadline. */
+/** In seconds; by default the grace is 30 s and there is no deadline. */
 export interface PodSpec {
   readonly containers: readonly Container[];
   readonly initContainers?: readonly Container[];
@@ -204,7 +187,6 @@ export interface PodSpec {
   readonly restartPolicy?: "Always" | "OnFailure" | "Never";
   readonly nodeName?: string;
   readonly nodeSelector?: Readonly<Record<string, string>>;
-  /** What it demands of nodes; other kinds of affinity need several of them. */
   readonly affinity?: {
     readonly nodeAffinity?: {
       readonly requiredDuringSchedulingIgnoredDuringExecution?: { readonly nodeSelectorTerms?: readonly NodeTerm[] };
@@ -223,9 +205,8 @@ export interface PodSpec {
   readonly terminationGracePeriodSeconds?: number;
 }
 
-/** How an execution of a container ended. Times are RFC 3339 with whole seconds. */
 export interface Terminated {
-  /** 128 + the signal's number after a signal; 137 also for what was lost. */
+  /** 128 + the signal's number after a signal; 137 also for a lost container. */
   readonly exitCode: number;
   readonly signal?: number;
   readonly reason?: string;
@@ -235,7 +216,7 @@ export interface Terminated {
   readonly containerID?: string;
 }
 
-/** Exactly one of them; none means that it waits for a reason not known yet. */
+/** At most one of them; without any the container waits for an unknown reason. */
 export interface ContainerState {
   readonly waiting?: { readonly reason: string; readonly message?: string };
   readonly running?: { readonly startedAt: string };
@@ -244,9 +225,7 @@ export interface ContainerState {
 
 export interface ContainerStatus {
   readonly name: string;
-  /** Of the newest execution. */
   readonly state: ContainerState;
-  /** Of the execution before it. */
   readonly lastState: ContainerState;
   readonly ready: boolean;
   readonly started: boolean;
@@ -256,7 +235,6 @@ export interface ContainerStatus {
   readonly containerID?: string;
 }
 
-/** `Succeeded` and `Failed` are for ever. */
 export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed";
 
 export interface PodStatus {
@@ -280,9 +258,8 @@ export interface PodObject extends KubeObject {
   readonly status?: PodStatus;
 }
 
-/** A pod that will never run anything again. */
 export const isFinished = (pod: { readonly status?: PodStatus }): boolean =>
   pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
 
-/** A failed pod with this condition would fail the same way every time: its runtime cannot do what it asks for. */
+/** A failed pod with this condition would fail in the same way every time: the runtime cannot do what it asks for. */
 export const refusedCondition = "slipway.dev/Refused";

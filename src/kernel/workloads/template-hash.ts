@@ -3,12 +3,12 @@ import { canonicalJson } from "#lib/json/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import { templateHashLabel } from "./deployment-types.ts";
 
-// No vowels and nothing that looks like another letter: what comes out is never a word, and can be read aloud.
+// No vowels, and no letters that look alike.
 const alphabet = "bcdf2456789ghjklmn";
 
 /**
- * Names a template: the label `pod-template-hash`, and the end of the name of its ReplicaSet or ControllerRevision. Equal templates have equal hashes, whatever
- * the order of their members. `collisions` gives the same template another name, for when its first was taken.
+ * Names a template: the label `pod-template-hash`, and the suffix of its ReplicaSet or ControllerRevision. Equal
+ * templates have equal hashes, whatever the order of members. `collisions` changes the name if it was taken.
  */
 export function templateHash(object: KubeObject, collisions = 0): string {
   const text = canonicalJson(templateOf(object));
@@ -21,7 +21,7 @@ export function templateHash(object: KubeObject, collisions = 0): string {
   return name;
 }
 
-/** Do two objects have the same template, the label that tells templates apart excepted? */
+/** Ignores the label of the hash itself. */
 export const isSameTemplate = (a: KubeObject, b: KubeObject): boolean =>
   canonicalJson(templateOf(a)) === canonicalJson(templateOf(b));
 
@@ -33,7 +33,7 @@ function templateOf(object: KubeObject): JsonValue {
   return { ...template, metadata: { ...metadata, labels } };
 }
 
-/** 53 bits made of two runs of the 32-bit FNV-1a hash (http://www.isthe.com/chongo/tech/comp/fnv). */
+/** 53 bits of two runs of the 32-bit FNV-1a hash (http://www.isthe.com/chongo/tech/comp/fnv). */
 function fnv1a(text: string): number {
   let low = 0x811c9dc5;
   let high = 0x811c9dc5 ^ 0x5bd1e995;

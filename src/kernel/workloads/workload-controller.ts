@@ -15,59 +15,47 @@ import {
 import { controllerOf, type KubeObject, keyOf, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { Selector } from "./deployment-types.ts";
 
-// What the controllers of workloads have in common: each looks after objects of one kind that make objects of another (Deployments
-// make ReplicaSets, these and Jobs make Pods, CronJobs make Jobs), finds them by their owner, and tells people what it did.
+// What the controllers of Deployments, ReplicaSets, StatefulSets, Jobs and CronJobs have in common: objects of one kind
+// create objects of another, find them by their owner, and record events.
 
-/** What tells one such controller from another. */
 export interface WorkloadKind<O extends KubeObject> {
-  /** Of logs and metrics: `cronjob`. */
   readonly name: string;
-  /** From whom its events are: `kubernetes.io/cronjob-controller`, the name that the genuine controller has. */
+  /** The reporter of events; named like Kubernetes' own controller. */
   readonly reporter: string;
   readonly type: ResourceType;
   readonly childType: ResourceType;
-  /** By which it takes children that nobody controls; children are never taken without it. */
+  /** By which children without a controller are adopted; without it none are. */
   readonly selectorOf?: (object: O) => Selector;
-  /** Nothing more is to be done for it; those it does not hold for go first after a restart. Absent where no object comes to an end. */
+  /** The object needs nothing more; unfinished ones go first after a restart. */
   readonly isOver?: (object: O) => boolean;
-  /** Failures are tried again after this long at the latest; see the work queue when absent. */
+  /** The longest pause after a failure. */
   readonly longestRetry?: Millis;
 }
 
-/**
- * What a pass works with. It lives as long as the manager, and its mirrors show what was written through `client` at once, so that a
- * pass may plan again after it has written.
- */
+/** What a pass works with. Its mirrors show own writes at once, so that a pass may plan again after it has written. */
 export interface Workload<O extends KubeObject, C extends KubeObject> {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly objects: Informer<O>;
-  /**
-   * Children of the object of that key, whether it exists or not: by name, so that those of a former object of the name are found too.
-   * Who wants only its own compares the uid.
-   */
+  /** Children of the object of that name, also of a former one: compare the uid. */
   readonly childrenOf: (key: string) => readonly Stored<C>[];
-  /** Objects of the children's kind that nobody controls; none without `selectorOf`. */
   readonly unownedIn: (namespace: string | undefined) => readonly Stored<C>[];
-  /** Records an event about an object. Best effort: never waits, never fails. */
+  /** Records an event; never waits, never fails. */
   readonly tell: (object: Stored<O>, note: WorkloadNote) => void;
 }
 
-/** What people are told, in the genuine controller's words. */
 export interface WorkloadNote {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly text: string;
-  /** The reason when absent. */
   readonly action?: string;
 }
 
-/** Index of objects that nobody controls, by their namespace. */
 const unowned = "unowned";
 
 /**
- * Gives the manager a controller of workloads. An object gets a pass when it changes, when a child of it changes, and when an object
- * appears that nobody controls and that it would take. `instance` names this process in events.
+ * Adds a controller. An object is reconciled when it or a child of it changes, and when a child without a controller
+ * appears that it would adopt. `instance` names this process in events.
  */
 export function addWorkloadController<O extends KubeObject, C extends KubeObject>(
   manager: Manager,
@@ -102,7 +90,7 @@ export function addWorkloadController<O extends KubeObject, C extends KubeObject
   patient.complete(reconcilerFor(workload));
 }
 
-/** The children of an object itself, and not those of a former one of its name, which are the collector's. */
+/** The children of the object itself, without those of a former one of its name. */
 export const ownChildren = <C extends KubeObject>(
   { childrenOf }: Pick<Workload<never, C>, "childrenOf">,
   { metadata }: Stored,
@@ -111,7 +99,7 @@ export const ownChildren = <C extends KubeObject>(
 const namespaceOfUnowned = (object: KubeObject): readonly string[] =>
   controllerOf(object) === undefined ? [object.metadata.namespace ?? ""] : [];
 
-/** The objects that would take a child nobody controls. Looks at every object of the kind: such children are rare. */
+/** Looks at every object of the kind: such children are rare. */
 function adopters<O extends KubeObject>(
   objects: Informer<O>,
   selectorOf: (object: O) => Selector,

@@ -17,15 +17,14 @@ import { keyOf, PersistentVolumeClaim, Pod, type Stored } from "#kernel/model/in
 import { isFinished, type PodObject } from "../pod-types.ts";
 import { claimDirectory, claimNames, type ClaimObject, type ClaimStatus } from "./claim.ts";
 
-// On one machine a claim is a directory: `<data>/volumes/<namespace>/<name>`. It is there when the claim is Bound, and goes with the claim
-// once no Pod uses it any more. Names are those of the API, which has no slash in them, so no claim leads out of its place.
+// A claim is a directory, `<data>/volumes/<namespace>/<name>`. It exists when the claim is Bound, and is removed with
+// the claim once no Pod uses it any more.
 
-/** Put on every claim by the server; taken away here when the directory is gone. */
+/** Set on every claim by the server; removed here together with the directory. */
 export const protectionFinalizer = "kubernetes.io/pvc-protection";
-/** Index of Pods by the keys of the claims they name. */
 const byClaim = "claim";
 
-/** Gives the manager the binder of claims. `directory` is where all volumes are; it is made when the first claim needs it. */
+/** Adds the controller that binds claims. `directory` holds all volumes; it is created with the first claim. */
 export function addClaimController(manager: Manager, options: { readonly directory: string }): void {
   const claims = manager.mirror<ClaimObject>(PersistentVolumeClaim);
   const pods = manager.mirror<PodObject>(Pod);
@@ -35,7 +34,7 @@ export function addClaimController(manager: Manager, options: { readonly directo
     .for<ClaimObject>(PersistentVolumeClaim)
     .watches<PodObject>(Pod, (pod) =>
       claimKeys(pod).flatMap((key) => {
-        // A Pod matters to a claim that wants to go; a claim that stays does not ask who uses it.
+        // A Pod only matters to a claim that is being deleted.
         const claim = claims.get(key);
         return claim?.metadata.deletionTimestamp === undefined ? [] : [requestFor(claim)];
       }),
@@ -43,11 +42,9 @@ export function addClaimController(manager: Manager, options: { readonly directo
     .complete(new ClaimReconciler(parts));
 }
 
-/** A Pod may name a claim that is not there: the index holds keys, not claims. */
 const claimKeys = ({ metadata: { namespace = "" }, spec }: PodObject): readonly string[] =>
   claimNames(spec).map((name) => keyOf({ namespace, name }));
 
-/** What a pass works with; all of it lives as long as the manager. */
 interface Parts {
   readonly client: ApiClient;
   readonly claims: Informer<ClaimObject>;
@@ -55,7 +52,7 @@ interface Parts {
   readonly directory: string;
 }
 
-/** The directory comes before the status that tells of it, and goes before the finalizer that guards it: a crash repeats, and loses nothing. */
+/** The directory is created before the status that announces it, and removed before the finalizer that guards it. */
 class ClaimReconciler implements Reconciler {
   readonly #parts: Parts;
 
@@ -68,16 +65,14 @@ class ClaimReconciler implements Reconciler {
     if (claim === undefined) return;
     const { namespace = "", name } = claim.metadata;
     const path = claimDirectory(this.#parts.directory, namespace, name);
-    // A claim that waits for its Pods to end is looked at again when one of them changes.
     if (claim.metadata.deletionTimestamp === undefined) await this.#bind(claim, path);
     else if (!(await this.#isUsed(claim))) await this.#remove(claim, path);
   }
 
-  /** The name of the volume is written once: it is the claim's own, as a provisioner would call it. Idempotent, also after a growth. */
   async #bind(claim: Stored<ClaimObject>, path: string): Promise<void> {
     const { client } = this.#parts;
     await makeDirectories(path);
-    // Whoever the containers run as may write to it: its mode is not narrowed by ours.
+    // Containers of any user may write to it; the umask must not narrow the mode.
     await chmod(path, 0o777);
     const { accessModes = [], resources = {}, volumeName } = claim.spec;
     const status: ClaimStatus = { phase: "Bound", accessModes, capacity: resources.requests ?? {} };
@@ -90,17 +85,13 @@ class ClaimReconciler implements Reconciler {
     await patchStatus(client, PersistentVolumeClaim, named, status);
   }
 
-  /** Who has taken the finalizer away by hand has taken the directory upon himself. */
   async #remove(claim: Stored<ClaimObject>, path: string): Promise<void> {
     if (claim.metadata.finalizers?.includes(protectionFinalizer) !== true) return;
     await rm(path, { recursive: true, force: true });
     await removeFinalizer(this.#parts.client, PersistentVolumeClaim, claim, protectionFinalizer);
   }
 
-  /**
-   * Pods that have ended use nothing, and will not start again. One that no machine has yet will not get this claim, and looks again
-   * once it is bound: it is asked of the server itself who is bound by now.
-   */
+  /** Pods that have ended do not count. The server is asked as well: a Pod may have been bound a moment ago. */
   async #isUsed({ metadata }: Stored<ClaimObject>): Promise<boolean> {
     const { pods, client } = this.#parts;
     const isUser = (pod: PodObject) => pod.spec.nodeName !== undefined && !isFinished(pod);

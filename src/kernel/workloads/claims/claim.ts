@@ -2,7 +2,6 @@ import { join } from "node:path";
 import type { KubeObject, ObjectMeta } from "#kernel/model/index.ts";
 import type { PodSpec } from "../pod-types.ts";
 
-/** The parts of Kubernetes' PersistentVolumeClaim that are read and written here. */
 export interface ClaimObject extends KubeObject {
   readonly metadata: ObjectMeta;
   readonly spec: {
@@ -13,25 +12,22 @@ export interface ClaimObject extends KubeObject {
   readonly status?: ClaimStatus;
 }
 
-/** What was given; a claim is given what it asks for, whatever the disk has. */
 export interface ClaimStatus {
   readonly phase?: string;
   readonly accessModes?: readonly string[];
   readonly capacity?: Readonly<Record<string, string>>;
 }
 
-/** Where the directory of a claim is, below that of all volumes. */
 export const claimDirectory = (volumes: string, namespace: string, name: string): string =>
   join(volumes, namespace, name);
 
-/** Names of the claims that a Pod's volumes are, each once; they may not be there. */
 export const claimNames = ({ volumes }: Partial<PodSpec>): readonly string[] => [
   ...new Set(
     (volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) => (claim === undefined ? [] : [claim.claimName])),
   ),
 ];
 
-/** Why a Pod cannot have this claim now, in the scheduler's words; undefined when it can. */
+/** Why a Pod cannot use this claim now, in the scheduler's words; undefined when it can. */
 export function claimProblem(name: string, claim: ClaimObject | undefined): string | undefined {
   if (claim === undefined) return `persistentvolumeclaim "${name}" not found`;
   if (claim.metadata.deletionTimestamp !== undefined) return `persistentvolumeclaim "${name}" is being deleted`;

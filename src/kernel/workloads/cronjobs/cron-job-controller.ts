@@ -17,10 +17,9 @@ import { addWorkloadController, ownChildren, type Workload } from "../workload-c
 import { type CronsJob, type Note, planCronJob } from "./plan-cron-job.ts";
 import { jobNameFor, scheduledJob } from "./scheduled-job.ts";
 
-// Level based, like the Job controller: a pass reads the calendar and the Jobs, makes at most one Job, and writes what it saw. The
-// Job comes before the status that tells of it; after a crash between the two the next pass finds the Job by its name.
+// A pass reads the schedule and the Jobs, creates at most one Job, and then writes the status. After a crash between
+// the two the next pass finds the Job by its name.
 
-/** Its Jobs are found by the controller reference that this controller gives them; Jobs of the same labels are not taken. */
 const cronJobs = {
   name: "cronjob",
   reporter: "kubernetes.io/cronjob-controller",
@@ -28,10 +27,9 @@ const cronJobs = {
   childType: Job,
 } as const;
 
-/** Timers count time that passes; a calendar goes by the clock, which is put right, or has slept, in between. */
+/** Timers measure elapsed time; the clock may be set, or the machine may sleep, meanwhile. */
 const longestSleep: Millis = 60_000;
 
-/** Gives the manager the CronJob controller, which needs that of Jobs. `instance` names this process in events. */
 export const addCronJobController = (manager: Manager, options: { readonly instance: string }): void =>
   addWorkloadController<CronJobObject, JobObject>(
     manager,
@@ -40,10 +38,9 @@ export const addCronJobController = (manager: Manager, options: { readonly insta
     (workload) => new CronJobReconciler(workload),
   );
 
-/** Carries out the plan of one CronJob. */
 class CronJobReconciler implements Reconciler {
   readonly #workload: Workload<CronJobObject, JobObject>;
-  /** What was told last for each reason, by CronJob: the same thing is true at every pass until the next time comes. */
+  /** The latest notes of each CronJob: they stay true until the next scheduled time, and are recorded once. */
   readonly #told = new Map<string, ReadonlySet<string>>();
 
   constructor(workload: Workload<CronJobObject, JobObject>) {
@@ -59,10 +56,8 @@ class CronJobReconciler implements Reconciler {
       return undefined;
     }
     const plan = planCronJob(cron, ownChildren(this.#workload, cron), clock.now());
-    // First, because it is true whether the rest of the pass succeeds or not.
     this.#tellNew(cron, key, plan.notes);
     for (const job of plan.remove) await this.#remove(cron, job);
-    // What has been removed may stay removed; nothing new is begun by a manager that stops.
     signal.throwIfAborted();
     if (plan.create !== undefined) await this.#create(cron, plan.create);
     await this.#writeStatus(cron);
@@ -70,7 +65,7 @@ class CronJobReconciler implements Reconciler {
     return { requeueAfter: Math.min(longestSleep, Math.max(1, plan.wakeAt - clock.now())) };
   }
 
-  /** A Job of that name which is ours was made before a crash. Anybody else's stands in the way, and is not touched. */
+  /** A Job of that name that we control was created before a crash; another one is left alone. */
   async #create(cron: Stored<CronJobObject>, at: Instant): Promise<void> {
     const { client, tell } = this.#workload;
     try {
@@ -86,21 +81,19 @@ class CronJobReconciler implements Reconciler {
     tell(cron, { type: "Normal", reason: "SuccessfulCreate", text: `Created job ${jobNameFor(cron, at)}` });
   }
 
-  /** Its Pods go with it. */
   async #remove(cron: Stored<CronJobObject>, job: CronsJob): Promise<void> {
     const { client, tell } = this.#workload;
     await ensureDeleted(client, Job, job, { propagationPolicy: "Background" });
     tell(cron, { type: "Normal", reason: "SuccessfulDelete", text: `Deleted job ${job.metadata.name}` });
   }
 
-  /** Planned anew, because the mirror shows own writes at once. */
+  /** Planned again: the mirror shows own writes at once. */
   async #writeStatus(cron: Stored<CronJobObject>): Promise<void> {
     const { client, clock } = this.#workload;
     const { status } = planCronJob(cron, ownChildren(this.#workload, cron), clock.now());
     await patchStatus<CronJobObject>(client, CronJob, cron, status);
   }
 
-  /** Records what is not known yet; the set is replaced, so what stops being true and comes back is told again. */
   #tellNew(cron: Stored<CronJobObject>, key: string, notes: readonly Note[]): void {
     const before = this.#told.get(key);
     const idOf = ({ reason, text, about }: Note) => `${reason} ${about ?? text}`;

@@ -8,32 +8,30 @@ import { isOver } from "../jobs/plan-job.ts";
 import { jobNameFor } from "./scheduled-job.ts";
 import { type Calendar, missedTimes } from "./missed-times.ts";
 
-/** A Job that the CronJob controls. */
 export type CronsJob = Stored<JobObject>;
 
-/** Something to tell people by an event of the CronJob. */
+/** An event of the CronJob. */
 export interface Note {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly text: string;
-  /** The time of the schedule it is about: told once for each. Absent: told once for each text. */
+  /** The scheduled time it is about: recorded once for each. Absent: recorded once for each text. */
   readonly about?: Instant;
 }
 
-/** Everything a CronJob needs now. Safe to repeat from the start after a crash at any point: a time has one name for its Job. */
+/** What a CronJob needs now. May be carried out again after a crash: each scheduled time has one Job name. */
 export interface CronJobPlan extends Waking {
-  /** Ended Jobs beyond what is kept, and Jobs that are replaced. */
   readonly remove: readonly CronsJob[];
-  /** The time of the schedule for which a Job is to be made now. */
+  /** The scheduled time for which to create a Job now. */
   readonly create?: Instant;
   readonly notes: readonly Note[];
   readonly status: CronJobStatus;
 }
 
 /**
- * Decides what to do for a CronJob. Pure. `jobs` are those it controls. Of several missed times only the latest is made up for, as in
- * Kubernetes; a time that Forbid holds back is made up for when the Job before it ends, unless a later one has come or the deadline
- * has passed.
+ * Decides what to do for a CronJob. Pure. `jobs` are those it controls. Only the latest of several missed times is
+ * started, as in Kubernetes; a start that Forbid delays happens when the running Job ends, unless a later time or the
+ * deadline has passed.
  */
 export function planCronJob(cron: Stored<CronJobObject>, jobs: readonly CronsJob[], now: Instant): CronJobPlan {
   const old = superfluous(cron, jobs);
@@ -57,14 +55,14 @@ export function planCronJob(cron: Stored<CronJobObject>, jobs: readonly CronsJob
   };
 }
 
-/** A schedule that the server accepts, for a day that no month has: `0 0 30 2 *`. */
+/** The server accepts schedules of days that do not exist: `0 0 30 2 *`. */
 const neverFires = ({ spec }: CronJobObject): Note => ({
   type: "Warning",
   reason: "InvalidSchedule",
   text: `invalid schedule: ${spec.schedule} : it never fires`,
 });
 
-/** The schedule as it can be reckoned with. The server has refused what cannot be read; a zone may still be gone from this machine. */
+/** The server has refused unreadable schedules, but the machine may not know the time zone any more. */
 function calendarOf({ spec }: CronJobObject): Result<Calendar, Note> {
   const zone = timeZone(spec.timeZone);
   if (!zone.ok) return { ok: false, error: { type: "Warning", reason: "UnknownTimeZone", text: zone.error } };
@@ -79,14 +77,13 @@ interface Start {
   readonly notes: readonly Note[];
 }
 
-/** Whether a Job is to be made now, for which time, and which ones have to go for it. */
 function startOf(cron: Stored<CronJobObject>, jobs: readonly CronsJob[], calendar: Calendar, now: Instant): Start {
   const { concurrencyPolicy = "Allow" } = cron.spec;
   const { latest, isMany } = missedTimes(calendar, begin(cron, now), now);
   const nothing: Start = { replaced: [], notes: [] };
   if (latest === undefined) return nothing;
   const notes: readonly Note[] = isMany ? [{ ...tooMany, about: latest }] : [];
-  // Made before, though the status may not say so yet.
+  // Created before, though the status may not say so yet.
   if (jobs.some(({ metadata }) => metadata.name === jobNameFor(cron, latest))) return nothing;
   const running = jobs.filter((job) => isScheduled(job) && !isOver(job));
   if (running.length > 0 && concurrencyPolicy === "Forbid")
@@ -95,7 +92,6 @@ function startOf(cron: Stored<CronJobObject>, jobs: readonly CronsJob[], calenda
   return { at: latest, replaced, notes };
 }
 
-// In Kubernetes' words, which runbooks search for.
 const tooMany: Note = {
   type: "Warning",
   reason: "TooManyMissedTimes",
@@ -107,24 +103,22 @@ const forbidden: Note = {
   text: "Not starting job because prior execution is running and concurrency policy is Forbid",
 };
 
-/** From when on missed times count: the last one made up for, the CronJob's creation, or as far back as the deadline reaches. */
+/** The start of the search for missed times. */
 function begin({ metadata, spec, status }: Stored<CronJobObject>, now: Instant): Instant {
   const since = instant(status?.lastScheduleTime) ?? instant(metadata.creationTimestamp) ?? now;
   const { startingDeadlineSeconds } = spec;
   return startingDeadlineSeconds === undefined ? since : Math.max(since, now - startingDeadlineSeconds * 1000);
 }
 
-/** A time that nobody can read counts as none. */
 const instant = (text: string | undefined): Instant | undefined =>
   text === undefined ? undefined : parseInstant(text);
-/** Not on its way out already. */
 const isLive = ({ metadata }: CronsJob): boolean => metadata.deletionTimestamp === undefined;
-/** Made for a time, and not by a person with `kubectl create job --from`. */
+/** Not created by `kubectl create job --from`. */
 const isScheduled = ({ metadata }: CronsJob): boolean => metadata.annotations?.[scheduledAnnotation] !== undefined;
 
 /**
- * What the Jobs say. A Job that was made before a crash tells its time too, so that it is written down late rather than never.
- * References that are there already stay as they are, so that nothing is written for nothing.
+ * Derived from the Jobs, so that a Job created before a crash is noted late rather than never. References that exist
+ * are kept, so that an unchanged status is not written.
  */
 function statusOf({ status = {} }: CronJobObject, jobs: readonly CronsJob[]): CronJobStatus {
   const known = new Map((status.active ?? []).map((reference) => [reference.uid, reference]));
@@ -144,26 +138,22 @@ function statusOf({ status = {} }: CronJobObject, jobs: readonly CronsJob[]): Cr
   };
 }
 
-/** In UTC and whole seconds, as the status has it, whatever the zone of the schedule. */
 function scheduledAt({ metadata }: CronsJob): string | undefined {
   const at = instant(metadata.annotations?.[scheduledAnnotation]);
   return at === undefined ? undefined : formatTime(at);
 }
 
-/** Only meaningful of a Job that is over. */
 const hasSucceeded = ({ status }: CronsJob): boolean => isTrue(status?.conditions, "Complete");
 
-/** Compared as times and not as texts: offsets differ. */
+/** Compared as times: offsets differ. */
 const latestOf = (times: readonly (string | undefined)[]): string | undefined =>
   times.filter((time) => time !== undefined).toSorted((a, b) => (instant(b) ?? 0) - (instant(a) ?? 0))[0];
 
-/** Without resourceVersion, which would change with every look at the Job. */
 function referenceTo({ apiVersion, kind, metadata }: CronsJob): ObjectReference {
   const { name, namespace, uid } = metadata;
   return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }), uid };
 }
 
-/** What became of the Jobs that the status calls active. */
 function endings({ status }: CronJobObject, jobs: readonly CronsJob[]): readonly Note[] {
   const byUid = new Map(jobs.map((job) => [job.metadata.uid, job]));
   return (status?.active ?? []).flatMap(({ uid = "", name = "" }): readonly Note[] => {
@@ -176,7 +166,7 @@ function endings({ status }: CronJobObject, jobs: readonly CronsJob[]): readonly
   });
 }
 
-/** Ended Jobs beyond the limits, the oldest. Those that a person made from the template count too, as in Kubernetes. */
+/** Ended Jobs beyond the limits, oldest first. Jobs created by hand count too, as in Kubernetes. */
 function superfluous({ spec }: CronJobObject, jobs: readonly CronsJob[]): readonly CronsJob[] {
   const { successfulJobsHistoryLimit = 3, failedJobsHistoryLimit = 1 } = spec;
   const ended = jobs.filter((job) => isOver(job) && isLive(job)).toSorted(byStart);
@@ -190,7 +180,7 @@ function superfluous({ spec }: CronJobObject, jobs: readonly CronsJob[]): readon
   ];
 }
 
-/** Oldest first; of equal ones by name, so that every pass decides alike. */
+/** Oldest first, then by name. */
 function byStart(a: CronsJob, b: CronsJob): number {
   const startOfJob = (job: CronsJob) => instant(job.status?.startTime) ?? instant(job.metadata.creationTimestamp) ?? 0;
   return startOfJob(a) - startOfJob(b) || (a.metadata.name < b.metadata.name ? -1 : 1);

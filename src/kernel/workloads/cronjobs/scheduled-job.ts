@@ -5,13 +5,12 @@ import { type CronJobObject, scheduledAnnotation } from "../cron-job-types.ts";
 import type { JobObject } from "../job-types.ts";
 
 /**
- * The name of the Job for a time of the schedule: `backup-29450880`, minutes since 1970. The same name for the same time in every
- * process and after every crash, which is why no time gets two Jobs.
+ * The name of the Job for a scheduled time: `backup-29450880`, minutes since 1970. It is the same in every process,
+ * which is why no time gets two Jobs.
  */
 export const jobNameFor = ({ metadata }: CronJobObject, at: Instant): string =>
   `${metadata.name ?? ""}-${Math.floor(at / 60_000)}`;
 
-/** The Job to create for a time: the template, the time, and the CronJob as its controller. */
 export function scheduledJob(cron: Stored<CronJobObject>, at: Instant): JobObject {
   const { metadata: template, spec } = cron.spec.jobTemplate;
   const { namespace = "" } = cron.metadata;
@@ -29,7 +28,7 @@ export function scheduledJob(cron: Stored<CronJobObject>, at: Instant): JobObjec
   };
 }
 
-/** RFC 3339 with the offset of the zone, in UTC when the CronJob names none: `2026-03-29T03:30:00+02:00`. */
+/** RFC 3339 with the offset of the time zone: `2026-03-29T03:30:00+02:00`; UTC if the CronJob names none. */
 function wallTime(at: Instant, name: string | undefined): string {
   const zone = name === undefined ? undefined : timeZone(name);
   const offset = zone?.ok === true ? zone.value.offsetAt(at) : 0;

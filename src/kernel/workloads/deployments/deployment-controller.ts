@@ -26,7 +26,6 @@ const deployments: WorkloadKind<DeploymentObject> = {
   selectorOf: ({ spec }) => spec.selector,
 };
 
-/** Gives the manager the Deployment controller, which needs that of ReplicaSets. `instance` names this process in events. */
 export const addDeploymentController = (manager: Manager, options: { readonly instance: string }): void =>
   addWorkloadController<DeploymentObject, ReplicaSetObject>(
     manager,
@@ -36,9 +35,8 @@ export const addDeploymentController = (manager: Manager, options: { readonly in
   );
 
 /**
- * Carries out the plan of one Deployment: sets first, then its revision, then what the sets say of themselves. Each write is safe to
- * repeat: a set is created under a name that its template decides, and changed by patches bound to the version that was read, so
- * that a stale mirror ends in a conflict and another try, never in a second move.
+ * Applies the plan of one Deployment. Each write can be repeated: the name of a new set follows from its template, and
+ * patches are bound to the version that was read, so that a stale mirror causes a conflict and a retry.
  */
 class DeploymentReconciler implements Reconciler {
   readonly #workload: Workload<DeploymentObject, ReplicaSetObject>;
@@ -58,19 +56,18 @@ class DeploymentReconciler implements Reconciler {
     for (const update of plan.update) await this.#update(deployment, update);
     for (const set of plan.remove) await this.#remove(set);
     const numbered = plan.revision === undefined ? deployment : await this.#setRevision(deployment, plan.revision);
-    // Planned anew: the mirror shows own writes at once.
+    // Planned again: the mirror shows own writes at once.
     const after = planDeployment(numbered, this.#sets(numbered), clock.now(), plan.create !== undefined);
     await patchStatus<DeploymentObject>(client, Deployment, numbered, after.status);
     return requeueAt(after.wakeAt, clock.now());
   }
 
-  /** Its own and those that it may take; the plan tells them apart by selector and owner. */
   #sets({ metadata }: Stored<DeploymentObject>): readonly OwnedSet[] {
     const { childrenOf, unownedIn } = this.#workload;
     return [...childrenOf(keyOf(metadata)), ...unownedIn(metadata.namespace)];
   }
 
-  /** False when the name belongs to a set of another template: then the next one has another name. */
+  /** False if a set of another template has the name: the next try uses another one. */
   async #create(deployment: Stored<DeploymentObject>, set: ReplicaSetObject): Promise<boolean> {
     const { client } = this.#workload;
     try {
@@ -88,10 +85,7 @@ class DeploymentReconciler implements Reconciler {
     return false;
   }
 
-  /**
-   * Size and annotations in one patch, bound to the version that was counted: a set that somebody else has scaled meanwhile is
-   * planned anew.
-   */
+  /** Bound to the version that was counted: if another client has scaled the set meanwhile, it is planned again. */
   async #update(deployment: Stored<DeploymentObject>, update: SetUpdate): Promise<void> {
     const { set, replicas, annotations, minReadySeconds } = update;
     const { uid, resourceVersion } = set.metadata;
@@ -104,23 +98,19 @@ class DeploymentReconciler implements Reconciler {
     if (before !== replicas) this.#tellScaled(deployment, updated, before, replicas);
   }
 
-  /** Only as it was seen: one that has been scaled up again since is somebody's way back. */
+  /** Bound to the version that was seen: a set that was scaled up since is in use again. */
   async #remove(set: OwnedSet): Promise<void> {
     const { resourceVersion } = set.metadata;
     await ensureDeleted(this.#workload.client, ReplicaSet, set, { preconditions: { resourceVersion } });
   }
 
-  /**
-   * On the Deployment itself, where `kubectl rollout history` looks for it. Not bound to a version: nobody else writes that
-   * annotation.
-   */
+  /** On the Deployment, where `kubectl rollout history` looks for it. No other client writes this annotation. */
   #setRevision(deployment: Stored<DeploymentObject>, revision: string): Promise<Stored<DeploymentObject>> {
     const { uid } = deployment.metadata;
     const body = { metadata: { uid, annotations: { [revisionAnnotation]: revision } } };
     return this.#workload.client.patch<DeploymentObject>(refTo(Deployment, deployment), { type: "merge", body });
   }
 
-  /** In the words of Kubernetes' own controller. */
   #tellScaled(deployment: Stored<DeploymentObject>, set: OwnedSet, from: number, to: number): void {
     const text = `Scaled ${to > from ? "up" : "down"} replica set ${set.metadata.name} from ${from} to ${to}`;
     this.#workload.tell(deployment, { type: "Normal", reason: "ScalingReplicaSet", text });

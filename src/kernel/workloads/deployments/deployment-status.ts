@@ -13,13 +13,11 @@ import { allSets, availableOf, replicasOf, type Rollout, sum } from "./sizes.ts"
 type Conditions = readonly DeploymentCondition[];
 type Wanted = Omit<DeploymentCondition, "lastTransitionTime" | "lastUpdateTime">;
 
-/** No deadline: Kubernetes' way to say so. */
 const never = 2_147_483_647;
 
 /**
- * The status of a Deployment whose sets are these. `isNew`: the set of the present template was created in this pass. The condition
- * Progressing tells how far a rollout is, and times it; Available, whether enough Pods are at work; ReplicaFailure, why there are
- * none. The reasons are those that `kubectl rollout status` and dashboards know.
+ * The status of a Deployment with these sets. `isNew`: this pass created the set of the current template. Reasons are
+ * those that `kubectl rollout status` and dashboards know.
  */
 export function statusOf(rollout: Rollout, isNew: boolean, now: Instant): DeploymentStatus {
   const { deployment } = rollout;
@@ -34,11 +32,9 @@ export function statusOf(rollout: Rollout, isNew: boolean, now: Instant): Deploy
   return { ...status, ...(conditions.length === 0 ? {} : { conditions }) };
 }
 
-/** What no set can tell and must not be lost. */
 const keptOf = ({ collisionCount }: DeploymentStatus): DeploymentStatus =>
   collisionCount === undefined ? {} : { collisionCount };
 
-/** Zeros are absent, as Kubernetes writes a status. */
 function countsOf(rollout: Rollout): DeploymentStatus {
   const sets = allSets(rollout);
   const count = (of: (set: ReplicaSetObject) => number | undefined) => sum(sets, (set) => of(set) ?? 0);
@@ -76,7 +72,6 @@ function withAvailability(
   return set(conditions, condition, now);
 }
 
-/** Every Pod is of the present template, and available. */
 export const isComplete = ({ deployment }: Rollout, status: DeploymentStatus): boolean => {
   const wanted = replicasOf(deployment);
   return (
@@ -87,7 +82,7 @@ export const isComplete = ({ deployment }: Rollout, status: DeploymentStatus): b
   );
 };
 
-/** More of the new, fewer of the old, or more that work: each is progress, and starts the deadline anew. */
+/** More new Pods, fewer old ones, or more ready ones: each restarts the deadline. */
 function hasMoved(before: DeploymentStatus, after: DeploymentStatus): boolean {
   const olds = ({ replicas = 0, updatedReplicas = 0 }: DeploymentStatus) => replicas - updatedReplicas;
   return (
@@ -122,7 +117,7 @@ function withProgress(
   if (wasComplete && !isTemplateNew(rollout)) return conditions;
   if (isComplete(rollout, status)) return tell("True", "NewReplicaSetAvailable", `${name} carries all replicas`);
   if (hasMoved(deployment.status ?? {}, status))
-    // Each move starts the deadline anew, so it is an update even when it says what was said before.
+    // Each move restarts the deadline, so it is written even if reason and message stay the same.
     return set(
       conditions,
       { type: "Progressing", status: "True", reason: "ReplicaSetUpdated", message: `${name} is progressing` },
@@ -138,17 +133,18 @@ function withProgress(
   );
 }
 
-/** The status describes a former template: its rollout being complete says nothing of this one. */
 const isTemplateNew = ({ deployment }: Rollout): boolean =>
   deployment.status?.observedGeneration !== deployment.metadata.generation;
 
-/** When the rollout counts as stuck; undefined while it is done, paused, or without a deadline. */
+/** When the rollout counts as stuck; undefined if it is complete, paused, or has no deadline. */
 export function deadlineOf(rollout: Rollout, status: DeploymentStatus): Instant | undefined {
   const known = conditionOf(status.conditions, "Progressing");
   return isComplete(rollout, status) ? undefined : progressDeadline(rollout, known);
 }
 
-/** Reasons under which the clock runs. After NewReplicaSetAvailable Pods may fail without the rollout being stuck. */
+/**
+ * Reasons under which the deadline counts: Pods may fail after NewReplicaSetAvailable without the rollout being stuck.
+ */
 const timed: ReadonlySet<string> = new Set([
   "NewReplicaSetCreated",
   "FoundNewReplicaSet",
@@ -156,7 +152,7 @@ const timed: ReadonlySet<string> = new Set([
   "DeploymentResumed",
 ]);
 
-/** Counted from the last move, not from the last transition: a condition may stay True through many moves. */
+/** Counted from the last move, not from the last transition. */
 function progressDeadline({ deployment }: Rollout, known: DeploymentCondition | undefined): Instant | undefined {
   const { progressDeadlineSeconds = never, paused = false } = deployment.spec;
   if (known === undefined || paused || progressDeadlineSeconds === never || !timed.has(known.reason ?? ""))
@@ -165,7 +161,7 @@ function progressDeadline({ deployment }: Rollout, known: DeploymentCondition | 
   return from === undefined ? undefined : from + progressDeadlineSeconds * 1000;
 }
 
-/** What a set says of Pods that cannot be created is said of the Deployment too, of the present template first. */
+/** Copies the ReplicaFailure condition of the sets, first of the current one. */
 function withFailure(conditions: Conditions, { current, old }: Rollout, now: Instant): Conditions {
   const failures = [...(current === undefined ? [] : [current]), ...old].map(({ status }) =>
     conditionOf(status?.conditions, "ReplicaFailure"),
@@ -176,7 +172,7 @@ function withFailure(conditions: Conditions, { current, old }: Rollout, now: Ins
   return set(conditions, { type, status, reason, message }, now);
 }
 
-/** As `withCondition` of the kit, with the time of the last update beside that of the last transition. */
+/** Like `withCondition` of the kit, with the time of the last update. */
 function set(conditions: Conditions, wanted: Wanted, now: Instant, isUpdate = false): Conditions {
   const index = conditions.findIndex(({ type }) => type === wanted.type);
   const before = conditions[index];

@@ -1,4 +1,4 @@
-// Kubernetes' deployment controller as a pure function (kubernetes/kubernetes, pkg/controller/deployment): sets in, moves out.
+// Kubernetes' deployment controller (kubernetes/kubernetes, pkg/controller/deployment) as a pure function.
 
 import type { Instant } from "#lib/base/index.ts";
 import { jsonEquals } from "#lib/base/index.ts";
@@ -27,22 +27,17 @@ import {
 } from "./sizes.ts";
 import { isSameTemplate, templateHash } from "../template-hash.ts";
 
-/** Everything a Deployment needs now. Safe to repeat from the start after a crash at any point. */
+/** What a Deployment needs now. May be carried out again after a crash at any point. */
 export interface DeploymentPlan extends Waking {
-  /** ReplicaSets that match its selector and are controlled by nobody. */
   readonly adopt: readonly OwnedSet[];
-  /** The set of a template that has none yet. */
   readonly create?: ReplicaSetObject;
-  /** Sets whose size, annotations or readiness pause change, with what they are to have. */
   readonly update: readonly SetUpdate[];
-  /** Empty sets beyond the history that is to be kept. */
   readonly remove: readonly OwnedSet[];
-  /** The Deployment's own revision, when it is not said yet. */
   readonly revision?: string;
   readonly status: DeploymentStatus;
 }
 
-/** What a set is to have; all members are written, changed or not, in one patch bound to the version that was read. */
+/** The desired state of a set, written in one patch bound to the version that was read. */
 export interface SetUpdate {
   readonly set: OwnedSet;
   readonly replicas: number;
@@ -53,10 +48,9 @@ export interface SetUpdate {
 const nothing = { adopt: [], update: [], remove: [] } as const;
 
 /**
- * Decides what to do for a Deployment. Pure. `sets` are the ReplicaSets of its namespace that it controls or that nobody controls.
- *
- * One move at a time: a pass creates a set, or resizes, and the sets' own statuses bring the next. While it is paused a Deployment
- * follows its size and not its template. `isNew`: the set of the present template has just been created.
+ * Decides what to do for a Deployment. Pure. `sets` are the ReplicaSets of its namespace that it controls or that have
+ * no controller. A pass makes one move; the statuses of the sets cause the next. `isNew`: the set of the current
+ * template has just been created.
  */
 export function planDeployment(
   deployment: Stored<DeploymentObject>,
@@ -84,11 +78,10 @@ export function planDeployment(
   return settled({ update, remove, ...(revision === undefined ? {} : { revision }) });
 }
 
-/** By uid: a set of a former Deployment of the same name is not its own. */
 const isOwned = ({ metadata }: Stored<DeploymentObject>, set: OwnedSet): boolean =>
   controllerOf(set)?.uid === metadata.uid;
 
-/** Left behind by `kubectl delete --cascade=orphan`, or made by hand; Kubernetes takes them in too. */
+/** Sets left by `kubectl delete --cascade=orphan` or created by hand. */
 function adoptable(deployment: Stored<DeploymentObject>, sets: readonly OwnedSet[]): readonly OwnedSet[] {
   const selector = readLabelSelector(deployment.spec.selector);
   if (!selector.ok) return [];
@@ -100,14 +93,14 @@ function adoptable(deployment: Stored<DeploymentObject>, sets: readonly OwnedSet
   );
 }
 
-/** Of several sets with the present template, which only foreign hands make, the oldest is the current one. */
+/** If several sets have the current template, the oldest one is used. */
 function rolloutOf(deployment: Stored<DeploymentObject>, sets: readonly OwnedSet[]): Rollout {
   const sorted = [...sets].sort((a, b) => bornAt(a) - bornAt(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
   const current = sorted.find((set) => isSameTemplate(set, deployment));
   return { deployment, current, old: sorted.filter((set) => set !== current) };
 }
 
-/** Pods of old templates there are, or may be: a set tells of its Pods only some time after it was told to have none. */
+/** Pods of old templates exist, or may: the status of a set lags behind its spec. */
 const isOldAlive = ({ old }: Rollout): boolean =>
   old.some(
     ({ metadata, spec, status }) =>
@@ -117,17 +110,13 @@ const isOldAlive = ({ old }: Rollout): boolean =>
       status?.observedGeneration !== metadata.generation,
   );
 
-/** All old Pods end before the first new one starts. */
 function recreateStep(rollout: Rollout): readonly Resize[] {
   const emptied = emptyOld(rollout);
   if (emptied.length > 0 || rollout.current === undefined || isOldAlive(rollout)) return emptied;
   return [{ set: rollout.current, replicas: replicasOf(rollout.deployment) }];
 }
 
-/**
- * The set of the present template. Its name and labels carry the template's hash: a retry after a crash names the same set, and its
- * Pods are told from those of other templates.
- */
+/** Name and labels carry the template's hash: a retry after a crash names the same set. */
 function newSet(rollout: Rollout): ReplicaSetObject {
   const { deployment, old } = rollout;
   const { name, namespace = "" } = deployment.metadata;
@@ -138,7 +127,7 @@ function newSet(rollout: Rollout): ReplicaSetObject {
     apiVersion: "apps/v1",
     kind: "ReplicaSet",
     metadata: {
-      // A name may have 253 characters, and Pods add eleven to it.
+      // A name may have 253 characters, and the names of Pods are eleven longer.
       name: `${name.slice(0, 230)}-${hash}`,
       namespace,
       labels,
@@ -154,7 +143,7 @@ function newSet(rollout: Rollout): ReplicaSetObject {
   };
 }
 
-/** The sets that are to change. With `isCurrent`, the set of the present template also gets its revision and pause. */
+/** Sets that change. With `isCurrent`, the current set also gets its revision and minReadySeconds. */
 function updates(rollout: Rollout, sizes: readonly Resize[], isCurrent = false): readonly SetUpdate[] {
   const { deployment, current, old } = rollout;
   const { minReadySeconds = 0 } = deployment.spec;
@@ -174,14 +163,12 @@ function updates(rollout: Rollout, sizes: readonly Resize[], isCurrent = false):
   });
 }
 
-/** The Deployment says the revision of its present set, by which `kubectl rollout undo` knows where it is. */
 function revisionAfter({ deployment, current, old }: Rollout): string | undefined {
   if (current === undefined) return undefined;
   const revision = String(Math.max(revisionOf(current), nextRevision(old)));
   return deployment.metadata.annotations?.[revisionAnnotation] === revision ? undefined : revision;
 }
 
-/** Old sets without Pods, the oldest first, beyond `revisionHistoryLimit` (10). */
 function outdated({ deployment, old }: Rollout): readonly OwnedSet[] {
   const { revisionHistoryLimit = 10 } = deployment.spec;
   const empty = old.filter(

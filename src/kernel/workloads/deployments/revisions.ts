@@ -11,7 +11,6 @@ import { rolloutBudget } from "./rollout-budget.ts";
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** Annotations of a Deployment that say something of itself alone. */
 const notCopied: ReadonlySet<string> = new Set([
   "kubectl.kubernetes.io/last-applied-configuration",
   revisionAnnotation,
@@ -20,18 +19,16 @@ const notCopied: ReadonlySet<string> = new Set([
   mostAnnotation,
 ]);
 
-/** The number of a template's revision; 0 when it has none. */
 export const revisionOf = ({ metadata }: ReplicaSetObject | DeploymentObject): number => {
   const text = metadata.annotations?.[revisionAnnotation] ?? "";
   return /^\d+$/.test(text) ? Number(text) : 0;
 };
 
-/** The revision that the current template has among these sets: one more than all others have. */
 export const nextRevision = (others: readonly ReplicaSetObject[]): number => Math.max(0, ...others.map(revisionOf)) + 1;
 
 /**
- * The annotations of the set with the current template: the Deployment's own (`kubernetes.io/change-cause` among them, which
- * `kubectl rollout history` shows), and its revision. A set whose template came back remembers the revisions it had.
+ * The annotations of the current set: the Deployment's own (with `kubernetes.io/change-cause`) and the revision. A set
+ * whose template came back remembers its earlier revisions.
  */
 export function currentAnnotations(
   deployment: DeploymentObject,
@@ -50,17 +47,14 @@ export function currentAnnotations(
   };
 }
 
-/** What a scaled set says of the Deployment that scaled it: by it the next change of scale is told from a rollout. */
 export function sizeAnnotations(deployment: DeploymentObject): Annotations {
   const { replicas = 1 } = deployment.spec;
   return { [desiredAnnotation]: `${replicas}`, [mostAnnotation]: `${replicas + rolloutBudget(deployment).surge}` };
 }
 
-/** The Deployment's replicas when it scaled this set, as the set says; undefined when it does not. */
 export const desiredBefore = ({ metadata }: Stored<ReplicaSetObject>): number | undefined =>
   numberIn(metadata.annotations?.[desiredAnnotation]);
 
-/** The most Pods the Deployment could have had then. */
 export const mostBefore = ({ metadata }: Stored<ReplicaSetObject>): number | undefined =>
   numberIn(metadata.annotations?.[mostAnnotation]);
 

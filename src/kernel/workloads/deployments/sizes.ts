@@ -12,27 +12,23 @@ import type { DeploymentObject, ReplicaSetObject } from "../deployment-types.ts"
 import { desiredBefore, mostBefore } from "./revisions.ts";
 import { rolloutBudget } from "./rollout-budget.ts";
 
-/** A ReplicaSet of a Deployment. */
 export type OwnedSet = Stored<ReplicaSetObject>;
 
-/** A Deployment with its sets: the one of its present template, if there is one, and the others, oldest first. */
+/** A Deployment with the set of its current template, if it exists, and the others, oldest first. */
 export interface Rollout {
   readonly deployment: Stored<DeploymentObject>;
   readonly current: OwnedSet | undefined;
   readonly old: readonly OwnedSet[];
 }
 
-/** That a set is to have so many Pods. */
 export interface Resize {
   readonly set: OwnedSet;
   readonly replicas: number;
 }
 
-/** Pods that are wanted; 1 when nothing is said, as for Kubernetes. */
 export const replicasOf = ({ spec }: ReplicaSetObject | DeploymentObject): number => spec.replicas ?? 1;
-/** Pods that count, by what the set said last; it may be a moment behind its Pods, never ahead of what was written. */
+/** As of the set's last status. */
 export const availableOf = ({ status }: ReplicaSetObject): number => status?.availableReplicas ?? 0;
-/** Whole seconds: two sets of one second are told apart by name. */
 export const bornAt = ({ metadata }: OwnedSet): Instant => parseInstant(metadata.creationTimestamp) ?? 0;
 export const allSets = ({ current, old }: Rollout): readonly OwnedSet[] =>
   current === undefined ? old : [...old, current];
@@ -40,14 +36,13 @@ export const allSets = ({ current, old }: Rollout): readonly OwnedSet[] =>
 export const sum = <T>(items: readonly T[], count: (item: T) => number): number =>
   items.reduce((total, item) => total + count(item), 0);
 
-/** Has the number of replicas been changed since the sets were last scaled? A change of the template alone leaves them alone. */
+/** Whether `spec.replicas` has changed since the sets were last scaled. */
 export const isResized = (rollout: Rollout): boolean =>
   allSets(rollout).some((set) => {
     const before = desiredBefore(set);
     return replicasOf(set) > 0 && before !== undefined && before !== replicasOf(rollout.deployment);
   });
 
-/** Pods a new set starts with: all of them, or as many as there is room for beside the old ones. */
 export function firstSize({ deployment, old }: Rollout): number {
   const wanted = replicasOf(deployment);
   if (deployment.spec.strategy?.type === "Recreate") return wanted;
@@ -56,8 +51,8 @@ export function firstSize({ deployment, old }: Rollout): number {
 }
 
 /**
- * One step of a rolling update: the new set grows as far as there is room, or else old sets shrink as far as availability allows;
- * none when the update waits for Pods or is done. Pods of old sets that are not available go first: nobody misses them.
+ * One step of a rolling update: the new set grows if there is room, else old sets shrink as far as availability allows.
+ * Unavailable Pods of old sets go first.
  */
 export function rollingStep(rollout: Rollout): readonly Resize[] {
   const { deployment, current } = rollout;
@@ -71,8 +66,8 @@ export function rollingStep(rollout: Rollout): readonly Resize[] {
 }
 
 /**
- * Old sets give up what the new one has replaced: first Pods that are not available, then as many available ones as are above the
- * least there must be. Pods of the new set that are not available yet count as missing, or a broken template would end the old Pods.
+ * First removes unavailable Pods, then available ones above the minimum. Unavailable Pods of the new set count as
+ * missing, or a broken template would end the old Pods.
  */
 function shrinkOld({ deployment, old, ...rest }: Rollout, current: OwnedSet): readonly Resize[] {
   const least = replicasOf(deployment) - rolloutBudget(deployment).unavailable;
@@ -91,13 +86,12 @@ function shrinkOld({ deployment, old, ...rest }: Rollout, current: OwnedSet): re
   return resizes(sizes);
 }
 
-/** All old sets at once to nothing, as a Recreate and a finished rollout do. */
 export const emptyOld = ({ old }: Rollout): readonly Resize[] =>
   old.filter((set) => replicasOf(set) > 0).map((set) => ({ set, replicas: 0 }));
 
 /**
- * What a change of `spec.replicas` means for the sets there are. A single one takes it all; after a finished rollout the old ones
- * are emptied; in the middle of one each gets its share, so that old and new Pods keep their proportion.
+ * Applies a change of `spec.replicas`: a single set takes it all; after a finished rollout the old sets are emptied;
+ * during one each set gets its share.
  */
 export function proportionalSizes(rollout: Rollout): readonly Resize[] {
   const { deployment, current, old } = rollout;
@@ -110,18 +104,17 @@ export function proportionalSizes(rollout: Rollout): readonly Resize[] {
   return shares(deployment, active);
 }
 
-/** The set carries the Deployment alone: it has its size, knows it, and all of its Pods are available. */
+/** The set runs the Deployment alone: it has its size, and all Pods are available. */
 export const isSaturated = (deployment: Stored<DeploymentObject>, set: OwnedSet): boolean => {
   const wanted = replicasOf(deployment);
   return replicasOf(set) === wanted && desiredBefore(set) === wanted && availableOf(set) === wanted;
 };
 
-/** Splits a change of size over several sets by their sizes; sums to the change exactly. */
 function shares(deployment: Stored<DeploymentObject>, active: readonly OwnedSet[]): readonly Resize[] {
   const wanted = replicasOf(deployment);
   const allowed = wanted === 0 ? 0 : wanted + rolloutBudget(deployment).surge;
   const change = allowed - sum(active, replicasOf);
-  // The largest takes most; of equal ones the newer grows and the older shrinks.
+  // The largest set takes most; of equal ones the newer grows and the older shrinks.
   const age = (a: OwnedSet, b: OwnedSet) => (change > 0 ? bornAt(b) - bornAt(a) : bornAt(a) - bornAt(b));
   const sorted = [...active].sort((a, b) => replicasOf(b) - replicasOf(a) || age(a, b));
   let left = change;
@@ -132,13 +125,12 @@ function shares(deployment: Stored<DeploymentObject>, active: readonly OwnedSet[
     left -= taken;
     sizes.set(set, replicasOf(set) + taken);
   }
-  // What rounding leaves over goes to the largest.
+  // The rest of the rounding goes to the largest set.
   const [first] = sorted;
   if (first !== undefined) sizes.set(first, Math.max(0, (sizes.get(first) ?? 0) + left));
   return [...sizes].map(([set, replicas]) => ({ set, replicas }));
 }
 
-/** By how much a set changes when the whole grows from what it could be at most then to what it may be now. */
 function shareOf(deployment: DeploymentObject, set: OwnedSet, wanted: number, allowed: number): number {
   const size = replicasOf(set);
   if (wanted === 0) return -size;
@@ -146,6 +138,5 @@ function shareOf(deployment: DeploymentObject, set: OwnedSet, wanted: number, al
   return before === 0 ? 0 : Math.round((size * allowed) / before) - size;
 }
 
-/** Only what changes. */
 const resizes = (sizes: ReadonlyMap<OwnedSet, number>): readonly Resize[] =>
   [...sizes].filter(([set, replicas]) => replicas !== replicasOf(set)).map(([set, replicas]) => ({ set, replicas }));

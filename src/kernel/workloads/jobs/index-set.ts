@@ -1,6 +1,6 @@
 /**
- * Completion indexes as Kubernetes writes them: `0-2,5` -> 0, 1, 2, 5. Those below `end` only: the number of indexes may have been
- * made smaller. Malformed parts, which no server stores, are left out. As large as the numbers it names, at most 100,000.
+ * Completion indexes as Kubernetes writes them: `0-2,5` -> 0, 1, 2, 5; only those below `end`, since the number of
+ * indexes may have shrunk. Malformed parts are skipped.
  */
 export function parseIndexes(text: string | undefined, end = Infinity): ReadonlySet<number> {
   const indexes = new Set<number>();
@@ -14,7 +14,7 @@ export function parseIndexes(text: string | undefined, end = Infinity): Readonly
   return indexes;
 }
 
-/** Undoes parseIndexes: ascending, each once, runs of three or more joined, as Kubernetes does: `3,4,6-8`. Empty for none. */
+/** The inverse of parseIndexes: ascending, runs joined as in Kubernetes: `3,4,6-8`. */
 export function formatIndexes(indexes: Iterable<number>): string {
   const sorted = [...new Set(indexes)].sort((a, b) => a - b);
   const runs: { first: number; last: number }[] = [];

@@ -20,34 +20,29 @@ import { addWorkloadController, ownChildren, type Workload } from "../workload-c
 import { isTracked, type JobPod, type NewPod, podFor } from "./job-pod.ts";
 import { isOver, type JobPlan, planJob } from "./plan-job.ts";
 
-// Level based: every pass makes a plan from the Job and its pods as they are, and carries it out in an order in which a crash at any
-// point leaves nothing that the next pass does not set right. See `planJob` for what is decided and why counting is exact.
+// Each pass plans from the Job and its pods as they are, and writes in an order in which a crash at any point is
+// repaired by the next pass. See `planJob` for why counting is exact.
 
-/** Pods are not taken by labels: a Job counts those it has made, and no others. */
 const jobs = {
   name: "job",
   reporter: "kubernetes.io/job-controller",
   type: Job,
   childType: Pod,
   isOver,
-  // Also how late a deadline may be noticed while pods are refused.
+  // Also bounds how late a deadline is noticed while pods are refused.
   longestRetry: 60_000,
 } as const;
 
-/** A status that decides nothing waits this long for a better one: a Job of one short pod costs one status write. */
+/** How long an unimportant status change waits for others: a Job of one short pod costs one status write. */
 const coalesce: Millis = 500;
 
-/**
- * Gives the manager the Job controller. Jobs of another controller (`spec.managedBy`) are left alone. When the manager stops,
- * nothing more is created or counted; the pods go on.
- */
+/** Adds the Job controller. Jobs of another controller (`spec.managedBy`) are ignored. */
 export const addJobController = (manager: Manager, options: { readonly instance: string }): void =>
   addWorkloadController<JobObject, PodObject>(manager, jobs, options, (workload) => new JobReconciler(workload));
 
-/** Carries out the plan of one Job: creates, deletes, writes the status, lets pods go, and looks again. */
 class JobReconciler implements Reconciler {
   readonly #workload: Workload<JobObject, PodObject>;
-  /** Since when the stored status of a Job has been behind, by its key. */
+  /** Since when the stored status of each Job has been outdated. */
   readonly #behindSince = new Map<string, Instant>();
 
   constructor(workload: Workload<JobObject, PodObject>) {
@@ -59,7 +54,7 @@ class JobReconciler implements Reconciler {
     const { objects, childrenOf } = this.#workload;
     const job = objects.get(key);
     const strangers = childrenOf(key).filter((pod) => controllerOf(pod)?.uid !== job?.metadata.uid);
-    // Pods of a Job that is gone, also when another one has its name, wait for nobody.
+    // Pods of a deleted Job, also if a new one has its name.
     await this.#release(strangers.filter(isTracked));
     if (job === undefined) {
       this.#behindSince.delete(key);
@@ -71,8 +66,8 @@ class JobReconciler implements Reconciler {
   }
 
   /**
-   * Pods first, then the status that tells of them, then the release of what that status holds. What keeps pods from being created
-   * keeps nothing else back: those that have ended are counted all the same.
+   * Pods first, then the status, then the release of pods that the stored status counts. A failure to create pods does
+   * not prevent counting.
    */
   async #sync(job: Stored<JobObject>, key: string): Promise<ReconcileResult | undefined> {
     const before = this.#plan(job);
@@ -85,7 +80,7 @@ class JobReconciler implements Reconciler {
     const changed = before.drop.length + before.remove.length + before.create.length > 0;
     const plan = changed ? this.#plan(job) : before;
     const { job: written, wait } = await this.#writeStatus(job, key, plan);
-    // Only what the stored status holds may be let go, so the plan is made again from what was just written.
+    // Only pods that the stored status holds may be released.
     const after = written === job ? plan : this.#plan(written);
     await this.#release(after.release);
     if (failure !== undefined) throw failure.thrown;
@@ -93,12 +88,11 @@ class JobReconciler implements Reconciler {
     return this.#nextLook(written, after, wait);
   }
 
-  /** Of the Pods as the mirror has them, this process's own writes included. */
   #plan(job: Stored<JobObject>): JobPlan {
     return planJob(job, ownChildren(this.#workload, job), this.#workload.clock.now());
   }
 
-  /** Now, or when the stored status has been behind for a while; `wait` says how long it may still be. */
+  /** Writes at once, or after the status has been outdated for `coalesce`; `wait` says how much longer it may be. */
   async #writeStatus(
     job: Stored<JobObject>,
     key: string,
@@ -121,19 +115,15 @@ class JobReconciler implements Reconciler {
     return { job: written };
   }
 
-  /** The earliest of what is due: a status that waits, an end that is to be counted, a deadline or time to live. */
   #nextLook(job: Stored<JobObject>, plan: JobPlan, wait: Millis | undefined): ReconcileResult | undefined {
-    // What was let go just now still has to be counted; that may wait for company.
+    // Released pods still have to be counted; that may wait for others.
     const isUncounted = plan.release.length > 0 && !isOver(job) ? coalesce : undefined;
     const wake = requeueAt(plan.wakeAt, this.#workload.clock.now())?.requeueAfter;
     const times = [wait, isUncounted, wake].filter((time) => time !== undefined);
     return times.length === 0 ? undefined : { requeueAfter: Math.min(...times) };
   }
 
-  /**
-   * The client notes what it has written in the mirrors, so the next plan counts the pod although no event has come yet. The event of a
-   * refusal tells its reason (quota, a missing account), which nothing else would show to people.
-   */
+  /** The event of a refusal shows its reason (quota, a missing account), which people would see nowhere else. */
   async #createPod(job: Stored<JobObject>, pod: NewPod): Promise<void> {
     try {
       const created = await this.#workload.client.create<PodObject>(Pod, podFor(job, pod));
@@ -145,22 +135,21 @@ class JobReconciler implements Reconciler {
   }
 
   async #removePod(job: Stored<JobObject>, pod: JobPod): Promise<void> {
-    // Seen at once as terminating, so that it is not deleted again or counted as active.
     await ensureDeleted(this.#workload.client, Pod, pod);
     this.#tell(job, "Normal", "SuccessfulDelete", "Delete", `Deleted pod: ${pod.metadata.name}`);
   }
 
-  /** Let go first, so that its end never counts. One that has ended since it was looked at conflicts, and is looked at again. */
+  /** Released first, so that its end never counts. A pod that has just ended causes a conflict and is planned again. */
   async #dropPod(job: Stored<JobObject>, pod: JobPod): Promise<void> {
     await this.#removePod(job, await removeFinalizer(this.#workload.client, Pod, pod, trackingFinalizer));
   }
 
-  /** Takes the finalizer off, which lets a deleted pod go; the pod's end must be in the stored status. */
+  /** The ends of these pods must be in the stored status. */
   async #release(pods: readonly JobPod[]): Promise<void> {
     await inParallel(pods, (pod) => removeFinalizer(this.#workload.client, Pod, pod, trackingFinalizer));
   }
 
-  /** Events of what a status write has changed, after it succeeded: nobody is told of what is not stored. */
+  /** Only after the write succeeded: events never tell of what is not stored. */
   #tellChanges(job: Stored<JobObject>, before: JobStatus, after: JobStatus): void {
     const became = (type: string) => isTrue(after.conditions, type) && !isTrue(before.conditions, type);
     const failure = conditionOf(after.conditions, "FailureTarget");

@@ -4,34 +4,28 @@ import { controllerReference, type ObjectMeta, type Stored } from "#kernel/model
 import { failureCountAnnotation, indexAnnotation, type JobObject, trackingFinalizer } from "../job-types.ts";
 import type { Container, PodObject, PodSpec } from "../pod-types.ts";
 
-// Reading and making the pods of Jobs: names, labels and annotations are Kubernetes' own, so that its clients find them.
-
-/** A pod as its Job sees it. */
 export type JobPod = Stored<PodObject>;
 
-/** Its end has not been written down yet: the finalizer keeps it until then, whoever deletes it. */
+/** Its end has not been stored yet. */
 export const isTracked = ({ metadata }: JobPod): boolean => metadata.finalizers?.includes(trackingFinalizer) === true;
-/** Deleted; it may still run, and may have ended. */
 export const isTerminating = ({ metadata }: JobPod): boolean => metadata.deletionTimestamp !== undefined;
 export const isReady = ({ status }: JobPod): boolean => isTrue(status?.conditions, "Ready");
 
-/** Neither ended nor ending. */
 export const isActive = (pod: JobPod): boolean =>
   pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed" && !isTerminating(pod);
 
-/** The completion index of a pod of an Indexed Job; undefined for a pod that nobody of us has made. */
+/** The completion index of a pod; undefined if this controller has not created it. */
 export function indexOf({ metadata }: JobPod): number | undefined {
   const text = metadata.annotations?.[indexAnnotation];
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** How often its index had failed before this pod; 0 without a limit per index. */
 export const earlierFailures = ({ metadata }: JobPod): number =>
   Number(metadata.annotations?.[failureCountAnnotation] ?? 0);
 
 /**
- * When a pod ended, as well as can be known: the end of its last container when all have ended, else when it was said not to be ready
- * any more, else its deletion, else its creation. Whole seconds. As the genuine controller reckons.
+ * When a pod ended: the end of its last container, else when it became unready, else its deletion, else its creation;
+ * as in Kubernetes' controller.
  */
 export function endOf({ metadata, spec, status }: JobPod): Instant {
   const sidecars = new Set(spec.initContainers?.flatMap((one) => (one.restartPolicy === "Always" ? [one.name] : [])));
@@ -51,15 +45,12 @@ export function endOf({ metadata, spec, status }: JobPod): Instant {
   );
 }
 
-/** A pod to be made. */
 export interface NewPod {
-  /** Of an Indexed Job, and only of one. */
   readonly index?: number;
-  /** Failures of its index so far; only with a limit per index. */
   readonly failures?: number;
 }
 
-/** The pod to create for a Job: its template with what makes it this Job's, and this index's. Pure; the server gives it a name. */
+/** The pod to create: the Job's template with its owner and index. The server completes the name. */
 export function podFor(job: Stored<JobObject>, { index, failures }: NewPod): PodObject {
   const { name, uid, namespace = "" } = job.metadata;
   const { template } = job.spec;
@@ -83,16 +74,15 @@ export function podFor(job: Stored<JobObject>, { index, failures }: NewPod): Pod
   return { apiVersion: "v1", kind: "Pod", metadata, spec: index === undefined ? template.spec : indexed(job, index) };
 }
 
-/** What is before the five random characters of a generated name; the server cuts what is longer. */
+/** The length before the five random characters of a generated name. */
 const longestPrefix = 58;
 
-/** Cut before the index, which is never lost. */
 function indexedPrefix(name: string, index: number): string {
   const end = `-${index}-`;
   return `${name.slice(0, longestPrefix - end.length)}${end}`;
 }
 
-/** A variable and a host name tell the program its index. A variable of the template's own stays; its host name would be every index's. */
+/** The index as a variable and in the host name. A variable of the template is kept. */
 function indexed(job: Stored<JobObject>, index: number): PodSpec {
   const { spec } = job.spec.template;
   const fieldRef = { fieldPath: `metadata.annotations['${indexAnnotation}']` };

@@ -15,29 +15,24 @@ import { announcement, deadlineOf, startOf, type Verdict, verdictOn } from "./ve
 //   suspended             ends what runs, which is nobody's failure; the time of the deadline begins anew with the resumption
 //   otherwise             creates the pods that are missing and ends those that are too many
 
-/** Everything a Job needs now. Safe to repeat from the start after a crash at any point. */
+/** What a Job needs now. May be carried out again after a crash at any point. */
 export interface JobPlan extends Waking {
-  /** At most `mostCreatedAtOnce`. */
   readonly create: readonly NewPod[];
-  /** To be deleted, with their own grace, as failures of the Job. */
+  /** To be deleted as failures of the Job. */
   readonly remove: readonly JobPod[];
-  /** To be let go and then deleted, in this order: they are too many, and their ends count for nothing. */
+  /** To be released, then deleted: surplus pods whose ends do not count. */
   readonly drop: readonly JobPod[];
-  /** What the status should say; the stored one when nothing changes. */
   readonly status: JobStatus;
-  /** The new status decides something: it is worth a write of its own. */
+  /** The new status is written without waiting for other changes. */
   readonly isUrgent: boolean;
-  /** Pods whose end is written down in the stored status: their finalizer can go. */
+  /** Pods whose end is in the stored status. */
   readonly release: readonly JobPod[];
-  /** Its time to live is over: the Job itself goes. */
   readonly expires: boolean;
 }
 
-/** Its end is written down, and nothing of it counts any more. */
 export const isOver = ({ status }: JobObject): boolean =>
   isTrue(status?.conditions, "Complete") || isTrue(status?.conditions, "Failed");
 
-/** What most plans have nothing of. */
 const nothing = { create: [], remove: [], drop: [], release: [], isUrgent: false, expires: false } as const;
 
 /**
@@ -60,7 +55,6 @@ export function planJob(job: Stored<JobObject>, pods: readonly JobPod[], now: In
     : goingOn(job, pods, early, startedAt ?? now, now);
 }
 
-/** Pods that a verdict came too early for, or that a crash has left. The time to live counts from the end that is stored. */
 function afterEnd(job: Stored<JobObject>, pods: readonly JobPod[], now: Instant): JobPlan {
   const status = job.status ?? {};
   const plan = { ...nothing, status, remove: pods.filter(isActive), release: pods.filter(isTracked) };
@@ -72,7 +66,7 @@ function afterEnd(job: Stored<JobObject>, pods: readonly JobPod[], now: Instant)
   return expiresAt <= now ? { ...plan, expires: true } : { ...plan, wakeAt: expiresAt };
 }
 
-/** After a restart that lost an unwritten start, the first pod tells it; a Job that was suspended starts anew. */
+/** After a crash that lost the start, the first pod dates it; a resumed Job starts anew. */
 function firstStart(job: Stored<JobObject>, pods: readonly JobPod[], now: Instant): Instant | undefined {
   if (job.spec.suspend === true) return undefined;
   if (conditionOf(job.status?.conditions, "Suspended") !== undefined) return now;
@@ -80,10 +74,7 @@ function firstStart(job: Stored<JobObject>, pods: readonly JobPod[], now: Instan
   return Math.min(now, ...times);
 }
 
-/**
- * The verdict is announced before its pods are ended: their ends would count, and might lead to another verdict. Those of a Job that
- * has succeeded are not missed by anybody, those of one that has failed are failures.
- */
+/** The verdict is announced before pods are ended: their ends would count and might lead to another verdict. */
 function towardsEnd(
   job: Stored<JobObject>,
   pods: readonly JobPod[],
@@ -106,8 +97,8 @@ function towardsEnd(
 }
 
 /**
- * The status of the write that ends a Job: counters hold everything, no list of uncounted pods is left. Only once nothing runs, so
- * that whoever waits for the condition finds no process of the Job alive.
+ * The status that ends a Job. Written when nothing runs any more, so that clients who wait for the condition find no
+ * process alive.
  */
 function finalStatus(
   job: JobObject,
@@ -126,9 +117,9 @@ function finalStatus(
     completedIndexes: _c,
     ...kept
   } = job.status ?? {};
-  // A Job that was suspended has lost its start, and one that has ended has one.
+  // A suspended Job has lost its start, but a finished Job must have one.
   const startTime = kept.startTime ?? formatTime(startedAt ?? now);
-  // Kubernetes refuses an end before the start, which a clock that was set back would give.
+  // Kubernetes refuses an end before the start, which a clock that was set back would produce.
   const completionTime = formatTime(Math.max(now, parseInstant(startTime) ?? now));
   return {
     ...kept,
@@ -144,7 +135,7 @@ function finalStatus(
   };
 }
 
-/** `startTime` goes with the pods: the deadline of a resumed Job begins anew, as in Kubernetes. */
+/** `startTime` is removed: the deadline of a resumed Job starts anew, as in Kubernetes. */
 function suspended(job: Stored<JobObject>, pods: readonly JobPod[], tally: Tally, now: Instant): JobPlan {
   const condition = { type: "Suspended", status: "True", reason: "JobSuspended", message: "Job suspended" } as const;
   const conditions = setCondition(job.status?.conditions ?? [], condition, now);
@@ -154,7 +145,6 @@ function suspended(job: Stored<JobObject>, pods: readonly JobPod[], tally: Tally
   return { ...planFor(job, tally, pods, status, awaitingReplacement(job, pods, tally)), drop: tally.active, isUrgent };
 }
 
-/** The ordinary way: pods for what is missing, and a look at the next instant that matters. */
 function goingOn(
   job: Stored<JobObject>,
   pods: readonly JobPod[],
@@ -173,13 +163,13 @@ function goingOn(
     ...planFor(job, tally, pods, status, demand.awaited),
     create: demand.create,
     drop: demand.surplus,
-    // A deadline runs from a start that must not be forgotten.
+    // The start of a deadline must not be lost.
     isUrgent: conditions !== before || (deadline !== undefined && job.status?.startTime === undefined),
     ...(wakes.length === 0 ? {} : { wakeAt: Math.min(...wakes) }),
   };
 }
 
-/** As `withCondition` of the kit; Kubernetes' Jobs also tell when it was last set. */
+/** Like `withCondition` of the kit, with `lastProbeTime`. */
 function setCondition(
   conditions: readonly JobCondition[],
   wanted: Omit<Condition, "lastTransitionTime">,
@@ -190,7 +180,6 @@ function setCondition(
   return next.map((one) => (one.type === wanted.type ? { ...one, lastProbeTime: formatTime(now) } : one));
 }
 
-/** The counters after what is settled, and the list of what is not. */
 function countedStatus(job: JobObject, tally: Tally, startedAt: Instant | undefined): JobStatus {
   const status = job.status ?? {};
   const { succeeded, failed } = tally.uncounted;
@@ -215,7 +204,7 @@ function countedStatus(job: JobObject, tally: Tally, startedAt: Instant | undefi
   };
 }
 
-/** What every plan of a Job that is not over lets go: what the stored status holds but for `awaited`, and what nobody counts. */
+/** Releases what the stored status holds, except `awaited`, and pods that do not count. */
 function planFor(
   job: JobObject,
   tally: Tally,

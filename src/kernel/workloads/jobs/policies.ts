@@ -2,16 +2,11 @@ import type { FailureRule, JobSpec, SuccessRule } from "../job-types.ts";
 import { parseIndexes } from "./index-set.ts";
 import type { JobPod } from "./job-pod.ts";
 
-// `podFailurePolicy` and `successPolicy` of Jobs (KEP-3329, KEP-3998). Messages are Kubernetes' own.
-
 export interface FailureVerdict {
-  /** FailJob ends the Job, FailIndex the pod's index, Ignore counts nothing, Count counts as without a policy. */
   readonly action: FailureRule["action"];
-  /** For FailJob: what people are told. */
   readonly message: string;
 }
 
-/** What a Job's podFailurePolicy says about a failed pod: the first rule that matches; Count when none does. */
 export function judgeFailure(spec: JobSpec, pod: JobPod): FailureVerdict {
   const { namespace = "", name } = pod.metadata;
   for (const [index, rule] of (spec.podFailurePolicy?.rules ?? []).entries()) {
@@ -29,14 +24,13 @@ export function judgeFailure(spec: JobSpec, pod: JobPod): FailureVerdict {
   return { action: "Count", message: "" };
 }
 
-/** The type of the first condition a rule asks for that the pod has in the asked state, `True` unless told. */
 function matchingCondition(rule: FailureRule, { status }: JobPod): string | undefined {
   return rule.onPodConditions?.find(({ type, status: wanted = "True" }) =>
     status?.conditions?.some((condition) => condition.type === type && condition.status === wanted),
   )?.type;
 }
 
-/** A container that succeeded matches no rule, not even `NotIn`: rules are about failures. */
+/** A container that succeeded matches no rule, not even `NotIn`. */
 function matchingContainer(rule: FailureRule, { status }: JobPod): { name: string; exitCode: number } | undefined {
   const { onExitCodes } = rule;
   if (onExitCodes === undefined) return undefined;
@@ -48,7 +42,6 @@ function matchingContainer(rule: FailureRule, { status }: JobPod): { name: strin
   return undefined;
 }
 
-/** Position of the first rule of the successPolicy that the completed indexes meet. */
 export function metSuccessRule(spec: JobSpec, completed: ReadonlySet<number>): number | undefined {
   const met = (spec.successPolicy?.rules ?? []).findIndex((rule) => isMet(rule, completed));
   return met < 0 ? undefined : met;

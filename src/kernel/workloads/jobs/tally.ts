@@ -5,31 +5,27 @@ import { formatIndexes, parseIndexes } from "./index-set.ts";
 import { earlierFailures, endOf, indexOf, isActive, isTerminating, isTracked, type JobPod } from "./job-pod.ts";
 import { judgeFailure } from "./policies.ts";
 
-/** All that has happened to a Job's pods, counted exactly once each, whether the counters have it already or not. */
+/** A Job's pods, each counted exactly once, whether or not it is in the stored counters. */
 export interface Tally {
-  /** Neither ended nor deleted. */
   readonly active: readonly JobPod[];
-  /** Deleted, and not yet ended. */
   readonly terminating: readonly JobPod[];
-  /** Everything so far, also what the stored counters lack. */
+  /** Totals, including what the stored counters lack. */
   readonly succeeded: number;
   readonly failed: number;
-  /** Indexes with a success, and those that were given up. Nothing for a Job without indexes. */
   readonly completedIndexes: ReadonlySet<number>;
   readonly failedIndexes: ReadonlySet<number>;
-  /** Uids that stand in the stored list of uncounted pods and are not held by the finalizer any more. */
+  /** How many uids of the stored list are no longer held by the finalizer. */
   readonly settled: { readonly succeeded: number; readonly failed: number };
-  /** The list of uncounted pods as it should be: those still held, and new ones as far as there is room for them. */
+  /** The new list of uncounted pods. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
-  /** Held pods that may be let go without any counter changing. */
+  /** Held pods that do not count and may be released. */
   readonly discarded: readonly JobPod[];
-  /** Why the Job must fail because of one pod. */
+  /** Why a single pod makes the Job fail. */
   readonly fatal: { readonly reason: string; readonly message: string } | undefined;
-  /** What the pod that failed last says of itself as a whole (its deadline, a full disk): no container's code tells it. */
+  /** The reason that the last failed pod gives for itself (deadline, full disk), which no exit code tells. */
   readonly lastWords: string | undefined;
 }
 
-/** Its completions are told apart by their indexes. */
 export const isIndexed = ({ spec }: JobObject): boolean => spec.completionMode === "Indexed";
 
 /**
@@ -79,10 +75,10 @@ export function tallyOf(job: JobObject, pods: readonly JobPod[], isFailing: bool
   };
 }
 
-/** As many uids as Kubernetes lists at a time, so that no status grows with the number of its pods. */
+/** Kubernetes' bound, so that a status does not grow with the number of pods. */
 const mostUncounted = 500;
 
-/** Both lists begin with what is listed already, which stays: it is counted by being listed. The others wait for their turn. */
+/** Listed pods stay, because they are counted by being listed; others are added as far as there is room. */
 function withinRoom(listed: Tally["uncounted"], all: Tally["uncounted"]): Tally["uncounted"] {
   const room = Math.max(0, mostUncounted - listed.succeeded.length - listed.failed.length);
   const succeeded = all.succeeded.slice(0, listed.succeeded.length + room);
@@ -103,7 +99,6 @@ function lastWordsOf(pods: readonly JobPod[]): string | undefined {
 
 const hasEnded = ({ status }: JobPod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed";
 
-/** Sorts held pods into what they count for. One pass over them; of several that are fatal the first one's reason is told. */
 class Count {
   readonly succeeded: string[] = [];
   readonly failed: string[] = [];
@@ -123,7 +118,7 @@ class Count {
   add(pod: JobPod, isFailing: boolean): void {
     const { uid } = pod.metadata;
     if (this.#stored.succeeded.has(uid) || this.#stored.failed.has(uid)) {
-      // Written down before; only the indexes are not part of that list.
+      // Listed before; the list does not hold indexes.
       if (this.#stored.succeeded.has(uid)) this.#complete(pod);
       return;
     }
@@ -133,13 +128,12 @@ class Count {
     else if (this.#isFailed(pod, isFailing)) this.#fail(pod);
   }
 
-  /** `completions` of an Indexed Job may shrink: pods of indexes beyond it count for nothing. */
+  /** `completions` may shrink: pods of higher indexes do not count. */
   #isWanted(pod: JobPod): boolean {
     const index = indexOf(pod);
     return index !== undefined && index < (this.#job.spec.completions ?? 0);
   }
 
-  /** A deleted pod counts as failed at once, unless only failed pods are replaced. */
   #isFailed(pod: JobPod, isFailing: boolean): boolean {
     if (pod.status?.phase === "Failed") return true;
     if (!isTerminating(pod)) return false;
@@ -170,7 +164,6 @@ class Count {
     this.#failIndex(pod, action === "FailIndex");
   }
 
-  /** With a limit per index, a failure beyond it gives the index up; without one, indexes are tried until the Job's own limit. */
   #failIndex(pod: JobPod, atOnce: boolean): void {
     const limit = this.#job.spec.backoffLimitPerIndex;
     const index = indexOf(pod);
@@ -179,7 +172,6 @@ class Count {
   }
 }
 
-/** The indexes as the status shows them; nothing for a Job without indexes, and no member for the first success to come. */
 export function indexFields(job: JobObject, tally: Tally): Pick<JobStatus, "completedIndexes" | "failedIndexes"> {
   if (!isIndexed(job)) return {};
   const completed = formatIndexes(tally.completedIndexes);

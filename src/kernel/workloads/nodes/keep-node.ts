@@ -10,30 +10,23 @@ import {
 } from "#kernel/model/index.ts";
 import type { Node } from "../pods/pod-fields.ts";
 
-/** What a machine says of its software. Texts for people; nothing here reads them. */
 export interface MachineInfo {
-  /** Slipway's version; shown as that of the kubelet. */
   readonly version: string;
-  /** What runs containers: `process`, `docker`. */
   readonly runtime: string;
-  /** Of that; Slipway's own for processes. */
   readonly runtimeVersion: string;
   readonly osImage: string;
   readonly kernelVersion: string;
-  /** `linux`, `darwin`. */
   readonly operatingSystem: string;
-  /** `amd64`, `arm64`: Go's words, which node selectors expect. */
   readonly architecture: string;
 }
 
-/** The parts of Kubernetes' Node that are written here. */
 export interface NodeObject extends KubeObject {
   readonly metadata: ObjectMeta;
   readonly spec?: object;
   readonly status?: { readonly conditions?: readonly NodeCondition[] } & object;
 }
 
-/** As Kubernetes has it; the kit's own conditions know no heartbeat. */
+/** The kit's conditions have no heartbeat. */
 interface NodeCondition {
   readonly type: string;
   readonly status: string;
@@ -43,11 +36,9 @@ interface NodeCondition {
   readonly lastTransitionTime: string;
 }
 
-/** How a node is, besides what it is. */
 export interface NodeState {
-  /** What keeps Pods from being run; asked at every beat. */
+  /** Why Pods cannot run; asked at every heartbeat. */
   readonly trouble: () => string | undefined;
-  /** Further conditions, complete when the manager starts. */
   readonly conditions?: readonly {
     readonly type: string;
     readonly isTrue: boolean;
@@ -57,9 +48,8 @@ export interface NodeState {
 }
 
 /**
- * Has the manager write the Node of this machine when it starts, and keep it: its heartbeat is a Lease, its condition Ready follows
- * `trouble`. What others have written on it stays: labels, taints, conditions of their own. It is never
- * removed: a control plane that is stopped comes back.
+ * Writes the Node of this machine when the manager starts, and keeps it current: a Lease as heartbeat, the condition
+ * Ready from `trouble`. Labels, taints and conditions of others are kept. The Node is never deleted.
  */
 export function addNode(manager: Manager, node: Node, info: MachineInfo, state: NodeState): void {
   manager.add({ name: "node", run: ({ stop }) => keepNode(manager, node, info, state, stop) });
@@ -74,7 +64,7 @@ const readiness = (trouble: string | undefined): Conditions[number] => ({
   message: trouble ?? "the runner of Pods is at work",
 });
 
-/** As a kubelet's: a Lease every ten seconds, which costs one small write, and a status every five minutes or when it says something else. */
+/** Like a kubelet: a Lease every ten seconds, the status every five minutes or when it changes. */
 const beat: Millis = 10_000;
 const longestSilence: Millis = 300_000;
 
@@ -89,7 +79,7 @@ async function keepNode(
   let told: { readonly trouble: string | undefined; readonly at: Instant } | undefined;
   while (!stop.aborted) {
     try {
-      // A command that is done within seconds need not write a heartbeat.
+      // A command that ends within seconds needs no heartbeat.
       if (told !== undefined) await renewLease(manager, node, stop);
       const now = { trouble: trouble(), at: clock.now() };
       if (told === undefined || told.trouble !== now.trouble || now.at - told.at >= longestSilence) {
@@ -97,17 +87,16 @@ async function keepNode(
         told = now;
       }
     } catch (error) {
-      // Pods run as well without it; a control plane must not end for a description of itself.
+      // Pods run without the Node object: the control plane must not end because of it.
       if (!stop.aborted) log.warn("the node could not be described", { node: node.name, error });
     }
     await sleep(clock, beat, stop).catch(() => undefined);
   }
 }
 
-/** Where `kubectl describe node` looks for heartbeats. */
+/** Where `kubectl describe node` reads heartbeats. */
 const leaseNamespace = "kube-node-lease";
 
-/** The namespace comes with the first heartbeat. */
 async function renewLease({ client, clock }: Manager, { name }: Node, signal: AbortSignal): Promise<void> {
   const ref = { type: Lease, namespace: leaseNamespace, name };
   const beaten = (present: Stored<LeaseObject> | undefined): LeaseObject => ({
@@ -132,7 +121,6 @@ interface LeaseObject extends KubeObject {
   };
 }
 
-/** Two writes, because status has an endpoint of its own. */
 async function writeNode(
   { client, clock }: Manager,
   node: Node,
@@ -146,14 +134,13 @@ async function writeNode(
   await client.updateStatus<NodeObject>(NodeType, withStatus(object, node, info, conditions, clock.now()), { signal });
 }
 
-/** What is written on the main endpoint: labels of this machine over whatever others have put there. */
 function labelled(node: Node, present: Stored<NodeObject> | undefined): NodeObject {
   const labels = { ...present?.metadata.labels, ...node.labels };
   if (present !== undefined) return { ...present, metadata: { ...present.metadata, labels } };
   return { apiVersion: "v1", kind: "Node", metadata: { name: node.name, labels }, spec: {} };
 }
 
-/** Bound to the version that was read, so a condition that somebody writes meanwhile is not lost: this write fails instead. */
+/** Bound to the version that was read, so that a condition written meanwhile is not lost. */
 function withStatus(
   object: Stored<NodeObject>,
   node: Node,
@@ -161,7 +148,7 @@ function withStatus(
   own: Conditions,
   now: Instant,
 ): Stored<NodeObject> {
-  // Nobody plans by them: everything that is created runs. 110 Pods is what a kubelet says without being told.
+  // Not used for scheduling; 110 Pods is a kubelet's default.
   const amounts = { cpu: String(node.cpus), memory: `${Math.floor(node.memoryBytes / 1024)}Ki`, pods: "110" };
   const present = object.status?.conditions ?? [];
   const others = present.filter(({ type }) => !own.some((condition) => condition.type === type));
@@ -191,7 +178,7 @@ function withStatus(
   return { ...object, status: described };
 }
 
-/** Kubernetes demands all of these; what this machine does not tell is empty. */
+/** Kubernetes requires all of these; unknown values are empty. */
 function nodeInfo({ version, runtime, runtimeVersion, ...system }: MachineInfo) {
   return {
     machineID: "",

@@ -1,5 +1,5 @@
-// Kubernetes' ReplicaSet controller as a pure function (kubernetes/kubernetes, pkg/controller/replicaset), but for the pause after
-// failures, which is ours.
+// Kubernetes' ReplicaSet controller (kubernetes/kubernetes, pkg/controller/replicaset) as a pure function, except for
+// the pause after failures.
 
 import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
 import { matchesLabels, readLabelSelector, type Waking } from "#kernel/kit/index.ts";
@@ -7,31 +7,26 @@ import { controllerOf, type Stored } from "#kernel/model/index.ts";
 import type { ReplicaSetObject, ReplicaSetStatus } from "../deployment-types.ts";
 import { byWorth, isActive, isReady, readySince, type ReplicaPod } from "./replica-pod.ts";
 
-/** Everything a ReplicaSet needs now. Safe to repeat from the start after a crash at any point. */
+/** What a ReplicaSet needs now. May be carried out again after a crash at any point. */
 export interface ReplicaSetPlan extends Waking {
-  /** Pods that match its selector and are controlled by nobody. */
   readonly adopt: readonly ReplicaPod[];
-  /** Pods it controls that no longer match: whoever took their label away wants to look at them in peace. */
+  /** Controlled Pods that no longer match: a person has changed their labels to look at them. */
   readonly letGo: readonly ReplicaPod[];
-  /** How many Pods to create. */
   readonly create: number;
   readonly remove: readonly ReplicaPod[];
-  /** The counts; conditions are the business of who carries the plan out. */
   readonly status: ReplicaSetStatus;
 }
 
-/** No more Pods than this are created or ended in one pass, so that one large set does not hold up all others. */
+/** A pass creates or ends no more, so that a large set does not hold up others. */
 export const mostAtOnce = 500;
-/** Ended Pods of a ReplicaSet that are kept for people to look at. */
 const failuresKept = 3;
-/** After the first failure; four times as long after each further one that is kept: 1, 4, 16, then 64 seconds. */
+/** Multiplied by four for each further failure that is kept: 1, 4, 16, then 64 seconds. */
 const firstDelay: Millis = 1000;
 
 /**
- * Decides what to do for a ReplicaSet. Pure. `pods` are the Pods of its namespace that it controls or that nobody controls.
- *
- * Pods of a ReplicaSet always restart, so one that has ended was refused or evicted, and the next would be too: new ones are
- * created after a growing pause, and old failures go. (Kubernetes creates them as fast as it can and sweeps at 12,500.)
+ * Decides what to do for a ReplicaSet. Pure. `pods` are the Pods of its namespace that it controls or that have no
+ * controller. Its Pods restart for ever, so one that has ended was refused or evicted: the next is created after a
+ * growing pause. (Kubernetes creates them as fast as it can.)
  */
 export function planReplicaSet(
   set: Stored<ReplicaSetObject>,
@@ -79,7 +74,6 @@ export function planReplicaSet(
 
 const hasEnded = (phase: string | undefined): boolean => phase === "Succeeded" || phase === "Failed";
 
-/** A selector that cannot be read, which no server stores, matches nothing. */
 function matcherOf({ spec }: ReplicaSetObject): (pod: ReplicaPod) => boolean {
   const selector = readLabelSelector(spec.selector);
   return ({ metadata }) => selector.ok && matchesLabels(selector.value, metadata.labels ?? {});
@@ -88,7 +82,7 @@ function matcherOf({ spec }: ReplicaSetObject): (pod: ReplicaPod) => boolean {
 const hasLabels = ({ metadata }: ReplicaPod, labels: Readonly<Record<string, string>> = {}): boolean =>
   Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value);
 
-/** How many have been ready for long enough, and when the next will have been. */
+/** How many Pods have been ready for long enough, and when the next will be. */
 export function availability(active: readonly ReplicaPod[], pause: Millis, now: Instant) {
   let count = 0;
   let next: Instant | undefined;
@@ -101,12 +95,11 @@ export function availability(active: readonly ReplicaPod[], pause: Millis, now: 
   return { count, next };
 }
 
-/** The status as Kubernetes writes it: zeros are absent, but for `replicas`. */
+/** Zeros are absent, except for `replicas`. */
 function counts({ replicas, ...others }: Readonly<Record<string, number>> & { readonly replicas: number }) {
   return { replicas, ...Object.fromEntries(Object.entries(others).filter(([, count]) => count > 0)) };
 }
 
-/** The Pods to end when there are too many: those that are missed least. */
 function surplus(active: readonly ReplicaPod[], wanted: number): readonly ReplicaPod[] {
   const excess = Math.min(active.length - wanted, mostAtOnce);
   return excess <= 0 ? [] : [...active].sort(byWorth).slice(0, excess);
@@ -114,7 +107,6 @@ function surplus(active: readonly ReplicaPod[], wanted: number): readonly Replic
 
 const born = ({ metadata }: ReplicaPod): Instant => parseInstant(metadata.creationTimestamp) ?? 0;
 
-/** Failures beyond those that are kept. */
 const oldest = (failures: readonly ReplicaPod[]): readonly ReplicaPod[] =>
   [...failures].sort((a, b) => born(a) - born(b)).slice(0, Math.max(0, failures.length - failuresKept));
 

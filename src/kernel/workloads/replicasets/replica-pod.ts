@@ -4,22 +4,18 @@ import { controllerReference, type Stored } from "#kernel/model/index.ts";
 import { deletionCostAnnotation, type ReplicaSetObject } from "../deployment-types.ts";
 import type { PodObject } from "../pod-types.ts";
 
-/** A Pod as its ReplicaSet sees it. */
 export type ReplicaPod = Stored<PodObject>;
 
-/** Neither ended nor ending: only such Pods count as replicas. */
 export const isActive = ({ metadata, status }: ReplicaPod): boolean =>
   metadata.deletionTimestamp === undefined && status?.phase !== "Succeeded" && status?.phase !== "Failed";
 
 export const isReady = ({ status }: ReplicaPod): boolean => isTrue(status?.conditions, "Ready");
 
-/** Since when a Pod is ready; undefined when it is not. */
 export const readySince = (pod: ReplicaPod): Instant | undefined =>
   isReady(pod)
     ? (parseInstant(conditionOf(pod.status?.conditions, "Ready")?.lastTransitionTime ?? "") ?? 0)
     : undefined;
 
-/** The Pod to create for a ReplicaSet: its template, a name the server completes, and the ReplicaSet as controller. */
 export function replicaPod(set: Stored<ReplicaSetObject>): PodObject {
   const { metadata: template, spec } = set.spec.template;
   const { name, namespace = "" } = set.metadata;
@@ -39,8 +35,8 @@ export function replicaPod(set: Stored<ReplicaSetObject>): PodObject {
 }
 
 /**
- * Compares by how little is lost when a Pod ends, least first, as Kubernetes ranks them: not bound before bound, pending before
- * running, unready before ready, cheaper by annotation, ready for less long, more restarts, younger.
+ * Orders Pods as Kubernetes ends them: unbound, pending, unready, cheaper by annotation, ready for less long, more
+ * restarts, younger first.
  */
 export function byWorth(a: ReplicaPod, b: ReplicaPod): number {
   const keysA = worth(a);
@@ -68,7 +64,6 @@ function worth(pod: ReplicaPod): readonly number[] {
   ];
 }
 
-/** What is no integer of 32 bits counts as 0. */
 function deletionCost(text = "0"): number {
   const cost = /^(?:0|-?[1-9]\d*)$/.test(text) ? Number(text) : 0;
   return Math.abs(cost) < 2 ** 31 ? cost : 0;

@@ -30,7 +30,6 @@ const replicaSets: WorkloadKind<ReplicaSetObject> = {
   selectorOf: ({ spec }) => spec.selector,
 };
 
-/** Gives the manager the ReplicaSet controller. `instance` names this process in events. */
 export const addReplicaSetController = (manager: Manager, options: { readonly instance: string }): void =>
   addWorkloadController<ReplicaSetObject, PodObject>(
     manager,
@@ -39,13 +38,11 @@ export const addReplicaSetController = (manager: Manager, options: { readonly in
     (workload) => new ReplicaSetReconciler(workload),
   );
 
-/** As a status has them; none is an empty list. */
 type Conditions = readonly Condition[];
 
 /**
- * Carries out the plan of one ReplicaSet: adopts, lets go, ends, creates, then writes what it counted. No count of expected events
- * as other controllers keep it: the mirror shows this process's own writes at once, so that a Pod is never created twice because
- * its event is late. A crash between two writes leaves Pods that the next pass counts.
+ * Applies the plan of one ReplicaSet. The mirror shows own writes at once, so that a Pod is never created twice because
+ * its event is late.
  */
 class ReplicaSetReconciler implements Reconciler {
   readonly #workload: Workload<ReplicaSetObject, PodObject>;
@@ -69,21 +66,20 @@ class ReplicaSetReconciler implements Reconciler {
     } catch (thrown) {
       failure = thrown;
     }
-    // Counted anew: the mirror shows own writes at once.
+    // Counted again: the mirror shows own writes at once.
     const after = this.#plan(set);
     await this.#writeStatus(set, after.status, conditionsAfter(set, failure, clock.now()));
     if (failure !== undefined) throw failure;
     return requeueAt(after.wakeAt, clock.now());
   }
 
-  /** Own Pods and those that nobody controls, as they are at this moment. */
   #plan(set: Stored<ReplicaSetObject>) {
     const { childrenOf, unownedIn, clock } = this.#workload;
     const pods = [...childrenOf(keyOf(set.metadata)), ...unownedIn(set.metadata.namespace)];
     return planReplicaSet(set, pods, clock.now());
   }
 
-  /** The event tells the reason of a refusal (quota, a terminating namespace), which nothing else would show to people. */
+  /** The event shows the reason of a refusal (quota, a terminating namespace), which people would see nowhere else. */
   async #createOne(set: Stored<ReplicaSetObject>): Promise<void> {
     const { client, tell } = this.#workload;
     const action = "Create";
@@ -96,7 +92,6 @@ class ReplicaSetReconciler implements Reconciler {
     }
   }
 
-  /** One that is gone already is told as deleted too: it was this pass that wanted it gone. */
   async #remove(set: Stored<ReplicaSetObject>, pod: ReplicaPod): Promise<void> {
     const { client, tell } = this.#workload;
     await ensureDeleted(client, Pod, pod);
@@ -104,14 +99,12 @@ class ReplicaSetReconciler implements Reconciler {
     tell(set, { type: "Normal", reason: "SuccessfulDelete", action: "Delete", text });
   }
 
-  /** One write when a count or the condition has changed, else none: an idle set costs nothing. */
   async #writeStatus(set: Stored<ReplicaSetObject>, counts: ReplicaSetStatus, conditions: Conditions): Promise<void> {
     const status = { ...counts, ...(conditions.length === 0 ? {} : { conditions }) };
     await patchStatus<ReplicaSetObject>(this.#workload.client, ReplicaSet, set, status);
   }
 }
 
-/** ReplicaFailure stands there as long as Pods cannot be created, and is gone afterwards. */
 function conditionsAfter({ status }: ReplicaSetObject, failure: unknown, now: number): Conditions {
   const before = status?.conditions ?? [];
   if (failure !== undefined) {

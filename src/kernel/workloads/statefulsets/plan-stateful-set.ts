@@ -1,4 +1,4 @@
-// Kubernetes' StatefulSet controller as a pure function (kubernetes/kubernetes, pkg/controller/statefulset).
+// Kubernetes' StatefulSet controller (kubernetes/kubernetes, pkg/controller/statefulset) as a pure function.
 
 import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
 import { matchesLabels, readLabelSelector, type Waking } from "#kernel/kit/index.ts";
@@ -8,32 +8,30 @@ import { isActive, isReady, readySince, type ReplicaPod } from "../replicasets/r
 import { revisionLabel, type StatefulSetObject, type StatefulSetStatus } from "../stateful-set-types.ts";
 import { ordinalOf } from "./stateful-pod.ts";
 
-/** Everything a StatefulSet needs now. Safe to repeat from the start after a crash at any point. */
+/** What a StatefulSet needs now. May be carried out again after a crash at any point. */
 export interface StatefulSetPlan extends Waking {
-  /** Pods of its names that match its selector and that nobody controls. */
   readonly adopt: readonly ReplicaPod[];
-  /** Ordinals of the Pods to create, and the revision that each is made from. */
   readonly create: readonly { readonly ordinal: number; readonly revision: string }[];
   readonly remove: readonly ReplicaPod[];
-  /** Those of `remove` whose ordinals are not wanted any more. */
+  /** Those of `remove` whose ordinals are no longer wanted. */
   readonly condemned: readonly ReplicaPod[];
   readonly status: StatefulSetStatus;
 }
 
-/** Names of the former and the present revision; equal when no update is under way. */
+/** Names of the former and the current revision; equal if no update is in progress. */
 export interface Revisions {
   readonly current: string;
   readonly update: string;
 }
 
-/** A Pod that has ended was refused or evicted, and the next would be too: it is replaced this long after it was made. */
+/** A Pod that has ended was refused or evicted: it is replaced this long after its creation. */
 const pauseAfterFailure: Millis = 5_000;
 
 const revisionOf = ({ metadata }: ReplicaPod): string | undefined => metadata.labels?.[revisionLabel];
 const isLeaving = ({ metadata }: ReplicaPod): boolean => metadata.deletionTimestamp !== undefined;
 const isHealthy = (pod: ReplicaPod): boolean => isActive(pod) && isReady(pod);
 
-/** What is known of a set while it is planned. `pods` are its own and those it adopts, by ordinal. */
+/** `pods` are the controlled and adopted ones, by ordinal. */
 interface Survey {
   readonly set: Stored<StatefulSetObject>;
   readonly pods: ReadonlyMap<number, ReplicaPod>;
@@ -41,16 +39,15 @@ interface Survey {
   readonly first: number;
   readonly wanted: number;
   readonly partition: number;
-  /** Each Pod waits for the one before it. */
   readonly isOrdered: boolean;
   readonly now: Instant;
 }
 
 /**
- * Decides what to do for a StatefulSet. Pure. `pods` are the Pods of its namespace that it controls or that nobody controls.
- *
- * With `OrderedReady` a pass makes one move: the lowest ordinal that is missing is created when all before it are available, the highest
- * that is not wanted goes when all others are, and only then is one Pod of a former template replaced, from the highest ordinal down.
+ * Decides what to do for a StatefulSet. Pure. `pods` are the Pods of its namespace that it controls or that have no
+ * controller. With `OrderedReady` a pass makes one move: the lowest missing ordinal is created when all before it are
+ * available, then the highest surplus one is removed, then one Pod of a former template is replaced, from the highest
+ * ordinal down.
  */
 export function planStatefulSet(
   set: Stored<StatefulSetObject>,
@@ -99,7 +96,6 @@ function adoptable(set: Stored<StatefulSetObject>, pods: readonly ReplicaPod[]):
   );
 }
 
-/** Start, stop, update: with an order, each only when the one before has nothing left to do. */
 function movesOf(survey: Survey): Moves {
   const started = startMoves(survey);
   if (survey.isOrdered && started.isBlocked) return started.moves;
@@ -110,7 +106,7 @@ function movesOf(survey: Survey): Moves {
   return { ...started.moves, remove: [...remove], condemned: condemned ?? [] };
 }
 
-/** Missing Pods are created, ended ones removed so that they can be. Blocked: not all of them are available. */
+/** Creates missing Pods and removes ended ones. Blocked: not all of them are available. */
 function startMoves(survey: Survey): { readonly moves: Moves; readonly isBlocked: boolean } {
   const { pods, first, wanted, isOrdered, now } = survey;
   const create: { readonly ordinal: number; readonly revision: string }[] = [];
@@ -131,7 +127,6 @@ function startMoves(survey: Survey): { readonly moves: Moves; readonly isBlocked
   return { moves: { create, remove, condemned: [], ...(wakeAt === undefined ? {} : { wakeAt }) }, isBlocked };
 }
 
-/** Below the partition a Pod that comes back has the former template. */
 const revisionAt = ({ set, first, partition, revisions }: Survey, ordinal: number): string =>
   set.spec.updateStrategy?.type !== "OnDelete" && ordinal < first + partition ? revisions.current : revisions.update;
 
@@ -141,8 +136,8 @@ function isAvailable({ set, now }: Survey, pod: ReplicaPod): boolean {
 }
 
 /**
- * Pods that are not wanted, from the highest ordinal down; with an order one at a time, and none before that is gone. Undefined when there
- * are none. Broken ones go like others: Kubernetes waits for those until they are well.
+ * Surplus Pods from the highest ordinal down; with an order one at a time. Unlike in Kubernetes, broken Pods do not
+ * stop it.
  */
 function stopMoves({ pods, first, wanted, isOrdered }: Survey): readonly ReplicaPod[] | undefined {
   const surplus = [...pods]
@@ -153,7 +148,7 @@ function stopMoves({ pods, first, wanted, isOrdered }: Survey): readonly Replica
   return (isOrdered ? surplus.slice(0, 1) : surplus).filter((pod) => !isLeaving(pod));
 }
 
-/** One Pod of a former template at a time, from the highest ordinal down to the partition, while all above it are healthy. */
+/** One Pod at a time, from the highest ordinal down to the partition, while all above it are healthy. */
 function updateMoves({ set, pods, first, wanted, partition, revisions }: Survey): readonly ReplicaPod[] {
   if (set.spec.updateStrategy?.type === "OnDelete") return [];
   for (let ordinal = first + wanted - 1; ordinal >= first + partition; ordinal--) {
@@ -171,7 +166,7 @@ function statusOf(survey: Survey): StatefulSetStatus {
   const ofRevision = (name: string): number => all.filter((pod) => !isLeaving(pod) && revisionOf(pod) === name).length;
   const readyReplicas = all.filter((pod) => isReady(pod)).length;
   const updatedReplicas = ofRevision(revisions.update);
-  // The update is complete: from now on its template is the present one for every ordinal.
+  // The update is complete: its template is now the current one of every ordinal.
   const isComplete = updatedReplicas === all.length && readyReplicas === all.length && all.length === wanted;
   const current = isComplete && set.spec.updateStrategy?.type !== "OnDelete" ? revisions.update : revisions.current;
   const currentReplicas = ofRevision(current);

@@ -6,7 +6,7 @@ import { templateHash } from "../template-hash.ts";
 
 type Revision = Stored<RevisionObject>;
 
-/** The revision of the present template: `known` when there is one already, else `made`, which is to be stored. */
+/** `known` is the stored revision of the current template; without it `made` is to be stored. */
 export function revisionFor(
   set: Stored<StatefulSetObject>,
   all: readonly Revision[],
@@ -30,13 +30,12 @@ export function revisionFor(
   return { known: all.find((one) => jsonEquals(asJson(one)["data"], asJson(made)["data"])), made };
 }
 
-/** The template of a revision, without the directive for `kubectl rollout undo`. */
 export function templateIn({ data }: RevisionObject): PodTemplate {
   const { $patch: _replace, ...template } = data.spec.template;
   return template;
 }
 
-/** Revisions beyond `revisionHistoryLimit` (10), the oldest first. Those that a Pod or the status names stay. */
+/** Revisions beyond `revisionHistoryLimit` (10), oldest first. Those in use stay. */
 export function outdated(
   { spec: { revisionHistoryLimit = 10 } }: StatefulSetObject,
   known: readonly Revision[],

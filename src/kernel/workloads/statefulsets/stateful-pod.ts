@@ -4,11 +4,8 @@ import type { PodTemplate } from "../deployment-types.ts";
 import type { PodObject } from "../pod-types.ts";
 import { revisionLabel, type StatefulSetObject } from "../stateful-set-types.ts";
 
-// What a Pod of a StatefulSet keeps when it is replaced: its name, which is its hostname too, and its claims.
-
 export const podName = ({ metadata }: StatefulSetObject, ordinal: number): string => `${metadata.name}-${ordinal}`;
 
-/** The ordinal in a Pod's name; undefined when the name is not of this set. */
 export function ordinalOf({ metadata: { name: set = "" } }: StatefulSetObject, pod: PodObject): number | undefined {
   const { name = "" } = pod.metadata;
   if (!name.startsWith(`${set}-`)) return undefined;
@@ -55,7 +52,6 @@ export function statefulPod(
   };
 }
 
-/** The claims of one Pod, in the order of their templates. They outlive the set unless it says otherwise. */
 export function claimsOf(set: Stored<StatefulSetObject>, ordinal: number): readonly ClaimObject[] {
   const { volumeClaimTemplates = [], persistentVolumeClaimRetentionPolicy: kept, selector } = set.spec;
   const { uid, namespace = "", name } = set.metadata;

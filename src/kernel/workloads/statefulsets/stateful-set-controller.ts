@@ -41,7 +41,6 @@ const statefulSets: WorkloadKind<StatefulSetObject> = {
   selectorOf: ({ spec }) => spec.selector,
 };
 
-/** Gives the manager the StatefulSet controller, which needs that of claims. `instance` names this process in events. */
 export function addStatefulSetController(manager: Manager, options: { readonly instance: string }): void {
   const claims = manager.mirror<ClaimObject>(PersistentVolumeClaim);
   const revisions = manager.mirror<RevisionObject>(ControllerRevision);
@@ -55,7 +54,6 @@ export function addStatefulSetController(manager: Manager, options: { readonly i
   );
 }
 
-/** What a pass works with besides Pods. */
 interface Parts extends Workload<StatefulSetObject, PodObject> {
   readonly claims: Informer<ClaimObject>;
   readonly revisions: Informer<RevisionObject>;
@@ -63,7 +61,6 @@ interface Parts extends Workload<StatefulSetObject, PodObject> {
 
 type Set = Stored<StatefulSetObject>;
 
-/** The template that is to be had, the one that was, and all that are kept. */
 interface History {
   readonly update: Stored<RevisionObject>;
   readonly current: Stored<RevisionObject>;
@@ -71,8 +68,8 @@ interface History {
 }
 
 /**
- * Carries out the plan of one StatefulSet. Names of Pods, claims and revisions follow from the set, so that a repeated pass finds what an
- * interrupted one has made.
+ * Applies the plan of one StatefulSet. Names of Pods, claims and revisions follow from the set, so that a repeated pass
+ * finds what an interrupted one has created.
  */
 class StatefulSetReconciler implements Reconciler {
   readonly #parts: Parts;
@@ -96,7 +93,7 @@ class StatefulSetReconciler implements Reconciler {
     } catch (thrown) {
       failure = thrown;
     }
-    // Counted anew: the mirror shows own writes at once.
+    // Counted again: the mirror shows own writes at once.
     const after = this.#plan(set, history);
     await patchStatus<StatefulSetObject>(client, StatefulSet, set, after.status);
     await this.#prune(set, history, after.status.currentRevision);
@@ -122,7 +119,7 @@ class StatefulSetReconciler implements Reconciler {
     return { update, current, all };
   }
 
-  /** The revision of a template that came back is counted up, as `kubectl rollout undo` expects. */
+  /** A template that came back gets a new revision number, as `kubectl rollout undo` expects. */
   async #update(set: Set, all: History["all"]): Promise<Stored<RevisionObject>> {
     const { client } = this.#parts;
     const { known, made } = revisionFor(set, all);
@@ -136,7 +133,7 @@ class StatefulSetReconciler implements Reconciler {
     return client.patch<RevisionObject>(refTo(ControllerRevision, known), { type: "merge", body });
   }
 
-  /** The claims come first: a Pod is never without them. In the words of Kubernetes' own controller. */
+  /** Claims first: a Pod never exists without them. */
   async #create(set: Set, { current, update }: History, ordinal: number, revision: string): Promise<void> {
     const { client, tell } = this.#parts;
     const name = podName(set, ordinal);
@@ -165,7 +162,7 @@ class StatefulSetReconciler implements Reconciler {
     tell(set, { type: "Normal", reason: "SuccessfulCreate", text });
   }
 
-  /** The claims of a Pod that is not wanted any more go when the set says so; their own finalizer waits for the Pod. */
+  /** The claims of a surplus Pod go if the set says so; their finalizer waits for the Pod. */
   async #remove(set: Set, pod: ReplicaPod, isCondemned: boolean): Promise<void> {
     const { client, claims, tell } = this.#parts;
     await ensureDeleted(client, Pod, pod);
