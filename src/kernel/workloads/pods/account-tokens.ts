@@ -12,50 +12,45 @@ import {
 import type { Stored } from "#kernel/model/index.ts";
 import type { AccountTokenSource, PodObject, Volume } from "../pod-types.ts";
 
-// Tokens of service accounts are files of volumes: made with the volume, for this very pod, and made anew before they end.
+// Tokens of service accounts are files of volumes, issued for one pod and replaced before they expire.
 
-/** What a token is asked for. */
 export interface TokenWish {
   readonly namespace: string;
   readonly account: string;
   readonly pod: { readonly name: string; readonly uid: string };
-  /** This server's own when absent. */
+  /** Default: this server's own. */
   readonly audience?: string;
   readonly seconds: number;
 }
 
-/** Makes a token; rejects in the API server's words. */
+/** Issues a token; rejects in the API server's words. */
 export type IssueToken = (wish: TokenWish) => Promise<{ readonly token: string; readonly expiresAt: Instant }>;
 
-/** A token's text for a source of a volume, or why there is none. */
 export type TokenOf = (source: AccountTokenSource) => Result<string, string>;
 
-/** Every token that a pod's volumes show. */
 export const tokenSources = (volumes: readonly Volume[] | undefined): readonly AccountTokenSource[] =>
   (volumes ?? []).flatMap(({ projected }) =>
     (projected?.sources ?? []).flatMap(({ serviceAccountToken: token }) => (token === undefined ? [] : [token])),
   );
 
-/** Of a token's time this much has passed when it is replaced; a day at most. As the kubelet does. */
+/** A token is replaced after this share of its lifetime, at most after a day; as the kubelet does. */
 const usedShare = 0.8;
 const longestUse: Millis = 86_400_000;
-/** After a refusal: the account may come back. */
 const retryAfter: Millis = 60_000;
 
 export interface AccountTokensOptions {
   readonly issue: IssueToken;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Writes the files of the pod's token volumes again. */
   readonly rewrite: (pod: Stored<PodObject>, tokenOf: TokenOf) => Promise<void>;
 }
 
-/** A pod whose tokens are seen to, from the first request on: there is no timer before the first answer. */
+/** A pod whose tokens are replaced; it has a timer from the first answer on. */
 interface Kept {
   cancel?: Cancel;
 }
 
-/** Keeps the tokens of the pods of one node fresh. Remembers one timer per pod with tokens, until `forget`. */
+/** Keeps the tokens of the pods of one node fresh, with one timer per pod until `forget`. */
 export class AccountTokens {
   readonly #options: AccountTokensOptions;
   readonly #kept = new Map<string, Kept>();
@@ -65,7 +60,7 @@ export class AccountTokens {
     this.#options = options;
   }
 
-  /** New tokens for all sources of the pod. Their next replacement is arranged. */
+  /** Issues tokens for all sources of the pod and schedules their replacement. */
   async issueFor(pod: Stored<PodObject>): Promise<TokenOf> {
     const sources = tokenSources(pod.spec.volumes);
     const found = new Map<AccountTokenSource, Result<string, string>>();
@@ -87,15 +82,14 @@ export class AccountTokens {
   }
 
   /**
-   * Sees to a pod that runs with tokens of an earlier process: nobody knows how old they are, so they are replaced at once. Nothing
-   * happens for others, and when it is repeated.
+   * For a pod that runs with tokens of an earlier process: their age is unknown, so they are replaced at once. May be
+   * repeated.
    */
   adopt(pod: Stored<PodObject>): void {
     if (this.#kept.has(pod.metadata.uid) || tokenSources(pod.spec.volumes).length === 0) return;
     this.#arrange(pod, this.#keep(pod), 0);
   }
 
-  /** For a pod that is gone: nothing is asked for or written any more, whatever is under way. */
   forget(uid: string): void {
     this.#kept.get(uid)?.cancel?.();
     this.#kept.delete(uid);
@@ -113,7 +107,7 @@ export class AccountTokens {
     return kept;
   }
 
-  /** Does nothing when the pod was forgotten, or seen to anew, since `kept`. */
+  /** Does nothing if the pod was forgotten or kept again since `kept`. */
   #arrange(pod: Stored<PodObject>, kept: Kept, delay: Millis): void {
     if (this.#kept.get(pod.metadata.uid) !== kept) return;
     const replace = () => {
@@ -128,10 +122,10 @@ export class AccountTokens {
     kept.cancel = this.#options.clock.after(delay, replace);
   }
 
-  /** Where one is refused all stay as they are, and are asked for again. */
+  /** If one token is refused, all stay as they are and are requested again. */
   async #replace(pod: Stored<PodObject>): Promise<void> {
     const tokenOf = await this.issueFor(pod);
-    // The pod may be gone by now, and its directory must not come back.
+    // The directory of a pod that is gone must not come back.
     if (this.#kept.has(pod.metadata.uid)) await this.#options.rewrite(pod, tokenOf);
   }
 }

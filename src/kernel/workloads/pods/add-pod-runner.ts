@@ -24,42 +24,40 @@ import { VolumeFollower } from "./volume-follower.ts";
 import { type ServerPlace, Workspace } from "./workspace.ts";
 
 export interface PodRunnerOptions {
-  /** Not closed by the pod runner: its tasks may go on without it. */
+  /** Not closed by the pod runner: its tasks may outlive it. */
   readonly runtime: Runtime;
-  /** Where pods have their volumes and logs. Kept between starts, and used by one process at a time. */
+  /** Volumes and logs of pods. Kept between starts, and used by one process at a time. */
   readonly directory: string;
-  /** Where claims have their directories, which the binder of claims makes. */
+  /** The directories of claims. */
   readonly volumes: string;
   readonly node: Node;
-  /** PATH, HOME, LANG and the like for every process, before the pod's own variables. Never the server's whole environment. */
+  /**
+   * PATH, HOME, LANG and the like for every process; the pod's own variables win. Never the server's whole environment.
+   */
   readonly environment: Readonly<Record<string, string>>;
-  /** Where containers without a workingDir run; a directory of the pod's own when absent. */
+  /** Where containers without a workingDir run; default: a directory of the pod's own. */
   readonly workingDirectory?: string;
-  /** True when processes run as root unless told otherwise. */
   readonly isRoot: boolean;
-  /** Containers may be privileged, which makes them root on this machine; they are refused unless told. */
+  /** Privileged containers are root on this machine; default: refused. */
   readonly allowPrivileged?: boolean;
-  /** Makes tokens of accounts; a pod that shows one waits for ever without it. */
+  /** Without it, a pod that mounts an account token waits for ever. */
   readonly issueToken?: IssueToken;
   /**
-   * Where containers reach the API server: `via` is an address of this machine that they see, absent for those that see all of them.
-   * Nowhere when absent or undefined; a rejection is told to users.
+   * Where containers reach the API server. `via` is an address of this machine that they see; undefined if they see all
+   * of them. A rejection becomes an event.
    */
   readonly serverFor?: (via: string | undefined) => Promise<ServerPlace | undefined>;
-  /** Where what Pods leave for each other is kept. */
   readonly artifacts: ArtifactStore;
-  /** How long logs stay after their pod is gone; 10 minutes unless told. */
+  /** How long logs are kept after their pod is gone; default: 10 minutes. */
   readonly logRetention?: Millis;
 }
 
 const defaultLogRetention: Millis = 600_000;
-/** Index of pods by uid, by which tasks are named. */
 const byUid = "uid";
 
 /**
- * Gives the manager a pod runner for one node. What an earlier process left is adopted or removed when the manager starts; when it
- * stops, containers go on running and nothing more is written. At most 64 pods are worked on at the same time. Answers with the ways into
- * the containers it runs.
+ * Adds a pod runner for one node. At the start, tasks of an earlier process are adopted or removed; at the stop,
+ * containers keep running. At most 64 pods are reconciled at a time. Returns the sessions of its containers.
  */
 export function addPodRunner(manager: Manager, options: PodRunnerOptions): PodSessions {
   const { client, clock, informers } = manager;
@@ -166,8 +164,8 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): PodSe
 const retryPause: Millis = 5000;
 
 /**
- * Runs `run` until it succeeds or `stop` aborts. A runtime that does not answer, on a full disk for example, is no reason to end a
- * server whose objects people may want to read, or delete to make room.
+ * Runs `run` until it succeeds or `stop` aborts: a runtime that does not answer must not end a server whose objects
+ * people may want to read or delete.
  */
 async function tirelessly(
   stop: AbortSignal,
@@ -184,7 +182,7 @@ async function tirelessly(
   }
 }
 
-/** Changes that this runner did not make itself by writing a status. */
+/** Changes other than this runner's own writes of the status. */
 const isNews = (old: PodObject, object: PodObject): boolean =>
   old.metadata.deletionTimestamp !== object.metadata.deletionTimestamp ||
   old.metadata.deletionGracePeriodSeconds !== object.metadata.deletionGracePeriodSeconds ||

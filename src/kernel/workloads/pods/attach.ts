@@ -12,22 +12,20 @@ interface AttachOptions {
   readonly runtime: Runtime;
 }
 
-/** What is to be attached to. */
 interface AttachRequest {
   readonly container: string;
   readonly stdin: boolean;
   readonly terminal: boolean;
 }
 
-/** No container here is given an input or a terminal. */
 export function refuseInput({ container, stdin, terminal }: AttachRequest): void {
   if (stdin) throw badRequest(`container ${container} has no stdin to attach: no container here is given one`);
   if (terminal) throw badRequest(`Unable to use a TTY - container ${container} did not allocate one`);
 }
 
 /**
- * A container's output from now on, as it is written to its log, until the container ends or `kill`, which leaves the container alone.
- * It has ended with 0 then, whatever the container's own code is. Refuses to attach an input, which no container here has.
+ * A container's output from now on, read from its log, until the container ends or `kill` is called. Its exit code is
+ * always 0.
  */
 export function attachToLog(
   { pod, container, task }: RunningContainer,
@@ -42,7 +40,7 @@ export function attachToLog(
     const follow = AbortSignal.any([endOf(runtime, task, gone.signal), gone.signal]);
     const lines = readLogs(path, { stream, tailLines: 0, follow, signal: gone.signal });
     const output = Readable.from(lines, { objectMode: false });
-    // Where it begins is looked up with the first read: now is now, and not when somebody has the time to listen.
+    // The first read looks up the start position, which must be that of now.
     output.read(0);
     return output;
   };

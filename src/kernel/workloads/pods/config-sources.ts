@@ -3,21 +3,20 @@ import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import { claimNames } from "../claims/claim.ts";
 import type { PodSpec, Volume } from "../pod-types.ts";
 
-// ConfigMaps and Secrets are read when a container is to start and not mirrored: a server with thousands of Secrets need not hold
-// them all in memory for the few that are read.
+// ConfigMaps and Secrets are read when a container starts, not mirrored: a server with thousands of Secrets need not
+// keep them all in memory.
 
-/** What a pod cannot do without. */
 export interface SourceName {
   readonly kind: "ConfigMap" | "Secret" | "PersistentVolumeClaim";
   readonly name: string;
 }
 
-/** The contents of what a pod reads: by `kind/name`, then by key; absent when it does not exist. Bytes as they are stored. */
+/** By `kind/name`, then by key; absent if the object does not exist. */
 export type Sources = ReadonlyMap<string, ReadonlyMap<string, Buffer>>;
 
 export const sourceKey = ({ kind, name }: SourceName): string => `${kind}/${name}`;
 
-/** Every ConfigMap and Secret that a pod's variables and volumes read, each once, also what is optional. References without a name read nothing. */
+/** Each ConfigMap and Secret that variables and volumes read, optional ones included. */
 export function sourcesOf(spec: PodSpec): readonly SourceName[] {
   const found = new Map<string, SourceName>();
   const add = (kind: SourceName["kind"], name: string | undefined) => {
@@ -37,7 +36,7 @@ export function sourcesOf(spec: PodSpec): readonly SourceName[] {
   return [...found.values()];
 }
 
-/** Every ConfigMap and Secret that files of volumes are made of, each once for each time it is named, also what is optional. */
+/** The ConfigMaps and Secrets of volumes, optional ones included, once for each mention. */
 export function volumeSourcesOf(volumes: readonly Volume[] | undefined): readonly SourceName[] {
   const found: SourceName[] = [];
   const add = (kind: SourceName["kind"], name: string | undefined) => {
@@ -54,11 +53,10 @@ export function volumeSourcesOf(volumes: readonly Volume[] | undefined): readonl
   return found;
 }
 
-/** Claims are not read but mounted. */
 export const claimsOf = (spec: PodSpec): readonly SourceName[] =>
   claimNames(spec).map((name) => ({ kind: "PersistentVolumeClaim", name }));
 
-/** The keys of a ConfigMap (text and binary) or of a Secret, as bytes. Values that are no texts, which no server stores, are left out. */
+/** The keys of a ConfigMap or Secret as bytes. */
 export function contentsOf(object: KubeObject): ReadonlyMap<string, Buffer> {
   const contents = new Map<string, Buffer>();
   const { data, binaryData } = asJson(object);

@@ -15,30 +15,29 @@ import type { Container, PodObject } from "../pod-types.ts";
 import { podPaths } from "./pod-paths.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** A container that runs, as its probes and hooks know it. */
+/** A running container, for its probes and hooks. */
 export interface RunningContainer {
   readonly pod: Stored<PodObject>;
   readonly container: Container;
-  /** Of its present execution. */
   readonly task: string;
 }
 
-/** How probes and hooks come to a container, on whatever it runs. */
+/** How probes and hooks reach a container on any runtime. */
 export interface ContainerReach {
-  /** Where the pod's ports are; undefined while it has no network. */
+  /** Undefined while the pod has no network. */
   addressOf(pod: Stored<PodObject>): string | undefined;
   /**
-   * Runs a command beside the container's own: among its files, with its variables, as its user. Rejects when it could not be run,
-   * with the signal's reason when that aborts.
+   * Runs a command with the container's files, variables and user. Rejects if it cannot be run, and with the signal's
+   * reason.
    */
   exec(target: RunningContainer, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
-  /** The same for somebody who holds the command's streams. Rejects when it could not be run. */
+  /** The same with streams. Rejects if the command cannot be run. */
   interact(target: RunningContainer, command: readonly string[], options: InteractionOptions): Promise<Interaction>;
 }
 
 /**
- * Into containers: the engine runs commands inside of them. `nodeAddress` is where pods on the machine's own network are, and no other: what listens
- * there is not theirs.
+ * Runs commands inside containers. `nodeAddress` is the address of pods on the machine's own network only: other
+ * listeners there are not theirs.
  */
 export const reachInto = (host: ContainerHost, nodeAddress: string): ContainerReach => ({
   addressOf: ({ metadata, spec }) => (spec.hostNetwork === true ? nodeAddress : host.addressOf(metadata.uid)),
@@ -46,7 +45,6 @@ export const reachInto = (host: ContainerHost, nodeAddress: string): ContainerRe
   interact: ({ task }, command, options) => host.interact(task, command, options),
 });
 
-/** Of a command's output this much is told to people. */
 const keptOutput = 4_096;
 
 export interface ProcessReachOptions {
@@ -58,8 +56,8 @@ export interface ProcessReachOptions {
 }
 
 /**
- * Beside processes: a command is a task of its own, made as its container's is. It is ended with the signal, and forgotten with its
- * output as soon as it has ended. Ids come from the clock, so that those of an earlier process are not used again.
+ * Runs commands as tasks of their own beside their container's process, and forgets them when they end. Ids follow the
+ * clock, so that those of an earlier process are not used again.
  */
 export class ProcessReach implements ContainerReach {
   readonly #options: ProcessReachOptions;
@@ -93,7 +91,6 @@ export class ProcessReach implements ContainerReach {
     const { runtime } = this.#options;
     if (runtime.interact === undefined) throw new Error(`the ${runtime.name} runtime has no streams for commands`);
     const { task, output } = await this.#prepare(target, command);
-    // What is left behind goes with the pod's directory at the latest.
     const forget = () => void rm(output, { force: true }).catch(() => undefined);
     try {
       const interaction = await runtime.interact(task, options);
@@ -105,10 +102,9 @@ export class ProcessReach implements ContainerReach {
     }
   }
 
-  /** A task beside the target's, and the file that it may leave its last word in. */
   async #prepare({ pod, container: { name, ...spec }, task: beside }: RunningContainer, command: readonly string[]) {
     const { runtime, workspace, directory, clock } = this.#options;
-    // A name that no container can have gives the command files of its own.
+    // No container can have this name, which gives the command files of its own.
     const container = { ...spec, name: `${name}.exec`, command, args: [] };
     this.#last = Math.max(this.#last + 1, clock.now());
     const number = this.#last;

@@ -2,9 +2,8 @@ import { parseQuantity, quantityToNumber } from "#lib/text/index.ts";
 import type { ContainerSetup, ImageFacts, Sandbox } from "#kernel/runtimes/index.ts";
 import type { Container, PodObject, SecurityContext } from "../pod-types.ts";
 
-// What a pod says of its containers, in the words of a runtime with images. Pure; what such a runtime cannot do was refused before.
+// Translates a pod's containers for a runtime with images. Pure; unsupported settings were refused before.
 
-/** Everything about one container but its files, variables and command. */
 export function containerSetup(
   pod: PodObject,
   container: Container,
@@ -29,7 +28,7 @@ export function containerSetup(
   };
 }
 
-/** The container's own word counts before the pod's, member by member. */
+/** The container's setting wins over the pod's, member by member. */
 function userText(own: SecurityContext, shared: SecurityContext, image: ImageFacts): string | undefined {
   const uid = own.runAsUser ?? shared.runAsUser;
   const gid = own.runAsGroup ?? shared.runAsGroup;
@@ -38,7 +37,7 @@ function userText(own: SecurityContext, shared: SecurityContext, image: ImageFac
   return gid === undefined ? user : `${user}:${gid}`;
 }
 
-/** Whether a container that must not be root would be: undefined, or why it must not run, in the kubelet's words. */
+/** Why a container with runAsNonRoot must not run, in the kubelet's words; undefined if it may. */
 export function rootRefusal(pod: PodObject, container: Container, image: ImageFacts): string | undefined {
   const own = container.securityContext ?? {};
   const shared = pod.spec.securityContext ?? {};
@@ -57,7 +56,6 @@ function groupsOf(shared: SecurityContext): readonly number[] {
   return all.filter((group): group is number => typeof group === "number");
 }
 
-/** Lists of names by their member; anything else in its place counts as empty, because the server has checked what it stored. */
 const asLists =
   (value: unknown) =>
   (member: string): readonly string[] => {
@@ -65,20 +63,16 @@ const asLists =
     return Array.isArray(list) ? list.filter((name): name is string => typeof name === "string") : [];
   };
 
-/** Of the container's profile, else the pod's. */
 export function seccompType(own: SecurityContext, shared: SecurityContext): string | undefined {
   const profile = own["seccompProfile"] ?? shared["seccompProfile"];
   const type: unknown = typeof profile === "object" && profile !== null ? Reflect.get(profile, "type") : undefined;
   return typeof type === "string" ? type : undefined;
 }
 
-/** The kernel's smallest and the kubelet's: less would be refused. */
+/** The smallest limit that kernel and kubelet accept. */
 const leastMemory = 6 * 1024 * 1024;
 
-/**
- * Limits are the kernel's to keep. A request is a weight among those who want more than there is, and the limit stands for it
- * when there is none, as in Kubernetes.
- */
+/** A request is a weight under contention; without one the limit stands in, as in Kubernetes. */
 function limitsOf({ resources }: Container): ContainerSetup["limits"] {
   const memory = amount(resources?.limits?.["memory"]);
   const cpus = amount(resources?.limits?.["cpu"]);
@@ -90,16 +84,15 @@ function limitsOf({ resources }: Container): ContainerSetup["limits"] {
   };
 }
 
-/** A Kubernetes quantity as a number of its base unit: bytes, processors. Undefined for none, and for what is no quantity. */
+/** A quantity as a number of bytes or processors; undefined if absent or invalid. */
 function amount(text: string | undefined): number | undefined {
   const quantity = text === undefined ? undefined : parseQuantity(text);
   return quantity?.ok === true ? quantityToNumber(quantity.value) : undefined;
 }
 
-/** Domain of all names within a control plane. Kubernetes' default; nothing outside of its pods knows it. */
+/** Kubernetes' default domain. */
 export const clusterDomain = "cluster.local";
 
-/** What the pod's containers share. `names` are those besides its own. */
 export function sandboxOf(pod: PodObject, names: readonly string[]): Sandbox {
   const { uid = "", namespace = "", name = "" } = pod.metadata;
   const { spec } = pod;
@@ -127,8 +120,8 @@ export function sandboxOf(pod: PodObject, names: readonly string[]): Sandbox {
 }
 
 /**
- * A pod with a subdomain has a name under it, as in Kubernetes (where a headless Service must bear that name). One without is found
- * by its hostname alone, which Kubernetes does not do: `<hostname>` is looked for within the namespace.
+ * A pod with a subdomain has a name under it, as in Kubernetes (which requires a headless Service of that name). One
+ * without is found by its hostname alone, unlike in Kubernetes.
  */
 const hostNames = (hostname: string, subdomain: string | undefined, domain: string): readonly string[] => [
   `${hostname}.${domain}`,
@@ -137,7 +130,7 @@ const hostNames = (hostname: string, subdomain: string | undefined, domain: stri
     : [`${hostname}.${subdomain}.${domain}`, `${hostname}.${subdomain}`]),
 ];
 
-/** Only ports of the machine need anything done; other ports of a container are open to whoever reaches its address. */
+/** Only host ports need publishing. */
 function portsOf({ spec }: PodObject): Sandbox["ports"] {
   return [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ ports }) =>
     (ports ?? []).flatMap(({ containerPort, hostPort, hostIP, protocol }) => {
@@ -149,11 +142,9 @@ function portsOf({ spec }: PodObject): Sandbox["ports"] {
   );
 }
 
-/** An emptyDir that is kept in memory. */
 export const isInMemory = ({ emptyDir }: { readonly emptyDir?: { readonly medium?: string } }): boolean =>
   emptyDir?.medium === "Memory";
 
-/** Rounded up to whole bytes; 0 is no limit. */
 function sizeOf(limit: string | undefined): { readonly sizeBytes?: number } {
   const bytes = amount(limit);
   return bytes === undefined || bytes === 0 ? {} : { sizeBytes: Math.ceil(bytes) };

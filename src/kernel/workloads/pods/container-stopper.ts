@@ -5,12 +5,6 @@ import type { PodObject } from "../pod-types.ts";
 import type { ContainerView } from "./container-view.ts";
 import type { Hooks } from "./hooks.ts";
 
-//   0            preStop begins                   grace
-//   |------------------|---------------------------|
-//                      preStop ends, TERM          KILL
-//
-// A hook that takes all of the grace is killed, and TERM and KILL come two seconds apart after it.
-
 export interface ContainerStopperOptions {
   readonly runtime: Runtime;
   readonly clock: Clock;
@@ -18,18 +12,17 @@ export interface ContainerStopperOptions {
   readonly hooks: Hooks;
 }
 
-/** What a container gets after its preStop hook has used up the grace; Kubernetes gives it two seconds as well. */
+/** What remains after a preStop hook has used up the grace; as in Kubernetes. */
 const leastGrace: Millis = 2_000;
 
-/** Between two tries to stop a container after its hook, which no pass over its pod repeats. */
+/** Between tries to stop a container after its hook, which no pass repeats. */
 const [firstRetry, longestRetry]: readonly [Millis, Millis] = [1_000, 30_000];
 
-/** No call of the runtime will ever be answered again. */
 const isClosed = (thrown: unknown): boolean => codeOf(thrown) === "runtime-closed" || codeOf(thrown) === "runner-taken";
 
 /**
- * Ends containers: their preStop hook first, then TERM, then KILL when the grace is over. The hook runs within the grace; with no
- * grace left it does not run. That it fails is told and stands in nobody's way. Whoever is restarted in the middle begins again.
+ * Stops containers: the preStop hook, then TERM, then KILL when the grace is over. The hook runs within the grace, and
+ * not without one; its failure is reported and delays nothing.
  */
 export class ContainerStopper {
   readonly #options: ContainerStopperOptions;
@@ -38,7 +31,7 @@ export class ContainerStopper {
     this.#options = options;
   }
 
-  /** Resolves when the end is under way, rejects when it is not. May be called again with a shorter grace, which then counts. */
+  /** Resolves when stopping has begun. May be called again with a shorter grace. */
   async stop(pod: Stored<PodObject>, { container }: ContainerView, task: string, grace: Millis): Promise<void> {
     const { runtime, hooks, clock } = this.#options;
     const hook = container.lifecycle?.preStop;
@@ -54,7 +47,7 @@ export class ContainerStopper {
       .then(() => this.#stopInTheEnd(task, left));
   }
 
-  /** Again and again while the runtime is away, as long as the container runs. Never rejects. */
+  /** Retries while the container runs and the runtime is unavailable. Never rejects. */
   async #stopInTheEnd(task: string, left: () => Millis): Promise<void> {
     const { runtime, clock, log } = this.#options;
     for (

@@ -24,42 +24,38 @@ import { isInside } from "./volumes.ts";
 
 export const defaultMessagePath = "/dev/termination-log";
 
-/** Everything a task is made of. */
 export interface TaskInput {
   readonly pod: PodObject;
   readonly container: Container;
-  /** Number of the execution, from 0: part of the task's id and of its paths. */
   readonly restart: number;
   readonly node: Node;
-  /** What the container reads, as it is now. */
   readonly sources: Sources;
-  /** Variables that every container has unless it sets them itself. */
   readonly base: Readonly<Record<string, string>>;
   readonly paths: PodPaths;
-  /** Where containers without a workingDir run, and what a relative one starts from. */
+  /** Where containers without a workingDir run; relative ones start from it. */
   readonly workingDirectory: string;
-  /** Where mounts of volumes in part have what they show; that of the execution itself when absent. */
+  /** Where partial mounts have their content; default: a directory of the execution. */
   readonly parts?: string;
-  /** The runtime can show files at other paths. Who needs that where it cannot was refused before. */
+  /** Whether the runtime can mount. Pods that need mounts were refused otherwise. */
   readonly canMount: boolean;
-  /** Given where tasks are containers: what this one is made of. */
+  /** Present if tasks are containers. */
   readonly image?: ImageFacts;
 }
 
-/** A mount whose source may have been put there by a container. */
+/** A mount whose source a container may have put there. */
 interface PlannedMount extends TaskMount {
-  /** What the source is inside of, whatever links there are. */
+  /** The directory that the resolved source must not leave. */
   readonly within: string;
-  /** Where the source is to be kept as it is now, because the volume will show other files later. */
+  /** Where to keep the source as it is now, because the volume will change. */
   readonly part?: string;
 }
 
-/** A task whose mounts have not been looked at on the disk. */
+/** A task whose mounts have not been checked on disk. */
 export interface PlannedTask extends Task {
   readonly mounts?: readonly PlannedMount[];
 }
 
-/** The task that runs a container, or every reason why there is none. Pure: nothing is made or looked at on the disk. */
+/** The task that runs a container, or every reason why there is none. Pure. */
 export function containerTask(input: TaskInput): Result<PlannedTask, readonly string[]> {
   const { pod, container, restart, paths } = input;
   const user = userOf(container, pod);
@@ -119,30 +115,29 @@ function setupOf(
 const targetOf = (mountPath: string): string => (isAbsolute(mountPath) ? mountPath : `/${mountPath}`);
 
 interface MessageFile {
-  /** Value of `SLIPWAY_OUTPUT`: a path as the process sees it. */
   readonly variable: string;
   readonly mounts: readonly PlannedMount[];
 }
 
 /**
- * Where the process writes its termination message: a file of its own, named by a variable. It is mounted at the path of the
- * document when the container speaks of that path, or runs as a user who cannot reach the file itself.
+ * The file of the termination message, named by a variable. It is mounted at the document's path if the container
+ * mentions that path, or runs as a user who cannot reach the file.
  */
 function messageFile({ pod, container, restart, paths, canMount, image }: TaskInput, hasUser: boolean): MessageFile {
   const target = container.terminationMessagePath ?? defaultMessagePath;
   const read = paths.output(container.name, restart);
   const source = isMasked(pod) ? unmaskedWord(read) : read;
   const isNamed = target !== defaultMessagePath || textsOf(container).some((text) => text.includes(target));
-  // A container sees nothing of this machine but what is mounted. On an engine elsewhere it has no file at all.
+  // A container only sees mounts; on a remote engine it has no file at all.
   if (image !== undefined && !canMount) return { variable: target, mounts: [] };
   if (!canMount || (!isNamed && !hasUser && image === undefined)) return { variable: source, mounts: [] };
   return { variable: target, mounts: [{ source, within: dirname(source), target, readOnly: false }] };
 }
 
-/** Where containers find the directory of their pod's artifacts, if they do not see this machine's files as they are. */
+/** The path of the artifacts in containers. */
 const artifactsTarget = "/slipway/artifacts";
 
-/** The directory of artifacts, of pods that have one. As for the message, no mount is made where the process can reach it itself. */
+/** No mount is made if the process can reach the directory itself. */
 function artifactsPlace({ pod, paths, canMount, image }: TaskInput, hasUser: boolean) {
   if (!hasArtifacts(pod)) return { variables: {}, mounts: [] };
   const source = paths.artifacts;
@@ -151,25 +146,22 @@ function artifactsPlace({ pod, paths, canMount, image }: TaskInput, hasUser: boo
   return { variables: { [directoryVariable]: artifactsTarget }, mounts: [mount] };
 }
 
-/** Everywhere a container can name a path to itself. */
 const textsOf = (container: Container): readonly string[] => [
   ...(container.command ?? []),
   ...(container.args ?? []),
   ...(container.env ?? []).filter(({ name }) => name !== outputVariable).map(({ value }) => value ?? ""),
 ];
 
-/** The container's variables over those that every container has: HOSTNAME and `given`. */
 function environmentOf(input: TaskInput, given: Readonly<Record<string, string>>) {
   const { container, pod } = input;
   const path = container.terminationMessagePath ?? defaultMessagePath;
-  // Who sets the variable to the path of the document means the file that stands for it here.
+  // A variable set to the document's path means the file that stands in for it.
   const own = (container.env ?? []).filter(({ name, value }) => name !== outputVariable || value !== path);
   const hostname = input.image === undefined ? { HOSTNAME: pod.spec.hostname ?? pod.metadata.name ?? "" } : {};
   const base = { ...input.base, ...hostname, ...given };
   return containerEnvironment({ ...input, container: { ...container, env: own }, base });
 }
 
-/** What the container's `volumeMounts` are on this machine. What is in its place already needs no mount. */
 function mountsOf(
   { pod, container, restart, paths, image, parts }: TaskInput,
   valueOf: (name: string) => string | undefined,
@@ -198,7 +190,6 @@ function mountsOf(
   return problems.length === 0 ? ok(mounts) : err(problems);
 }
 
-/** Files made from objects are the same for everybody who reads them. */
 const isReadOnly = (volume: Volume): boolean =>
   volume.persistentVolumeClaim?.readOnly === true || isMadeOfObjects(volume);
 
@@ -208,7 +199,7 @@ const isMadeOfObjects = ({ hostPath, emptyDir, persistentVolumeClaim, name: _nam
   persistentVolumeClaim === undefined &&
   Object.keys(made).length > 0;
 
-/** `subPathExpr` is expanded by the container's own variables, `subPath` is taken as it is. */
+/** Only `subPathExpr` is expanded. */
 const innerPath = (mount: VolumeMount, valueOf: (name: string) => string | undefined): string =>
   mount.subPath ?? expandReferences(mount.subPathExpr ?? "", valueOf);
 

@@ -4,48 +4,43 @@ import type { TaskOutcome, TaskStatus } from "#kernel/runtimes/index.ts";
 import type { Container, ContainerStatus, PodObject, Terminated } from "../pod-types.ts";
 import { taskId } from "./pod-paths.ts";
 
-/** What is known of a container's newest execution. */
+/** The newest execution of a container. */
 export type Current =
-  /** Nothing of it has run yet, or nobody knows yet whether it does. */
+  /** Nothing has run yet, or that is not known yet. */
   | { readonly kind: "none" }
   | { readonly kind: "running"; readonly startedAt: Instant; readonly taskId: string }
-  /** `ranFor` is 0 for what never ran or was lost. */
+  /** `ranFor` is 0 if it never ran or was lost. */
   | { readonly kind: "ended"; readonly terminated: Terminated; readonly at: Instant; readonly ranFor: Millis };
 
-/** One container as it stands: its present execution and the one before it. */
 export interface ContainerView {
   readonly container: Container;
   readonly isInit: boolean;
-  /** Number of the present execution, counted from 0. */
   readonly restart: number;
   readonly current: Current;
-  /** How the execution before it ended; undefined for the first one. */
+  /** Undefined for the first execution. */
   readonly previous: Terminated | undefined;
 }
 
-/** An init container that runs beside the others, and is never waited for to end. */
 export const isSidecar = ({ isInit, container }: Pick<ContainerView, "isInit" | "container">): boolean =>
   isInit && container.restartPolicy === "Always";
 
-/** What the pod runner knows besides the stored pod. All lookups are without waiting. */
+/** What the pod runner knows besides the stored pod. */
 export interface TaskFacts {
   readonly runtimeName: string;
-  /** The runtime's status of a task; the runtime must be attached, or everything would look lost. */
+  /** The runtime must be attached, or everything would look lost. */
   find(id: string): TaskStatus | undefined;
-  /** What a task that has ended left as its termination message. */
   messageOf(id: string): string | undefined;
 }
 
 /**
- * All containers of a pod, init containers first, in their order. The runtime's word counts more than the stored status, which may
- * be older; a stored status counts where the runtime has forgotten: tasks of a pod that has ended are removed.
+ * All containers of a pod, init containers first. The runtime's state wins over the stored status, which may be older;
+ * the stored status counts after the runtime has forgotten a task.
  */
 export function viewContainers(pod: PodObject, facts: TaskFacts, now: Instant): readonly ContainerView[] {
   const view = (isInit: boolean) => (container: Container) => viewContainer(pod, container, isInit, facts, now);
   return [...(pod.spec.initContainers ?? []).map(view(true)), ...pod.spec.containers.map(view(false))];
 }
 
-/** A gap in the executions cannot be: each is started after the one before it has ended. */
 function viewContainer(
   pod: PodObject,
   container: Container,
@@ -58,7 +53,7 @@ function viewContainer(
   const stored = statuses?.find(({ name }) => name === container.name);
   const id = (restart: number) => taskId(uid, container.name, restart);
   let restart = stored?.restartCount ?? 0;
-  // The runtime may be ahead of what was written before a crash.
+  // The runtime may be ahead of the status written before a crash.
   while (facts.find(id(restart + 1)) !== undefined) restart++;
   const task = facts.find(id(restart));
   return {
@@ -70,7 +65,7 @@ function viewContainer(
   };
 }
 
-/** Without a task only the stored status speaks. What it calls running is not known to anybody any more. */
+/** Without a task only the stored status counts; a container it calls running is lost. */
 function currentOf(stored: ContainerStatus | undefined, restart: number, facts: TaskFacts, now: Instant): Current {
   if (stored === undefined || stored.restartCount !== restart) return { kind: "none" };
   const { terminated, running } = stored.state;
@@ -106,7 +101,7 @@ function currentTask(task: TaskStatus, facts: TaskFacts): Current {
   }
 }
 
-/** Three sources, the surest first: the runtime, the stored last state, the stored state of a status that is one restart behind. */
+/** From the runtime, else the stored last state, else the stored state of a status that is one restart behind. */
 function previousOf(
   stored: ContainerStatus | undefined,
   restart: number,
@@ -120,15 +115,12 @@ function previousOf(
   return stored?.restartCount === restart - 1 ? stored.state.terminated : undefined;
 }
 
-/**
- * How Kubernetes writes down the end of a container. `message` is its termination message. A lost container has the code of a
- * kill, 137, because it is certain only that it does not run any more.
- */
+/** How Kubernetes describes the end of a container. A lost container gets the exit code of a kill, 137. */
 export function terminatedBy(outcome: TaskOutcome, message: string | undefined, containerID: string): Terminated {
   const finishedAt = formatTime(outcome.finishedAt);
   switch (outcome.kind) {
     case "exited": {
-      // A note never stands beside a message, which programs read.
+      // Programs read messages, so that a note never stands beside one.
       const text = message || (outcome.code === 0 ? "" : (outcome.note ?? ""));
       return {
         exitCode: outcome.code,

@@ -1,11 +1,10 @@
 import { connect, type Socket } from "node:net";
 import { messageOf } from "#lib/base/index.ts";
 
-/** A TCP connection that is there. Rejects with the address and what the system says, or with the signal's reason. */
+/** Connects by TCP. Rejects with the address and the system's error, or with the signal's reason. */
 export function dial(host: string, port: number, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason as Error);
-    // Either end may close its direction and still read.
     const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
     const abort = () => void socket.destroy(signal.reason as Error);
     signal.addEventListener("abort", abort, { once: true });

@@ -4,13 +4,9 @@ import { sourceKey, type Sources } from "./config-sources.ts";
 import { expandReferences } from "./expand.ts";
 import { fieldValue, type Node, resourceValue } from "./pod-fields.ts";
 
-// Where a container's variables come from, each over the ones before it:
-//
-//   base      what every process of this machine gets (PATH, HOME, …), HOSTNAME, SLIPWAY_OUTPUT
-//   envFrom   whole ConfigMaps and Secrets; keys that are no names of variables are left out
-//   env       one by one: `value` with its `$(NAME)`s, or `valueFrom`, whose text is taken as it is
-//
-// Kubernetes adds a variable per Service of the namespace; here there are no Services to speak of.
+// The variables of a container. Later sources win: first the base (PATH, HOME, HOSTNAME, SLIPWAY_OUTPUT), then
+// `envFrom` (whole ConfigMaps and Secrets), then `env`, in which only `value` is expanded. Kubernetes also adds
+// variables for Services.
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -18,19 +14,16 @@ export interface EnvironmentInput {
   readonly pod: PodObject;
   readonly container: Container;
   readonly node: Node;
-  /** Contents of everything the container reads, as far as it exists. */
   readonly sources: Sources;
-  /** What every process gets (PATH, HOME, …); the pod's own variables win. */
   readonly base: Variables;
 }
 
 /**
- * A container's environment, or every reason why it cannot be made. Later variables win over earlier ones of the same name and
- * see them as `$(NAME)`: first the base, then `envFrom` in its order, then `env`. A name without value, of an optional key that
- * does not exist, is left as it was before.
+ * A container's environment, or every reason why it cannot be made. Later variables see earlier ones as `$(NAME)`. A
+ * reference to a missing optional key changes nothing.
  */
 export function containerEnvironment(input: EnvironmentInput): Result<Variables, readonly string[]> {
-  // Without a prototype: `constructor` and `__proto__` are names like any other, and have no value until they are given one.
+  // Without a prototype: `constructor` and `__proto__` are ordinary names.
   const env: Record<string, string> = Object.assign(Object.create(null), input.base);
   const problems: string[] = [];
   for (const source of input.container.envFrom ?? []) {
@@ -71,11 +64,11 @@ function keyValue(
   return err(`couldn't find key ${selector.key} in ${kind} ${name}`);
 }
 
-/** In the kubelet's words, which people search for. */
+/** In the kubelet's words. */
 export const notFound = (kind: "ConfigMap" | "Secret", name: string): string =>
   `${kind === "ConfigMap" ? "configmap" : "secret"} "${name}" not found`;
 
-// What a process can have as the name of a variable; other keys are left out, as Kubernetes does.
+// Other keys are skipped, as in Kubernetes.
 const variableName = /^[A-Za-z_.-][A-Za-z0-9_.-]*$/;
 
 function valuesOf(source: EnvSource, sources: Sources): Result<readonly (readonly [string, string])[], string> {

@@ -16,12 +16,8 @@ import { knock } from "./knock.ts";
 import type { PodNotes } from "./pod-notes.ts";
 import { counted, firstTally, type ProbeKind, type ProbeTally } from "./probe-tally.ts";
 
-// What is known of a running container besides that it runs:
-//
-//   postStart hook  ->  startup probe  ->  readiness and liveness probes, side by side
-//
-// Each waits for the one before it to succeed. A hook, startup or liveness probe that fails makes the container's end necessary,
-// which the pod's next pass sees to.
+// The health of a running container: postStart hook, then startup probe, then readiness and liveness probes side by
+// side. A failed hook, startup or liveness probe makes the pod's next pass end the container.
 
 export interface HealthKeeperOptions {
   readonly reach: ContainerReach;
@@ -29,22 +25,18 @@ export interface HealthKeeperOptions {
   readonly notes: PodNotes;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The pod is to be looked at again. */
   readonly wake: (pod: Stored<PodObject>) => void;
 }
 
-/** A running container as its probes see it. */
 export interface Health {
   readonly started: boolean;
   readonly ready: boolean;
-  /** Why it must end, with the grace that its probe gives it; undefined while nothing is wrong. */
+  /** Why it must end, and with which grace. */
   readonly verdict?: { readonly message: string; readonly graceMs?: Millis };
 }
 
-/** What runs without probes is healthy. */
 export const plainHealth: Health = { started: true, ready: true };
 
-/** One execution of one container, with what its probes have said so far. */
 interface Watched {
   readonly pod: Stored<PodObject>;
   readonly container: Container;
@@ -59,7 +51,7 @@ interface Watched {
 
 const second: Millis = 1_000;
 
-/** Asks the probes of all running containers of one node. At most one question per probe is under way. */
+/** Runs the probes of all running containers of one node, each at most once at a time. */
 export class HealthKeeper {
   readonly #options: HealthKeeperOptions;
   readonly #watched = new Map<string, Watched>();
@@ -69,8 +61,8 @@ export class HealthKeeper {
   }
 
   /**
-   * Begins with a container that runs; repeating it changes nothing. `isNew`: this process has just started it, so that its postStart
-   * hook is due. Of others the stored status tells what they had come to.
+   * Starts probing; may be repeated. `isNew`: this process has just started the container, so that its postStart hook
+   * is due; for others the stored status tells how far they were.
    */
   watch(pod: Stored<PodObject>, container: Container, task: string, startedAt: Instant, isNew: boolean): void {
     if (this.#watched.has(task)) return;
@@ -92,7 +84,7 @@ export class HealthKeeper {
     else this.#schedule(watched);
   }
 
-  /** Ends the questions about what does not run any more: all of the pod's containers but these. */
+  /** Stops probing all containers of the pod but these. */
   keep(uid: string, running: readonly ContainerView[]): void {
     const kept = new Set(running.flatMap(({ current }) => (current.kind === "running" ? [current.taskId] : [])));
     for (const [task, watched] of this.#watched) {
@@ -100,7 +92,7 @@ export class HealthKeeper {
     }
   }
 
-  /** What is known at this moment, without asking. A container that nobody watches is as healthy as one without probes. */
+  /** What is known now. A container that is not watched is healthy. */
   healthOf(task: string): Health {
     const watched = this.#watched.get(task);
     if (watched === undefined) return plainHealth;
@@ -110,12 +102,10 @@ export class HealthKeeper {
     return { started, ready: started && is("readiness"), ...(verdict === undefined ? {} : { verdict }) };
   }
 
-  /** Asks nothing more, and forgets all answers that are still to come. */
   close(): void {
     for (const watched of this.#watched.values()) this.#end(watched);
   }
 
-  /** The answer to a question under way is dropped; a command in the container is ended where the runtime can. */
   #end(watched: Watched): void {
     this.#watched.delete(watched.task);
     watched.ended.abort(new Error("the container has ended"));
@@ -137,7 +127,7 @@ export class HealthKeeper {
     this.#schedule(watched);
   }
 
-  /** Every probe whose turn it is and that is not under way. */
+  /** Starts every probe that is due and not running. */
   #schedule(watched: Watched): void {
     const hasStarted = (watched.tallies.get("startup")?.result ?? "success") === "success";
     for (const [kind, probe] of probesOf(watched.container)) {
@@ -147,7 +137,7 @@ export class HealthKeeper {
     }
   }
 
-  /** One timer per probe: the next question is planned when the last one was answered, so that slow answers never pile up. */
+  /** The next question is scheduled after the last answer, so that slow answers do not pile up. */
   #askAfter(watched: Watched, kind: ProbeKind, probe: Probe, delay: Millis): void {
     const ask = () => {
       void this.#ask(watched, kind, probe).catch((thrown: unknown) =>
@@ -160,9 +150,7 @@ export class HealthKeeper {
     watched.timers.set(kind, this.#options.clock.after(delay, ask));
   }
 
-  /**
-   * Counts one answer. The pod is looked at again only when it has changed the result, not after each of thousands of equal ones.
-   */
+  /** Counts one answer. The pod is reconciled only if it changes the result. */
   async #ask(watched: Watched, kind: ProbeKind, probe: Probe): Promise<void> {
     const answer = await this.#answer(watched, probe);
     if (watched.ended.signal.aborted) return;
@@ -178,18 +166,18 @@ export class HealthKeeper {
       };
     }
     if (after.result !== before.result) this.#options.wake(watched.pod);
-    // A container that is about to end, or has started, is not asked this again.
+    // A container that is to end, or has started, is not asked again.
     if (watched.verdict !== undefined) return;
     if (kind === "startup" && after.result === "success") return this.#schedule(watched);
     this.#askAfter(watched, kind, probe, second * (probe.periodSeconds ?? 10));
   }
 
-  /** Never rejects: what does not answer in time has failed, in the kubelet's words. */
+  /** Never rejects: a timeout is a failure, in the kubelet's words. */
   async #answer(watched: Watched, probe: Probe): ReturnType<typeof knock> {
     const { reach, clock } = this.#options;
     const seconds = probe.timeoutSeconds ?? 1;
     const over = new AbortController();
-    // A container is not ended for an answer that came while we stood still.
+    // Time in which this process stood still does not count.
     const cancel = afterAwake(clock, second * seconds, () => over.abort(new Error("time-out")));
     try {
       return await knock(probe, watched, reach, AbortSignal.any([over.signal, watched.ended.signal]));

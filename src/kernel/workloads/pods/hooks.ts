@@ -11,7 +11,6 @@ export interface HooksOptions {
   readonly notes: PodNotes;
 }
 
-/** The hooks of containers: what is done beside a container right after its start, and before it is asked to end. */
 export class Hooks {
   readonly #options: HooksOptions;
 
@@ -19,7 +18,7 @@ export class Hooks {
     this.#options = options;
   }
 
-  /** Rejects when the hook fails, or with the signal's reason. */
+  /** Rejects if the hook fails, or with the signal's reason. */
   async run(target: RunningContainer, hook: Handler, signal: AbortSignal): Promise<void> {
     const { reach, clock } = this.#options;
     if (hook.sleep !== undefined) return sleep(clock, 1000 * hook.sleep.seconds, signal);
@@ -27,7 +26,6 @@ export class Hooks {
     if (!result.succeeded) throw new Error(result.message);
   }
 
-  /** A hook's failure is told to users; what it had printed may be part of it. */
   tellFailed(pod: Stored<PodObject>, container: string, which: "PostStart" | "PreStop", failure: unknown): void {
     this.#options.notes.hookFailed(pod, container, which, messageOf(failure));
   }

@@ -23,13 +23,11 @@ export interface ImageKeeperOptions {
   readonly client: ApiClient;
   readonly notes: PodNotes;
   readonly clock: Clock;
-  /** The pod is to be looked at again. */
   readonly wake: (pod: Stored<PodObject>) => void;
 }
 
-/** The image of one container of one pod. */
 interface Entry {
-  /** For which execution `facts` were found: with policy Always a restart pulls again. */
+  /** The execution `facts` were found for: with policy Always a restart pulls again. */
   task?: string;
   facts?: ImageFacts;
   isPulling: boolean;
@@ -39,10 +37,9 @@ interface Entry {
 
 const freshFailureMs = 1_000;
 
-/** Images of the containers of all pods of one node. Remembers one entry per container of a pod until the pod is forgotten. */
+/** Images of the containers of one node's pods, until the pod is forgotten. */
 export class ImageKeeper {
   readonly #options: ImageKeeperOptions;
-  /** By pod uid, then by container. */
   readonly #entries = new Map<string, Map<string, Entry>>();
   readonly #timers = new Set<Cancel>();
   readonly #closed = new AbortController();
@@ -51,7 +48,7 @@ export class ImageKeeper {
     this.#options = options;
   }
 
-  /** The image for one execution, or why it is not there yet. Waits for the runtime's short answers only, never for a pull. */
+  /** The image for one execution, or why it is missing. Does not wait for a pull. */
   async find(pod: Stored<PodObject>, container: Container, task: string): Promise<Result<ImageFacts, Waiting>> {
     const entry = this.#entryOf(pod.metadata.uid, container.name);
     if (entry.task === task && entry.facts !== undefined) return ok(entry.facts);
@@ -78,17 +75,15 @@ export class ImageKeeper {
     return err({ reason: "ContainerCreating" });
   }
 
-  /** What a container was last started with, as far as this process knows. */
   digestOf(uid: string, container: string): string | undefined {
     return this.#entries.get(uid)?.get(container)?.facts?.digest;
   }
 
-  /** For a pod that is gone. A pull that is under way goes on, for whoever has the same image. */
+  /** A pull in progress continues for others. */
   forget(uid: string): void {
     this.#entries.delete(uid);
   }
 
-  /** Ends all pulls; the engine keeps the layers it has. */
   close(): void {
     this.#closed.abort(new Error("the pod runner stops"));
     for (const cancel of this.#timers) cancel();
@@ -118,7 +113,6 @@ export class ImageKeeper {
     this.#options.wake(pod);
   }
 
-  /** Kept until it has fired, so that closing can take it back. */
   #wakeAfter(pod: Stored<PodObject>, delay: number): void {
     const cancel = this.#options.clock.after(delay, () => {
       this.#timers.delete(cancel);
@@ -127,7 +121,7 @@ export class ImageKeeper {
     this.#timers.add(cancel);
   }
 
-  /** Of the pod's Secrets, which the API server fills in from its account. What does not exist is left out: the pull may do without. */
+  /** Missing Secrets are skipped: the pull may not need them. */
   async #logins(pod: Stored<PodObject>, image: string): Promise<readonly RegistryLogin[]> {
     const { client } = this.#options;
     const { namespace = "" } = pod.metadata;
@@ -141,7 +135,6 @@ export class ImageKeeper {
     );
   }
 
-  /** Made at the first question about the container. */
   #entryOf(uid: string, container: string): Entry {
     const ofPod = this.#entries.get(uid) ?? new Map<string, Entry>();
     this.#entries.set(uid, ofPod);
@@ -156,10 +149,9 @@ const waitingFor = (image: string, { message, at }: NonNullable<Entry["failure"]
     ? { reason: "ErrImagePull", message }
     : { reason: "ImagePullBackOff", message: `Back-off pulling image "${image}": ${message}` };
 
-/** What the API server fills in as well: a tag that moves is asked for each time. */
+/** The API server's default. */
 const defaultPolicy = (image: string): string =>
   /(?:^|\/)[^/:@]+(?::latest)?$/.test(image) ? "Always" : "IfNotPresent";
 
-/** References as `imagePullSecrets` has them; those without a name mean nothing. */
 const namesIn = (references: PodSpec["imagePullSecrets"]): readonly string[] =>
   (references ?? []).flatMap(({ name }) => (name === undefined || name === "" ? [] : [name]));

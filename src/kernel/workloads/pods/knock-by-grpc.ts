@@ -2,27 +2,20 @@ import type { IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
 import type { Handler } from "../pod-types.ts";
 import type { Knock } from "./knock.ts";
 
-// The health protocol of gRPC (grpc/grpc, doc/health-checking.md), of which a probe needs one call without TLS:
-//
-//   POST /grpc.health.v1.Health/Check   HealthCheckRequest{1 service}  ->  HealthCheckResponse{1 status}
-//
-// Two messages of one field each are no reason for a library of gRPC.
+// gRPC's health protocol (grpc/grpc, doc/health-checking.md): one call with two messages of one field each, for which a
+// gRPC library would be too much.
 
-/** What an unhealthy service says it is; numbers are those of the protocol. */
 const statuses = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"] as const;
 
-/** Codes of gRPC that mean something here. */
 const ok = "0";
 const unimplemented = "12";
 
-/** A message is told by five bytes: not compressed, and its length. */
+/** Not compressed, and the length. */
 const prefixBytes = 5;
-/** The answer is two bytes long; whoever sends more than this sends something else. */
 const mostBytes = 1_024;
-/** Tags of a first field: a text, a number. */
 const [textTag, numberTag] = [0x0a, 0x08];
 
-/** Succeeds when the service says that it serves. Rejects when nothing answers, with the signal's reason when that aborts. */
+/** Succeeds if the service is serving. Rejects if nothing answers, or with the signal's reason. */
 export async function knockByGrpc(
   { port, service = "" }: NonNullable<Handler["grpc"]>,
   address: string,
@@ -42,7 +35,7 @@ export async function knockByGrpc(
     };
     const abort = () => fail(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
-    // Of several errors the first one counts, and none may be without a listener.
+    // The first error counts, and none may be without a listener.
     session.on("error", fail);
     const call = session.request({
       ":method": "POST",
@@ -51,7 +44,7 @@ export async function knockByGrpc(
       "user-agent": "kube-probe/1.33",
       te: "trailers",
     });
-    // Without a body the state of the call comes with the first headers, else with the last ones.
+    // Without a body the call's state comes with the first headers, else with the trailers.
     const told: Told = {};
     const pieces: Buffer[] = [];
     let bytes = 0;
@@ -60,7 +53,6 @@ export async function knockByGrpc(
     call.on("data", (piece: Buffer) => {
       if ((bytes += piece.length) <= mostBytes) pieces.push(piece);
     });
-    // Where there was no connection the cause says why.
     call.on("error", (thrown: Error) => fail(thrown.cause ?? thrown));
     call.once("end", () => {
       end();
@@ -70,7 +62,6 @@ export async function knockByGrpc(
   });
 }
 
-/** The empty name, which means the server as a whole, is not written. */
 function requestFor(service: string): Buffer {
   const name = Buffer.from(service);
   return name.length === 0 ? name : Buffer.concat([Buffer.from([textTag, ...varint(name.length)]), name]);
@@ -104,12 +95,10 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Told as it came: it is for people.
     return text;
   }
 }
 
-/** A field that is absent is 0. */
 function statusOf(message: Buffer): string {
   const number = message[0] === numberTag ? (message[1] ?? 0) : 0;
   return statuses[number] ?? String(number);

@@ -3,18 +3,16 @@ import type { Container, Handler, PortReference } from "../pod-types.ts";
 import { knockByGrpc } from "./knock-by-grpc.ts";
 import type { ContainerReach, RunningContainer } from "./container-reach.ts";
 
-/** What an attempt to reach a container came to. `message` says in the kubelet's words what was wrong. */
 export type Knock = { readonly succeeded: true } | { readonly succeeded: false; readonly message: string };
 
 const success: Knock = { succeeded: true };
 const failure = (message: string): Knock => ({ succeeded: false, message });
 
-/** Of an HTTP answer this much is told. */
 const keptBody = 1_024;
 
 /**
- * Carries out the action of a probe or hook: `exec` succeeds with code 0, `httpGet` with an answer from 200 to 399 (redirects are not
- * followed), `tcpSocket` with a connection, `grpc` when the service says that it serves. Never rejects but for an abort: time-outs are the caller's, by the signal.
+ * Runs a probe or hook: `exec` succeeds with code 0, `httpGet` with 200 to 399 (redirects are not followed),
+ * `tcpSocket` with a connection, `grpc` if the service is serving. Rejects only with the signal's reason.
  */
 export async function knock(
   handler: Handler,
@@ -40,11 +38,10 @@ export async function knock(
   }
 }
 
-// Node's network modules are loaded by the first probe: most commands never need them.
+// The first probe loads Node's network modules: most commands never need them.
 
 /**
- * Certificates are not checked, as the kubelet does not: the question is whether something answers. The body is read to its end
- * and mostly dropped, so that the connection closes cleanly.
+ * Certificates are not verified, as by the kubelet. The body is read to its end so that the connection closes cleanly.
  */
 async function knockByHttp(
   action: NonNullable<Handler["httpGet"]>,
@@ -89,11 +86,9 @@ async function knockByHttp(
   });
 }
 
-/** Headers of the document win over our own, `Host` among them. */
 const headersOf = ({ httpHeaders }: NonNullable<Handler["httpGet"]>): Readonly<Record<string, string>> =>
   Object.fromEntries((httpHeaders ?? []).map(({ name, value }) => [name.toLowerCase(), value]));
 
-/** A connection is all that is asked for: nothing is sent. */
 async function knockByTcp(
   action: NonNullable<Handler["tcpSocket"]>,
   container: Container,
@@ -113,7 +108,6 @@ async function knockByTcp(
   });
 }
 
-/** Names are those of the container's ports; numbers may be written as texts. */
 export function portNumber(reference: PortReference, container: Container): number | undefined {
   if (typeof reference === "number") return reference;
   const named = (container.ports ?? []).find(({ name }) => name === reference)?.containerPort;

@@ -2,12 +2,11 @@ import { maskAnnotation } from "#kernel/model/index.ts";
 import type { Container, PodObject } from "../pod-types.ts";
 import { sourceKey, type Sources } from "./config-sources.ts";
 
-/** Values are to be kept out of what its containers say. */
 export const isMasked = ({ metadata }: PodObject): boolean => metadata.annotations?.[maskAnnotation] !== undefined;
 
 /**
- * The variables of a container whose values are kept out of its log: none unless the Pod asks for it; then those that come from a
- * Secret, and those that the annotation names, divided by commas. What the container never has is named for nothing.
+ * The variables whose values are masked in the container's log: none unless the Pod asks for it, then those from
+ * Secrets and those that the annotation names.
  */
 export function maskedVariables({ metadata }: PodObject, container: Container, sources: Sources): readonly string[] {
   const asked = metadata.annotations?.[maskAnnotation];

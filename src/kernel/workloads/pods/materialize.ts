@@ -7,13 +7,12 @@ import type { PlannedTask } from "./container-task.ts";
 import { holdPart, showFiles } from "./volume-files.ts";
 import type { VolumeContent } from "./volumes.ts";
 
-// The only place where volumes and message files are put on the disk. Everything may be done again after a crash in the middle:
-// what is half made is made whole, and nothing that a container has written is touched.
+// Creates volumes and message files on disk. Everything may be repeated after a crash; files of containers are not
+// touched.
 
 /**
- * Makes a volume at `directory`, which nobody else uses. Repeating it makes it so again, also over files that this user may not
- * write to; `now` names the version of its files. Throws when the host has not what is asked for, or no room for it. What is made belongs to `group` as well, who may read
- * what its user may: only root can give files away, and whoever is not makes them for itself.
+ * Makes a volume at `directory`; repeating it restores it. `now` names the version of its files. Throws if the host
+ * lacks something or its disk is full. The files get `group`, which only root can do.
  */
 export async function materializeVolume(
   content: VolumeContent,
@@ -24,7 +23,7 @@ export async function materializeVolume(
   switch (content.kind) {
     case "empty":
       await makeDirectories(directory);
-      // Whoever the containers run as may write to it, as in Kubernetes.
+      // Containers of any user may write to it, as in Kubernetes.
       return chmod(directory, 0o777);
     case "files":
       await makeDirectories(directory);
@@ -36,7 +35,7 @@ export async function materializeVolume(
   }
 }
 
-/** A pod's own name for what is not its own: removing the pod's things removes the name. */
+/** A link, so that removing the pod's files does not touch the target. */
 async function pointTo(path: string, link: string): Promise<void> {
   if (!(await stat(path)).isDirectory()) throw new Error(`${path} is not a directory`);
   await makeDirectories(dirname(link));
@@ -45,7 +44,7 @@ async function pointTo(path: string, link: string): Promise<void> {
   });
 }
 
-/** Kubernetes' types of hostPath: the empty one takes anything and makes a directory of nothing; the `…OrCreate` make theirs. */
+/** Kubernetes' types of hostPath; the empty one accepts anything. */
 async function checkHostPath(path: string, type: string): Promise<void> {
   if (type === "DirectoryOrCreate") await makeDirectories(path, 0o755);
   if (type === "FileOrCreate") await (await open(path, "a", 0o644)).close();
@@ -64,20 +63,20 @@ async function checkHostPath(path: string, type: string): Promise<void> {
     BlockDevice: found?.isBlockDevice(),
   };
   if (fits[type] !== true) throw new Error(`hostPath type check failed: ${path} is not a ${type}`);
-  // Kubernetes makes a missing directory for a path without type.
+  // Kubernetes creates a missing directory for a path without type.
   if (found === undefined) await makeDirectories(path, 0o755);
 }
 
 /**
- * Makes the file for a container's termination message, empty and the task's user's own, and what its mounts point to inside of
- * volumes; the task then has the real paths of them. Repeating it before the task runs changes nothing.
+ * Creates the empty file for the termination message and the mounts' sources; the returned task has their real paths.
+ * May be repeated before the task runs.
  */
 export async function prepareTask(task: PlannedTask, message: string): Promise<Task> {
   const output = task.message === undefined ? message : unmaskedWord(task.message);
   await makeDirectories(dirname(output));
   await writeFile(output, "");
   if (task.user !== undefined) await chown(output, task.user.uid, task.user.gid);
-  // Whom an image runs as is not known here.
+  // The image's user is not known here.
   if (task.container !== undefined) await chmod(output, 0o666);
   if (task.mounts === undefined) return task;
   const mounts: TaskMount[] = [];
@@ -89,8 +88,8 @@ export async function prepareTask(task: PlannedTask, message: string): Promise<T
 }
 
 /**
- * Where a mount really comes from; a subPath that does not exist becomes a directory. What containers have put into a volume may be
- * links to anywhere, and whoever follows them here does so as root of this machine: none may lead out of the volume.
+ * The real source of a mount; a missing subPath becomes a directory. Containers may have put links into the volume,
+ * which must not lead root out of it.
  */
 async function realSource(source: string, within: string): Promise<string> {
   const root = await realpath(within);
@@ -106,7 +105,7 @@ async function realSource(source: string, within: string): Promise<string> {
   return check(source);
 }
 
-/** The path itself or the nearest directory above it that is there; a link counts as there, wherever it leads. */
+/** The path or its nearest existing parent; a link counts as existing. */
 async function lastExisting(path: string): Promise<string> {
   for (let at = path; ; at = dirname(at)) {
     const isThere = await lstat(at).then(

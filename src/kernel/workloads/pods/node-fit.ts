@@ -1,9 +1,9 @@
 import type { NodeRequirement, NodeTerm, PodSpec } from "../pod-types.ts";
 import type { Node } from "./pod-fields.ts";
 
-// Whether a pod may run on this machine, as the scheduler decides it. What it only prefers has no meaning with one machine.
+// Whether a pod may run on this machine, as the scheduler decides it; preferences have no effect.
 
-/** Labels of the selector, all of them, and one of the terms of the required affinity. */
+/** All labels of the selector and one of the required terms. */
 export function fitsNode({ nodeSelector, affinity }: PodSpec, { name, labels }: Node): boolean {
   const selected = Object.entries(nodeSelector ?? {}).every(([label, value]) => valueIn(labels, label) === value);
   const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
@@ -24,7 +24,6 @@ function meets({ matchExpressions = [], matchFields = [] }: NodeTerm, labels: Va
   );
 }
 
-/** A label that is not there is in no list, and neither greater nor less than anything. */
 function isMet({ operator, values = [] }: NodeRequirement, value: string | undefined): boolean {
   switch (operator) {
     case "In":

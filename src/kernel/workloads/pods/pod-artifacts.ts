@@ -24,26 +24,22 @@ import { Pod, type Stored } from "#kernel/model/index.ts";
 import type { PodObject } from "../pod-types.ts";
 import { podPaths } from "./pod-paths.ts";
 
-// Artifacts are a matter between the store and one directory of the Pod, before its first container starts and after its last has
-// ended. Both may be repeated after a crash: what is there is not made again, and equal bytes have one name.
+// Artifacts are copied into a Pod's directory before its first container starts, and out of it after the last has
+// ended. Both may be repeated after a crash.
 
-/** Why a Pod cannot have what it takes. It is not waited for: what is gone does not come back. */
 export interface Lacking {
   readonly reason: string;
   readonly message: string;
 }
 
-/** Whether the Pod takes or leaves artifacts, and so has a directory of them. */
 export const hasArtifacts = ({ metadata: { annotations } }: PodObject): boolean =>
   annotations?.[takesAnnotation] !== undefined || annotations?.[leavesAnnotation] !== undefined;
 
-/** Carries artifacts between the store and Pods. */
 export class PodArtifacts {
   readonly #store: ArtifactStore;
   readonly #client: ApiClient;
   readonly #directory: string;
 
-  /** `directory` is the Pod runner's. */
   constructor(store: ArtifactStore, client: ApiClient, directory: string) {
     this.#store = store;
     this.#client = client;
@@ -51,8 +47,7 @@ export class PodArtifacts {
   }
 
   /**
-   * Makes the directory with everything the Pod takes, once, before any of its containers has run: after that others write to it, and
-   * whoever wrote there again could be led elsewhere by a link. Costs nothing for Pods without artifacts.
+   * Fills the directory once, before any container has run: later a container's link could lead the writes elsewhere.
    */
   async prepare(pod: PodObject, signal: AbortSignal): Promise<Result<void, Lacking>> {
     if (!hasArtifacts(pod)) return ok(undefined);
@@ -61,7 +56,6 @@ export class PodArtifacts {
     try {
       await rm(directory, { recursive: true, force: true });
       await makeDirectories(directory);
-      // Whoever the containers run as may write to it.
       await chmod(directory, 0o777);
       for (const artifact of readTakes(pod.metadata.annotations))
         await named(artifact.name, () => this.#take(pod, artifact, directory, signal));
@@ -80,9 +74,9 @@ export class PodArtifacts {
   }
 
   /**
-   * Stores what a Pod that has succeeded leaves, and writes on the Pod what became of it, once. To be called before its phase is
-   * written: who sees the phase finds the record. A failure of the store is part of the record; one of the API rejects. Nothing is noted
-   * of a Pod that somebody deletes, who would have to wait for it: `isWanted` is asked all the time.
+   * Stores what a succeeded Pod leaves, and records the result on the Pod before its phase is written. A failure of the
+   * store is recorded; one of the API rejects. Stops without a record when `isWanted` becomes false, so that a deletion
+   * does not wait.
    */
   async collect(
     pod: Stored<PodObject>,
@@ -102,7 +96,6 @@ export class PodArtifacts {
     return this.#client.patch<PodObject>(refTo(Pod, pod), { type: "merge", body });
   }
 
-  /** `beat` is called for every chunk that goes through. */
   async #leave(pod: Stored<PodObject>, signal: AbortSignal, beat: () => void): Promise<LeftRecord> {
     const { annotations, uid } = pod.metadata;
     try {
@@ -147,7 +140,6 @@ async function* beating(bytes: AsyncIterable<Buffer>, beat: () => void): AsyncGe
   }
 }
 
-/** A server that ends waits for nobody's gigabytes. */
 async function* untilAborted(bytes: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer, void> {
   for await (const chunk of bytes) {
     signal.throwIfAborted();
@@ -155,7 +147,6 @@ async function* untilAborted(bytes: AsyncIterable<Buffer>, signal: AbortSignal):
   }
 }
 
-/** Says which artifact it was. */
 async function named<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

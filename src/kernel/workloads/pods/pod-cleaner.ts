@@ -7,27 +7,21 @@ import { logsDirectory, podPaths, podsDirectory, uidOfTask } from "./pod-paths.t
 
 export interface PodCleanerOptions {
   readonly runtime: Runtime;
-  /** The pod runner's. */
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long logs stay after their pod is gone. */
   readonly logRetention: Millis;
 }
 
 /**
- * Removes what pods leave behind. Nothing here waits for a process: who is told to end is forgotten when it has ended.
- *
- *     the pod ends             its tasks are forgotten, its sandbox, volumes and messages removed; its logs stay
- *     the pod is gone          what still runs of it is killed; its logs go after their retention
- *     another process begins   the same for pods that have gone meanwhile; their retention begins anew
+ * Removes what pods leave behind, without waiting for processes. When a pod ends, its tasks, sandbox and volumes go;
+ * when it is gone, its processes are killed and its logs go after their retention. The next process does the same for
+ * pods that are gone by then.
  */
 export class PodCleaner {
   readonly #options: PodCleanerOptions;
-  /** Uids of pods that are gone and whose tasks are ending. */
   readonly #gone = new Set<string>();
   readonly #cancel: Cancel;
-  /** The ends of retentions to come. */
   readonly #retained = new Set<Cancel>();
 
   constructor(options: PodCleanerOptions) {
@@ -38,14 +32,14 @@ export class PodCleaner {
     });
   }
 
-  /** Ends listening. Logs whose retention runs stay until another process looks for strangers. */
+  /** Logs whose retention is running stay until the next process starts. */
   close(): void {
     this.#cancel();
     for (const cancel of this.#retained) cancel();
     this.#retained.clear();
   }
 
-  /** A pod has ended and that is written down: its tasks and files are not needed any more, but its logs are. */
+  /** For a pod whose end is stored: only its logs are still needed. */
   async settle(pod: PodObject): Promise<void> {
     const { runtime, directory } = this.#options;
     const ids = await this.#tasksOf(pod.metadata.uid ?? "");
@@ -54,7 +48,7 @@ export class PodCleaner {
     await rm(podPaths(directory, pod).pod, { recursive: true, force: true });
   }
 
-  /** A pod does not exist any more: what runs of it is killed, its files go at once and its logs after their retention. */
+  /** For a pod that does not exist any more. */
   async forget(uid: string, logs: string | undefined): Promise<void> {
     const { runtime, clock, logRetention } = this.#options;
     this.#gone.add(uid);
@@ -68,7 +62,7 @@ export class PodCleaner {
     this.#retained.add(cancel);
   }
 
-  /** Tasks and directories of pods that do not exist, left by an earlier process. */
+  /** For tasks and directories that an earlier process has left. */
   async forgetStrangers(isKnown: (uid: string) => boolean): Promise<void> {
     const { runtime, directory } = this.#options;
     const uids = new Set((await runtime.list()).map(({ id }) => uidOfTask(id)));
@@ -80,7 +74,7 @@ export class PodCleaner {
     }
   }
 
-  /** Tasks first, and only when all have ended: a process that still writes would bring its directory back. */
+  /** Only when all tasks have ended: a process that still writes would bring its directory back. */
   async #finish(uid: string): Promise<void> {
     const { runtime, directory } = this.#options;
     const ids = await this.#tasksOf(uid);
@@ -91,12 +85,11 @@ export class PodCleaner {
     this.#gone.delete(uid);
   }
 
-  /** Hooks included. */
   async #tasksOf(uid: string): Promise<readonly string[]> {
     return (await this.#options.runtime.list(uid)).map(({ id }) => id);
   }
 
-  /** Nobody waits for it. What cannot be removed now is found by the next process, which looks for strangers. */
+  /** What cannot be removed is found by the next process. */
   #detach(work: Promise<void>): void {
     void work.catch((failure: unknown) =>
       this.#options.log.warn("what a pod left behind cannot be removed", { error: messageOf(failure) }),
@@ -104,11 +97,11 @@ export class PodCleaner {
   }
 }
 
-/** The directory above bears the pod's name and goes with its last log: most pods have a name that never comes again. */
+/** The parent has the pod's name and goes with its last log. */
 async function removeLogs(logs: string): Promise<void> {
   await rm(logs, { recursive: true, force: true });
   await rmdir(dirname(logs)).catch((thrown: unknown) => {
-    // Another pod of this name has its logs there, or has taken them away.
+    // Another pod of this name has its logs there.
     if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(codeOf(thrown) ?? "")) throw thrown;
   });
 }

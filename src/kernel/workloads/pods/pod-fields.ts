@@ -2,18 +2,13 @@ import { err, ok, type Result } from "#lib/base/index.ts";
 import { parseQuantity, quantityToNumber } from "#lib/text/index.ts";
 import type { Container, PodObject, ResourceSelector } from "../pod-types.ts";
 
-// The downward API: what a pod may be told of itself by variables and files. Fields that Kubernetes has and this machine has not
-// (`status.phase`, annotations of the node) are refused by name rather than shown empty.
+// The downward API. Fields of Kubernetes that do not exist here are refused by name.
 
-/** What is known of the machine that pods run on. */
 export interface Node {
-  /** What `spec.nodeName` says once a pod is bound. */
   readonly name: string;
-  /** Shown as host IP, and as pod IP where containers share the machine's network. */
+  /** The host IP, and the pod IP where containers share the machine's network. */
   readonly address: string;
-  /** Of the pod at hand, where pods have addresses of their own. */
   readonly podAddress?: string;
-  /** What `spec.nodeSelector` is compared with. */
   readonly labels: Readonly<Record<string, string>>;
   /** What a container without limits may use. */
   readonly cpus: number;
@@ -23,9 +18,8 @@ export interface Node {
 const member = /^metadata\.(labels|annotations)\['([^']+)'\]$/;
 
 /**
- * Value of a field that variables and files may show, as Kubernetes' downward API: metadata (name, namespace, uid, labels,
- * annotations, or one of either as `metadata.labels['app']`), spec.nodeName, spec.serviceAccountName, status.hostIP(s), podIP(s).
- * A label that is not there is empty. Any other path is an error that names it.
+ * The value of a downward API field: `metadata.name`, `metadata.labels['app']`, `spec.nodeName`, `status.podIP`, …. A
+ * missing label is empty. Any other path is an error that names it.
  */
 export function fieldValue(pod: PodObject, path: string, node: Node): Result<string, string> {
   const { metadata, spec } = pod;
@@ -61,7 +55,7 @@ export function fieldValue(pod: PodObject, path: string, node: Node): Result<str
   }
 }
 
-/** `key="value"` lines by key, quoted as Go does for printable text. */
+/** `key="value"` lines by key, quoted as Go does. */
 const mapLines = (map: Readonly<Record<string, string>> | undefined): string =>
   Object.entries(map ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -69,9 +63,8 @@ const mapLines = (map: Readonly<Record<string, string>> | undefined): string =>
     .join("\n");
 
 /**
- * Value of a container's limit or request in units of the divisor, rounded up: `limits.cpu` of 1500m is 2, with divisor 1m 1500.
- * Without a limit on cpu or memory it is what the machine has, without a request 0. `own` is the container that asks, which is
- * meant when the selector names none.
+ * A container's limit or request in units of the divisor, rounded up: `limits.cpu` of 1500m is 2. Defaults: the
+ * machine's capacity for a limit, 0 for a request. `own` is meant if the selector names no container.
  */
 export function resourceValue(
   pod: PodObject,

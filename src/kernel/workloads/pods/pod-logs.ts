@@ -14,22 +14,19 @@ import { podPaths, taskId } from "./pod-paths.ts";
 //   it never restarted, and `previous` 400 `previous terminated container "c" in pod "p" not found`
 //   several containers and no name     400 with all names
 
-/** What `pods/log` asks for. */
 export type PodLogRequest = LogOptions & LogRequest;
 
-/** The logs of the pods that the local pod runner runs; gives the API server its `pods/log`. */
 export interface PodLogs {
   /**
-   * The log of one container as bytes. Refusals (`ApiError`) come from the call, before the first chunk. A follower ends when the
-   * container has ended, or its pod is gone, or the signal aborts.
+   * The log of one container. Refusals (`ApiError`) come from the call, before the first chunk. Following ends with the
+   * container, the pod or the signal.
    */
   open(pod: KubeObject, request: PodLogRequest): Promise<AsyncIterable<Uint8Array>>;
 }
 
 export interface PodLogsOptions {
-  /** The pod runner's directory. */
   readonly directory: string;
-  /** The pod runner's own: it knows of executions before a status does. */
+  /** Knows of executions before the status does. */
   readonly runtime: Runtime;
   readonly clock: Clock;
 }
@@ -52,7 +49,7 @@ export function createPodLogs(options: PodLogsOptions): PodLogs {
   };
 }
 
-/** The container that is meant: the only one when none is named, init containers not counted. In the API server's own words. */
+/** The only container if none is named; init containers do not count. In the API server's words. */
 function containerOf({ metadata, spec }: PodObject, asked: string): string {
   const all = [...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => name);
   if (asked === "") {
@@ -65,7 +62,6 @@ function containerOf({ metadata, spec }: PodObject, asked: string): string {
   return asked;
 }
 
-/** The execution whose log is meant: the newest, or the one before it. Refused while there is none. */
 function restartOf(pod: PodObject, container: string, previous: boolean, runtime: Runtime): number {
   const { uid = "", name = "" } = pod.metadata;
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
@@ -82,7 +78,6 @@ function restartOf(pod: PodObject, container: string, previous: boolean, runtime
   return restart;
 }
 
-/** Nothing comes any more of a pod that is over: what is told then is why it is. */
 function whyNot(pod: PodObject, status: ContainerStatus | undefined): string {
   if (!isFinished(pod)) return `is waiting to start: ${status?.state.waiting?.reason ?? "ContainerCreating"}`;
   const { phase, reason, message } = pod.status ?? {};
@@ -94,7 +89,7 @@ const hasStarted = (status: ContainerStatus | undefined): boolean =>
   status !== undefined &&
   (status.restartCount > 0 || status.state.running !== undefined || status.state.terminated !== undefined);
 
-/** Aborts when the task has ended, or is not known any more. Listens no longer than somebody wants to know. */
+/** Aborts when the task has ended or is unknown. Listens until `signal` aborts. */
 export function endOf(runtime: Runtime, id: string, signal: AbortSignal | undefined): AbortSignal {
   const end = new AbortController();
   const task = runtime.find(id);

@@ -2,11 +2,9 @@ import type { Clock, Millis } from "#lib/base/index.ts";
 import type { Informer, Metrics, Sample } from "#kernel/kit/index.ts";
 import type { ContainerState, PodObject } from "../pod-types.ts";
 
-// Read from the mirror of Pods: the runner knows nothing of it.
-
 /**
- * Adds the families of the pod runner to the metrics and counts in them until the answered function is called. How long a start takes
- * is known of Pods that this process saw come and run; it is measured from the first sight, because stored times are whole seconds.
+ * Registers the metrics of the pod runner and counts until the returned function is called. Start times are measured
+ * for Pods that this process saw before they ran: stored times are whole seconds.
  */
 export function countPods(metrics: Metrics, pods: Informer<PodObject>, clock: Clock): () => void {
   metrics.gauge("slipway_pod_runner_pods", "Pods by phase.", () =>
@@ -22,7 +20,6 @@ export function countPods(metrics: Metrics, pods: Informer<PodObject>, clock: Cl
     ),
   );
   const starts = metrics.histogram("slipway_pod_runner_start_duration_seconds", "Time until a new Pod runs.").series();
-  /** Of Pods that have not run yet. */
   const seenAt = new Map<string, Millis>();
   return pods.addHandler({
     add({ metadata, status }, { isInitial }) {

@@ -6,10 +6,9 @@ import type { PodPlan } from "./plan-pod.ts";
 import type { ProbeKind } from "./probe-tally.ts";
 import type { RuntimeTraits, Support } from "./support.ts";
 
-/** A pod that the server has given its uid: events are about that one and not about its name. */
 type NotedPod = Stored<PodObject>;
 
-/** What users are told of pods, as events. Every text the pod runner says to them is here or in the plan. Nothing here waits. */
+/** The events of pods. */
 export class PodNotes {
   readonly #events: EventRecorder;
 
@@ -17,7 +16,7 @@ export class PodNotes {
     this.#events = events;
   }
 
-  // Reasons and the first words of the notes are those of the scheduler and the kubelet.
+  // Reasons and first words are those of the scheduler and the kubelet.
 
   scheduled(pod: NotedPod, node: string): void {
     const { namespace = "", name } = pod.metadata;
@@ -50,7 +49,7 @@ export class PodNotes {
     this.#tell(pod, "Warning", "Unhealthy", "Probe", `${word} probe of container ${container} failed: ${message}`);
   }
 
-  /** Names the program as the document does, and never its arguments: values of variables may hold secrets, and events are read by many. */
+  /** Never with arguments: they may hold secrets, and many people read events. */
   started(pod: NotedPod, { name, image, command, args }: Container, traits: RuntimeTraits): void {
     if (traits.images) {
       this.#tell(pod, "Normal", "Created", "Create", `Created container ${name}`);
@@ -68,22 +67,19 @@ export class PodNotes {
     );
   }
 
-  /** Its volumes stay as they are until their sources change again. */
   notRefreshed(pod: NotedPod, problems: readonly string[]): void {
     this.#tell(pod, "Warning", "FailedMount", "Mount", `MountVolume.SetUp failed: ${problems.join("; ")}`);
   }
 
-  /** Output of a container was lost; its exit code is what it is. */
   incomplete(pod: NotedPod, container: string, note: string): void {
     this.#tell(pod, "Warning", "LogIncomplete", "Log", `container ${container}: ${note}`);
   }
 
-  /** `why` when it is not the pod's own end. */
   stopping(pod: NotedPod, container: string, why?: string): void {
     this.#tell(pod, "Normal", "Killing", "Kill", why ?? `stopping container ${container}`);
   }
 
-  /** Its containers run all the same: most have no use for it. Once for each reason. */
+  /** The containers run all the same. Once for each reason. */
   serverOutOfReach(pod: NotedPod, message: string, told: Set<string>): void {
     const note = `containers of this pod cannot reach the API server: ${message}`;
     if (told.has(note)) return;
@@ -91,14 +87,14 @@ export class PodNotes {
     this.#tell(pod, "Warning", "NotSupported", "Start", note);
   }
 
-  /** The pod waits for the runtime, not for anything of its own. Once for each way in which that fails. */
+  /** Once for each reason. */
   runtimeFailed(pod: NotedPod, message: string, told: Set<string>): void {
     if (told.has(message)) return;
     told.add(message);
     this.#tell(pod, "Warning", "RuntimeNotReady", "Start", message);
   }
 
-  /** What stands against the pod or has no effect. `told` remembers what this pod was told before. */
+  /** `told` holds what this pod was told before. */
   findings(pod: NotedPod, plan: PodPlan, support: Support, traits: RuntimeTraits, told: Set<string>): void {
     const once = (reason: string, note: string) => {
       if (told.has(note)) return;
@@ -116,7 +112,6 @@ export class PodNotes {
     }
   }
 
-  /** Equal events are joined and limited by the recorder: what is told at every pass costs one event. */
   #tell(pod: NotedPod, type: "Normal" | "Warning", reason: string, action: string, note: string): void {
     this.#events.record({ regarding: regardingOf(pod), type, reason, action, note });
   }

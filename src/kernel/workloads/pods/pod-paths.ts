@@ -11,26 +11,21 @@ import type { PodObject } from "../pod-types.ts";
 //   pods/<uid>/output/<container>/<restart>  termination messages
 //   logs/<namespace>/<pod>/<uid>/<container>/<restart>.log
 
-/** Where a pod's things are. Names in Kubernetes cannot hold a slash, so no name leads to another pod's things. */
+/** Names in Kubernetes have no slash, so that none leads to another pod's files. */
 export interface PodPaths {
-  /** Everything that goes when the pod ends. */
   readonly pod: string;
   readonly work: string;
-  /** What its containers find under `$SLIPWAY_ARTIFACTS`. */
+  /** `$SLIPWAY_ARTIFACTS` of its containers. */
   readonly artifacts: string;
-  /** Nothing but a name, which no container sees: from then on the artifacts are the containers' own. */
+  /** A marker that no container sees: the artifacts are in place. */
   readonly artifactsMade: string;
-  /** All logs of the pod, which stay when it ends. */
   readonly logs: string;
   readonly volume: (name: string) => string;
-  /** What the mounts of one execution show of volumes in part; `task` is its id. */
   readonly parts: (task: string) => string;
-  /** What a container's process writes as its termination message. */
   readonly output: (container: string, restart: number) => string;
   readonly log: (container: string, restart: number) => string;
 }
 
-/** Its entries are uids of pods. */
 export const podsDirectory = (root: string): string => join(root, "pods");
 export const logsDirectory = (root: string): string => join(root, "logs");
 
@@ -51,8 +46,7 @@ export function podPaths(root: string, pod: PodObject): PodPaths {
   };
 }
 
-/** Identifies one execution of one container for ever: a pod that is made again under its old name has another uid. */
+/** Identifies one execution of one container for ever. */
 export const taskId = (uid: string, container: string, restart: number): string => `${uid}/${container}/${restart}`;
 
-/** Of any task id of the pod runner's, hooks included. */
 export const uidOfTask = (id: string): string => id.slice(0, id.indexOf("/"));

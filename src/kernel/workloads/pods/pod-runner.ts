@@ -60,12 +60,12 @@ import { longestOutputs, terminationMessage } from "./termination-message.ts";
 import type { VolumeFollower } from "./volume-follower.ts";
 import { diskFull, type ServerPlace, type Surroundings, type Workspace } from "./workspace.ts";
 
-// One pass over a pod, in order: forget others of its name, bind, look, plan, start (then look and plan again), tell, stop, write
-// the status. It may be interrupted anywhere: the next pass finds what was done, because task ids are made of the pod's uid.
+// A pass over a pod: forget others of its name, bind, look, plan, start (then look and plan again), record events,
+// stop, write the status. It may be interrupted anywhere: task ids contain the pod's uid, so that the next pass finds
+// what was done.
 
 export interface PodRunnerParts {
   readonly client: ApiClient;
-  /** Must show our own writes at once. */
   readonly pods: Informer<PodObject>;
   readonly runtime: Runtime;
   readonly notes: PodNotes;
@@ -77,9 +77,8 @@ export interface PodRunnerParts {
   readonly health: HealthKeeper;
   readonly tokens: AccountTokens;
   readonly volumes: VolumeFollower;
-  /** See `PodRunnerOptions`. */
   readonly serverFor?: (via: string | undefined) => Promise<ServerPlace | undefined>;
-  /** Given where tasks are containers. */
+  /** Present if tasks are containers. */
   readonly containers?: ContainerParts;
   readonly node: Node;
   readonly directory: string;
@@ -89,29 +88,27 @@ export interface PodRunnerParts {
   readonly log: Logger;
 }
 
-/** What is done around containers that no task is. */
 export interface ContainerParts {
   readonly host: ContainerHost;
   readonly images: ImageKeeper;
-  /** Names under which a pod is reached besides its own. */
+  /** Names of a pod besides its own. */
   readonly namesOf: (pod: PodObject) => readonly string[];
 }
 
-/** A status that is not yet decisive waits this long for a better one: a short pod costs one status write. */
+/** How long an unimportant status change waits for others: a short pod costs one status write. */
 const coalesce: Millis = 250;
 
-/** What the host lacks may come without anybody telling. */
+/** Nothing reports when the host becomes able. */
 const untold = new Set(["CreateContainerError", "ErrImageNeverPull"]);
 const hostRetry: Millis = 30_000;
 
 /**
- * Runs the pods of one node on a runtime, as a kubelet does: binds them, starts and restarts containers, reports. Pods that are
- * bound to other nodes are left alone. Passes of different pods run side by side, of one pod never.
+ * Runs the pods of one node on a runtime, as a kubelet does. Pods of other nodes are ignored. Passes of different pods
+ * run side by side.
  */
 export class PodRunner implements Reconciler {
   readonly #parts: PodRunnerParts;
   readonly #memories: PodMemories;
-  /** Asked for once. */
   #traits: RuntimeTraits | undefined;
 
   constructor(parts: PodRunnerParts) {
@@ -119,10 +116,10 @@ export class PodRunner implements Reconciler {
     this.#memories = new PodMemories(parts.directory);
   }
 
-  /** One pass. Rejects when the API or the runtime fails, and is then repeated with a back-off; what was done stays done. */
+  /** Rejects if the API or the runtime fails, and is then repeated with backoff; what was done stays done. */
   async reconcile(request: ReconcileRequest, context: ReconcileContext): Promise<ReconcileResult | undefined> {
     const key = requestKey(request);
-    // Before the runtime is attached nothing is known of its tasks, and nothing may be started.
+    // Before the runtime is attached its tasks are unknown, and nothing may be started.
     await this.#attached(key, context.now);
     const pod = this.#parts.pods.get(key);
     await this.#forgetOthers(key, pod?.metadata.uid);
@@ -137,7 +134,7 @@ export class PodRunner implements Reconciler {
     return this.#sync(key, pod, memory, context);
   }
 
-  /** A pod that waits for a runtime that is away, or hangs, says so: nobody who looks at it would find the reason elsewhere. */
+  /** A pod that waits for an unavailable runtime says so in an event. */
   async #attached(key: string, now: Instant): Promise<void> {
     try {
       await this.#parts.runtime.list(this.#parts.pods.get(key)?.metadata.uid ?? "");
@@ -155,7 +152,7 @@ export class PodRunner implements Reconciler {
     return nodeName === undefined || nodeName === this.#parts.node.name;
   }
 
-  /** Why the pod cannot be bound to this node, in the scheduler's words. Who is bound already was fit when that was done. */
+  /** Why the pod cannot be bound to this node, in the scheduler's words; pods that are bound fit. */
   async #misfit(pod: Stored<PodObject>): Promise<string | undefined> {
     const { node, client, waits } = this.#parts;
     if (pod.spec.nodeName !== undefined) return undefined;
@@ -171,7 +168,7 @@ export class PodRunner implements Reconciler {
     return undefined;
   }
 
-  /** Written once for each reason: the condition stays until the pod is gone or bound. */
+  /** Once for each reason. */
   async #leaveUnscheduled(pod: Stored<PodObject>, misfit: string, now: Instant): Promise<undefined> {
     const message = `0/1 nodes are available: ${misfit}`;
     const present = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
@@ -182,7 +179,7 @@ export class PodRunner implements Reconciler {
     await patchStatus(this.#parts.client, Pod, pod, { ...pod.status, conditions });
   }
 
-  /** A pass over a pod that is ours and not finished. The status is written also when something could not be started. */
+  /** The status is written even if a container could not be started. */
   async #sync(
     key: string,
     given: Stored<PodObject>,
@@ -190,9 +187,9 @@ export class PodRunner implements Reconciler {
     { now, signal }: ReconcileContext,
   ): Promise<ReconcileResult | undefined> {
     const bound = this.#bind(given);
-    // It is awaited below; what fails before must not make its refusal look unseen.
+    // Awaited below.
     bound.catch(() => undefined);
-    // Only a pod that is bound keeps its claims from being removed.
+    // Only a bound pod protects its claims from removal.
     if (claimNames(given.spec).length > 0) await bound;
     const traits = await this.#runtimeTraits();
     const support = (memory.support ??= supportFor(given, traits));
@@ -230,7 +227,7 @@ export class PodRunner implements Reconciler {
     return isHostBlocked ? { requeueAfter: Math.min(hostRetry, result?.requeueAfter ?? hostRetry) } : result;
   }
 
-  /** What the machine lacks is an operator's business; what a document lacks is not. A pod without room is given up. */
+  /** Logs what the machine lacks, and evicts a pod for which the disk is full. */
   #heedHost({ metadata }: Stored<PodObject>, blocked: ReadonlyMap<string, Waiting>, memory: PodMemory): void {
     for (const [container, { reason, message = "" }] of blocked) {
       if (reason !== diskFull && reason !== "CreateContainerError") continue;
@@ -247,7 +244,7 @@ export class PodRunner implements Reconciler {
     }
   }
 
-  /** Binding is written while the first container already starts: the runtime's journal is what must not be lost. */
+  /** Runs while the first container starts: only the runtime's journal must not be lost. */
   async #bind(pod: Stored<PodObject>): Promise<Stored<PodObject>> {
     if (pod.spec.nodeName !== undefined || pod.metadata.deletionTimestamp !== undefined) return pod;
     const { client, node } = this.#parts;
@@ -257,7 +254,7 @@ export class PodRunner implements Reconciler {
     return bound;
   }
 
-  /** Asked for when the first pod needs it: looking for the tools of mounts costs time that an idle server need not spend. */
+  /** Looking for mount tools takes time that an idle server need not spend. */
   async #runtimeTraits(): Promise<RuntimeTraits> {
     const { runtime, isRoot, allowPrivileged } = this.#parts;
     this.#traits ??= { ...(await runtime.capabilities()), name: runtime.name, isRoot, allowPrivileged };
@@ -290,7 +287,6 @@ export class PodRunner implements Reconciler {
     health.keep(pod.metadata.uid, views);
   }
 
-  /** What hooks and probes say of the containers that run. */
   #healthOf(views: readonly ContainerView[]): Required<Pick<Obstacles, "starting" | "unhealthy">> {
     const known = views.flatMap(({ current, container: { name } }) =>
       current.kind === "running" ? [{ name, ...this.#parts.health.healthOf(current.taskId) }] : [],
@@ -301,7 +297,6 @@ export class PodRunner implements Reconciler {
     };
   }
 
-  /** Reads the termination messages of executions that have ended since the last look. */
   async #readMessages(pod: Stored<PodObject>, memory: PodMemory): Promise<void> {
     const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
@@ -314,7 +309,7 @@ export class PodRunner implements Reconciler {
     }
   }
 
-  /** Once per execution and life of this process, so it is also the place to tell that output was lost. */
+  /** Once per execution and process, so that lost output is reported here. */
   async #readMessage(
     pod: Stored<PodObject>,
     container: Container,
@@ -341,8 +336,8 @@ export class PodRunner implements Reconciler {
   }
 
   /**
-   * Starts containers one after the other; `blocked` gathers those that cannot be made now. Volumes are made once, before the first.
-   * ConfigMaps and Secrets are read anew for every start, so that a restart sees their changes as variables.
+   * Starts containers one after the other; `blocked` collects those that cannot be started now. Volumes are made before
+   * the first. Sources are read for every start, so that a restart sees their changes.
    */
   async #startAll(
     key: string,
@@ -363,7 +358,7 @@ export class PodRunner implements Reconciler {
     waits.wait(key, requestFor(pod), [...sourcesOf(pod.spec), ...claimsOf(pod.spec)]);
   }
 
-  /** Resolves with what keeps the container from being made; rejects when the runtime fails, which concerns all of them. */
+  /** Resolves with the reason if this container cannot be started; rejects if the runtime fails. */
   async #startOne(
     pod: Stored<PodObject>,
     execution: Execution,
@@ -401,7 +396,7 @@ export class PodRunner implements Reconciler {
     return undefined;
   }
 
-  /** It may take long, and whoever deletes the pod meanwhile is not to wait for it. */
+  /** May take long, and a deletion must not wait for it. */
   #leaveArtifacts(key: string, pod: Stored<PodObject>, signal: AbortSignal): Promise<Stored<PodObject>> {
     const { artifacts, pods } = this.#parts;
     const isWanted = (): boolean => {
@@ -411,7 +406,7 @@ export class PodRunner implements Reconciler {
     return artifacts.collect(pod, signal, isWanted);
   }
 
-  /** What it takes is put into its directory once. What cannot be had fails the pod, a full disk as it does elsewhere. */
+  /** Missing artifacts fail the pod. */
   async #takeArtifacts(pod: Stored<PodObject>, memory: PodMemory, signal: AbortSignal): Promise<Waiting | undefined> {
     const taken = await this.#parts.artifacts.prepare(pod, signal);
     memory.artifactsMade = taken.ok;
@@ -421,7 +416,7 @@ export class PodRunner implements Reconciler {
     return { reason: "CreateContainerError", message: taken.error.message };
   }
 
-  /** What must be there before a container can be: its image, then the sandbox of its pod. Nothing where tasks are processes. */
+  /** The image, then the pod's sandbox. Nothing is needed if tasks are processes. */
   async #makeContainerReady(
     pod: Stored<PodObject>,
     { view: { container }, restart }: Execution,
@@ -443,7 +438,6 @@ export class PodRunner implements Reconciler {
     }
   }
 
-  /** Where its containers reach the API server; `via` is the machine as they see it, where they are not on its own network. */
   async #serverFor(pod: Stored<PodObject>, via: string | undefined): Promise<Pick<Surroundings, "server">> {
     try {
       const server = await this.#parts.serverFor?.(via);
@@ -461,16 +455,15 @@ export class PodRunner implements Reconciler {
       const { taskId: id } = view.current;
       const until = this.#parts.clock.now() + grace;
       const asked = memory.stopUntil.get(id);
-      // The time left shrinks by itself; only a shorter one is news.
+      // The time left shrinks by itself; only a shorter grace is news.
       if (asked !== undefined && until >= asked - 100) continue;
       await this.#parts.stopper.stop(pod, view, id, grace);
-      // Only now: what could not be asked is asked again by the next pass.
+      // Only after success, so that the next pass tries again otherwise.
       memory.stopUntil.set(id, until);
       if (asked === undefined) this.#parts.notes.stopping(pod, view.container.name, why);
     }
   }
 
-  /** Writes the status, at once when it is decisive, else when it has been behind for a while. */
   async #report(
     pod: Stored<PodObject>,
     views: readonly ContainerView[],
@@ -519,10 +512,7 @@ export class PodRunner implements Reconciler {
     };
   }
 
-  /**
-   * Executions before the last one are in nobody's status any more, and `logs --previous` reaches no further back. Without this a
-   * container that crashes for weeks would fill the disk.
-   */
+  /** Executions before the previous one are removed: a container that crashes for weeks must not fill the disk. */
   async #trim(pod: Stored<PodObject>, views: readonly ContainerView[], memory: PodMemory): Promise<void> {
     const paths = podPaths(this.#parts.directory, pod);
     const old = new Map<string, { readonly log: string; readonly output: string }>();
@@ -541,7 +531,6 @@ export class PodRunner implements Reconciler {
     for (const id of old.keys()) memory.messages.delete(id);
   }
 
-  /** Its end is stored, so nothing of it is needed any more but its logs. */
   async #settle(pod: Stored<PodObject>, memory: PodMemory): Promise<undefined> {
     this.#parts.tokens.forget(pod.metadata.uid);
     this.#parts.volumes.forget(pod.metadata.uid);
@@ -550,14 +539,12 @@ export class PodRunner implements Reconciler {
     return this.#removeIfDeleted(pod);
   }
 
-  /** A terminating pod whose containers have ended can go. */
   async #removeIfDeleted(pod: Stored<PodObject>): Promise<undefined> {
     const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
     if (deletionTimestamp === undefined || deletionGracePeriodSeconds === 0) return;
     await ensureDeleted(this.#parts.client, Pod, pod, { gracePeriodSeconds: 0 });
   }
 
-  /** Pods of this name that are gone. */
   async #forgetOthers(key: string, present: string | undefined): Promise<void> {
     for (const [uid, { logs }] of this.#memories.others(key, present)) {
       this.#parts.tokens.forget(uid);
@@ -571,23 +558,20 @@ export class PodRunner implements Reconciler {
   }
 }
 
-/** Init containers that end have neither hooks nor probes. */
 const isWatched = (view: ContainerView): boolean => !view.isInit || isSidecar(view);
 
-/** One sentence with everything that is refused, for `status.message` and the event. */
 const refusalText = ({ refusals }: Support, runtime: string): string | undefined =>
   refusals.length === 0 ? undefined : `the ${runtime} runtime cannot do what the pod asks for: ${refusals.join("; ")}`;
 
-/** The engine refused this one container: a mount point, a port that is taken. It may be willing later. */
+/** The engine refused this container; it may accept it later. */
 const containerRefusal = (thrown: unknown, task?: Task): Waiting | undefined =>
   codeOf(thrown) === "engine-refusal"
     ? { reason: "CreateContainerError", message: withoutMasked(task ?? { env: {} }, messageOf(thrown)) }
     : undefined;
 
-/** Words for a container that is on its way. */
 const undecided = new Set(["ContainerCreating", "PodInitializing"]);
 
-/** Worth a write of its own: an end, or a reason for waiting that people must see. */
+/** An end, or a reason for waiting that people must see. */
 const isDecisive = (status: PodStatus): boolean =>
   status.phase === "Succeeded" ||
   status.phase === "Failed" ||

@@ -7,14 +7,11 @@ import { dial } from "./dial.ts";
 import { runningContainer } from "./running-container.ts";
 
 export interface PodSessionsOptions {
-  /** The pod runner's own. */
   readonly runtime: Runtime;
   readonly reach: ContainerReach;
-  /** The pod runner's directory. */
   readonly directory: string;
 }
 
-/** Those of the pods that the local pod runner runs. */
 export function createPodSessions({ runtime, reach, directory }: PodSessionsOptions): PodSessions {
   return {
     async check(object, request, what) {
@@ -29,7 +26,7 @@ export function createPodSessions({ runtime, reach, directory }: PodSessionsOpti
     },
     async attach(object, request) {
       const target = await runningContainer(object as Stored<PodObject>, request.container, runtime);
-      // It ends by itself with the container, once everything that this has printed is read.
+      // Ends by itself when the container has ended and its output is read.
       return attachToLog(target, request, { directory, runtime });
     },
     async connect(object, port, signal) {
@@ -40,7 +37,6 @@ export function createPodSessions({ runtime, reach, directory }: PodSessionsOpti
   };
 }
 
-/** No command stays when its container ends. */
 function endWith(runtime: Runtime, task: string, interaction: Interaction): void {
   const cancel = runtime.subscribe((status) => {
     if (status.id === task && hasEnded(status)) interaction.kill();

@@ -7,36 +7,26 @@ import type { PodPlan } from "./plan-pod.ts";
 import { taskId } from "./pod-paths.ts";
 
 export interface StatusInput {
-  /** With the status that is stored now, from which times and foreign fields are taken. */
   readonly pod: PodObject;
-  /** Of all its containers. */
   readonly views: readonly ContainerView[];
-  /** Made of the same pod and views. */
   readonly plan: PodPlan;
-  /** The scheme of container ids: `process://<task>`. */
   readonly runtimeName: string;
-  /** Of the node. */
   readonly address: string;
-  /** Of running tasks. */
   readonly healthOf: (task: string) => Health;
-  /** Given where tasks are containers. */
+  /** Present if tasks are containers. */
   readonly containers?: ContainerFacts;
-  /** When the pod runner took the pod; the time of its binding. */
   readonly acceptedAt: Instant;
   readonly now: Instant;
 }
 
-/** What is known of containers besides their tasks. */
 export interface ContainerFacts {
-  /** The pod's own, once it has one. Without these facts it is the node's. */
   readonly podAddress: string | undefined;
-  /** What a container's image is by its bytes; undefined when that is not known (any more). */
   readonly imageIdOf: (container: string) => string | undefined;
 }
 
 /**
- * The status Kubernetes would show for these facts. Pure. Fields of others and their conditions are kept, and what has not changed
- * keeps its time: the same facts later give an equal status, so that comparing tells whether a write is due.
+ * The status that Kubernetes would show. Pure. Fields and conditions of others are kept, and unchanged parts keep their
+ * times, so that comparing tells whether to write.
  */
 export function podStatus(input: StatusInput): PodStatus {
   const { pod, views, plan, address } = input;
@@ -59,14 +49,11 @@ export function podStatus(input: StatusInput): PodStatus {
   };
 }
 
-/**
- * A container of a pod that is over either ran, or waited for something that did not come. One that did neither has no status:
- * `ContainerCreating` in a pod that was refused would say that somebody is still at it.
- */
+/** In a pod that is over, `ContainerCreating` would say that it is still being worked on. */
 const isWorthTelling = ({ name, containerID }: ContainerStatus, { phase, waiting }: PodPlan): boolean =>
   (phase !== "Failed" && phase !== "Succeeded") || containerID !== undefined || waiting.has(name);
 
-/** Images are only recorded: `imageID` is empty where no image was used. */
+/** `imageID` is empty where no image was used. */
 function containerStatus(view: ContainerView, input: StatusInput): ContainerStatus {
   const { pod, plan, runtimeName, containers, healthOf } = input;
   const { container, current, restart, previous, isInit } = view;
@@ -76,7 +63,7 @@ function containerStatus(view: ContainerView, input: StatusInput): ContainerStat
   const id = `${runtimeName}://${taskId(pod.metadata.uid ?? "", container.name, restart)}`;
   const waiting = plan.waiting.get(container.name);
   const isWaiting = waiting !== undefined && !isRunning;
-  // While a container waits for its restart, how it ended is the last state.
+  // While a container waits for its restart, its end is the last state.
   const statuses = isInit ? pod.status?.initContainerStatuses : pod.status?.containerStatuses;
   const stored = statuses?.find(({ name }) => name === container.name);
   const last = isWaiting && current.kind === "ended" ? current.terminated : previous;
@@ -106,7 +93,6 @@ function stateOf({ current }: ContainerView): ContainerStatus["state"] {
 
 type Wanted = Omit<Condition, "lastTransitionTime">;
 
-/** Kubernetes' conditions of a pod, of which `Ready` is what most clients wait for. */
 function conditions(
   input: StatusInput,
   inits: readonly ContainerStatus[],
@@ -118,7 +104,7 @@ function conditions(
   const list = (names: readonly ContainerStatus[]) => `[${names.map(({ name }) => name).join(" ")}]`;
   const sidecars = new Set(input.views.filter(isSidecar).map(({ container }) => container.name));
   const unready = [...inits.filter(({ name }) => sidecars.has(name)), ...main].filter(({ ready }) => !ready);
-  // One that had started once stays initialized, whatever becomes of it: main containers run only after it.
+  // A sidecar that has started stays initialized: main containers run only after it.
   const hasBegun = main.some(({ containerID }) => containerID !== undefined);
   const incomplete = inits.filter(({ name, ready, started }) => !(sidecars.has(name) ? started || hasBegun : ready));
   const hasStarted = [...inits, ...main].some(({ containerID }) => containerID !== undefined);

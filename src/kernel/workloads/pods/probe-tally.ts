@@ -1,19 +1,17 @@
 import type { Probe } from "../pod-types.ts";
 
-/** The three questions Kubernetes asks of a running container. */
 export type ProbeKind = "startup" | "liveness" | "readiness";
 
-/** What a probe says so far. */
 export interface ProbeTally {
   readonly result: "unknown" | "success" | "failure";
-  /** The newest answer and how often it has come in a row: the result follows when that reaches its threshold. */
+  /** The latest answer and how often in a row it came. */
   readonly newest: "success" | "failure" | undefined;
   readonly inARow: number;
 }
 
 /**
- * Before its first answers a container counts as alive and not ready; whether it has started is open. `wasSo`: an earlier process has
- * seen the container ready or started, which holds until the answers say otherwise.
+ * Before its first answers a container is alive, not ready, and not known to have started. `wasSo`: an earlier process
+ * saw it ready or started.
  */
 export const firstTally = (kind: ProbeKind, wasSo: boolean): ProbeTally => ({
   result: kind === "liveness" || wasSo ? "success" : kind === "readiness" ? "failure" : "unknown",
@@ -23,7 +21,7 @@ export const firstTally = (kind: ProbeKind, wasSo: boolean): ProbeTally => ({
 
 const times = (threshold: number | undefined, otherwise: number): number => threshold ?? otherwise;
 
-/** One more answer. Pure. The thresholds are 1 success and 3 failures where the document has none. */
+/** Adds one answer. Pure. */
 export function counted(tally: ProbeTally, succeeded: boolean, probe: Probe): ProbeTally {
   const newest = succeeded ? "success" : "failure";
   const inARow = tally.newest === newest ? tally.inARow + 1 : 1;

@@ -4,7 +4,7 @@ import { type ContainerStatus, isFinished, type PodObject } from "../pod-types.t
 import type { RunningContainer } from "./container-reach.ts";
 import { taskId } from "./pod-paths.ts";
 
-/** The container's present execution, which must run. In the words of kubectl and the kubelet. */
+/** The container's current execution, which must be running. In the words of kubectl and the kubelet. */
 export async function runningContainer(
   pod: Stored<PodObject>,
   name: string,
@@ -21,7 +21,7 @@ export async function runningContainer(
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
   const status = statuses.find((one) => one.name === name);
   let restart = status?.restartCount ?? 0;
-  // The runtime is ahead of what is written.
+  // The runtime may be ahead of the stored status.
   while (runtime.find(taskId(uid, name, restart + 1)) !== undefined) restart++;
   const task = taskId(uid, name, restart);
   if (runtime.find(task)?.state.phase !== "running")

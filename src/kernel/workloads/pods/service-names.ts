@@ -4,16 +4,14 @@ import { asJson, type KubeObject, Service, type Stored } from "#kernel/model/ind
 import type { PodObject } from "../pod-types.ts";
 import { clusterDomain, sandboxOf } from "./container-setup.ts";
 
-// Services without a data plane: a ready pod bears the names of the Services that select it, so that whoever looks such a name up
-// gets the addresses of the pods themselves. There is no address of the Service's own, and no mapping of ports.
+// Services without a data plane: a ready pod has the names of the Services that select it, so that a lookup gives the
+// addresses of the pods. A Service has no address of its own and maps no ports.
 
-/** The names of a Service, as they are written within and without its namespace. The short one is found by the search domain. */
 export function serviceNames({ metadata }: KubeObject): readonly string[] {
   const base = `${metadata.name}.${metadata.namespace}`;
   return [base, `${base}.svc`, `${base}.svc.${clusterDomain}`];
 }
 
-/** A Service without a selector selects nothing: others tell who is behind it. */
 export function selects(service: KubeObject, pod: PodObject): boolean {
   const spec = asJson(service)["spec"];
   const selector = isJsonObject(spec) ? spec["selector"] : undefined;
@@ -26,27 +24,25 @@ const isReady = (pod: PodObject): boolean =>
   pod.metadata.deletionTimestamp === undefined &&
   (pod.status?.conditions ?? []).some(({ type, status }) => type === "Ready" && status === "True");
 
-/** `publishNotReadyAddresses` of Services whose pods find each other before they are ready. */
 function wantsAll(service: KubeObject): boolean {
   const spec = asJson(service)["spec"];
   return isJsonObject(spec) && spec["publishNotReadyAddresses"] === true;
 }
 
-/** A pod without readiness probes is ready as soon as it runs: giving it its names at once spares it a change. */
+/** A pod without readiness probes is ready as soon as it runs: it gets its names at once. */
 const isReadyOnceItRuns = ({ spec }: PodObject): boolean =>
   spec.containers.every(
     ({ readinessProbe, startupProbe, lifecycle }) => !readinessProbe && !startupProbe && !lifecycle?.postStart,
   );
 
 /**
- * Keeps the names of pods with the Services that select them. Costs a walk over a namespace's pods per change of a Service, and over
- * its Services per change of a pod.
+ * Keeps the names of pods in step with the Services that select them. A change of a Service costs a walk over its
+ * namespace's pods, and vice versa.
  */
 export class ServiceNames {
   readonly #informers: InformerFactory;
   readonly #pods: Informer<PodObject>;
   readonly #rename: (uid: string, names: readonly string[]) => void;
-  /** What pods were last given, by uid. */
   readonly #given = new Map<string, string>();
   #services: InformerShare | undefined;
   #cancels: readonly (() => void)[] = [];
@@ -61,7 +57,6 @@ export class ServiceNames {
     this.#rename = rename;
   }
 
-  /** Begins watching. What comes before is not missed: all there is comes first. */
   start(): Promise<void> {
     const services = this.#informers.acquire(Service);
     this.#services = services;
@@ -95,7 +90,7 @@ export class ServiceNames {
       .sort();
   };
 
-  /** A pod that has not begun gets its names with its sandbox; one that is over needs none. */
+  /** A pod gets its first names with its sandbox. */
   #consider(pod: Stored<PodObject>): void {
     const { uid } = pod.metadata;
     if (pod.status?.podIP === undefined || pod.spec.hostNetwork === true) return;

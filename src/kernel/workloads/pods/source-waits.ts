@@ -3,14 +3,13 @@ import { ConfigMap, keyOf, type ObjectMeta, PersistentVolumeClaim, Secret } from
 import type { SourceName } from "./config-sources.ts";
 
 /**
- * Pods that wait for a ConfigMap, Secret or claim. A kind is watched only while somebody waits for an object of it; then every change
- * of such an object asks for its pods again. Costs a walk over the waiting pods per change, and nothing while none waits.
+ * Pods that wait for a ConfigMap, Secret or claim. A kind is watched only while a pod waits for an object of it; every
+ * change of such an object reconciles the pods.
  */
 export class SourceWaits {
   readonly #informers: InformerFactory;
   readonly #wake: (request: ReconcileRequest) => void;
   readonly #waiting = new Map<string, { readonly request: ReconcileRequest; readonly sources: ReadonlySet<string> }>();
-  /** One watch per kind, over all namespaces: usually there is none, and never more than three. */
   readonly #shares = new Map<SourceName["kind"], { readonly share: InformerShare; readonly remove: () => void }>();
 
   constructor(informers: InformerFactory, wake: (request: ReconcileRequest) => void) {
@@ -18,19 +17,18 @@ export class SourceWaits {
     this.#wake = wake;
   }
 
-  /** From now on the pod is asked for when one of its sources changes, until it is done waiting. */
+  /** Until `done`, every change of a source reconciles the pod. */
   wait(key: string, request: ReconcileRequest, sources: readonly SourceName[]): void {
     const names = sources.map(({ kind, name }) => `${kind} ${keyOf(inNamespace(request, name))}`);
     this.#waiting.set(key, { request, sources: new Set(names) });
     for (const { kind } of sources) this.#watch(kind);
   }
 
-  /** The pod has what it needs, or is gone. The watches end with the last one that waits. */
+  /** The watches end with the last waiting pod. */
   done(key: string): void {
     if (this.#waiting.delete(key) && this.#waiting.size === 0) this.close();
   }
 
-  /** Ends all watches. */
   close(): void {
     for (const { share, remove } of this.#shares.values()) {
       remove();

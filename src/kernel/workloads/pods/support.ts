@@ -3,27 +3,23 @@ import type { Container, PodObject, SecurityContext, Volume, VolumeMount } from 
 import { hasArtifacts } from "./pod-artifacts.ts";
 import { seccompType } from "./container-setup.ts";
 
-// What a runtime cannot do for a pod is decided here, before anything starts. Two questions: would the pod do something else than
-// it says (refused), or only something less (told)? A command in the wrong files or as the wrong user is the former; a missing
-// limit or probe the latter. What no runtime of ours can do is refused by the API server already when the pod is created.
+// What a runtime cannot do for a pod is decided before anything starts. Settings whose absence changes what the pod
+// does (other files, another user) are refused; a missing limit or probe is reported. The API server refuses what no
+// runtime can do.
 
-/** What a runtime makes of a pod. Each entry names a place in the document: `container "main": resources.limits`. */
+/** Each entry names a place in the document: `container "main": resources.limits`. */
 export interface Support {
-  /** Reasons why it must not run here. */
   readonly refusals: readonly string[];
-  /** What of it will have no effect. */
   readonly warnings: readonly string[];
 }
 
-/** A runtime as far as it matters here, and what its server permits. `isRoot`: tasks without a user of their own run as root. */
+/** `isRoot`: tasks without a user run as root. */
 export interface RuntimeTraits extends RuntimeCapabilities {
   readonly name: string;
   readonly isRoot: boolean;
-  /** Containers may be privileged. */
   readonly allowPrivileged: boolean;
 }
 
-/** Sources this program makes itself, whatever the runtime. */
 const volumeSources = [
   "emptyDir",
   "hostPath",
@@ -33,7 +29,6 @@ const volumeSources = [
   "projected",
   "persistentVolumeClaim",
 ];
-/** Members of a security context that host processes have no use for. */
 const effectlessSecurity = [
   "privileged",
   "readOnlyRootFilesystem",
@@ -47,12 +42,9 @@ const effectlessSecurity = [
   "supplementalGroups",
   "sysctls",
 ];
-/** What an engine has no settings for, or not such as the same document means elsewhere. */
 const effectlessInContainers = ["seLinuxOptions", "appArmorProfile", "procMount"];
-/** Members of a pod's spec without effect: containers share the machine's network, hosts file and process table. */
 const effectlessPod = ["hostAliases", "subdomain", "shareProcessNamespace", "automountServiceAccountToken"];
 
-/** Everything a pod asks for that the runtime cannot do, by name. What changes the pod's meaning is refused, the rest is told. */
 export function supportFor(pod: PodObject, traits: RuntimeTraits): Support {
   const refusals: string[] = [];
   const warnings: string[] = [];
@@ -70,7 +62,7 @@ export function supportFor(pod: PodObject, traits: RuntimeTraits): Support {
   return { refusals, warnings };
 }
 
-/** Set to something that differs from saying nothing: defaults and empty lists ask for nothing. */
+/** Defaults and empty values ask for nothing. */
 const isAsked = (value: unknown): boolean =>
   value !== undefined &&
   value !== false &&
@@ -109,7 +101,7 @@ function checkContainer(
   if (traits.images) checkMemoryMounts(container, volumes, refusals);
   if (isAsked(container.volumeDevices)) refusals.push(`${here}: volumeDevices`);
   if (!traits.limits && isAsked(container.resources?.limits)) warnings.push(`${here}: resources.limits`);
-  // A process has its ports on the machine already, under no other number.
+  // A process has its ports on the machine already.
   if (
     !traits.images &&
     (container.ports ?? []).some((port) => isAsked(port.hostPort) && port.hostPort !== port.containerPort)
@@ -125,7 +117,7 @@ function isMountless(volume: Volume | undefined, mount: VolumeMount, { images }:
   return isInPlace(volume, mount.mountPath, mount.readOnly === true);
 }
 
-/** Engines of API 1.41 mount volumes whole. */
+/** Engines of API 1.41 cannot mount a part of a volume. */
 function checkMemoryMounts(container: Container, volumes: readonly Volume[], refusals: string[]): void {
   for (const { name, subPath, subPathExpr } of container.volumeMounts ?? []) {
     const isInMemory = volumes.some((volume) => volume.name === name && volume.emptyDir?.medium === "Memory");
@@ -146,19 +138,18 @@ function checkSecurity(
     if (isAsked(context?.[name])) warnings.push(`${here}: securityContext.${name}`);
   }
   if (!images) return;
-  // It would be root on this machine, whoever has created the pod.
+  // It would be root on this machine.
   if (context?.["privileged"] === true && !allowPrivileged)
     refusals.push(`${here}: securityContext.privileged (the server permits it with --allow-privileged)`);
   if (seccompType(context ?? {}, {}) === "Localhost")
     refusals.push(`${here}: securityContext.seccompProfile of type Localhost`);
 }
 
-/** A user is refused where it cannot be had: a command that runs as somebody else may do anything else. */
 function checkUser(container: Container, pod: PodObject, traits: RuntimeTraits, refusals: string[]): void {
   const user = userOf(container, pod);
   const here = `container "${container.name}"`;
   if (user !== undefined && !traits.users) refusals.push(`${here}: securityContext.runAsUser (it needs root)`);
-  // Whom an image runs as is known when it is there.
+  // The image's user is not known yet.
   if (traits.images) return;
   const mustNotBeRoot = container.securityContext?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot;
   if (mustNotBeRoot === true && (user?.uid ?? (traits.isRoot ? 0 : 1)) === 0) {
@@ -166,7 +157,7 @@ function checkUser(container: Container, pod: PodObject, traits: RuntimeTraits, 
   }
 }
 
-/** The user a container asks for; its group is the user's number when only the user is told. */
+/** The group defaults to the user's number. */
 export function userOf(
   container: Container,
   pod: PodObject,
@@ -177,6 +168,5 @@ export function userOf(
   return { uid: uid ?? 0, gid: gid ?? uid ?? 0 };
 }
 
-/** A host directory mounted at its own path is there already. */
 export const isInPlace = (volume: Volume | undefined, mountPath: string, readOnly: boolean): boolean =>
   volume?.hostPath !== undefined && volume.hostPath.path === mountPath && !readOnly;

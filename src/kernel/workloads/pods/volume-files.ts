@@ -15,10 +15,8 @@ const present = "..data";
 const groupMayRead = 0o440;
 
 /**
- * Shows `files` in a directory that is there and that nobody else writes to: afterwards it has these and no others, until then the
- * ones before. Nothing is written when they are there already. Repeating it after a crash in the middle makes whole what is half
- * made. They belong to `group` as well, who may read what its user may. Rejects with the system's refusal, also when the directory
- * is gone, which does not come back by this.
+ * Replaces the content of a volume with `files`; until then it has the old ones. Unchanged files are not written.
+ * Repeating it after a crash completes it. Rejects if the directory is gone.
  */
 export async function showFiles(
   files: readonly VolumeFile[],
@@ -47,7 +45,6 @@ const withGroup = (file: VolumeFile, group: number | undefined): VolumeFile =>
 
 type Files = ReadonlyMap<string, VolumeFile>;
 
-/** Is exactly this there? What cannot be read is not. */
 async function holds(version: string, wanted: Files, group: number | undefined): Promise<boolean> {
   try {
     const entries = await readdir(version, { recursive: true, withFileTypes: true });
@@ -64,7 +61,7 @@ async function holds(version: string, wanted: Files, group: number | undefined):
   }
 }
 
-/** The name of a new directory with the files; nothing is left of one that cannot be finished. */
+/** Nothing is left of a directory that cannot be completed. */
 async function writeVersion(files: Files, directory: string, now: Instant, group?: number): Promise<string> {
   const time = formatInstant(now).slice(0, 19).replace(/[-T:]/g, "_");
   const version = await mkdtemp(join(directory, `..${time}.`));
@@ -80,26 +77,25 @@ async function writeVersion(files: Files, directory: string, now: Instant, group
 
 async function writeOne(path: string, { data, mode }: VolumeFile, group: number | undefined): Promise<void> {
   await makeDirectories(dirname(path));
-  // For nobody else at first: it may be a secret, and the mode given here is only narrowed by the umask.
+  // Private at first: it may be a secret, and the umask would narrow the mode.
   await writeFile(path, data, { mode: 0o600, flag: "wx" });
   await chmod(path, mode);
   if (group !== undefined) await chown(path, 0, group);
 }
 
-/** Whoever follows the link meanwhile comes to the old end or to the new one. */
+/** Readers of the link see the old or the new target. */
 async function pointLink(target: string, path: string): Promise<void> {
   const draft = join(dirname(path), "..data_tmp");
   await rm(draft, { force: true });
   await symlink(target, draft);
   await rename(draft, path).catch(async (thrown: unknown) => {
     if (codeOf(thrown) !== "EISDIR") throw thrown;
-    // A directory of files that were not shown by links yet.
     await rm(path, { recursive: true, force: true });
     await rename(draft, path);
   });
 }
 
-/** Other versions, drafts and names. A directory without dots may be where another volume is mounted. */
+/** A directory without dots may be a mount point. */
 async function removeOthers(directory: string, kept: ReadonlySet<string>): Promise<void> {
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     if (kept.has(entry.name) || (entry.isDirectory() && !entry.name.startsWith(".."))) continue;
@@ -108,9 +104,8 @@ async function removeOthers(directory: string, kept: ReadonlySet<string>): Promi
 }
 
 /**
- * Keeps one file or directory of a volume for a container that mounts just that: it has the version it began with, whatever the
- * volume shows later. `part` is where it is kept, by hard links; one that is there already stays. What the volume has not is
- * an empty directory. Rejects when the path leads out of its volume.
+ * Keeps a file or directory of a volume, by hard links, for a container that mounts only that: it does not change with
+ * the volume. A missing source becomes an empty directory. Rejects if it leads out of the volume.
  */
 export async function holdPart(source: string, within: string, part: string): Promise<string> {
   if (await exists(part)) return part;

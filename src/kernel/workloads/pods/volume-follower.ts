@@ -5,9 +5,8 @@ import type { PodObject } from "../pod-types.ts";
 import { type SourceName, sourceKey, volumeSourcesOf } from "./config-sources.ts";
 import { isFollowed, tellsOfPod } from "./volumes.ts";
 
-/** After a change, so that several that come together are shown together; a pod that is gone by then costs nothing. */
+/** Collects changes that come together. */
 const pause: Millis = 1_000;
-/** After a failure of the API or the machine, of whose end nobody tells. */
 const retryAfter: Millis = 60_000;
 
 export interface VolumeFollowerOptions {
@@ -15,36 +14,32 @@ export interface VolumeFollowerOptions {
   readonly pods: Informer<PodObject>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Writes the files of a pod's volumes anew where they have changed; answers what keeps them as they are. */
+  /** Rewrites changed files; returns what prevents it. */
   readonly refresh: (pod: Stored<PodObject>) => Promise<readonly string[]>;
-  /** Tells users of what `refresh` has answered. */
   readonly tell: (pod: Stored<PodObject>, problems: readonly string[]) => void;
 }
 
-/** A pod whose volumes are kept up. */
 interface Followed {
-  /** Of the pod, in the mirror. */
   readonly key: string;
   readonly uid: string;
   readonly tellsOfPod: boolean;
-  /** What it is waiting for; the first time also opens its watches. */
+  /** Cancels the pending refresh; the first one also opens the watches. */
   cancel?: Cancel;
-  /** The wait is a short one, or it is this pod's turn soon: another change needs no other. */
+  /** A refresh is due soon: another change needs no other. */
   isDue: boolean;
-  /** Keys of its sources, once they are watched. */
   sources?: readonly string[];
 }
 
-/** A ConfigMap or Secret that pods show, with their uids. Without a share it is immutable, and not looked at any more. */
+/** A ConfigMap or Secret with the uids of the pods that show it; an immutable one is not watched. */
 interface Source {
   readonly users: Set<string>;
   stop?: () => void;
 }
 
 /**
- * Keeps the files of volumes of running pods up with the objects they are made of, and with the labels and annotations of the pod
- * itself. As the kubelet does, it watches each ConfigMap and Secret that is shown, once however many pods show it, and never a
- * whole kind. A change costs the pods that show the object one refresh each, a second later, one after the other.
+ * Keeps the files of volumes in step with their ConfigMaps and Secrets, and with the pod's own labels and annotations.
+ * Like the kubelet, it watches single objects, each once. A change refreshes the pods that show the object one second
+ * later, one after the other.
  */
 export class VolumeFollower {
   readonly #options: VolumeFollowerOptions;
@@ -67,10 +62,7 @@ export class VolumeFollower {
     });
   }
 
-  /**
-   * From now on the pod's volumes are kept up, until `forget`; they are looked at once in any case, because something may have changed
-   * since they were made. Nothing happens for pods without such volumes, and when it is repeated.
-   */
+  /** Refreshes once in any case, because the sources may have changed since the volumes were made. May be repeated. */
   follow({ metadata, spec }: Stored<PodObject>): void {
     const volumes = (spec.volumes ?? []).filter(isFollowed);
     if (this.#isClosed || volumes.length === 0 || this.#followed.has(metadata.uid)) return;
@@ -80,7 +72,6 @@ export class VolumeFollower {
     this.#changed(followed);
   }
 
-  /** For a pod that has ended or is gone: nothing is begun for it any more. */
   forget(uid: string): void {
     const followed = this.#followed.get(uid);
     followed?.cancel?.();
@@ -114,7 +105,7 @@ export class VolumeFollower {
     });
   }
 
-  /** Never rejects. What changes from here on asks for another refresh. */
+  /** Never rejects. */
   async #refresh(followed: Followed): Promise<void> {
     const pod = this.#options.pods.get(followed.key);
     if (this.#followed.get(followed.uid) !== followed || pod?.metadata.uid !== followed.uid) return;
@@ -124,7 +115,6 @@ export class VolumeFollower {
       const problems = await this.#options.refresh(pod);
       if (problems.length > 0) this.#options.tell(pod, problems);
     } catch (thrown) {
-      // Its files went with it.
       if (this.#followed.get(followed.uid) !== followed) return;
       const fields = { pod: followed.key, error: messageOf(thrown) };
       this.#options.log.warn("volumes of a pod cannot be refreshed", fields);
@@ -152,7 +142,7 @@ export class VolumeFollower {
       this.#tellUsers(source);
       if (asJson(object)["immutable"] === true) source.stop?.();
     };
-    // Also told of what is there already: it may have changed after it was read and before it is watched.
+    // Includes the present object, which may have changed between reading and watching it.
     const remove = share.informer.addHandler({ add: told, update: (_old, object) => told(object), delete: told });
     source.stop = () => {
       remove();

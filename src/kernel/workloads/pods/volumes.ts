@@ -6,49 +6,38 @@ import { sourceKey, type Sources } from "./config-sources.ts";
 import { notFound } from "./environment.ts";
 import { fieldValue, type Node, resourceValue } from "./pod-fields.ts";
 
-/** One file of a volume that is made of objects. */
 export interface VolumeFile {
-  /** Relative, without `..`; may have directories. */
   readonly path: string;
   readonly data: Buffer;
-  /** Permission bits, 0o644 unless the document says otherwise. */
   readonly mode: number;
 }
 
-/** What a volume is on this machine. */
 export type VolumeContent =
-  /** A directory of the pod's own, which its containers share and may write to. */
   | { readonly kind: "empty" }
-  /** Made when the pod's first container starts, and anew when their sources change; for reading only. */
   | { readonly kind: "files"; readonly files: readonly VolumeFile[] }
-  /** The directory of a claim, which outlives the pod. */
   | { readonly kind: "claim"; readonly path: string }
-  /** What is there already; `type` is Kubernetes' check of it. */
   | { readonly kind: "host"; readonly path: string; readonly type: string };
 
-/** What the files of volumes are made of. */
 export interface VolumeInput {
   readonly pod: PodObject;
   readonly node: Node;
   readonly sources: Sources;
-  /** Directory of a claim, or why the pod cannot have it now. */
+  /** The directory of a claim, or why the pod cannot use it now. */
   readonly claim: (name: string) => Result<string, string>;
   readonly tokenOf: TokenOf;
 }
 
 const defaultMode = 0o644;
 
-/** Is it made of objects that change, or of the pod itself? */
 export const isFollowed = ({ configMap, secret, downwardAPI, projected }: Volume): boolean =>
   configMap !== undefined || secret !== undefined || downwardAPI !== undefined || projected !== undefined;
 
-/** Does it tell the pod of itself? */
 export const tellsOfPod = ({ downwardAPI, projected }: Volume): boolean =>
   downwardAPI !== undefined || (projected?.sources ?? []).some((source) => source.downwardAPI !== undefined);
 
 /**
- * What to put where a volume is mounted, or every reason why it cannot be made. Pure. A volume without a source is an emptyDir, as
- * in Kubernetes. Of two projected files with the same path the later one wins.
+ * The content of a volume, or every reason why it cannot be made. Pure. A volume without a source is an emptyDir. Of
+ * two projected files with the same path the later wins.
  */
 export function volumeContent(volume: Volume, input: VolumeInput): Result<VolumeContent, readonly string[]> {
   if (volume.hostPath !== undefined) {
@@ -84,7 +73,6 @@ function partsOf(volume: Volume, input: VolumeInput): readonly Part[] | undefine
   });
 }
 
-/** The files of one ConfigMap or Secret: all its keys, or those that are named, under the names that are given to them. */
 function keyFiles(
   kind: "ConfigMap" | "Secret",
   name = "",
@@ -107,7 +95,6 @@ function keyFiles(
   return problems.length === 0 ? ok(files) : err(problems);
 }
 
-/** Files that tell the pod of itself, as it is when the volume is made. */
 function downwardFiles(items: readonly DownwardItem[] | undefined, mode: number | undefined, input: VolumeInput): Part {
   const files: VolumeFile[] = [];
   const problems: string[] = [];
@@ -127,7 +114,7 @@ function tokenFile(source: AccountTokenSource, mode: number | undefined, { token
   return ok([{ path: source.path, data: Buffer.from(token.value), mode: mode ?? defaultMode }]);
 }
 
-/** A volume belongs to no container: a resource without a container's name means the first one's. */
+/** A resource without a container's name means the first container. */
 function downwardValue(item: DownwardItem, { pod, node }: VolumeInput): Result<string, string> {
   const first = pod.spec.containers[0];
   if (item.fieldRef !== undefined) return fieldValue(pod, item.fieldRef.fieldPath, node);
@@ -137,6 +124,5 @@ function downwardValue(item: DownwardItem, { pod, node }: VolumeInput): Result<s
   return err(`item ${item.path} names no field`);
 }
 
-/** A relative path that does not leave its directory. */
 export const isInside = (path: string): boolean =>
   path !== "" && !posix.isAbsolute(path) && !path.split("/").includes("..") && posix.normalize(path) !== ".";

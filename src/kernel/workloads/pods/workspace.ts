@@ -19,56 +19,45 @@ import { showFiles } from "./volume-files.ts";
 import { isFollowed, volumeContent, type VolumeInput } from "./volumes.ts";
 
 export interface WorkspaceOptions {
-  /** Reads ConfigMaps and Secrets. */
   readonly client: ApiClient;
-  /** Pods and their logs are kept under it. */
   readonly directory: string;
-  /** Where claims have their directories. */
   readonly volumes: string;
   readonly node: Node;
   readonly clock: Clock;
-  /** What every process gets, before the pod's own variables. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Where containers without a workingDir run; a directory of the pod's own when absent. */
+  /** Where containers without a workingDir run; default: a directory of the pod's own. */
   readonly workingDirectory?: string;
 }
 
-/** An address and port at which a container reaches the API server. */
 export interface ServerPlace {
   readonly host: string;
   readonly port: number;
 }
 
-/** What was made for a container before its task. */
 export interface Surroundings {
   readonly image?: ImageFacts;
-  /** The pod's own. */
   readonly address?: string;
   readonly server?: ServerPlace;
-  /** For a command beside an execution, whose id it is: it sees the same parts of volumes. */
+  /** The execution whose parts of volumes a command beside it sees. */
   readonly beside?: string;
 }
 
-/** The word of a `Waiting` for a machine that has no room left: the pod is to be failed. */
 export const diskFull = "DiskFull";
 
 /**
- * Turns a container that is to run into a task whose files are in place, or says why that cannot be done now:
- *
- * - CreateContainerConfigError: the document is wrong, or a ConfigMap or Secret is missing, which is watched for;
- * - CreateContainerError: the machine lacks something, which nobody tells of when it comes;
- * - DiskFull.
+ * Turns a container into a task whose files are in place, or returns why that cannot be done now:
+ * CreateContainerConfigError for a wrong document or a missing source, CreateContainerError for the machine, or
+ * DiskFull.
  */
 export class Workspace {
   readonly #options: WorkspaceOptions;
-  /** By pod, while its volumes are being written: the last turn that somebody waits for. */
+  /** Tokens and sources change at the same time, and both are files of one volume. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(options: WorkspaceOptions) {
     this.#options = options;
   }
 
-  /** Contents of all ConfigMaps and Secrets a pod reads, as they are now; those that do not exist are absent. */
   async readSources(pod: Stored<PodObject>): Promise<Sources> {
     return this.#read(pod, sourcesOf(pod.spec));
   }
@@ -85,7 +74,6 @@ export class Workspace {
     return found;
   }
 
-  /** One after the other for each pod: tokens and sources change at the same time, and both are files of one volume. */
   async #inTurn<T>({ metadata: { uid = "" } }: PodObject, work: () => Promise<T>): Promise<T> {
     const turn = (this.#turns.get(uid) ?? Promise.resolve()).then(work, work);
     this.#turns.set(uid, turn);
@@ -96,7 +84,7 @@ export class Workspace {
     }
   }
 
-  /** Claims are asked for anew: since the pod was bound to this machine nobody can have begun to remove what is there now. */
+  /** The pod is bound, so that from now on its claims cannot be removed. */
   async #readClaims({ metadata: { namespace = "" }, spec }: PodObject): Promise<VolumeInput["claim"]> {
     const { client, volumes } = this.#options;
     const found = new Map<string, Result<string, string>>();
@@ -108,10 +96,7 @@ export class Workspace {
     return (name) => found.get(name) ?? err(`persistentvolumeclaim "${name}" not found`);
   }
 
-  /**
-   * Makes what all containers of a pod share: its volumes. Tells everything that stands against it at once. `address` is the pod's
-   * own, if it has one.
-   */
+  /** Makes the pod's volumes; returns all problems at once. */
   async prepareVolumes(
     pod: PodObject,
     sources: Sources,
@@ -150,15 +135,14 @@ export class Workspace {
     return problems.length === 0 ? undefined : { reason, message: problems.join("; ") };
   }
 
-  /** Writes the files of volumes that show tokens again, with these tokens. Throws when something of them cannot be had. */
   async rewriteTokens(pod: Stored<PodObject>, tokenOf: TokenOf): Promise<void> {
     const problems = await this.#inTurn(pod, () => this.#rewrite(pod, showsTokens, async () => tokenOf));
     if (problems.length > 0) throw new Error(problems.join("; "));
   }
 
   /**
-   * Writes the files of volumes anew that are made of objects and have changed, with the tokens they have. Answers what keeps a
-   * volume as it is: its sources. Throws when the API or the machine fails, also when the volumes are gone.
+   * Rewrites changed files of volumes, with the present tokens. Returns problems of the sources. Throws if the API or
+   * the machine fails.
    */
   async refreshVolumes(pod: Stored<PodObject>): Promise<readonly string[]> {
     return this.#inTurn(pod, () => this.#rewrite(pod, isFollowed, (volume) => this.#presentTokens(pod, volume)));
@@ -184,7 +168,6 @@ export class Workspace {
     return problems;
   }
 
-  /** Tokens as they are in the files of a volume: who else knows them is replacing them. */
   async #presentTokens(pod: PodObject, volume: Volume): Promise<TokenOf> {
     const directory = podPaths(this.#options.directory, pod).volume(volume.name);
     const found = new Map<AccountTokenSource, string>();
@@ -198,7 +181,7 @@ export class Workspace {
     };
   }
 
-  /** The task for one execution of a container. Its volumes must have been made; `made` where tasks are containers. */
+  /** The task for one execution of a container, whose volumes must exist. */
   async prepare(
     pod: PodObject,
     container: Container,
@@ -218,7 +201,7 @@ export class Workspace {
       sources,
       base: { ...(made.image === undefined ? environment : {}), ...serverVariables(pod, container, made) },
       paths,
-      // A user without rights to our directory needs another place to stand.
+      // The user may have no rights to our directory.
       workingDirectory: this.#options.workingDirectory ?? (userOf(container, pod) === undefined ? paths.work : "/"),
       canMount,
       ...(made.beside === undefined ? {} : { parts: paths.parts(made.beside) }),
@@ -245,7 +228,7 @@ export class Workspace {
 
 const showsTokens = (volume: Volume): boolean => tokenSources([volume]).length > 0;
 
-/** Where clients in a cluster look for the API server. A process finds it where it has a token for it: others have their own ways. */
+/** Where clients in a cluster look for the API server. A process only gets them with a token. */
 function serverVariables(
   { spec }: PodObject,
   { volumeMounts }: Container,
@@ -261,18 +244,17 @@ function serverVariables(
   };
 }
 
-/** The group of the pod's files, where we may give them to it. */
+/** The group of the pod's files, if this process may set it. */
 function groupOf({ spec }: PodObject): number | undefined {
   const group = spec.securityContext?.["fsGroup"];
   return typeof group === "number" && process.getuid?.() === 0 ? group : undefined;
 }
 
-/** As Kubernetes: what is made in the volume belongs to the group, too. */
 async function giveToGroup(directory: string, group: number): Promise<void> {
   await chown(directory, 0, group);
   await chmod(directory, 0o2777);
 }
 
-/** What the machine's refusal means for the pod. A quota that is used up is a full disk to who has to live with it. */
+/** An exhausted quota counts as a full disk. */
 const hostReason = (thrown: unknown): string =>
   codeOf(thrown) === "ENOSPC" || codeOf(thrown) === "EDQUOT" ? diskFull : "CreateContainerError";
