@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, unlinkSync } from "node:fs";
-import { mkdir, rm, rmdir, stat } from "node:fs/promises";
+import { lstat, mkdir, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "./errors.ts";
 import { inParallel } from "./in-parallel.ts";
@@ -23,6 +23,20 @@ export async function makeDirectories(path: string, mode = 0o777): Promise<void>
     });
   }
 }
+
+/** Whether anything has this name; a link counts, wherever it leads. */
+export const exists = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
+
+/** The names in a directory; none if it does not exist. */
+export const namesIn = (directory: string): Promise<readonly string[]> =>
+  readdir(directory).catch((thrown: unknown) => {
+    if (codeOf(thrown) === "ENOENT") return [];
+    throw thrown;
+  });
 
 const isDirectory = (path: string): Promise<boolean> =>
   stat(path).then(

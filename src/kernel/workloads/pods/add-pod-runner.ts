@@ -1,4 +1,4 @@
-import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import { messageOf, type Millis, retry } from "#lib/base/index.ts";
 import { controllerFor, type Manager, requestChannel, requestFor } from "#kernel/kit/index.ts";
 import type { ArtifactStore } from "#kernel/artifacts/index.ts";
 import { Pod, type Stored } from "#kernel/model/index.ts";
@@ -139,12 +139,19 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): PodSe
     .watchesChannel(channel)
     .with({ maxConcurrent: 64 })
     .complete(runner);
+  // A runtime that does not answer must not end a server whose objects people may want to read or delete.
+  const warn = (thrown: unknown): boolean => {
+    log.warn("leftovers of earlier Pods cannot be looked for yet, trying again", { error: messageOf(thrown) });
+    return true;
+  };
   manager.add({
     name: "pod-orphans",
     run: (signals) =>
-      tirelessly(signals.stop, { clock, log }, () =>
+      retry({ clock, first: 5_000, factor: 1, signal: signals.stop, isRetryable: warn }, () =>
         cleaner.forgetStrangers((uid) => pods.byIndex(byUid, uid).length > 0),
-      ),
+      ).catch((thrown: unknown) => {
+        if (!signals.stop.aborted) throw thrown;
+      }),
   });
   const uncount = countPods(manager.metrics, pods, clock);
   manager.onStopped(() => {
@@ -159,27 +166,6 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): PodSe
     volumes.close();
   });
   return createPodSessions({ runtime, reach, directory });
-}
-
-const retryPause: Millis = 5000;
-
-/**
- * Runs `run` until it succeeds or `stop` aborts: a runtime that does not answer must not end a server whose objects
- * people may want to read or delete.
- */
-async function tirelessly(
-  stop: AbortSignal,
-  { clock, log }: { readonly clock: Clock; readonly log: Logger },
-  run: () => Promise<void>,
-): Promise<void> {
-  while (!stop.aborted) {
-    try {
-      return await run();
-    } catch (thrown) {
-      log.warn("leftovers of earlier Pods cannot be looked for yet, trying again", { error: messageOf(thrown) });
-    }
-    await sleep(clock, retryPause, stop).catch(() => undefined);
-  }
 }
 
 /** Changes other than this runner's own writes of the status. */

@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { type Clock, deferred } from "#lib/base/index.ts";
+import { type Clock, deferred, onAbort } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { readLogs, removeLog } from "#kernel/logs/index.ts";
 import {
@@ -21,6 +21,9 @@ export interface RunningContainer {
   readonly container: Container;
   readonly task: string;
 }
+
+/** The result of a probe or hook; `message` is in the kubelet's words. */
+export type Knock = { readonly succeeded: true } | { readonly succeeded: false; readonly message: string };
 
 /** How probes and hooks reach a container on any runtime. */
 export interface ContainerReach {
@@ -121,17 +124,14 @@ export class ProcessReach implements ContainerReach {
     const cancel = runtime.subscribe((status) => {
       if (status.id === task.id && hasEnded(status)) over.resolve();
     });
-    const kill = () => void runtime.stop(task.id, 0).catch(over.reject);
     try {
       if (!hasEnded(await runtime.start(task))) {
-        signal.addEventListener("abort", kill, { once: true });
-        if (signal.aborted) kill();
-        await over.promise;
+        const removeListener = onAbort(signal, () => void runtime.stop(task.id, 0).catch(over.reject));
+        await over.promise.finally(removeListener);
       }
       signal.throwIfAborted();
       return await resultOf(runtime, task);
     } finally {
-      signal.removeEventListener("abort", kill);
       cancel();
     }
   }

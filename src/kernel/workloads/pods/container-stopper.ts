@@ -1,4 +1,4 @@
-import { type Clock, codeOf, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import { type Clock, codeOf, type Logger, messageOf, type Millis, retry } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import type { PodObject } from "../pod-types.ts";
@@ -14,9 +14,6 @@ export interface ContainerStopperOptions {
 
 /** What remains after a preStop hook has used up the grace; as in Kubernetes. */
 const leastGrace: Millis = 2_000;
-
-/** Between tries to stop a container after its hook, which no pass repeats. */
-const [firstRetry, longestRetry]: readonly [Millis, Millis] = [1_000, 30_000];
 
 const isClosed = (thrown: unknown): boolean => codeOf(thrown) === "runtime-closed" || codeOf(thrown) === "runner-taken";
 
@@ -50,18 +47,13 @@ export class ContainerStopper {
   /** Retries while the container runs and the runtime is unavailable. Never rejects. */
   async #stopInTheEnd(task: string, left: () => Millis): Promise<void> {
     const { runtime, clock, log } = this.#options;
-    for (
-      let wait = firstRetry;
-      runtime.find(task)?.state.phase === "running";
-      wait = Math.min(2 * wait, longestRetry)
-    ) {
-      try {
-        return await runtime.stop(task, left());
-      } catch (thrown) {
-        if (isClosed(thrown)) return;
-        log.warn("a container cannot be stopped, trying again", { error: messageOf(thrown) });
-      }
-      await sleep(clock, wait);
-    }
+    const isRetryable = (thrown: unknown): boolean => {
+      if (isClosed(thrown)) return false;
+      log.warn("a container cannot be stopped, trying again", { error: messageOf(thrown) });
+      return true;
+    };
+    await retry({ clock, first: 1_000, longest: 30_000, isRetryable }, async () => {
+      if (runtime.find(task)?.state.phase === "running") await runtime.stop(task, left());
+    }).catch(() => undefined);
   }
 }

@@ -1,6 +1,7 @@
+import { onAbort, toError } from "#lib/base/index.ts";
 import type { IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
 import type { Handler } from "../pod-types.ts";
-import type { Knock } from "./knock.ts";
+import type { Knock } from "./container-reach.ts";
 
 // gRPC's health protocol (grpc/grpc, doc/health-checking.md): one call with two messages of one field each, for which a
 // gRPC library would be too much.
@@ -26,15 +27,14 @@ export async function knockByGrpc(
   return new Promise<Knock>((resolve, reject) => {
     const session = connect(`http://${address.includes(":") ? `[${address}]` : address}:${port}`);
     const end = () => {
-      signal.removeEventListener("abort", abort);
+      removeListener();
       session.destroy();
     };
     const fail = (thrown: unknown) => {
       end();
-      reject(thrown instanceof Error ? thrown : new Error(String(thrown)));
+      reject(toError(thrown));
     };
-    const abort = () => fail(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
+    const removeListener = onAbort(signal, () => fail(signal.reason));
     // The first error counts, and none may be without a listener.
     session.on("error", fail);
     const call = session.request({

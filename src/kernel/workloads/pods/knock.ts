@@ -1,9 +1,7 @@
 import { messageOf } from "#lib/base/index.ts";
 import type { Container, Handler, PortReference } from "../pod-types.ts";
 import { knockByGrpc } from "./knock-by-grpc.ts";
-import type { ContainerReach, RunningContainer } from "./container-reach.ts";
-
-export type Knock = { readonly succeeded: true } | { readonly succeeded: false; readonly message: string };
+import type { ContainerReach, Knock, RunningContainer } from "./container-reach.ts";
 
 const success: Knock = { succeeded: true };
 const failure = (message: string): Knock => ({ succeeded: false, message });

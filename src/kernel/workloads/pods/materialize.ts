@@ -1,7 +1,7 @@
-import { chmod, chown, lstat, open, realpath, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, open, realpath, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { codeOf, type Instant } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { makeDirectories, exists } from "#lib/base/index.node.ts";
 import { type Task, type TaskMount, unmaskedWord } from "#kernel/runtimes/index.ts";
 import type { PlannedTask } from "./container-task.ts";
 import { holdPart, showFiles } from "./volume-files.ts";
@@ -108,10 +108,6 @@ async function realSource(source: string, within: string): Promise<string> {
 /** The path or its nearest existing parent; a link counts as existing. */
 async function lastExisting(path: string): Promise<string> {
   for (let at = path; ; at = dirname(at)) {
-    const isThere = await lstat(at).then(
-      () => true,
-      () => false,
-    );
-    if (isThere || at === dirname(at)) return at;
+    if (at === dirname(at) || (await exists(at))) return at;
   }
 }

@@ -1,7 +1,7 @@
-import { chmod, lstat, rm, writeFile } from "node:fs/promises";
+import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { err, ok, type Result } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { makeDirectories, exists } from "#lib/base/index.node.ts";
 import { type ApiClient, refTo } from "#kernel/kit/index.ts";
 import {
   ArtifactError,
@@ -52,7 +52,7 @@ export class PodArtifacts {
   async prepare(pod: PodObject, signal: AbortSignal): Promise<Result<void, Lacking>> {
     if (!hasArtifacts(pod)) return ok(undefined);
     const { artifacts: directory, artifactsMade } = podPaths(this.#directory, pod);
-    if (await isThere(artifactsMade)) return ok(undefined);
+    if (await exists(artifactsMade)) return ok(undefined);
     try {
       await rm(directory, { recursive: true, force: true });
       await makeDirectories(directory);
@@ -126,12 +126,6 @@ export class PodArtifacts {
     return { ...(await this.#store.put(pod.metadata.namespace ?? "", beating(bytes, beat), signal)), ...kept };
   }
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  );
 
 async function* beating(bytes: AsyncIterable<Buffer>, beat: () => void): AsyncGenerator<Buffer, void> {
   for await (const chunk of bytes) {

@@ -1,4 +1,5 @@
-import { readdir, rm, rmdir } from "node:fs/promises";
+import { namesIn } from "#lib/base/index.node.ts";
+import { rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Cancel, type Clock, codeOf, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
 import { hasEnded, type Runtime } from "#kernel/runtimes/index.ts";
@@ -66,7 +67,7 @@ export class PodCleaner {
   async forgetStrangers(isKnown: (uid: string) => boolean): Promise<void> {
     const { runtime, directory } = this.#options;
     const uids = new Set((await runtime.list()).map(({ id }) => uidOfTask(id)));
-    for (const uid of await names(podsDirectory(directory))) uids.add(uid);
+    for (const uid of await namesIn(podsDirectory(directory))) uids.add(uid);
     for (const uid of (await runtime.containers?.sandboxes()) ?? []) uids.add(uid);
     for (const uid of uids) if (!isKnown(uid)) await this.forget(uid, undefined);
     for (const logs of await podLogDirectories(directory)) {
@@ -109,18 +110,11 @@ async function removeLogs(logs: string): Promise<void> {
 async function podLogDirectories(root: string): Promise<readonly { readonly uid: string; readonly path: string }[]> {
   const found: { uid: string; path: string }[] = [];
   const top = logsDirectory(root);
-  for (const namespace of await names(top)) {
-    for (const pod of await names(join(top, namespace))) {
-      for (const uid of await names(join(top, namespace, pod)))
+  for (const namespace of await namesIn(top)) {
+    for (const pod of await namesIn(join(top, namespace))) {
+      for (const uid of await namesIn(join(top, namespace, pod)))
         found.push({ uid, path: join(top, namespace, pod, uid) });
     }
   }
   return found;
-}
-
-async function names(directory: string): Promise<readonly string[]> {
-  return readdir(directory).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return [];
-    throw thrown;
-  });
 }

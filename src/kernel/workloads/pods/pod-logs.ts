@@ -1,4 +1,4 @@
-import type { Clock } from "#lib/base/index.ts";
+import { type Clock, onAbort } from "#lib/base/index.ts";
 import type { LogOptions } from "#kernel/kit/index.ts";
 import { type LogRequest, readingOf, readLogs } from "#kernel/logs/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
@@ -102,6 +102,6 @@ export function endOf(runtime: Runtime, id: string, signal: AbortSignal | undefi
     cancel();
     end.abort();
   });
-  signal?.addEventListener("abort", cancel, { once: true });
+  onAbort(signal, cancel);
   return end.signal;
 }

@@ -2,7 +2,7 @@ import { chmod, chown, link, lstat, mkdtemp, readdir, readFile, readlink } from 
 import { realpath, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join, posix, sep } from "node:path";
 import { codeOf, formatInstant, type Instant } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { makeDirectories, exists } from "#lib/base/index.node.ts";
 import type { VolumeFile } from "./volumes.ts";
 
 // Files made of objects, laid out as in Kubernetes, so that whoever reads several of them through `..data` has one version of all:
@@ -122,12 +122,6 @@ export async function holdPart(source: string, within: string, part: string): Pr
   await rename(draft, part);
   return part;
 }
-
-const exists = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  );
 
 async function linkAll(from: string, to: string): Promise<void> {
   if (!(await stat(from)).isDirectory()) return link(from, to);

@@ -1,6 +1,6 @@
 import { chmod, chown, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type Clock, codeOf, err, messageOf, ok, type Result } from "#lib/base/index.ts";
+import { type Clock, codeOf, err, messageOf, ok, type Result, keyedSerializer } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { ConfigMap, PersistentVolumeClaim, Secret, type Stored } from "#kernel/model/index.ts";
@@ -52,7 +52,7 @@ export const diskFull = "DiskFull";
 export class Workspace {
   readonly #options: WorkspaceOptions;
   /** Tokens and sources change at the same time, and both are files of one volume. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #inTurn = keyedSerializer<string | undefined>();
 
   constructor(options: WorkspaceOptions) {
     this.#options = options;
@@ -74,16 +74,6 @@ export class Workspace {
     return found;
   }
 
-  async #inTurn<T>({ metadata: { uid = "" } }: PodObject, work: () => Promise<T>): Promise<T> {
-    const turn = (this.#turns.get(uid) ?? Promise.resolve()).then(work, work);
-    this.#turns.set(uid, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.#turns.get(uid) === turn) this.#turns.delete(uid);
-    }
-  }
-
   /** The pod is bound, so that from now on its claims cannot be removed. */
   async #readClaims({ metadata: { namespace = "" }, spec }: PodObject): Promise<VolumeInput["claim"]> {
     const { client, volumes } = this.#options;
@@ -103,7 +93,7 @@ export class Workspace {
     tokenOf: TokenOf,
     address?: string,
   ): Promise<Waiting | undefined> {
-    return this.#inTurn(pod, () => this.#makeVolumes(pod, sources, tokenOf, address));
+    return this.#inTurn(pod.metadata.uid, () => this.#makeVolumes(pod, sources, tokenOf, address));
   }
 
   async #makeVolumes(
@@ -136,7 +126,7 @@ export class Workspace {
   }
 
   async rewriteTokens(pod: Stored<PodObject>, tokenOf: TokenOf): Promise<void> {
-    const problems = await this.#inTurn(pod, () => this.#rewrite(pod, showsTokens, async () => tokenOf));
+    const problems = await this.#inTurn(pod.metadata.uid, () => this.#rewrite(pod, showsTokens, async () => tokenOf));
     if (problems.length > 0) throw new Error(problems.join("; "));
   }
 
@@ -145,7 +135,9 @@ export class Workspace {
    * the machine fails.
    */
   async refreshVolumes(pod: Stored<PodObject>): Promise<readonly string[]> {
-    return this.#inTurn(pod, () => this.#rewrite(pod, isFollowed, (volume) => this.#presentTokens(pod, volume)));
+    return this.#inTurn(pod.metadata.uid, () =>
+      this.#rewrite(pod, isFollowed, (volume) => this.#presentTokens(pod, volume)),
+    );
   }
 
   async #rewrite(
@@ -214,7 +206,7 @@ export class Workspace {
       const output = paths.output(container.name, restart);
       if (restart > 0 && made.beside === undefined)
         await rm(paths.parts(taskId(uid, container.name, restart - 1)), { recursive: true, force: true });
-      return ok(await this.#inTurn(pod, () => prepareTask(task.value, output)));
+      return ok(await this.#inTurn(pod.metadata.uid, () => prepareTask(task.value, output)));
     } catch (thrown) {
       return err({ reason: hostReason(thrown), message: withoutMasked(task.value, messageOf(thrown)) });
     }
