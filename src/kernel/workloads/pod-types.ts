@@ -1,4 +1,4 @@
-import type { Condition } from "#kernel/kit/index.ts";
+import { type Condition, isTrue } from "#kernel/kit/index.ts";
 import type { KubeObject, ObjectMeta } from "#kernel/model/index.ts";
 
 export interface KeySelector {
@@ -260,6 +260,23 @@ export interface PodObject extends KubeObject {
 
 export const isFinished = (pod: { readonly status?: PodStatus }): boolean =>
   pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+
+export const isTerminating = ({ metadata }: PodObject): boolean => metadata.deletionTimestamp !== undefined;
+
+/** Neither ended nor being deleted. */
+export const isActive = (pod: PodObject): boolean => !isFinished(pod) && !isTerminating(pod);
+
+export const isReady = ({ status }: PodObject): boolean => isTrue(status?.conditions, "Ready");
+
+export const allContainers = ({ containers, initContainers = [] }: PodSpec): readonly Container[] => [
+  ...initContainers,
+  ...containers,
+];
+
+export const allStatuses = (status: PodStatus | undefined): readonly ContainerStatus[] => [
+  ...(status?.initContainerStatuses ?? []),
+  ...(status?.containerStatuses ?? []),
+];
 
 /** A failed pod with this condition would fail in the same way every time: the runtime cannot do what it asks for. */
 export const refusedCondition = "slipway.dev/Refused";

@@ -14,7 +14,13 @@ import {
 import type { ReplicaSetObject } from "./deployment-types.ts";
 import type { PodObject } from "./pod-types.ts";
 import { bench, type Bench, shellPod } from "./testing/index.ts";
-import { addWorkloadController, ownChildren, type Workload, type WorkloadKind } from "./workload-controller.ts";
+import {
+  addWorkloadController,
+  ownChildren,
+  type Workload,
+  type WorkloadKind,
+  adoptable,
+} from "./workload-controller.ts";
 
 const sets: WorkloadKind<ReplicaSetObject> = {
   name: "test-sets",
@@ -110,24 +116,24 @@ test("children are found by the name of their controller, whichever version of t
   expect(workload.childrenOf("default/b")).toEqual([]);
 });
 
-test("without a selector nobody's objects are not looked for", async () => {
+test("without a selector, objects without a controller are ignored", async () => {
   const workload = await start(sets);
-  await createSet("a");
+  const set = await createSet("a");
   expect(await passesOf(() => createPod("stray", { labels: { app: "a" } }))).toEqual([]);
-  expect(workload.unownedIn("default")).toEqual([]);
+  expect(workload.candidatesFor(set)).toEqual([]);
 });
 
-test("with a selector those who would take an object that nobody controls are told of it", async () => {
+test("with a selector, an object without a controller reconciles the objects that would adopt it", async () => {
   const workload = await start(adoptingSets);
-  await createSet("a");
+  const set = await createSet("a");
   await createSet("b");
   await createSet("second-a", "a");
   const took = await passesOf(() => createPod("stray", { labels: { app: "a" } }));
   expect(took.toSorted()).toEqual(["default/a", "default/second-a"]);
   expect(await passesOf(() => createPod("far", { namespace: "other", labels: { app: "a" } }))).toEqual([]);
   expect(await passesOf(() => createPod("none", { labels: { app: "c" } }))).toEqual([]);
-  expect(namesOf(workload.unownedIn("default"))).toEqual(["none", "stray"]);
-  expect(namesOf(workload.unownedIn("other"))).toEqual(["far"]);
+  expect(namesOf(workload.candidatesFor(set))).toEqual(["none", "stray"]);
+  expect(namesOf(adoptable(set, workload.candidatesFor(set)))).toEqual(["stray"]);
 });
 
 test("what is told becomes an event of the genuine controller about that very object", async () => {

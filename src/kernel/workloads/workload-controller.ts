@@ -1,4 +1,5 @@
-import type { Clock, Millis } from "#lib/base/index.ts";
+import { type PodObject } from "./pod-types.ts";
+import { type Clock, type Millis, type Instant, messageOf } from "#lib/base/index.ts";
 import {
   type ApiClient,
   controllerFor,
@@ -11,8 +12,10 @@ import {
   requestFor,
   requestKey,
   toController,
+  ensureDeleted,
+  type Waking,
 } from "#kernel/kit/index.ts";
-import { controllerOf, type KubeObject, keyOf, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { controllerOf, type KubeObject, keyOf, type ResourceType, type Stored, Pod } from "#kernel/model/index.ts";
 import type { Selector } from "./deployment-types.ts";
 
 // What the controllers of Deployments, ReplicaSets, StatefulSets, Jobs and CronJobs have in common: objects of one kind
@@ -39,7 +42,8 @@ export interface Workload<O extends KubeObject, C extends KubeObject> {
   readonly objects: Informer<O>;
   /** Children of the object of that name, also of a former one: compare the uid. */
   readonly childrenOf: (key: string) => readonly Stored<C>[];
-  readonly unownedIn: (namespace: string | undefined) => readonly Stored<C>[];
+  /** Children of the object by name, and those without a controller that it may adopt. */
+  readonly candidatesFor: (object: O) => readonly Stored<C>[];
   /** Records an event; never waits, never fails. */
   readonly tell: (object: Stored<O>, note: WorkloadNote) => void;
 }
@@ -75,7 +79,10 @@ export function addWorkloadController<O extends KubeObject, C extends KubeObject
     clock,
     objects,
     childrenOf: (key) => children.byIndex(name, key),
-    unownedIn: (namespace = "") => (selectorOf === undefined ? [] : children.byIndex(unowned, namespace)),
+    candidatesFor: ({ metadata }) => [
+      ...children.byIndex(name, keyOf(metadata)),
+      ...(selectorOf === undefined ? [] : children.byIndex(unowned, metadata.namespace ?? "")),
+    ],
     tell: (object, { text, action, ...note }) =>
       events.record({ regarding: regardingOf(object), action: action ?? note.reason, note: text, ...note }),
   };
@@ -108,7 +115,57 @@ function adopters<O extends KubeObject>(
   if (controllerOf(child) !== undefined) return [];
   return objects.list().filter((object) => {
     if (object.metadata.namespace !== child.metadata.namespace) return false;
-    const selector = readLabelSelector(selectorOf(object));
-    return selector.ok && matchesLabels(selector.value, child.metadata.labels ?? {});
+    return matcherOf(selectorOf(object))(child);
   });
+}
+
+/** The children without a controller that an object would adopt. */
+export function adoptable<C extends KubeObject>(
+  { metadata, spec }: KubeObject & { readonly spec: { readonly selector: Selector } },
+  children: readonly Stored<C>[],
+): readonly Stored<C>[] {
+  const matches = matcherOf(spec.selector);
+  if (metadata.deletionTimestamp !== undefined) return [];
+  return children.filter(
+    (child) => controllerOf(child) === undefined && child.metadata.deletionTimestamp === undefined && matches(child),
+  );
+}
+
+/** A selector that cannot be read, which no server stores, matches nothing. */
+export function matcherOf(selector: Selector): (object: KubeObject) => boolean {
+  const read = readLabelSelector(selector);
+  return ({ metadata }) => read.ok && matchesLabels(read.value, metadata.labels ?? {});
+}
+
+/** Creates a Pod and records the event. That of a refusal shows its reason, which people would see nowhere else. */
+export async function createPod<O extends KubeObject>(
+  { client, tell }: Pick<Workload<O, PodObject>, "client" | "tell">,
+  owner: Stored<O>,
+  pod: PodObject,
+): Promise<void> {
+  const action = "Create";
+  try {
+    const { metadata } = await client.create<PodObject>(Pod, pod);
+    tell(owner, { type: "Normal", reason: "SuccessfulCreate", action, text: `Created pod: ${metadata.name}` });
+  } catch (thrown) {
+    tell(owner, { type: "Warning", reason: "FailedCreate", action, text: `Error creating: ${messageOf(thrown)}` });
+    throw thrown;
+  }
+}
+
+/** Deletes a Pod and records the event, also if it is already gone. */
+export async function removePod<O extends KubeObject>(
+  { client, tell }: Pick<Workload<O, PodObject>, "client" | "tell">,
+  owner: Stored<O>,
+  pod: Stored<PodObject>,
+): Promise<void> {
+  await ensureDeleted(client, Pod, pod);
+  const text = `Deleted pod: ${pod.metadata.name}`;
+  tell(owner, { type: "Normal", reason: "SuccessfulDelete", action: "Delete", text });
+}
+
+/** The earliest of these instants as the `wakeAt` of a plan. */
+export function wakeAtFirst(...instants: readonly (Instant | undefined)[]): Waking {
+  const known = instants.filter((at) => at !== undefined);
+  return known.length === 0 ? {} : { wakeAt: Math.min(...known) };
 }

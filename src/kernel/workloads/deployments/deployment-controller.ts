@@ -11,7 +11,7 @@ import {
   requestKey,
   requeueAt,
 } from "#kernel/kit/index.ts";
-import { controllerOf, Deployment, isAlreadyExists, keyOf, ReplicaSet, type Stored } from "#kernel/model/index.ts";
+import { controllerOf, Deployment, isAlreadyExists, ReplicaSet, type Stored } from "#kernel/model/index.ts";
 import { type DeploymentObject, type ReplicaSetObject, revisionAnnotation } from "../deployment-types.ts";
 import { addWorkloadController, type Workload, type WorkloadKind } from "../workload-controller.ts";
 import { planDeployment, type SetUpdate } from "./plan-deployment.ts";
@@ -49,7 +49,7 @@ class DeploymentReconciler implements Reconciler {
     const { client, objects, clock } = this.#workload;
     const deployment = objects.get(requestKey(request));
     if (deployment === undefined) return undefined;
-    const plan = planDeployment(deployment, this.#sets(deployment), clock.now());
+    const plan = planDeployment(deployment, this.#workload.candidatesFor(deployment), clock.now());
     for (const set of plan.adopt) await adopt(client, ReplicaSet, set, deployment);
     signal.throwIfAborted();
     if (plan.create !== undefined && !(await this.#create(deployment, plan.create))) return { requeueAfter: 0 };
@@ -57,14 +57,14 @@ class DeploymentReconciler implements Reconciler {
     for (const set of plan.remove) await this.#remove(set);
     const numbered = plan.revision === undefined ? deployment : await this.#setRevision(deployment, plan.revision);
     // Planned again: the mirror shows own writes at once.
-    const after = planDeployment(numbered, this.#sets(numbered), clock.now(), plan.create !== undefined);
+    const after = planDeployment(
+      numbered,
+      this.#workload.candidatesFor(numbered),
+      clock.now(),
+      plan.create !== undefined,
+    );
     await patchStatus<DeploymentObject>(client, Deployment, numbered, after.status);
     return requeueAt(after.wakeAt, clock.now());
-  }
-
-  #sets({ metadata }: Stored<DeploymentObject>): readonly OwnedSet[] {
-    const { childrenOf, unownedIn } = this.#workload;
-    return [...childrenOf(keyOf(metadata)), ...unownedIn(metadata.namespace)];
   }
 
   /** False if a set of another template has the name: the next try uses another one. */

@@ -1,8 +1,9 @@
+import { adoptable } from "../workload-controller.ts";
 // Kubernetes' deployment controller (kubernetes/kubernetes, pkg/controller/deployment) as a pure function.
 
 import type { Instant } from "#lib/base/index.ts";
 import { jsonEquals } from "#lib/base/index.ts";
-import { matchesLabels, readLabelSelector, type Waking } from "#kernel/kit/index.ts";
+import { type Waking } from "#kernel/kit/index.ts";
 import { controllerOf, controllerReference, type Stored } from "#kernel/model/index.ts";
 import {
   type DeploymentObject,
@@ -80,18 +81,6 @@ export function planDeployment(
 
 const isOwned = ({ metadata }: Stored<DeploymentObject>, set: OwnedSet): boolean =>
   controllerOf(set)?.uid === metadata.uid;
-
-/** Sets left by `kubectl delete --cascade=orphan` or created by hand. */
-function adoptable(deployment: Stored<DeploymentObject>, sets: readonly OwnedSet[]): readonly OwnedSet[] {
-  const selector = readLabelSelector(deployment.spec.selector);
-  if (!selector.ok) return [];
-  return sets.filter(
-    (set) =>
-      controllerOf(set) === undefined &&
-      set.metadata.deletionTimestamp === undefined &&
-      matchesLabels(selector.value, set.metadata.labels ?? {}),
-  );
-}
 
 /** If several sets have the current template, the oldest one is used. */
 function rolloutOf(deployment: Stored<DeploymentObject>, sets: readonly OwnedSet[]): Rollout {

@@ -1,4 +1,4 @@
-import { inGrowingBatches, inParallel, type Instant, jsonEquals, messageOf, type Millis } from "#lib/base/index.ts";
+import { inGrowingBatches, inParallel, type Instant, jsonEquals, type Millis } from "#lib/base/index.ts";
 import {
   conditionOf,
   ensureDeleted,
@@ -16,8 +16,8 @@ import {
 import { controllerOf, Job, Pod, type Stored } from "#kernel/model/index.ts";
 import { type JobObject, type JobStatus, trackingFinalizer } from "../job-types.ts";
 import type { PodObject } from "../pod-types.ts";
-import { addWorkloadController, ownChildren, type Workload } from "../workload-controller.ts";
-import { isTracked, type JobPod, type NewPod, podFor } from "./job-pod.ts";
+import { addWorkloadController, ownChildren, type Workload, createPod, removePod } from "../workload-controller.ts";
+import { isTracked, type JobPod, podFor } from "./job-pod.ts";
 import { isOver, type JobPlan, planJob } from "./plan-job.ts";
 
 // Each pass plans from the Job and its pods as they are, and writes in an order in which a crash at any point is
@@ -72,8 +72,10 @@ class JobReconciler implements Reconciler {
   async #sync(job: Stored<JobObject>, key: string): Promise<ReconcileResult | undefined> {
     const before = this.#plan(job);
     await inParallel(before.drop, (pod) => this.#dropPod(job, pod));
-    await inParallel(before.remove, (pod) => this.#removePod(job, pod));
-    const failure = await inGrowingBatches(before.create, (pod) => this.#createPod(job, pod)).then(
+    await inParallel(before.remove, (pod) => removePod(this.#workload, job, pod));
+    const failure = await inGrowingBatches(before.create, (pod) =>
+      createPod(this.#workload, job, podFor(job, pod)),
+    ).then(
       () => undefined,
       (thrown: unknown) => ({ thrown }),
     );
@@ -123,25 +125,9 @@ class JobReconciler implements Reconciler {
     return times.length === 0 ? undefined : { requeueAfter: Math.min(...times) };
   }
 
-  /** The event of a refusal shows its reason (quota, a missing account), which people would see nowhere else. */
-  async #createPod(job: Stored<JobObject>, pod: NewPod): Promise<void> {
-    try {
-      const created = await this.#workload.client.create<PodObject>(Pod, podFor(job, pod));
-      this.#tell(job, "Normal", "SuccessfulCreate", "Create", `Created pod: ${created.metadata.name}`);
-    } catch (thrown) {
-      this.#tell(job, "Warning", "FailedCreate", "Create", `Error creating: ${messageOf(thrown)}`);
-      throw thrown;
-    }
-  }
-
-  async #removePod(job: Stored<JobObject>, pod: JobPod): Promise<void> {
-    await ensureDeleted(this.#workload.client, Pod, pod);
-    this.#tell(job, "Normal", "SuccessfulDelete", "Delete", `Deleted pod: ${pod.metadata.name}`);
-  }
-
   /** Released first, so that its end never counts. A pod that has just ended causes a conflict and is planned again. */
   async #dropPod(job: Stored<JobObject>, pod: JobPod): Promise<void> {
-    await this.#removePod(job, await removeFinalizer(this.#workload.client, Pod, pod, trackingFinalizer));
+    await removePod(this.#workload, job, await removeFinalizer(this.#workload.client, Pod, pod, trackingFinalizer));
   }
 
   /** The ends of these pods must be in the stored status. */

@@ -1,5 +1,4 @@
 import { type Instant, parseInstant } from "#lib/base/index.ts";
-import { isTrue } from "#kernel/kit/index.ts";
 import { controllerReference, type ObjectMeta, type Stored } from "#kernel/model/index.ts";
 import { failureCountAnnotation, indexAnnotation, type JobObject, trackingFinalizer } from "../job-types.ts";
 import type { Container, PodObject, PodSpec } from "../pod-types.ts";
@@ -8,12 +7,6 @@ export type JobPod = Stored<PodObject>;
 
 /** Its end has not been stored yet. */
 export const isTracked = ({ metadata }: JobPod): boolean => metadata.finalizers?.includes(trackingFinalizer) === true;
-export const isTerminating = ({ metadata }: JobPod): boolean => metadata.deletionTimestamp !== undefined;
-export const isReady = ({ status }: JobPod): boolean => isTrue(status?.conditions, "Ready");
-
-export const isActive = (pod: JobPod): boolean =>
-  pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed" && !isTerminating(pod);
-
 /** The completion index of a pod; undefined if this controller has not created it. */
 export function indexOf({ metadata }: JobPod): number | undefined {
   const text = metadata.annotations?.[indexAnnotation];

@@ -1,8 +1,10 @@
+import { wakeAtFirst } from "../workload-controller.ts";
+import { isActive, isReady } from "#kernel/workloads/pod-types.ts";
 import { formatTime, type Instant, jsonEquals, parseInstant } from "#lib/base/index.ts";
 import { type Condition, conditionOf, isTrue, type Waking, withCondition } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { JobCondition, JobObject, JobStatus } from "../job-types.ts";
-import { isActive, isReady, isTracked, type JobPod, type NewPod } from "./job-pod.ts";
+import { isTracked, type JobPod, type NewPod } from "./job-pod.ts";
 import { awaitingReplacement, type Demand, demandOf } from "./pod-demand.ts";
 import { indexFields, isIndexed, type Tally, tallyOf } from "./tally.ts";
 import { announcement, deadlineOf, startOf, type Verdict, verdictOn } from "./verdict.ts";
@@ -158,14 +160,13 @@ function goingOn(
   const conditions = conditionOf(before, "Suspended") === undefined ? before : setCondition(before, resumed, now);
   const status = { ...countedStatus(job, tally, startedAt), ...(conditions.length === 0 ? {} : { conditions }) };
   const deadline = deadlineOf(job, startedAt);
-  const wakes = [deadline, demand.retryAt].filter((at) => at !== undefined);
   return {
     ...planFor(job, tally, pods, status, demand.awaited),
     create: demand.create,
     drop: demand.surplus,
     // The start of a deadline must not be lost.
     isUrgent: conditions !== before || (deadline !== undefined && job.status?.startTime === undefined),
-    ...(wakes.length === 0 ? {} : { wakeAt: Math.min(...wakes) }),
+    ...wakeAtFirst(deadline, demand.retryAt),
   };
 }
 

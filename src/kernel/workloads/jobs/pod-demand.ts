@@ -1,6 +1,7 @@
+import { isTerminating } from "#kernel/workloads/pod-types.ts";
 import type { Instant, Millis } from "#lib/base/index.ts";
 import type { JobObject } from "../job-types.ts";
-import { earlierFailures, endOf, indexOf, isTerminating, isTracked, type JobPod, type NewPod } from "./job-pod.ts";
+import { earlierFailures, endOf, indexOf, isTracked, type JobPod, type NewPod } from "./job-pod.ts";
 import { isIndexed, type Tally } from "./tally.ts";
 
 // How many pods a Job is short of: at most `parallelism` at a time and `completions` in total, with a growing pause

@@ -1,3 +1,4 @@
+import { allStatuses } from "../pod-types.ts";
 import type { FailureRule, JobSpec, SuccessRule } from "../job-types.ts";
 import { parseIndexes } from "./index-set.ts";
 import type { JobPod } from "./job-pod.ts";
@@ -34,7 +35,7 @@ function matchingCondition(rule: FailureRule, { status }: JobPod): string | unde
 function matchingContainer(rule: FailureRule, { status }: JobPod): { name: string; exitCode: number } | undefined {
   const { onExitCodes } = rule;
   if (onExitCodes === undefined) return undefined;
-  for (const { name, state } of [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]) {
+  for (const { name, state } of allStatuses(status)) {
     const exitCode = state.terminated?.exitCode ?? 0;
     if (exitCode === 0 || (onExitCodes.containerName ?? name) !== name) continue;
     if (onExitCodes.values.includes(exitCode) === (onExitCodes.operator === "In")) return { name, exitCode };

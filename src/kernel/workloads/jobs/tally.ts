@@ -1,8 +1,8 @@
 import { isTrue } from "#kernel/kit/index.ts";
 import type { JobObject, JobStatus } from "../job-types.ts";
-import { refusedCondition } from "../pod-types.ts";
+import { refusedCondition, isActive, isTerminating, isFinished } from "../pod-types.ts";
 import { formatIndexes, parseIndexes } from "./index-set.ts";
-import { earlierFailures, endOf, indexOf, isActive, isTerminating, isTracked, type JobPod } from "./job-pod.ts";
+import { earlierFailures, endOf, indexOf, isTracked, type JobPod } from "./job-pod.ts";
 import { judgeFailure } from "./policies.ts";
 
 /** A Job's pods, each counted exactly once, whether or not it is in the stored counters. */
@@ -60,7 +60,7 @@ export function tallyOf(job: JobObject, pods: readonly JobPod[], isFailing: bool
   const completedIndexes = new Set([...stored(status.completedIndexes), ...count.completed]);
   return {
     active: pods.filter(isActive),
-    terminating: pods.filter((pod) => isTerminating(pod) && !hasEnded(pod)),
+    terminating: pods.filter((pod) => isTerminating(pod) && !isFinished(pod)),
     succeeded: isIndexed(job)
       ? completedIndexes.size
       : (status.succeeded ?? 0) + settled.succeeded + all.succeeded.length,
@@ -97,8 +97,6 @@ function lastWordsOf(pods: readonly JobPod[]): string | undefined {
   return `pod ${last.metadata.name}: ${message === "" ? reason : `${reason}: ${message}`}`;
 }
 
-const hasEnded = ({ status }: JobPod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed";
-
 class Count {
   readonly succeeded: string[] = [];
   readonly failed: string[] = [];
@@ -123,7 +121,7 @@ class Count {
       return;
     }
     if (isIndexed(this.#job) && !this.#isWanted(pod)) {
-      if (hasEnded(pod) || isTerminating(pod)) this.discarded.push(pod);
+      if (isFinished(pod) || isTerminating(pod)) this.discarded.push(pod);
     } else if (pod.status?.phase === "Succeeded") this.#succeed(pod);
     else if (this.#isFailed(pod, isFailing)) this.#fail(pod);
   }

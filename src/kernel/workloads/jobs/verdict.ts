@@ -1,3 +1,4 @@
+import { allStatuses } from "../pod-types.ts";
 import { type Instant, parseInstant } from "#lib/base/index.ts";
 import { conditionOf } from "#kernel/kit/index.ts";
 import type { JobObject } from "../job-types.ts";
@@ -60,8 +61,7 @@ function limitVerdict({ spec }: JobObject, tally: Tally): Verdict | undefined {
   if (spec.template.spec.restartPolicy !== "OnFailure") return undefined;
   let restarts = 0;
   for (const { status } of [...active, ...terminating]) {
-    for (const one of [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])])
-      restarts += one.restartCount;
+    for (const one of allStatuses(status)) restarts += one.restartCount;
   }
   return restarts > 0 && restarts >= limit ? verdict : undefined;
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from "#lib/base/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import { claimNames } from "../claims/claim.ts";
-import type { PodSpec, Volume } from "../pod-types.ts";
+import { type PodSpec, type Volume, allContainers } from "../pod-types.ts";
 
 // ConfigMaps and Secrets are read when a container starts, not mirrored: a server with thousands of Secrets need not
 // keep them all in memory.
@@ -22,7 +22,7 @@ export function sourcesOf(spec: PodSpec): readonly SourceName[] {
   const add = (kind: SourceName["kind"], name: string | undefined) => {
     if (name !== undefined && name !== "") found.set(`${kind}/${name}`, { kind, name });
   };
-  for (const container of [...spec.containers, ...(spec.initContainers ?? [])]) {
+  for (const container of allContainers(spec)) {
     for (const { valueFrom } of container.env ?? []) {
       add("ConfigMap", valueFrom?.configMapKeyRef?.name);
       add("Secret", valueFrom?.secretKeyRef?.name);

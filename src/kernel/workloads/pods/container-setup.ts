@@ -1,6 +1,6 @@
 import { parseQuantity, quantityToNumber } from "#lib/text/index.ts";
 import type { ContainerSetup, ImageFacts, Sandbox } from "#kernel/runtimes/index.ts";
-import type { Container, PodObject, SecurityContext } from "../pod-types.ts";
+import { type Container, type PodObject, type SecurityContext, allContainers } from "../pod-types.ts";
 
 // Translates a pod's containers for a runtime with images. Pure; unsupported settings were refused before.
 
@@ -132,7 +132,7 @@ const hostNames = (hostname: string, subdomain: string | undefined, domain: stri
 
 /** Only host ports need publishing. */
 function portsOf({ spec }: PodObject): Sandbox["ports"] {
-  return [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ ports }) =>
+  return allContainers(spec).flatMap(({ ports }) =>
     (ports ?? []).flatMap(({ containerPort, hostPort, hostIP, protocol }) => {
       if (containerPort === undefined || hostPort === undefined || hostPort === 0) return [];
       const kind = (protocol ?? "TCP").toLowerCase();

@@ -41,6 +41,18 @@ export function viewContainers(pod: PodObject, facts: TaskFacts, now: Instant): 
   return [...(pod.spec.initContainers ?? []).map(view(true)), ...pod.spec.containers.map(view(false))];
 }
 
+/** The number of the newest execution. The runtime may be ahead of the stored status. */
+export function newestExecution(
+  runtime: Pick<TaskFacts, "find">,
+  uid: string,
+  container: string,
+  stored: ContainerStatus | undefined,
+): number {
+  let restart = stored?.restartCount ?? 0;
+  while (runtime.find(taskId(uid, container, restart + 1)) !== undefined) restart++;
+  return restart;
+}
+
 function viewContainer(
   pod: PodObject,
   container: Container,
@@ -52,9 +64,7 @@ function viewContainer(
   const statuses = isInit ? pod.status?.initContainerStatuses : pod.status?.containerStatuses;
   const stored = statuses?.find(({ name }) => name === container.name);
   const id = (restart: number) => taskId(uid, container.name, restart);
-  let restart = stored?.restartCount ?? 0;
-  // The runtime may be ahead of the status written before a crash.
-  while (facts.find(id(restart + 1)) !== undefined) restart++;
+  const restart = newestExecution(facts, uid, container.name, stored);
   const task = facts.find(id(restart));
   return {
     container,

@@ -8,7 +8,7 @@ import {
   type Millis,
 } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import type { Container, PodObject, Probe } from "../pod-types.ts";
+import { type Container, type PodObject, type Probe, allStatuses } from "../pod-types.ts";
 import type { ContainerReach } from "./container-reach.ts";
 import type { ContainerView } from "./container-view.ts";
 import type { Hooks } from "./hooks.ts";
@@ -66,7 +66,7 @@ export class HealthKeeper {
    */
   watch(pod: Stored<PodObject>, container: Container, task: string, startedAt: Instant, isNew: boolean): void {
     if (this.#watched.has(task)) return;
-    const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])];
+    const statuses = allStatuses(pod.status);
     const known = isNew ? undefined : statuses.find(({ name }) => name === container.name);
     const wasSo = { startup: known?.started === true, readiness: known?.ready === true, liveness: true };
     const watched: Watched = {

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
 import { parseQuantity, quantityToNumber } from "#lib/text/index.ts";
-import type { Container, PodObject, ResourceSelector } from "../pod-types.ts";
+import { type Container, type PodObject, type ResourceSelector, allContainers } from "../pod-types.ts";
 
 // The downward API. Fields of Kubernetes that do not exist here are refused by name.
 
@@ -73,7 +73,7 @@ export function resourceValue(
   node: Node,
 ): Result<string, string> {
   const name = selector.containerName ?? own.name;
-  const container = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((one) => one.name === name);
+  const container = allContainers(pod.spec).find((one) => one.name === name);
   if (container === undefined) return err(`container ${name} does not exist`);
   const [kind, resource = ""] = selector.resource.split(".", 2);
   if (kind !== "limits" && kind !== "requests") return err(`resource ${selector.resource} is not available`);

@@ -1,9 +1,10 @@
+import { newestExecution } from "./container-view.ts";
 import { type Clock, onAbort } from "#lib/base/index.ts";
 import type { LogOptions } from "#kernel/kit/index.ts";
 import { type LogRequest, readingOf, readLogs } from "#kernel/logs/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import { hasEnded, type Runtime } from "#kernel/runtimes/index.ts";
-import { type ContainerStatus, isFinished, type PodObject } from "../pod-types.ts";
+import { type ContainerStatus, isFinished, type PodObject, allContainers, allStatuses } from "../pod-types.ts";
 import { podPaths, taskId } from "./pod-paths.ts";
 
 // Which log is shown, and what is said when there is none:
@@ -51,7 +52,7 @@ export function createPodLogs(options: PodLogsOptions): PodLogs {
 
 /** The only container if none is named; init containers do not count. In the API server's words. */
 function containerOf({ metadata, spec }: PodObject, asked: string): string {
-  const all = [...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => name);
+  const all = allContainers(spec).map(({ name }) => name);
   if (asked === "") {
     const [only, ...others] = spec.containers;
     if (only !== undefined && others.length === 0) return only.name;
@@ -64,10 +65,8 @@ function containerOf({ metadata, spec }: PodObject, asked: string): string {
 
 function restartOf(pod: PodObject, container: string, previous: boolean, runtime: Runtime): number {
   const { uid = "", name = "" } = pod.metadata;
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-  const status = statuses.find((one) => one.name === container);
-  let restart = status?.restartCount ?? 0;
-  while (runtime.find(taskId(uid, container, restart + 1)) !== undefined) restart++;
+  const status = allStatuses(pod.status).find((one) => one.name === container);
+  const restart = newestExecution(runtime, uid, container, status);
   if (previous) {
     if (restart === 0) throw badRequest(`previous terminated container "${container}" in pod "${name}" not found`);
     return restart - 1;

@@ -1,6 +1,6 @@
 import type { Clock, Millis } from "#lib/base/index.ts";
 import type { Informer, Metrics, Sample } from "#kernel/kit/index.ts";
-import type { ContainerState, PodObject } from "../pod-types.ts";
+import { type ContainerState, type PodObject, allStatuses } from "../pod-types.ts";
 
 /**
  * Registers the metrics of the pod runner and counts until the returned function is called. Start times are measured
@@ -37,8 +37,7 @@ export function countPods(metrics: Metrics, pods: Informer<PodObject>, clock: Cl
 
 const hasBegun = (phase = "Pending"): boolean => phase !== "Pending";
 
-const statesOf = ({ status }: PodObject): readonly ContainerState[] =>
-  [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].map(({ state }) => state);
+const statesOf = ({ status }: PodObject): readonly ContainerState[] => allStatuses(status).map(({ state }) => state);
 
 function nameOf({ running, terminated }: ContainerState): string {
   if (running !== undefined) return "running";

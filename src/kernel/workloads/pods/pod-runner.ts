@@ -37,7 +37,14 @@ import {
   withoutMasked,
 } from "#kernel/runtimes/index.ts";
 import { claimNames, type ClaimObject, claimProblem } from "../claims/claim.ts";
-import { type Container, isFinished, type PodObject, type PodStatus } from "../pod-types.ts";
+import {
+  type Container,
+  isFinished,
+  type PodObject,
+  type PodStatus,
+  allContainers,
+  allStatuses,
+} from "../pod-types.ts";
 import type { AccountTokens } from "./account-tokens.ts";
 import { claimsOf, type Sources, sourcesOf } from "./config-sources.ts";
 import { rootRefusal, sandboxOf } from "./container-setup.ts";
@@ -298,8 +305,8 @@ export class PodRunner implements Reconciler {
   }
 
   async #readMessages(pod: Stored<PodObject>, memory: PodMemory): Promise<void> {
-    const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-    for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+    const statuses = allStatuses(pod.status);
+    for (const container of allContainers(pod.spec)) {
       const stored = statuses.find(({ name }) => name === container.name)?.restartCount ?? 0;
       for (let restart = Math.max(0, stored - 1); ; restart++) {
         const status = this.#parts.runtime.find(taskId(pod.metadata.uid ?? "", container.name, restart));
@@ -575,6 +582,4 @@ const undecided = new Set(["ContainerCreating", "PodInitializing"]);
 const isDecisive = (status: PodStatus): boolean =>
   status.phase === "Succeeded" ||
   status.phase === "Failed" ||
-  [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])].some(
-    ({ state }) => state.waiting !== undefined && !undecided.has(state.waiting.reason),
-  );
+  allStatuses(status).some(({ state }) => state.waiting !== undefined && !undecided.has(state.waiting.reason));

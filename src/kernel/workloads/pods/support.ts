@@ -1,5 +1,12 @@
 import type { RuntimeCapabilities } from "#kernel/runtimes/index.ts";
-import type { Container, PodObject, SecurityContext, Volume, VolumeMount } from "../pod-types.ts";
+import {
+  type Container,
+  type PodObject,
+  type SecurityContext,
+  type Volume,
+  type VolumeMount,
+  allContainers,
+} from "../pod-types.ts";
 import { hasArtifacts } from "./pod-artifacts.ts";
 import { seccompType } from "./container-setup.ts";
 
@@ -50,7 +57,7 @@ export function supportFor(pod: PodObject, traits: RuntimeTraits): Support {
   const warnings: string[] = [];
   const { spec } = pod;
   for (const volume of spec.volumes ?? []) checkVolume(volume, traits, refusals, warnings);
-  for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
+  for (const container of allContainers(spec)) {
     checkContainer(container, spec.volumes ?? [], traits, refusals, warnings);
     checkUser(container, pod, traits, refusals);
   }

@@ -1,11 +1,14 @@
+import { adoptable, matcherOf, wakeAtFirst } from "../workload-controller.ts";
+import { isFinished, isTerminating } from "../pod-types.ts";
 // Kubernetes' ReplicaSet controller (kubernetes/kubernetes, pkg/controller/replicaset) as a pure function, except for
 // the pause after failures.
 
+import { isActive, isReady } from "#kernel/workloads/pod-types.ts";
 import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
-import { matchesLabels, readLabelSelector, type Waking } from "#kernel/kit/index.ts";
+import { type Waking } from "#kernel/kit/index.ts";
 import { controllerOf, type Stored } from "#kernel/model/index.ts";
 import type { ReplicaSetObject, ReplicaSetStatus } from "../deployment-types.ts";
-import { byWorth, isActive, isReady, readySince, type ReplicaPod } from "./replica-pod.ts";
+import { byWorth, readySince, type ReplicaPod } from "./replica-pod.ts";
 
 /** What a ReplicaSet needs now. May be carried out again after a crash at any point. */
 export interface ReplicaSetPlan extends Waking {
@@ -35,18 +38,15 @@ export function planReplicaSet(
 ): ReplicaSetPlan {
   const { uid, deletionTimestamp, generation } = set.metadata;
   const { replicas: wanted = 1, minReadySeconds = 0, template } = set.spec;
-  const matches = matcherOf(set);
+  const matches = matcherOf(set.spec.selector);
   const isOwn = (pod: ReplicaPod): boolean => controllerOf(pod)?.uid === uid;
   const mine = pods.filter(isOwn);
-  const letGo = mine.filter((pod) => !matches(pod) && pod.metadata.deletionTimestamp === undefined);
-  const free = pods.filter((pod) => controllerOf(pod) === undefined && matches(pod) && isActive(pod));
+  const letGo = mine.filter((pod) => !matches(pod) && !isTerminating(pod));
   const isLeaving = deletionTimestamp !== undefined;
-  const adopt = isLeaving ? [] : free;
+  const adopt = adoptable(set, pods).filter(isActive);
   const held = [...mine.filter(matches), ...adopt];
   const active = held.filter(isActive);
-  const failures = held.filter(
-    ({ status, metadata }) => hasEnded(status?.phase) && metadata.deletionTimestamp === undefined,
-  );
+  const failures = held.filter((pod) => isFinished(pod) && !isTerminating(pod));
   const available = availability(active, minReadySeconds * 1000, now);
   const status: ReplicaSetStatus = {
     ...counts({
@@ -54,29 +54,21 @@ export function planReplicaSet(
       fullyLabeledReplicas: active.filter((pod) => hasLabels(pod, template.metadata?.labels)).length,
       readyReplicas: active.filter(isReady).length,
       availableReplicas: available.count,
-      terminatingReplicas: held.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length,
+      terminatingReplicas: held.filter(isTerminating).length,
     }),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
   if (isLeaving) return { adopt, letGo: [], create: 0, remove: [], status };
   const missing = Math.min(wanted - active.length, mostAtOnce);
   const retryAt = missing > 0 ? nextTry(failures) : 0;
-  const wakes = [available.next, retryAt > now ? retryAt : undefined].filter((at) => at !== undefined);
   return {
     adopt,
     letGo,
     create: missing > 0 && retryAt <= now ? missing : 0,
     remove: [...surplus(active, wanted), ...oldest(failures)],
     status,
-    ...(wakes.length === 0 ? {} : { wakeAt: Math.min(...wakes) }),
+    ...wakeAtFirst(available.next, retryAt > now ? retryAt : undefined),
   };
-}
-
-const hasEnded = (phase: string | undefined): boolean => phase === "Succeeded" || phase === "Failed";
-
-function matcherOf({ spec }: ReplicaSetObject): (pod: ReplicaPod) => boolean {
-  const selector = readLabelSelector(spec.selector);
-  return ({ metadata }) => selector.ok && matchesLabels(selector.value, metadata.labels ?? {});
 }
 
 const hasLabels = ({ metadata }: ReplicaPod, labels: Readonly<Record<string, string>> = {}): boolean =>

@@ -1,15 +1,10 @@
 import { type Instant, parseInstant } from "#lib/base/index.ts";
-import { conditionOf, isTrue } from "#kernel/kit/index.ts";
+import { conditionOf } from "#kernel/kit/index.ts";
 import { controllerReference, type Stored } from "#kernel/model/index.ts";
 import { deletionCostAnnotation, type ReplicaSetObject } from "../deployment-types.ts";
-import type { PodObject } from "../pod-types.ts";
+import { type PodObject, isReady } from "../pod-types.ts";
 
 export type ReplicaPod = Stored<PodObject>;
-
-export const isActive = ({ metadata, status }: ReplicaPod): boolean =>
-  metadata.deletionTimestamp === undefined && status?.phase !== "Succeeded" && status?.phase !== "Failed";
-
-export const isReady = ({ status }: ReplicaPod): boolean => isTrue(status?.conditions, "Ready");
 
 export const readySince = (pod: ReplicaPod): Instant | undefined =>
   isReady(pod)

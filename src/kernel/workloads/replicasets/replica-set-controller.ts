@@ -3,7 +3,6 @@ import {
   adopt,
   type Condition,
   conditionOf,
-  ensureDeleted,
   type Manager,
   orphan,
   patchStatus,
@@ -15,12 +14,18 @@ import {
   requeueAt,
   withCondition,
 } from "#kernel/kit/index.ts";
-import { keyOf, Pod, ReplicaSet, type Stored } from "#kernel/model/index.ts";
+import { Pod, ReplicaSet, type Stored } from "#kernel/model/index.ts";
 import type { ReplicaSetObject, ReplicaSetStatus } from "../deployment-types.ts";
 import type { PodObject } from "../pod-types.ts";
-import { addWorkloadController, type Workload, type WorkloadKind } from "../workload-controller.ts";
+import {
+  addWorkloadController,
+  type Workload,
+  type WorkloadKind,
+  createPod,
+  removePod,
+} from "../workload-controller.ts";
 import { planReplicaSet } from "./plan-replica-set.ts";
-import { replicaPod, type ReplicaPod } from "./replica-pod.ts";
+import { replicaPod } from "./replica-pod.ts";
 
 const replicaSets: WorkloadKind<ReplicaSetObject> = {
   name: "replicaset",
@@ -59,10 +64,12 @@ class ReplicaSetReconciler implements Reconciler {
     await inParallel(plan.adopt, (pod) => adopt(client, Pod, pod, set));
     await inParallel(plan.letGo, (pod) => orphan(client, Pod, pod, set));
     signal.throwIfAborted();
-    await inParallel(plan.remove, (pod) => this.#remove(set, pod));
+    await inParallel(plan.remove, (pod) => removePod(this.#workload, set, pod));
     let failure: unknown;
     try {
-      await inGrowingBatches(Array.from({ length: plan.create }), () => this.#createOne(set));
+      await inGrowingBatches(Array.from({ length: plan.create }), () =>
+        createPod(this.#workload, set, replicaPod(set)),
+      );
     } catch (thrown) {
       failure = thrown;
     }
@@ -74,29 +81,7 @@ class ReplicaSetReconciler implements Reconciler {
   }
 
   #plan(set: Stored<ReplicaSetObject>) {
-    const { childrenOf, unownedIn, clock } = this.#workload;
-    const pods = [...childrenOf(keyOf(set.metadata)), ...unownedIn(set.metadata.namespace)];
-    return planReplicaSet(set, pods, clock.now());
-  }
-
-  /** The event shows the reason of a refusal (quota, a terminating namespace), which people would see nowhere else. */
-  async #createOne(set: Stored<ReplicaSetObject>): Promise<void> {
-    const { client, tell } = this.#workload;
-    const action = "Create";
-    try {
-      const { metadata } = await client.create<PodObject>(Pod, replicaPod(set));
-      tell(set, { type: "Normal", reason: "SuccessfulCreate", action, text: `Created pod: ${metadata.name}` });
-    } catch (thrown) {
-      tell(set, { type: "Warning", reason: "FailedCreate", action, text: `Error creating: ${messageOf(thrown)}` });
-      throw thrown;
-    }
-  }
-
-  async #remove(set: Stored<ReplicaSetObject>, pod: ReplicaPod): Promise<void> {
-    const { client, tell } = this.#workload;
-    await ensureDeleted(client, Pod, pod);
-    const text = `Deleted pod: ${pod.metadata.name}`;
-    tell(set, { type: "Normal", reason: "SuccessfulDelete", action: "Delete", text });
+    return planReplicaSet(set, this.#workload.candidatesFor(set), this.#workload.clock.now());
   }
 
   async #writeStatus(set: Stored<ReplicaSetObject>, counts: ReplicaSetStatus, conditions: Conditions): Promise<void> {

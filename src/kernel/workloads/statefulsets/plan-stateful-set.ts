@@ -1,10 +1,13 @@
+import { adoptable, wakeAtFirst } from "../workload-controller.ts";
+import { isTerminating } from "../pod-types.ts";
 // Kubernetes' StatefulSet controller (kubernetes/kubernetes, pkg/controller/statefulset) as a pure function.
 
+import { isActive, isReady } from "#kernel/workloads/pod-types.ts";
 import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
-import { matchesLabels, readLabelSelector, type Waking } from "#kernel/kit/index.ts";
+import { type Waking } from "#kernel/kit/index.ts";
 import { controllerOf, type Stored } from "#kernel/model/index.ts";
 import { availability } from "../replicasets/plan-replica-set.ts";
-import { isActive, isReady, readySince, type ReplicaPod } from "../replicasets/replica-pod.ts";
+import { readySince, type ReplicaPod } from "../replicasets/replica-pod.ts";
 import { revisionLabel, type StatefulSetObject, type StatefulSetStatus } from "../stateful-set-types.ts";
 import { ordinalOf } from "./stateful-pod.ts";
 
@@ -28,7 +31,6 @@ export interface Revisions {
 const pauseAfterFailure: Millis = 5_000;
 
 const revisionOf = ({ metadata }: ReplicaPod): string | undefined => metadata.labels?.[revisionLabel];
-const isLeaving = ({ metadata }: ReplicaPod): boolean => metadata.deletionTimestamp !== undefined;
 const isHealthy = (pod: ReplicaPod): boolean => isActive(pod) && isReady(pod);
 
 /** `pods` are the controlled and adopted ones, by ordinal. */
@@ -56,7 +58,7 @@ export function planStatefulSet(
   now: Instant,
 ): StatefulSetPlan {
   const isGoing = set.metadata.deletionTimestamp !== undefined;
-  const adopt = isGoing ? [] : adoptable(set, pods);
+  const adopt = adoptable(set, pods).filter((pod) => isActive(pod) && ordinalOf(set, pod) !== undefined);
   const mine = [...pods.filter((pod) => controllerOf(pod)?.uid === set.metadata.uid), ...adopt];
   const { replicas = 1, ordinals, podManagementPolicy, updateStrategy, minReadySeconds = 0 } = set.spec;
   const survey: Survey = {
@@ -72,8 +74,7 @@ export function planStatefulSet(
   const status = statusOf(survey);
   const { next } = availability(mine, minReadySeconds * 1000, now);
   const moves = isGoing ? none : movesOf(survey);
-  const wakes = [next, moves.wakeAt].filter((at) => at !== undefined);
-  return { adopt, ...moves, status, ...(wakes.length === 0 ? {} : { wakeAt: Math.min(...wakes) }) };
+  return { adopt, ...moves, status, ...wakeAtFirst(next, moves.wakeAt) };
 }
 
 type Moves = Pick<StatefulSetPlan, "create" | "remove" | "condemned" | "wakeAt">;
@@ -83,18 +84,6 @@ const entryOf = (set: StatefulSetObject, pod: ReplicaPod): readonly (readonly [n
   const ordinal = ordinalOf(set, pod);
   return ordinal === undefined ? [] : [[ordinal, pod]];
 };
-
-function adoptable(set: Stored<StatefulSetObject>, pods: readonly ReplicaPod[]): readonly ReplicaPod[] {
-  const selector = readLabelSelector(set.spec.selector);
-  if (!selector.ok) return [];
-  return pods.filter(
-    (pod) =>
-      controllerOf(pod) === undefined &&
-      isActive(pod) &&
-      ordinalOf(set, pod) !== undefined &&
-      matchesLabels(selector.value, pod.metadata.labels ?? {}),
-  );
-}
 
 function movesOf(survey: Survey): Moves {
   const started = startMoves(survey);
@@ -118,7 +107,7 @@ function startMoves(survey: Survey): { readonly moves: Moves; readonly isBlocked
     const pod = pods.get(ordinal);
     isBlocked ||= pod === undefined || !isAvailable(survey, pod);
     if (pod === undefined) create.push({ ordinal, revision: revisionAt(survey, ordinal) });
-    else if (!isActive(pod) && !isLeaving(pod)) {
+    else if (!isActive(pod) && !isTerminating(pod)) {
       const at = (parseInstant(pod.metadata.creationTimestamp) ?? 0) + pauseAfterFailure;
       if (at <= now) remove.push(pod);
       else wakeAt = Math.min(wakeAt ?? at, at);
@@ -145,7 +134,7 @@ function stopMoves({ pods, first, wanted, isOrdered }: Survey): readonly Replica
     .toSorted(([a], [b]) => b - a)
     .map(([, pod]) => pod);
   if (surplus.length === 0) return undefined;
-  return (isOrdered ? surplus.slice(0, 1) : surplus).filter((pod) => !isLeaving(pod));
+  return (isOrdered ? surplus.slice(0, 1) : surplus).filter((pod) => !isTerminating(pod));
 }
 
 /** One Pod at a time, from the highest ordinal down to the partition, while all above it are healthy. */
@@ -154,7 +143,7 @@ function updateMoves({ set, pods, first, wanted, partition, revisions }: Survey)
   for (let ordinal = first + wanted - 1; ordinal >= first + partition; ordinal--) {
     const pod = pods.get(ordinal);
     if (pod === undefined) return [];
-    if (revisionOf(pod) !== revisions.update && !isLeaving(pod)) return [pod];
+    if (revisionOf(pod) !== revisions.update && !isTerminating(pod)) return [pod];
     if (!isHealthy(pod)) return [];
   }
   return [];
@@ -163,7 +152,8 @@ function updateMoves({ set, pods, first, wanted, partition, revisions }: Survey)
 function statusOf(survey: Survey): StatefulSetStatus {
   const { set, pods, revisions, wanted, now } = survey;
   const all = [...pods.values()];
-  const ofRevision = (name: string): number => all.filter((pod) => !isLeaving(pod) && revisionOf(pod) === name).length;
+  const ofRevision = (name: string): number =>
+    all.filter((pod) => !isTerminating(pod) && revisionOf(pod) === name).length;
   const readyReplicas = all.filter((pod) => isReady(pod)).length;
   const updatedReplicas = ofRevision(revisions.update);
   // The update is complete: its template is now the current one of every ordinal.

@@ -103,12 +103,7 @@ class StatefulSetReconciler implements Reconciler {
 
   #plan(set: Set, { current, update }: History) {
     const revisions = { current: current.metadata.name, update: update.metadata.name };
-    return planStatefulSet(set, this.#pods(set), revisions, this.#parts.clock.now());
-  }
-
-  #pods({ metadata }: Set): readonly ReplicaPod[] {
-    const { childrenOf, unownedIn } = this.#parts;
-    return [...childrenOf(keyOf(metadata)), ...unownedIn(metadata.namespace)];
+    return planStatefulSet(set, this.#parts.candidatesFor(set), revisions, this.#parts.clock.now());
   }
 
   async #history(set: Set): Promise<History> {
@@ -176,7 +171,7 @@ class StatefulSetReconciler implements Reconciler {
   }
 
   async #prune(set: Set, { update, current, all }: History, named: string | undefined): Promise<void> {
-    const ofPods = this.#pods(set).map(({ metadata }) => metadata.labels?.[revisionLabel]);
+    const ofPods = this.#parts.candidatesFor(set).map(({ metadata }) => metadata.labels?.[revisionLabel]);
     const used = new Set([...ofPods, update.metadata.name, current.metadata.name, named]);
     for (const revision of outdated(set, all, used))
       await ensureDeleted(this.#parts.client, ControllerRevision, revision);
