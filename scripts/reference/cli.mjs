@@ -7,18 +7,18 @@ const exits = {
   usage: "wrong usage, or a document with errors",
   canceled: "the run was canceled",
   deadline: "the run's deadline has passed",
-  corrupt: "`slipway up` and `slipway store`: the store contradicts itself, or another version wrote it",
+  corrupt: "`slipway up` and `slipway store`: the store is damaged, or another version wrote it",
 };
 
 /** Variables the program reads. The architecture tests look for all of them in the page. */
 const variables = [
   [
     "SLIPWAY_DATA_DIR",
-    "where `slipway up` keeps everything, and where other commands look for a running control plane; `~/.slipway` when unset",
+    "the data directory of `slipway up`, where other commands look for a running control plane; `~/.slipway` when unset",
   ],
   [
     "SLIPWAY_KUBECONFIG",
-    "the control plane to talk to, like `--kubeconfig`. `KUBECONFIG` is not followed: it may name somebody's cluster",
+    "the control plane to use, like `--kubeconfig`. `KUBECONFIG` is ignored, because it may name another cluster",
   ],
   [
     "SLIPWAY_TINK_LISTEN, SLIPWAY_TINK_POLL_HOLD, …",
@@ -39,20 +39,17 @@ const variables = [
   ],
   [
     "AGENT_ID, AGENT_GRPC_SERVER, AGENT_GRPC_TLS, AGENT_GRPC_INSECURE_TLS, WORKER_ID, ID, TINKERBELL_GRPC_AUTHORITY, TINKERBELL_TLS, TINKERBELL_INSECURE_TLS, DOCKER_REGISTRY, REGISTRY_USERNAME, REGISTRY_PASSWORD",
-    "what Tinkerbell's own agents are configured by: `slipway agent` understands them, after its own",
+    "the variables of released Tinkerbell agents; `slipway agent` reads them after its own",
   ],
-  ["NO_COLOR", "no colours, whatever it says; `--color` wins"],
-  ["FORCE_COLOR", "colours although the output is no terminal; `0` means none"],
+  ["NO_COLOR", "no colours, whatever its value; `--color` wins"],
+  ["FORCE_COLOR", "colours also if the output is not a terminal; `0` disables colours"],
   ["TERM", "`dumb`: no live view and no colours"],
   ["LC_ALL, LC_CTYPE, LANG", "the first that is set decides: UTF-8, or only ASCII is drawn"],
   [
     "NODE_COMPILE_CACHE, XDG_CACHE_HOME",
     "the directory for compiled commands, in `slipway-code`; the first that is set, else `~/.cache`",
   ],
-  [
-    "XDG_RUNTIME_DIR",
-    "`slipway` in it tells which servers of Wharf this user has started; `$TMPDIR/slipway-UID` when unset",
-  ],
+  ["XDG_RUNTIME_DIR", "its folder `slipway` contains notes of this user's servers; `$TMPDIR/slipway-UID` when unset"],
 ];
 
 const optionRow = ({ flags, summary, choices, initial }) => {
@@ -121,10 +118,10 @@ export function cliPage({ commands, buildProgram, exitCode }) {
       ["Code", "Meaning"],
       [
         ...Object.entries(exitCode).map(([name, value]) => [String(value), exits[name]]),
-        ["5", "`slipway up`: the disk is broken; a restart reads what is true"],
+        ["5", "`slipway up`: the disk failed; restart the server"],
         [
           "129, 130, 143",
-          "ended by SIGHUP, SIGINT, SIGTERM; the first signal cancels what the command waits for and runs final steps, the second ends it at once. Servers (`up`, `agent`, `controllers`) stop with 0",
+          "ended by SIGHUP, SIGINT, SIGTERM; the first signal cancels the run and its final steps still run, the second ends the command at once. Servers (`up`, `agent`, `controllers`) exit with 0",
         ],
       ],
     ),
@@ -133,7 +130,7 @@ export function cliPage({ commands, buildProgram, exitCode }) {
       ["Variable", "Meaning"],
       variables.map(([names, meaning]) => [names.split(", ").map(code).join(", "), meaning]),
     ),
-    "Set to nothing is as good as not set. Steps get `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `LANG`, `LC_ALL`, `LC_CTYPE`, `TZ` and",
+    "An empty value counts as unset. Steps get `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `LANG`, `LC_ALL`, `LC_CTYPE`, `TZ` and",
     "`TMPDIR` of the control plane, what their document says, and `SLIPWAY_OUTPUT`: the file whose content becomes their outputs.",
     ...groups.flatMap((group) => [
       "",

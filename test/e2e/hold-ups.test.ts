@@ -22,7 +22,7 @@ test("a run that lacks what nobody can bring says what, and that it cannot go on
   const { code, err } = await runUntil([path, "--ephemeral"], { HOME: directory }, /cannot go on.*\n.*\n.*Ctrl-C/);
   expect(code, err).toBe(130);
   expect(err).toContain('bad: held up (CreateContainerConfigError: configmap "nowhere" not found)');
-  expect(err).toContain('this run cannot go on: bad (configmap "nowhere" not found)');
+  expect(err).toContain('this run cannot continue: bad (configmap "nowhere" not found)');
 });
 
 test("on a control plane that others reach it is told what is missing, and the run goes on when that comes", async () => {

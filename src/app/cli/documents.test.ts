@@ -184,7 +184,7 @@ test("lint warns of objects of kinds that nobody here knows, unless their defini
     `apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {group: argoproj.io, names: {kind: ${kind}}}\n`;
   const lint = async (...texts: readonly string[]) => (await read(texts, { lint: true })).told;
   const told = [
-    "1.yaml:2:7: warning: kind: nobody here knows Workflow in argoproj.io/v1alpha1: nothing of it was checked (servers take it only with its CustomResourceDefinition, which may stand among the documents)",
+    "1.yaml:2:7: warning: kind: unknown kind Workflow in argoproj.io/v1alpha1: it was not checked (a server accepts it only with its CustomResourceDefinition, which can be among the documents)",
   ];
   expect(await lint(argo, ingress, good)).toEqual(told);
   expect(await lint(argo, definition("CronWorkflow"))).toEqual(told);

@@ -219,7 +219,7 @@ describe("asking for an action", () => {
     await world.clock.advance(1);
     await expect(asked).rejects.toMatchObject({
       code: "action-pending",
-      message: "nobody has judged the cancel within 15 s",
+      message: "no controller has answered the cancel within 15 s",
       hint: expect.stringMatching(/^it stays recorded as runaction\/cancel-/),
     });
     expect((await world.store.list(RunAction, { namespace: "default" })).items).toHaveLength(1);

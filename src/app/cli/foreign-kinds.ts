@@ -16,8 +16,8 @@ export function foreignKinds(documents: readonly Document[]): ReadonlyMap<Docume
     const { group } = splitApiVersion(apiVersion);
     if (isOfKubernetes(group) || defined.has(keyOf(group, kind))) continue;
     const position = source.positionOf(["kind"]);
-    const message = `nobody here knows ${kind} in ${apiVersion}: nothing of it was checked`;
-    const hint = "servers take it only with its CustomResourceDefinition, which may stand among the documents";
+    const message = `unknown kind ${kind} in ${apiVersion}: it was not checked`;
+    const hint = "a server accepts it only with its CustomResourceDefinition, which can be among the documents";
     found.set(document, [{ severity: "warning", code: "unknown-kind", path: "kind", message, position, hint }]);
   }
   return found;

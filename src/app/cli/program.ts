@@ -30,8 +30,13 @@ export function buildProgram(
   const program = new Command("slipway")
     .description(description)
     .version(version, "-V, --version", "print the version")
-    .option("-v, --verbose", "say more; twice for even more", (_, level: number) => level + 1, 0)
-    .option("--kubeconfig <file>", "the control plane to talk to (default: the running one)")
+    .option(
+      "-v, --verbose",
+      "more details of errors; -vv adds stacks and debug messages",
+      (_, level: number) => level + 1,
+      0,
+    )
+    .option("--kubeconfig <file>", "kubeconfig of the control plane (default: the running one)")
     .option("--context <name>", "the kubeconfig's context to use")
     .option("-n, --namespace <name>", "the namespace (default: the context's, else default)")
     .addOption(new Option("--color <when>", "colours").choices(["auto", "always", "never"]).default("auto"))
@@ -130,9 +135,9 @@ const outputOf = ({ environment }: Surroundings) => ({
 // `slipway -n demo get wf`.
 const inherited: readonly OptionSpec[] = [
   { flags: "-n, --namespace <name>", summary: "the namespace" },
-  { flags: "--kubeconfig <file>", summary: "the control plane to talk to" },
+  { flags: "--kubeconfig <file>", summary: "kubeconfig of the control plane" },
   { flags: "--context <name>", summary: "the kubeconfig's context to use" },
-  { flags: "-v, --verbose", summary: "say more", counted: true },
+  { flags: "-v, --verbose", summary: "more details of errors; -vv adds stacks", counted: true },
   { flags: "--color <when>", summary: "colours", choices: ["auto", "always", "never"] },
 ];
 

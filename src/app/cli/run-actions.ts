@@ -64,11 +64,15 @@ export async function act(
     return await judged(client, created, AbortSignal.any([signal, patience.signal]));
   } catch (thrown) {
     if (!patience.signal.aborted) throw thrown;
-    const hint = `it stays recorded as runaction/${created.metadata.name} and is carried out when a controller runs`;
-    throw new SlipwayError("action-pending", `nobody has judged the ${request.action} within ${patienceMs / 1000} s`, {
-      hint,
-      cause: thrown,
-    });
+    const hint = `it stays recorded as runaction/${created.metadata.name} and takes effect when a controller runs`;
+    throw new SlipwayError(
+      "action-pending",
+      `no controller has answered the ${request.action} within ${patienceMs / 1000} s`,
+      {
+        hint,
+        cause: thrown,
+      },
+    );
   } finally {
     cancel();
   }

@@ -152,7 +152,7 @@ function readFailure(text: string, kinds: ReadonlyMap<string, StepKind>): Failur
 
 function checkApproval(step: string, kinds: ReadonlyMap<string, StepKind>): void {
   checkStep(step, kinds, "--reject");
-  if (kinds.get(step) !== "approval") throw new UsageError(`--reject: step "${step}" asks nobody`);
+  if (kinds.get(step) !== "approval") throw new UsageError(`--reject: step "${step}" needs no approval`);
 }
 
 /** Twenty names are as many as anybody reads. */

@@ -32,7 +32,7 @@ const run = (...steps: readonly StepView[]): RunView => ({
 
 test("a run is stuck when everything that has begun lacks what nobody can bring", () => {
   const stuck = run(step("a", "Succeeded"), step("b", "Running", lacks), step("c", "Pending"));
-  expect(obstacleText(stuck)).toMatch(/this run cannot go on: b \(secret "s" not found\)\n/);
+  expect(obstacleText(stuck)).toMatch(/this run cannot continue: b \(secret "s" not found\)\n/);
 });
 
 test.each([
@@ -50,6 +50,6 @@ test("a run of which nothing has begun is not stuck", () => {
 
 test("a run in which only a question is left is told to wait in vain", () => {
   const asked = run(step("a", "Succeeded"), step("ask", "Suspended"), step("b", "Pending"));
-  expect(obstacleText({ ...asked, phase: "Suspended" })).toContain("nobody can answer ask: ");
+  expect(obstacleText({ ...asked, phase: "Suspended" })).toContain("no user can answer ask: ");
   expect(obstacleText(asked)).toBeUndefined();
 });

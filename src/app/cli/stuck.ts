@@ -24,15 +24,15 @@ export function obstacleText(view: RunView): string | undefined {
   if (stuck.length > 0) {
     const what = stuck.map(({ name, holdUp }) => `${name} (${holdUp?.message ?? ""})`).join(", ");
     return [
-      `slipway: this run cannot go on: ${what}`,
-      "nobody else can reach its control plane, which ends with this command: put what is missing into the documents,",
-      "or run them on a control plane that others can reach (slipway up); Ctrl-C cancels the run",
+      `slipway: this run cannot continue: ${what}`,
+      "its control plane is private to this command: add the missing objects to the documents,",
+      "or run them on a shared control plane (slipway up); Ctrl-C cancels the run",
     ].join("\n");
   }
   const unanswered = unansweredSteps(view);
   if (unanswered.length === 0) return undefined;
   return [
-    `slipway: nobody can answer ${unanswered.map(({ name }) => name).join(", ")}: nobody else can reach the control plane of this run`,
-    "run the documents on one that others can reach (slipway up); Ctrl-C cancels the run",
+    `slipway: no user can answer ${unanswered.map(({ name }) => name).join(", ")}: the control plane of this run is private to this command`,
+    "run the documents on a shared control plane (slipway up); Ctrl-C cancels the run",
   ].join("\n");
 }

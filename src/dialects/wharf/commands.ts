@@ -73,7 +73,7 @@ const lint = command<DefinitionFlags>({
   name: "wharf lint",
   args: ["[path...]"],
   shown: ["[path]"],
-  summary: "Tell everything that is wrong with a definition",
+  summary: "Report all problems of a definition",
   group,
   examples: ["slipway wharf lint examples/wharf --environment stage"],
   options: [...reading, json],

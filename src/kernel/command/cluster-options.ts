@@ -18,20 +18,20 @@ const heading = "On a cluster:";
 
 /** The options that `ClusterFlags` are read from. */
 export const clusterOptions: readonly OptionSpec[] = [
-  { flags: "--install-crds", summary: "bring the definitions of our kinds up to date first", heading },
+  { flags: "--install-crds", summary: "install or update the CRDs first", heading },
   {
     flags: "--lease-namespace <name>",
-    summary: "where the lease is by which one of several processes acts (default: the namespace of the kubeconfig)",
+    summary: "namespace of the leader election lease (default: that of the kubeconfig)",
     heading,
   },
   {
     flags: "--data-dir <folder>",
-    summary: "where files are kept (default: $SLIPWAY_DATA_DIR or ~/.slipway)",
+    summary: "the data directory (default: $SLIPWAY_DATA_DIR or ~/.slipway)",
     heading,
   },
   {
     flags: "--log-level <level>",
-    summary: "what is logged",
+    summary: "log level",
     choices: ["error", "warn", "info", "debug"],
     initial: "info",
     heading,

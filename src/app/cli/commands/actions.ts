@@ -162,31 +162,31 @@ const step = (summary: string): OptionSpec => ({ flags: "--step <name>", summary
 const actions: readonly Action[] = [
   {
     verb: "cancel",
-    summary: "Cancel a run, or one of its steps; final steps still run",
+    summary: "Cancel a run or one of its steps; final steps still run",
     past: "canceled",
     step: "optional",
     options: [
       step("only this step, as the word behind the run"),
-      { flags: "--force", summary: "do not run the final steps either" },
+      { flags: "--force", summary: "also cancel the final steps" },
     ],
   },
-  { verb: "suspend", summary: "Start nothing new in a run", past: "suspended" },
-  { verb: "resume", summary: "Let a suspended run go on", past: "resumed" },
+  { verb: "suspend", summary: "Suspend a run: running steps continue, no others start", past: "suspended" },
+  { verb: "resume", summary: "Resume a suspended run", past: "resumed" },
   {
     verb: "retry",
-    summary: "Run again what failed in a finished run, and what depends on it",
+    summary: "Re-run the failed steps of a finished run and their dependants",
     past: "retried",
     options: [
-      step("this step and what depends on it; may be repeated"),
+      step("this step and its dependants; may be repeated"),
       {
         flags: "--from-failed",
-        summary: "begin with what failed, for runs that a retry otherwise starts over",
+        summary: "start with the failed step, for runs that a retry otherwise starts over",
       },
     ],
   },
   {
     verb: "approve",
-    summary: "Approve a step of a run that waits for it",
+    summary: "Approve a waiting step of a run",
     past: "approved",
     step: "required",
     options: [
@@ -196,14 +196,14 @@ const actions: readonly Action[] = [
   },
   {
     verb: "reject",
-    summary: "Reject a step of a run that waits for approval; one rejection fails it",
+    summary: "Reject a waiting step of a run; one rejection fails the step",
     past: "rejected",
     step: "required",
     examples: ["slipway reject rollout publish --reason 'not on a Friday'"],
   },
   {
     verb: "skip",
-    summary: "Pass over a step that has not started; what depends on it runs",
+    summary: "Skip a step that has not started; its dependants run",
     past: "skipped",
     step: "required",
     examples: ["slipway skip rollout announce"],

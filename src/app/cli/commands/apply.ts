@@ -16,7 +16,7 @@ interface ApplyOptions {
 export const applyCommand = command<ApplyOptions>({
   name: "apply",
   args: ["[files...]"],
-  summary: "Create or update the objects of files: templates, schedules, Secrets",
+  summary: "Create or update objects from files: templates, schedules, Secrets",
   group: "Documents",
   examples: [
     "slipway apply -f examples/workflow/templates.yaml",
@@ -31,8 +31,8 @@ export const applyCommand = command<ApplyOptions>({
       choices: ["none", "server"],
       initial: "none",
     },
-    { flags: "--force-conflicts", summary: "take over fields that others have set" },
-    { flags: "--field-manager <name>", summary: "the owner of the fields that are set", initial: "slipway" },
+    { flags: "--force-conflicts", summary: "take over fields that other managers own" },
+    { flags: "--field-manager <name>", summary: "the field manager of the change", initial: "slipway" },
   ],
   completes: ["file"],
   async action(invocation) {

@@ -14,7 +14,7 @@ interface ArtifactsOptions {
 export const artifactsCommand = command<ArtifactsOptions>({
   name: "artifacts",
   args: ["<run...>"],
-  summary: "List the files that the steps of a run have left, or get one: artifacts get RUN STEP NAME",
+  summary: "List the artifacts of a run, or download one: artifacts get RUN STEP NAME",
   group: "Runs",
   examples: [
     "slipway artifacts site",
@@ -24,9 +24,9 @@ export const artifactsCommand = command<ArtifactsOptions>({
   options: [
     {
       flags: "-o, --output <place>",
-      summary: "of the list: json; of get: the file, by the artifact's name when absent",
+      summary: "list: json; get: the file to write (default: the artifact's name)",
     },
-    { flags: "--force", summary: "get: replace the file if it is there" },
+    { flags: "--force", summary: "get: replace an existing file" },
   ],
   completes: ["run", "step"],
   async action(invocation) {

@@ -16,11 +16,11 @@ const verbs = ["explain"] as const;
 export const cacheCommand = command<CacheOptions>({
   name: "cache",
   args: ["<action>", "<run>", "<step>"],
-  summary: "Explain why a step took, or did not take, an earlier result",
+  summary: "Explain why a step used a cached result, or did not",
   group: "Runs",
   examples: ["slipway cache explain cached compile", "slipway cache explain cached compile -o json"],
   options: [
-    { flags: "--item <index>", summary: "of a fan-out, this item; the first unless told", integer: true },
+    { flags: "--item <index>", summary: "index of an item of a fan-out (default: the first)", integer: true },
     { flags: "-o, --output <format>", summary: "json", choices: ["json"] },
   ],
   completes: [verbs, "run", "step"],

@@ -17,7 +17,7 @@ export const completeCommand = (specs: () => readonly CommandSpec[]) =>
     name: "complete",
     args: ["[words...]"],
     // Never typed by people, hence hidden; the protocol is the package's own.
-    summary: "Print what may follow the given words",
+    summary: "Print the possible next words",
     group: "Other",
     examples: [],
     options: [],

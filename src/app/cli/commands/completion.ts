@@ -32,7 +32,7 @@ complete -o default -F _slipway slipway
 export const completionCommand = command({
   name: "completion",
   args: ["<shell>"],
-  summary: "Print the script that completes words for bash, zsh, fish or powershell",
+  summary: "Print the completion script for bash, zsh, fish or powershell",
   group: "Other",
   examples: ["source <(slipway completion bash)", "slipway completion fish > ~/.config/fish/completions/slipway.fish"],
   options: [],

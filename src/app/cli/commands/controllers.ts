@@ -7,7 +7,7 @@ import { type ClusterFlags, clusterOptions, command } from "#kernel/command/inde
 export const controllersCommand = command<ClusterFlags>({
   name: "controllers",
   args: [],
-  summary: "Carry out runs on a Kubernetes cluster, for which slipway up is not needed",
+  summary: "Run the controllers for a Kubernetes cluster; slipway up is not needed",
   group: "Control plane",
   examples: [
     "slipway controllers --kubeconfig cluster.kubeconfig --install-crds",

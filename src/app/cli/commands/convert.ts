@@ -8,7 +8,7 @@ import { command, exitCode } from "#kernel/command/index.ts";
 export const convertCommand = command<{ readonly output: "yaml" | "json" }>({
   name: "convert",
   args: ["<files...>"],
-  summary: "Print documents in the form of this version: workflow.k8s.io becomes slipway.dev",
+  summary: "Convert workflow.k8s.io documents to slipway.dev and print them",
   group: "Documents",
   examples: ["slipway convert old.yaml", "slipway convert old.yaml -o json"],
   options: [{ flags: "-o, --output <format>", summary: "format", choices: ["yaml", "json"], initial: "yaml" }],

@@ -46,7 +46,7 @@ export const credentialCommand = command<CredentialOptions>({
   name: "credential",
   aliases: ["token"],
   args: ["<action>", "[names...]"],
-  summary: "Let users in by tokens or certificates: create, list or revoke them",
+  summary: "Create, list or revoke tokens and certificates of users",
   group: "Control plane",
   examples: [
     "slipway credential create --user anna --role viewer",
@@ -56,24 +56,25 @@ export const credentialCommand = command<CredentialOptions>({
     "slipway credential revoke --user anna",
   ],
   options: [
-    { flags: "--user <name>", summary: "create: for whom; revoke: all of this user" },
+    { flags: "--user <name>", summary: "create: the user; revoke: all credentials of this user" },
     { flags: "--group <name>", summary: "create: a group of the user; may be repeated", repeatable: true },
     { flags: "--role <name>", summary: "create: a role of Slipway's own", choices: Object.keys(groupOfRole) },
-    { flags: "--expires-in <time>", summary: "create: how long it is good, such as 24h, or never", initial: "720h" },
-    { flags: "--description <text>", summary: "create: what it is for" },
+    { flags: "--expires-in <time>", summary: "create: validity, such as 24h, or never", initial: "720h" },
+    { flags: "--description <text>", summary: "create: a note on its purpose" },
     { flags: "--to <file>", summary: "create: write a kubeconfig (0600) instead of printing a token" },
     {
       flags: "--server <url>",
-      summary: "create: where the kubeconfig finds the server, as its user reaches it; with --to",
+      summary: "create: URL of the server in the kubeconfig; with --to",
     },
     {
       flags: "--certificate",
       summary: "create: a client certificate instead of a token; needs --to and the data directory",
     },
-    { flags: "--force", summary: "create: replace the file if it is there" },
+    { flags: "--force", summary: "create: replace an existing file" },
     {
       flags: "--data-dir <folder>",
-      summary: "of the server, for --certificate (default: $SLIPWAY_DATA_DIR or ~/.slipway)",
+      summary:
+        "data directory data directory of the server, for --certificate (default: $SLIPWAY_DATA_DIR or ~/.slipway)",
     },
     { flags: "-o, --output <format>", summary: formatHelp, initial: "table" },
   ],

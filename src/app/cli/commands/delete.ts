@@ -17,7 +17,7 @@ const policies = { background: "Background", foreground: "Foreground", orphan: "
 export const deleteCommand = command<DeleteOptions>({
   name: "delete",
   args: ["[kind]", "[names...]"],
-  summary: "Delete objects, and wait until they are gone",
+  summary: "Delete objects and wait until they are gone",
   group: "Runs",
   examples: [
     "slipway delete workflow diamond",
@@ -40,7 +40,7 @@ export const deleteCommand = command<DeleteOptions>({
     },
     { flags: "--grace-period <seconds>", summary: "seconds that Pods get to shut down", integer: true },
     { flags: "--ignore-not-found", summary: "treat missing objects as deleted" },
-    { flags: "-o, --output <format>", summary: "name: only names", choices: ["name"] },
+    { flags: "-o, --output <format>", summary: "name: print names only", choices: ["name"] },
     { flags: "--timeout <duration>", summary: "how long to wait, such as 30s (default: no limit)" },
     { flags: "--wait <bool>", summary: "wait until the objects are gone", choices: ["true", "false"], initial: "true" },
   ],

@@ -18,7 +18,7 @@ export const describeCommand = command<DescribeOptions>({
   name: "describe",
   args: ["<run...>"],
   shown: ["<run>"],
-  summary: "Tell all about a run, a template or a schedule, and its events",
+  summary: "Show the details and events of a run, a template or a schedule",
   group: "Runs",
   examples: [
     "slipway describe diamond",
@@ -30,7 +30,7 @@ export const describeCommand = command<DescribeOptions>({
   options: [
     {
       flags: "-o, --output <format>",
-      summary: "as data: json or yaml, without events; of a run its picture, else the object",
+      summary: "json or yaml, without events: the view of a run, or the object",
       choices: ["json", "yaml"],
     },
   ],

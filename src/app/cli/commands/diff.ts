@@ -11,11 +11,11 @@ interface DiffOptions {
 export const diffCommand = command<DiffOptions>({
   name: "diff",
   args: ["<file>", "[run]"],
-  summary: "Compare a document with the object it would change",
+  summary: "Compare a document with the stored object",
   group: "Documents",
   examples: ["slipway diff diamond.json", "slipway diff diamond.json diamond -o json"],
   options: [
-    { flags: "-p, --param <name=value>", summary: "an argument of the run; may be repeated", repeatable: true },
+    { flags: "-p, --param <name=value>", summary: "argument of the run; may be repeated", repeatable: true },
     { flags: "-o, --output <format>", summary: "json", choices: ["json"] },
   ],
   completes: ["file", "run"],

@@ -14,7 +14,7 @@ export const downCommand = command<DownOptions>({
   examples: ["slipway down", "slipway down --data-dir ./state"],
   options: [
     { flags: "--data-dir <folder>", summary: "its data directory (default: $SLIPWAY_DATA_DIR or ~/.slipway)" },
-    { flags: "-o, --output <format>", summary: "json: what was stopped", choices: ["json"] },
+    { flags: "-o, --output <format>", summary: "json: the stopped server", choices: ["json"] },
   ],
   async action({ options, environment, clock, signal }) {
     const { out, err } = environment;

@@ -29,13 +29,13 @@ interface Target {
 export const getCommand = command<GetOptions>({
   name: "get",
   args: ["<kind>", "[names...]"],
-  summary: "List runs and any other objects",
+  summary: "List runs and other objects",
   group: "Runs",
   examples: ["slipway get workflows", "slipway get wf diamond -o yaml", "slipway get jobs -A -w"],
   options: [
     { flags: "-o, --output <format>", summary: formatHelp, initial: "table" },
-    { flags: "-w, --watch", summary: "go on with every change" },
-    { flags: "-A, --all-namespaces", summary: "of all namespaces" },
+    { flags: "-w, --watch", summary: "print every change" },
+    { flags: "-A, --all-namespaces", summary: "in all namespaces" },
     { flags: "-l, --selector <labels>", summary: "only objects with these labels" },
   ],
   completes: ["kind", "name"],

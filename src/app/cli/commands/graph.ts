@@ -9,7 +9,7 @@ import type { GraphFormat } from "../output/graph-text.ts";
 export const graphCommand = command<{ readonly output: GraphFormat }>({
   name: "graph",
   args: ["<file-or-run>"],
-  summary: "Show the steps of a document or a run and what each waits for",
+  summary: "Show the steps of a document or a run and their dependencies",
   group: "Documents",
   examples: [
     "slipway graph examples/workflow/fan-out.yaml",

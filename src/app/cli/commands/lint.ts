@@ -15,7 +15,7 @@ interface LintOptions {
 export const lintCommand = command<LintOptions>({
   name: "lint",
   args: ["<files...>"],
-  summary: "Report every problem of documents at once, as file:line:column",
+  summary: "Report all problems of documents, as file:line:column",
   group: "Documents",
   examples: [
     "slipway lint examples/workflow/diamond.yaml",

@@ -23,7 +23,7 @@ interface LogsOptions {
 export const logsCommand = command<LogsOptions>({
   name: "logs",
   args: ["<run>", "[steps...]"],
-  summary: "Print what the steps of a run have written",
+  summary: "Print the logs of a run's steps",
   group: "Runs",
   examples: [
     "slipway logs diamond",
@@ -32,11 +32,11 @@ export const logsCommand = command<LogsOptions>({
     "slipway logs templates part/tell",
   ],
   options: [
-    { flags: "-f, --follow", summary: "go on until the run has ended" },
-    { flags: "--action <name>", summary: "only this step, for languages that call it so" },
+    { flags: "-f, --follow", summary: "follow until the run has ended" },
+    { flags: "--action <name>", summary: "only this step (the word of some dialects)" },
     { flags: "--attempt <number>", summary: "only this attempt", integer: true },
-    { flags: "--tail <lines>", summary: "only the last lines of each", integer: true },
-    { flags: "--timestamps", summary: "with the time of every line" },
+    { flags: "--tail <lines>", summary: "print print only the last lines of each", integer: true },
+    { flags: "--timestamps", summary: "print the time of each line" },
   ],
   completes: ["run", "step"],
   async action(invocation) {

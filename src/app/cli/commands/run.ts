@@ -34,7 +34,7 @@ const runtimes = ["process", ...new Set(["docker", ...projects.flatMap((each) =>
 export const runCommand = command<RunOptions>({
   name: "run",
   args: ["[files...]"],
-  summary: "Run workflow files, a stored wft/NAME or schedule/NAME, or a repository's build",
+  summary: "Run workflow files, a stored template or schedule, or a repository's build",
   group: "Runs",
   examples: [
     "slipway run examples/workflow/hello.yaml --param name=you",
@@ -46,35 +46,38 @@ export const runCommand = command<RunOptions>({
     ...dialects.flatMap(({ run }) => run?.examples ?? []),
   ],
   options: [
-    { flags: "-p, --param <name=value>", summary: "an argument of the run; may be repeated", repeatable: true },
-    { flags: "--set <name=value>", summary: "the same, for values of a template; may be repeated", repeatable: true },
+    { flags: "-p, --param <name=value>", summary: "argument of the run; may be repeated", repeatable: true },
+    {
+      flags: "--set <name=value>",
+      summary: "the same as --param, for values of a template; may be repeated",
+      repeatable: true,
+    },
     ...dialects.flatMap(({ run }) => run?.options ?? []),
-    { flags: "--ephemeral", summary: "on a control plane of its own, even when one is running" },
+    { flags: "--ephemeral", summary: "use a control plane of its own, even when one is running" },
     { flags: "--detach", summary: "do not wait for the end (needs a running control plane)" },
-    { flags: "--logs", summary: "print what the steps write as it comes" },
+    { flags: "--logs", summary: "print the output of steps as it arrives" },
     {
       flags: "--tail <lines>",
-      summary: "lines shown of every failed step, and of an only step",
+      summary: "lines to show of each failed step, and of a workflow's only step",
       integer: true,
       initial: 20,
     },
     {
       flags: "--runtime <name>",
       summary:
-        "where steps run: as you (process, host; of documents the default), in containers (docker), of a build also in Pods (kubernetes)",
+        "where steps run: as you (process; for builds host), in containers (docker), for builds also in Pods (kubernetes)",
       choices: runtimes,
     },
-    { flags: "--target <step>", summary: "only this step and those it depends on, without final steps" },
+    { flags: "--target <step>", summary: "run only this step and its dependencies, without final steps" },
     {
       flags: "--dry-run [mode]",
-      summary:
-        "print what would be created or carried out, in order, and do nothing; of a build its plan (client), and whether it could run here (server)",
+      summary: "print what would run, in order, and run nothing; server also checks a build's programs and images",
       choices: ["none", "client", "server"],
       preset: "client",
     },
     {
       flags: "-o, --output <format>",
-      summary: "the run at its end as json; with --dry-run json or yaml; of a build: auto, pretty, plain, json",
+      summary: "json: the finished run; with --dry-run json or yaml; for builds auto, pretty, plain or json",
       choices: outputs,
     },
     ...projects.flatMap(({ noun, options }) => options.map((option) => ({ ...option, heading: `Of a ${noun}:` }))),

@@ -77,7 +77,7 @@ test("a deadline ends with 4, a run that goes nowhere with 1, wrong words with 2
   const wrong = async (...words: readonly string[]) => (await simulate("two.json", ...words)).err;
   expect(await wrong("--fail", "aa")).toBe('slipway: --fail: there is no step "aa"\ndid you mean "a"?\n');
   expect(await wrong("--fail", "a[0]")).toContain('step "a" has no items');
-  expect(await wrong("--reject", "a")).toContain('step "a" asks nobody');
+  expect(await wrong("--reject", "a")).toContain('step "a" needs no approval');
   expect((await simulate("late.json", "--fail", "a")).err).toContain("has no attempts that could fail");
 });
 

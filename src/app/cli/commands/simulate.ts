@@ -16,7 +16,7 @@ interface SimulateOptions {
 export const simulateCommand = command<SimulateOptions>({
   name: "simulate",
   args: ["<files...>"],
-  summary: "Try a document without carrying anything out, in virtual time",
+  summary: "Simulate a document in virtual time, without running anything",
   group: "Documents",
   examples: [
     "slipway simulate examples/workflow/diamond.yaml --seed 7",
@@ -24,13 +24,13 @@ export const simulateCommand = command<SimulateOptions>({
     "slipway simulate examples/workflow/hello.yaml --param name=you -o json",
   ],
   options: [
-    { flags: "-p, --param <name=value>", summary: "an argument of the run; may be repeated", repeatable: true },
+    { flags: "-p, --param <name=value>", summary: "argument of the run; may be repeated", repeatable: true },
     {
       flags: "--fail <step[:n]>",
-      summary: "let a step fail, or its first n attempts; step[3] is item 3 of a fan-out",
+      summary: "make a step fail, or its first n attempts; step[3] is item 3 of a fan-out",
       repeatable: true,
     },
-    { flags: "--reject <step>", summary: "let somebody say no to an approval", repeatable: true },
+    { flags: "--reject <step>", summary: "reject the approval of this step", repeatable: true },
     {
       flags: "--seed <n>",
       summary: "attempts take 1 to 60 seconds, drawn with this seed; 1 second each without it",

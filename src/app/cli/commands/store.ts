@@ -28,7 +28,7 @@ type Verb = (typeof verbs)[number];
 export const storeCommand = command<StoreOptions>({
   name: "store",
   args: ["<action>", "[file]"],
-  summary: "Back up, check, export or restore what a control plane has stored",
+  summary: "Back up, check, export or restore the data of a control plane",
   group: "Control plane",
   examples: [
     "slipway store backup slipway.mdb",
@@ -37,10 +37,10 @@ export const storeCommand = command<StoreOptions>({
     "slipway store restore slipway.mdb --data-dir ./restored",
   ],
   options: [
-    { flags: "--data-dir <folder>", summary: "of which control plane (default: $SLIPWAY_DATA_DIR or ~/.slipway)" },
-    { flags: "--force", summary: "backup: replace the file if it is there" },
+    { flags: "--data-dir <folder>", summary: "its data directory (default: $SLIPWAY_DATA_DIR or ~/.slipway)" },
+    { flags: "--force", summary: "backup: replace an existing file" },
     { flags: "--encryption-key-file <file>", summary: "the key of a store whose Secrets are encrypted" },
-    { flags: "-o, --output <format>", summary: "of the answer: json, or yaml for export", choices: ["json", "yaml"] },
+    { flags: "-o, --output <format>", summary: "format: json, or yaml for export", choices: ["json", "yaml"] },
   ],
   completes: [verbs, "file"],
   async action(invocation) {

@@ -19,7 +19,7 @@ export const uiCommand = command<UiOptions>({
   group: "Control plane",
   examples: ["slipway ui", "slipway ui -o json"],
   options: [
-    { flags: "-o, --output <format>", summary: "json: the code, where it is good and until when", choices: ["json"] },
+    { flags: "-o, --output <format>", summary: "json: the code, its server and its expiry", choices: ["json"] },
   ],
   async action({ options, environment, clock, signal }) {
     const { findConnection } = await import("../connect.ts");

@@ -54,7 +54,7 @@ const firstPort = 6443;
 export const upCommand = command<UpOptions>({
   name: "up",
   args: [],
-  summary: "Keep a control plane that kubectl can use",
+  summary: "Start a control plane that kubectl can use",
   group: "Control plane",
   examples: [
     "slipway up",
@@ -64,7 +64,7 @@ export const upCommand = command<UpOptions>({
   ],
   options: [
     { flags: "--detach", summary: "return when the server is ready; slipway down stops it" },
-    { flags: "--data-dir <folder>", summary: "where everything is kept (default: $SLIPWAY_DATA_DIR or ~/.slipway)" },
+    { flags: "--data-dir <folder>", summary: "the data directory (default: $SLIPWAY_DATA_DIR or ~/.slipway)" },
     {
       flags: "--port <number>",
       summary: `the port on 127.0.0.1; 0 takes any (default: ${firstPort}, else the next free one)`,
@@ -73,12 +73,12 @@ export const upCommand = command<UpOptions>({
     {
       flags: "--listen <address>",
       summary:
-        "let other machines in at this ADDRESS or ADDRESS:PORT, too; 0.0.0.0 and [::] are all addresses; may be repeated",
+        "also listen at ADDRESS or ADDRESS:PORT, for other machines; 0.0.0.0 and [::] are all addresses; may be repeated",
       repeatable: true,
     },
     {
       flags: "--name <name>",
-      summary: "a name or address by which others know this server; may be repeated",
+      summary: "another name or address of this server, for its certificate; may be repeated",
       repeatable: true,
     },
     { flags: "--kubeconfig <file>", summary: "where to write the kubeconfig (default: in the data directory)" },
@@ -87,7 +87,7 @@ export const upCommand = command<UpOptions>({
       summary:
         "encrypt Secrets on the disk with the key in this file (32 bytes as base64; older keys on further lines)",
     },
-    { flags: "--hide-logs-from-viewers", summary: "let members of slipway:viewers read no logs" },
+    { flags: "--hide-logs-from-viewers", summary: "hide logs from members of slipway:viewers" },
     {
       flags: "--runtime <name>",
       summary: "where steps run: as host processes, or in containers of the Docker Engine ($DOCKER_HOST)",
@@ -96,34 +96,34 @@ export const upCommand = command<UpOptions>({
     },
     {
       flags: "--max-artifact-size <size>",
-      summary: "the largest artifact a step may leave, as it is stored",
+      summary: "maximum size of one artifact, as stored",
       initial: "2Gi",
     },
     {
       flags: "--max-artifacts-size <size>",
-      summary: "room for the artifacts of all runs together",
+      summary: "maximum size of the artifacts of all runs",
       initial: "20Gi",
     },
     {
       flags: "--max-events <count>",
-      summary: "Events that are kept, for an hour at most; the oldest go first",
+      summary: "maximum number of Events, kept for an hour; the oldest are deleted first",
       integer: true,
       initial: 10_000,
     },
     {
       flags: "--allow-privileged",
       summary:
-        "let Pods have privileged containers: whoever may create Pods is then root on this machine (--runtime docker)",
+        "allow privileged containers: users who may create Pods are then root on this machine (--runtime docker)",
     },
     {
       flags: "--log-level <level>",
-      summary: "what is logged",
+      summary: "log level",
       choices: ["error", "warn", "info", "debug"],
       initial: "info",
     },
     {
       flags: "-o, --output <format>",
-      summary: "how the ready server is told on stdout: json, in one line",
+      summary: "print the address and paths of the server as one line of json",
       choices: ["json"],
     },
     ...dialects.flatMap(({ serverOptions }) => serverOptions?.specs ?? []),

@@ -10,7 +10,7 @@ export const whyCommand = command<WhyOptions>({
   name: "why",
   args: ["<run>", "[step...]"],
   shown: ["<run>", "[step]"],
-  summary: "Tell what a run or a step waits for",
+  summary: "Explain what a run or a step waits for",
   group: "Runs",
   examples: ["slipway why diamond", "slipway why diamond four", "slipway why diamond -o json"],
   options: [{ flags: "-o, --output <format>", summary: "json", choices: ["json"] }],

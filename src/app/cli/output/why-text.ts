@@ -40,7 +40,7 @@ function headLines({ run, phase, done, total, deadline, suspended, ...rest }: Wh
 /** `spec.suspend` names nobody, and RunActions are deleted an hour after they were carried out. */
 const suspendedText = ({ by, reason }: NonNullable<Why["suspended"]>): string =>
   by === undefined && reason === undefined
-    ? "by its document, or by somebody of whom no record is left"
+    ? "by its spec, or by an unknown user"
     : `by ${by ?? "somebody unverified"}${reason === undefined ? "" : ` (${reason})`}`;
 
 /** What each kind of waiting is called; the message of the step follows. */
