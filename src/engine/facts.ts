@@ -1,11 +1,6 @@
+import type { ItemTry } from "./items.ts";
 import type { WaitReason } from "./run.ts";
 import type { Instant, JsonObject, Millis } from "./values.ts";
-
-/** One item of a fan-out, by its index from 0, and how often it was started, this time included. */
-export interface ItemTry {
-  readonly index: number;
-  readonly attempt: number;
-}
 
 /** What was seen of the child of one attempt. `gone`: it was there, or may have been, and is not any more. */
 export type ChildState =

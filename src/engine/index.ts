@@ -19,6 +19,7 @@ export {
   countPhases,
   idleItems,
   type ItemFailure,
+  type ItemTry,
   type ItemsState,
   mapRangeValues,
   onlyItemsCameAlive,

@@ -1,8 +1,8 @@
 import { amend } from "./amend.ts";
-import type { ChildState, GrantFact, ItemTry } from "./facts.ts";
+import type { ChildState, GrantFact } from "./facts.ts";
 import { endCancelledItem, endIfThrough, failItem, moveItem, refuseItem, wantsSlot } from "./fan.ts";
 import { attemptOf, letIn, noteArtifacts, noteOutputs, phaseOf } from "./fan-books.ts";
-import { isItemSettled, itemPhase } from "./items.ts";
+import { isItemSettled, itemPhase, type ItemTry } from "./items.ts";
 import { booksOf, type Ledger, put, queueFan, stateOf } from "./ledger.ts";
 import type { Failure } from "./plan.ts";
 import { reasons } from "./reasons.ts";

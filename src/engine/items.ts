@@ -1,5 +1,3 @@
-import type { ItemTry } from "./facts.ts";
-import type { StepState } from "./run.ts";
 import type { Instant } from "./values.ts";
 
 // The items of a fan-out are one small record of their step, whatever their number: states run-length coded, everything else
@@ -19,6 +17,12 @@ export const itemPhase = {
 } as const;
 
 const letters: ReadonlySet<number> = new Set(Object.values(itemPhase));
+
+/** One item of a fan-out, by its index from 0, and how often it was started, this time included. */
+export interface ItemTry {
+  readonly index: number;
+  readonly attempt: number;
+}
 
 /** An item that failed for good. */
 export interface ItemFailure {
@@ -88,7 +92,7 @@ export function decodePhases(text: string, total: number): Uint8Array {
 }
 
 /** The items of a step that may have a living child, each as a step of its own would be. */
-export function activeItems({ items }: StepState): readonly ActiveItem[] {
+export function activeItems({ items }: { readonly items?: ItemsState | undefined }): readonly ActiveItem[] {
   if (items === undefined) return [];
   const phases = decodePhases(items.states, items.total);
   const attempts = attemptsOf(items, phases);

@@ -1,9 +1,9 @@
 import { advance, createRunCache } from "./advance.ts";
 import { item } from "./arrays.ts";
 import { diff, type Note } from "./diff.ts";
-import type { ChildState, Effect, Fact, ItemTry } from "./facts.ts";
+import type { ChildState, Effect, Fact } from "./facts.ts";
 import { type IntHeap, popLeast, pushLeast } from "./heap.ts";
-import { activeItems, idleItems } from "./items.ts";
+import { activeItems, idleItems, type ItemTry } from "./items.ts";
 import { layoutOf } from "./layout.ts";
 import type { Plan, StepKind } from "./plan.ts";
 import { isTerminal, newRun, type RunState, type StepState, stepState } from "./run.ts";
@@ -155,8 +155,7 @@ function grants(locked: readonly string[], run: RunState, { locks = () => [] }: 
 
 /** How often a step holds its locks: once from its grant to its end, or once for each of its items that is under way or tried again. */
 function holdsOf({ phase, reason, attempt, earlierAttempts = 0, items }: StepState): number {
-  if (items !== undefined)
-    return phase === "Running" || phase === "Cancelling" ? activeItems({ phase, attempt, items }).length : 0;
+  if (items !== undefined) return phase === "Running" || phase === "Cancelling" ? activeItems({ items }).length : 0;
   if (phase === "Waiting") return reason === "Ready" || attempt > earlierAttempts ? 1 : 0;
   return phase === "Pending" || isTerminal(phase) ? 0 : 1;
 }

@@ -6,7 +6,7 @@ import { logsIn } from "./log-places.ts";
 import { present } from "./members.ts";
 import { Hardware, Template, Workflow } from "./kinds.ts";
 import { agentsUnserved, insecureAgents } from "./messages.ts";
-import type { TinkerbellOptions } from "./given-options.ts";
+import type { TinkerbellOptions } from "./options.ts";
 import { completeSettings } from "./settings.ts";
 
 /** Where the Secret of tokens is. */

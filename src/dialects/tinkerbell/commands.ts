@@ -1,4 +1,3 @@
-import type { Preview, PreviewRequest } from "./dialect.ts";
 import { hasErrors, type JsonValue } from "#lib/base/index.ts";
 import {
   type ClusterFlags,
@@ -12,6 +11,8 @@ import {
 } from "#kernel/command/index.ts";
 import { agentCommand } from "./commands/agent.ts";
 import { readTinkOptions, tinkOptions } from "./options.ts";
+import type { Preview } from "./preview/preview.ts";
+import type { PreviewRequest } from "./preview/request.ts";
 
 /** Of all verbs; absent flags were not given; those of `tinkOptions` are read apart. */
 interface TinkOptions extends ClusterFlags {
@@ -104,8 +105,7 @@ async function render(invocation: Invocation<TinkOptions>): Promise<number> {
     throw new UsageError("--hardware and --all-hardware exclude each other");
   const { readParams } = await import("#kernel/command/index.ts");
   const { printProblems } = await import("#kernel/command/index.ts");
-  const { loadTink } = await import("./dialect.ts");
-  const tink = await loadTink();
+  const { previewTemplates } = await import("./preview/request.ts");
   const params = readParams(options.set ?? [], "--set");
   const { request, problems } = await requestOf(invocation, params.values);
   if (printProblems([...params.problems, ...problems], environment.err)) return exitCode.usage;
@@ -113,8 +113,8 @@ async function render(invocation: Invocation<TinkOptions>): Promise<number> {
   let session: Session | undefined;
   const server = async () => (session ??= await invocation.connect());
   try {
-    const answer = await tink.previewTemplates(request, { renderer, server, signal });
-    environment.out.write(await formatted(answer.previews, options, tink));
+    const answer = await previewTemplates(request, { renderer, server, signal });
+    environment.out.write(await formatted(answer.previews, options));
     printProblems(answer.problems, environment.err);
     return hasErrors(answer.problems) ? exitCode.usage : exitCode.succeeded;
   } finally {
@@ -123,19 +123,14 @@ async function render(invocation: Invocation<TinkOptions>): Promise<number> {
   }
 }
 
-type Tink = Awaited<ReturnType<typeof import("./dialect.ts")["loadTink"]>>;
-
 /** A fleet is a line for each machine unless data are asked for. */
-async function formatted(
-  previews: readonly Preview[],
-  { output, allHardware }: TinkOptions,
-  { previewText, fleetText }: Tink,
-): Promise<string> {
+async function formatted(previews: readonly Preview[], { output, allHardware }: TinkOptions): Promise<string> {
   if (output === "json") return `${JSON.stringify(previews, null, 2)}\n`;
   if (output === "yaml") {
     const { writeYaml } = await import("#lib/yaml/index.ts");
     return writeYaml(JSON.parse(JSON.stringify(previews)) as JsonValue, { keys: "given" });
   }
+  const { fleetText, previewText } = await import("./preview/text.ts");
   if (allHardware === true) return fleetText(previews);
   return previews
     .filter(({ tasks }) => tasks !== undefined)
@@ -193,14 +188,13 @@ async function rerender(invocation: Invocation<TinkOptions>): Promise<number> {
   const { rest, environment, clock, signal } = invocation;
   const { withSession } = await import("#kernel/command/index.ts");
   const { formatInstant } = await import("#lib/base/index.ts");
-  const { loadTink } = await import("./dialect.ts");
-  const tink = await loadTink();
+  const { rerender: rerenderOne } = await import("./rerender.ts");
   return await withSession(invocation, async ({ client, namespace }) => {
     let code: number = exitCode.succeeded;
     for (const word of rest) {
       const name = word.replace(/^.*\//, "");
       const value = formatInstant(clock.now());
-      const { isDone, message } = await tink.rerender(client, { namespace, name }, { clock, signal, value });
+      const { isDone, message } = await rerenderOne(client, { namespace, name }, { clock, signal, value });
       if (isDone) environment.out.write(`workflow/${name} rendered\n`);
       else {
         environment.err.write(`slipway: workflow/${name}: ${message}\n`);

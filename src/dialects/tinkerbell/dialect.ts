@@ -6,15 +6,9 @@ import { documents } from "./document.ts";
 import { agents } from "./local-agents.ts";
 import { kinds, Workflow } from "./kinds.ts";
 import { neighboursOf } from "./queue-place.ts";
-import type { TinkerbellOptions } from "./given-options.ts";
+import type { TinkerbellOptions } from "./options.ts";
 import type { AnyWorkflow } from "./stored.ts";
 import { renderProblem, viewWorkflow } from "./view.ts";
-
-export type { AgentOption } from "./agent/agent-options.ts";
-export type { AgentSettings, AgentSurroundings } from "./agent/open-agent.ts";
-export type { TinkerbellOptions } from "./given-options.ts";
-export type { Preview } from "./preview/preview.ts";
-export type { PreviewRequest } from "./preview/request.ts";
 
 /** Callers ask by kind; a server has stored what they bring, or the reader of documents has checked it. */
 const typed = (object: KubeObject): AnyWorkflow => object as AnyWorkflow;
@@ -46,24 +40,3 @@ export const dialect: Dialect = {
   addControllers: async (manager, parts) =>
     (await import("./add-controllers.ts")).addControllers(manager, parts as ControllerParts<TinkerbellOptions>),
 };
-
-/** The agent, which runs on machines and not in the server. Loaded when it is asked for. */
-export async function loadAgent() {
-  const [options, id, agent] = await Promise.all([
-    import("./agent/agent-options.ts"),
-    import("./agent/default-id.ts"),
-    import("./agent/open-agent.ts"),
-  ]);
-  const { readAgentOptions } = options;
-  return { readAgentOptions, defaultAgentId: id.defaultAgentId, openAgent: agent.openAgent };
-}
-
-/** What `slipway tink` does. Loaded when it is asked for. */
-export async function loadTink() {
-  const [request, text, { rerender }] = await Promise.all([
-    import("./preview/request.ts"),
-    import("./preview/text.ts"),
-    import("./rerender.ts"),
-  ]);
-  return { previewTemplates: request.previewTemplates, ...text, rerender };
-}

@@ -1,7 +1,7 @@
 import type { Agents, LocalAgent } from "#kernel/dialect/index.ts";
-import type { AgentSettings } from "./agent/open-agent.ts";
 import { usualTinkListen } from "./options.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
+import type { AgentSettings } from "./agent/agent-options.ts";
 
 /** Agents for the runs of one command, which are the agents of machines but for their settings. */
 export const agents: Agents = {

@@ -1,6 +1,4 @@
-import type { ServerOptions } from "#kernel/dialect/index.ts";
-import type { TinkerbellOptions } from "./given-options.ts";
-import { err, ok, type Result } from "#lib/base/index.ts";
+import { err, type Millis, ok, type Result } from "#lib/base/index.ts";
 import {
   OptionReader,
   type OptionSources,
@@ -8,101 +6,143 @@ import {
   prefixedFlag,
   prefixedOption,
 } from "#kernel/command/index.ts";
+import type { ListenChoice, ServerOptions } from "#kernel/dialect/index.ts";
+import type { TlsPaths } from "#kernel/rpc/index.ts";
+import type { GivenSettings, Some } from "./settings.ts";
 
-// What `slipway up` can be told of Tinkerbell. It is apart from the command because there is much of it, and told to the dialect as it was said: what
-// is usual where nothing was said is the dialect's to know.
+/** The options of this dialect, checked. Absent ones have their defaults. */
+export interface TinkerbellOptions {
+  /** No server for agents without it. */
+  readonly listen?: ListenChoice;
+  /** What runs in this process; both if absent. On a cluster they may be separate processes, because they share only its API. */
+  readonly part?: "controller" | "server" | undefined;
+  /** The name of this server in Agent objects, if a cluster has several. */
+  readonly name?: string | undefined;
+  readonly settings?: GivenSettings;
+  /** Default: token. */
+  readonly auth?: "token" | "mtls" | undefined;
+  /** Agents without credentials are admitted under any id. */
+  readonly allowsAnonymous?: boolean;
+  readonly tls?: TlsPaths | undefined;
+  readonly pollHold?: Millis | undefined;
+  readonly keepalive?: Some<{ readonly time: Millis; readonly timeout: Millis }>;
+}
 
-/** Where agents connect when nobody says it; another port of the host when something else has it. */
+/** Where agents connect by default; if the port is taken, another one of the same host. */
 export const usualTinkListen = "127.0.0.1:42113";
+
+interface Row<T> {
+  /** Placeholder in the help; absent for flags without a value. */
+  readonly value?: string;
+  readonly summary: string;
+  readonly read: (reader: OptionReader, name: string) => T;
+}
+
+const row =
+  <T>(read: Row<T>["read"], value?: string) =>
+  (summary: string): Row<T> => ({ ...(value === undefined ? {} : { value }), summary, read });
+const file = row((reader, name) => reader.file(name), "file");
+const duration = row((reader, name) => reader.duration(name), "time");
+const isCount = (value: number): boolean => Number.isInteger(value) && value > 0;
+const count = (value: string) => row((reader, name) => reader.number(name, "a whole number above 0", isCount), value);
+const fraction = row((reader, name) => reader.number(name, "a number from 0 to 1", (value) => value <= 1), "n");
+const oneOf = <T extends string>(...choices: readonly T[]) => row((reader, name) => reader.oneOf(name, choices), "how");
+
+/** Every option, without its prefix: `--tink-listen`, or `SLIPWAY_TINK_LISTEN`. No initial values, because a variable may set it. */
+const rows = {
+  listen: row(
+    (reader, name) => reader.listen(name, usualTinkListen),
+    "address",
+  )(`HOST:PORT for agents, or off (default: ${usualTinkListen} if it is free)`),
+  "tls-cert": file("certificate of the server for agents; read again when it changes"),
+  "tls-key": file("private key of that certificate"),
+  "client-ca": file("CA that signs the certificates of agents"),
+  auth: oneOf("token", "mtls")("token (default; this server's or one in Secret default/tink-agent-tokens) or mtls"),
+  "anonymous-auth": row((reader, name) => reader.flag(name))("also serve agents without credentials"),
+  "scheduled-timeout": duration("for an agent to start the workflow it was sent (default: 2m)"),
+  "cancelling-timeout": duration("for an agent to confirm that it stopped (default: 1m)"),
+  "reject-backoff-base": duration("before a rejected workflow is tried again (default: 5s)"),
+  "reject-backoff-max": duration("longest delay after repeated rejections (default: 5m)"),
+  "reject-backoff-jitter": fraction("random part of that delay, from 0 to 1 (default: 0.2)"),
+  "interrupted-actions": oneOf("Rerun", "Fail")("action whose agent restarts: Rerun (default) or Fail"),
+  "max-action-attempts": count("n")("starts of one action, including interrupted ones (default: 3)"),
+  "agent-lost-timeout": row(
+    (reader, name) => reader.duration(name, "zero"),
+    "time",
+  )("fail the work of an agent away for so long; 0 is never (default: 0)"),
+  "poll-hold": duration("how long a poll waits for work (default: 30s)"),
+  "keepalive-time": duration("between pings on connections of agents (default: 30s)"),
+  "keepalive-timeout": duration("for the answer to a ping (default: 10s)"),
+  "max-render-bytes": count("bytes")("largest rendered template (default: 262144)"),
+};
 
 const heading = "Tinkerbell:";
 const option = prefixedOption("tink", heading);
+const flag = prefixedFlag("tink", heading);
 
-/** The options of `slipway up` that are about Tinkerbell. None has an initial value, because a variable may say it. */
-export const tinkOptions: readonly OptionSpec[] = [
-  option("listen", "address", `HOST:PORT where agents connect, or off (default: ${usualTinkListen} if it is free)`),
-  option("tls-cert", "file", "what agents are shown; read again when it changes"),
-  option("tls-key", "file", "the key of that certificate"),
-  option("client-ca", "file", "who signs the certificates of agents"),
-  option("auth", "how", "token (default): the server's own or one in Secret default/tink-agent-tokens; or mtls"),
-  prefixedFlag("tink", heading)("anonymous-auth", "serve agents without credentials, too"),
-  option("scheduled-timeout", "time", "for an agent to begin what it was told of (default: 2m)"),
-  option("cancelling-timeout", "time", "for an agent to confirm that it has stopped (default: 1m)"),
-  option("reject-backoff-base", "time", "before a workflow that was rejected is tried again (default: 5s)"),
-  option("reject-backoff-max", "time", "the most that this grows to (default: 5m)"),
-  option("reject-backoff-jitter", "n", "how much of it chance decides (default: 0.2)"),
-  option("interrupted-actions", "how", "what becomes of actions whose agent restarts: Rerun (default) or Fail"),
-  option("max-action-attempts", "n", "starts of one action, interrupted ones included (default: 3)"),
-  option("agent-lost-timeout", "time", "after which an agent that is away has failed; 0 is never (default: 0)"),
-  option("poll-hold", "time", "how long agents that poll are kept waiting (default: 30s)"),
-  option("keepalive-time", "time", "between pings on connections of agents (default: 30s)"),
-  option("keepalive-timeout", "time", "for the answer to a ping (default: 10s)"),
-  option("max-render-bytes", "bytes", "the most that a template may write (default: 262144)"),
-];
+/** The options of `slipway up` and `slipway tink`. */
+export const tinkOptions: readonly OptionSpec[] = Object.entries(rows).map(
+  ([name, { value, summary }]: readonly [string, Row<unknown>]) =>
+    value === undefined ? flag(name, summary) : option(name, value, summary),
+);
 
-/** What was said of Tinkerbell, or everything that is wrong with it. Nothing of the dialect is loaded. */
+/** The options that are set, or every problem with them. */
 export function readTinkOptions(sources: OptionSources): Result<TinkerbellOptions, readonly string[]> {
   const reader = new OptionReader("tink", sources);
-  const listen = reader.listen("listen", usualTinkListen);
-  const tls = tlsOf(reader);
-  const auth = authOf(reader, tls);
-  const allowsAnonymous = reader.flag("anonymous-auth");
+  const read = <K extends keyof typeof rows>(name: K) =>
+    rows[name].read(reader, name) as ReturnType<(typeof rows)[K]["read"]>;
+  const listen = read("listen");
+  const tls = tlsOf(reader, read("tls-cert"), read("tls-key"), read("client-ca"));
+  const auth = read("auth");
+  if (auth === "mtls" && tls?.clientCa === undefined)
+    reader.problems.push("--tink-auth mtls needs --tink-tls-cert, --tink-tls-key and --tink-client-ca");
+  const allowsAnonymous = read("anonymous-auth");
   if (allowsAnonymous && auth === "mtls")
     reader.problems.push("--tink-anonymous-auth and --tink-auth mtls exclude each other");
+  const settings: GivenSettings = {
+    scheduledTimeout: read("scheduled-timeout"),
+    cancellingTimeout: read("cancelling-timeout"),
+    rejectBackoff: {
+      base: read("reject-backoff-base"),
+      max: read("reject-backoff-max"),
+      jitter: read("reject-backoff-jitter"),
+    },
+    interruptedActions: read("interrupted-actions"),
+    maxActionAttempts: read("max-action-attempts"),
+    agentLostTimeout: read("agent-lost-timeout"),
+    maxRenderBytes: read("max-render-bytes"),
+  };
   const given: TinkerbellOptions = {
     ...(listen === undefined ? {} : { listen }),
-    settings: settingsOf(reader),
+    settings,
     tls,
     auth,
     ...(allowsAnonymous ? { allowsAnonymous } : {}),
-    pollHold: reader.duration("poll-hold"),
-    keepalive: { time: reader.duration("keepalive-time"), timeout: reader.duration("keepalive-timeout") },
+    pollHold: read("poll-hold"),
+    keepalive: { time: read("keepalive-time"), timeout: read("keepalive-timeout") },
   };
   return reader.problems.length > 0 ? err(reader.problems) : ok(given);
 }
 
-const isCount = (value: number): boolean => Number.isInteger(value) && value > 0;
-const count = "a whole number above 0";
-
-/** What is not said stays undefined: see `GivenSettings`. */
-const settingsOf = (reader: OptionReader): NonNullable<TinkerbellOptions["settings"]> => ({
-  scheduledTimeout: reader.duration("scheduled-timeout"),
-  cancellingTimeout: reader.duration("cancelling-timeout"),
-  rejectBackoff: {
-    base: reader.duration("reject-backoff-base"),
-    max: reader.duration("reject-backoff-max"),
-    jitter: reader.number("reject-backoff-jitter", "a number from 0 to 1", (value) => value <= 1),
-  },
-  interruptedActions: reader.oneOf("interrupted-actions", ["Rerun", "Fail"]),
-  maxActionAttempts: reader.number("max-action-attempts", count, isCount),
-  agentLostTimeout: reader.duration("agent-lost-timeout", "zero"),
-  maxRenderBytes: reader.number("max-render-bytes", count, isCount),
-});
-
-/** The files are read by who listens. */
-function tlsOf(reader: OptionReader): TinkerbellOptions["tls"] {
-  const [certificate, key, clientCa] = [reader.file("tls-cert"), reader.file("tls-key"), reader.file("client-ca")];
+function tlsOf(
+  { problems }: OptionReader,
+  certificate: string | undefined,
+  key: string | undefined,
+  clientCa: string | undefined,
+): TinkerbellOptions["tls"] {
   if (certificate !== undefined && key !== undefined)
     return { certificate, key, ...(clientCa === undefined ? {} : { clientCa }) };
   if (certificate !== undefined || key !== undefined)
-    reader.problems.push("expected both of --tink-tls-cert and --tink-tls-key, or none");
-  else if (clientCa !== undefined) reader.problems.push("--tink-client-ca needs --tink-tls-cert and --tink-tls-key");
+    problems.push("expected both of --tink-tls-cert and --tink-tls-key, or none");
+  else if (clientCa !== undefined) problems.push("--tink-client-ca needs --tink-tls-cert and --tink-tls-key");
   return undefined;
 }
 
-/** Certificates of agents prove something only where somebody is known to sign them. */
-function authOf(reader: OptionReader, tls: TinkerbellOptions["tls"]): TinkerbellOptions["auth"] {
-  const mode = reader.oneOf("auth", ["token", "mtls"]);
-  if (mode === "mtls" && tls?.clientCa === undefined)
-    reader.problems.push("--tink-auth mtls needs --tink-tls-cert, --tink-tls-key and --tink-client-ca");
-  return mode;
-}
-
-/** What `slipway up` and `slipway controllers` can be told of this dialect. */
+/** The options of `slipway up` and `slipway controllers`. */
 export const serverOptions: ServerOptions = {
   specs: tinkOptions,
   read: (sources) => Promise.resolve(readTinkOptions(sources)),
-  // Agents connect to servers of their own, of which there may be several: `slipway tink server`.
+  // On a cluster, servers for agents are separate processes: `slipway tink server`.
   forControllers: { part: "controller" } satisfies TinkerbellOptions,
 };
 

@@ -1,10 +1,17 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import type { ActionsPlan, TemplatePlan } from "#kernel/template/index.ts";
-import type { Prepared } from "./prepare.ts";
-import type { Action, Task } from "./state.ts";
+import type { Action, Task, WorkflowState } from "./state.ts";
 
 // What rendered templates say, as actions of a workflow. What holds for several actions is merged into each, because agents are told actions
 // and nothing else.
+
+/** What a workflow is to do, and for whom. */
+export interface Prepared extends Pick<WorkflowState, "actions" | "agentID" | "otherAgentIDs" | "timeout"> {
+  /** What the tasks say for all of their actions, as released statuses have it beside these. */
+  readonly tasks: readonly JsonObject[];
+  /** Values of the workflow that mean nothing, and keys of the template that do not. */
+  readonly ignored: readonly string[];
+}
 
 /**
  * The actions of a released template. What a task says for all of its actions is merged into each: an action's own word wins, volumes of

@@ -1,10 +1,9 @@
-import { isJsonObject, type JsonObject, type JsonValue, type Result, err, ok } from "#lib/base/index.ts";
+import { isJsonObject, type JsonValue, type Result, err, ok } from "#lib/base/index.ts";
 import type { TemplateFailure, TemplateHost, TemplateProblem } from "#kernel/template/index.ts";
 import { agentsOfHardware, type AnyHardware } from "./hardware.ts";
 import type { AnyTemplate } from "./inputs.ts";
-import { actionsOfPlan, tasksOfPlan } from "./planned.ts";
+import { actionsOfPlan, type Prepared, tasksOfPlan } from "./planned.ts";
 import { shapeOfTemplate, shapeOfWorkflow } from "./shape.ts";
-import type { WorkflowState } from "./state.ts";
 import type { AnyWorkflow } from "./stored.ts";
 
 /** What renders, as far as it is needed here. */
@@ -27,14 +26,6 @@ export interface PrepareFailure {
   readonly problems?: readonly TemplateProblem[];
   /** The text that was rendered and is no document. */
   readonly rendered?: string;
-}
-
-/** What a workflow is to do, and for whom. */
-export interface Prepared extends Pick<WorkflowState, "actions" | "agentID" | "otherAgentIDs" | "timeout"> {
-  /** What the tasks say for all of their actions, as released statuses have it beside these. */
-  readonly tasks: readonly JsonObject[];
-  /** Values of the workflow that mean nothing, and keys of the template that do not. */
-  readonly ignored: readonly string[];
 }
 
 /** What a preparation works with besides its ingredients. */

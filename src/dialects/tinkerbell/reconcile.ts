@@ -15,7 +15,7 @@ import { type Inputs, readInputs } from "./inputs.ts";
 import { restoredPhase } from "./integrity.ts";
 import { Hardware } from "./kinds.ts";
 import { finalizer, notice, type Notice, warning } from "./messages.ts";
-import { expectedAgents, prepare, type Prepared, type Renderer } from "./prepare.ts";
+import { expectedAgents, prepare, type Renderer } from "./prepare.ts";
 import { isQuiet } from "./quiet.ts";
 import { referencesOf } from "./references.ts";
 import { beginning } from "./retry.ts";
@@ -27,6 +27,7 @@ import { putCondition } from "./status-conditions.ts";
 import { type AnyWorkflow, kindOf, refOf, stateOf, statusOf, storeHeld, storeStatus } from "./stored.ts";
 import { nextDeadline, supervise } from "./supervise.ts";
 import { fail, succeed } from "./transitions.ts";
+import type { Prepared } from "./planned.ts";
 
 /** What one pass works with. */
 export interface ReconcileParts {

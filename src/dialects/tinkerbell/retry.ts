@@ -1,8 +1,9 @@
 import { err, type JsonObject, ok, type Result } from "#lib/base/index.ts";
 import { apiVersionOf, type Stored } from "#kernel/model/index.ts";
-import type { PrepareFailure, Prepared } from "./prepare.ts";
+import type { PrepareFailure } from "./prepare.ts";
 import type { Action } from "./state.ts";
 import { type AnyWorkflow, kindOf } from "./stored.ts";
+import type { Prepared } from "./planned.ts";
 
 /** The first run of a row of retries, of which the others have their names. */
 const retryAnnotation = "slipway.dev/retry-of";

@@ -1,24 +1,23 @@
 import type { Millis } from "#lib/base/index.ts";
 import { present } from "./members.ts";
-import type { GivenSettings } from "./given-options.ts";
 
-/** What a person may configure of carrying out workflows. */
+/** Members that may be left out, or left undefined by whoever reads them one by one. */
+export type Some<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
+/** Settings of how workflows run. */
 export interface Settings {
-  /** An agent that was told of a workflow has to begin it within this time. */
+  /** For an agent to start a workflow it was sent. */
   readonly scheduledTimeout: Millis;
-  /** An agent that was told to stop has to confirm it within this time. */
+  /** For an agent to confirm that it stopped. */
   readonly cancellingTimeout: Millis;
   readonly rejectBackoff: { readonly base: Millis; readonly max: Millis; readonly jitter: number };
-  /**
-   * What becomes of an action whose agent has begun anew in the middle of it: machines that are provisioned restart, and most
-   * actions can be done twice. Whose actions cannot asks for `Fail`.
-   */
+  /** For an action whose agent restarts: machines being provisioned restart, and most actions can run twice. */
   readonly interruptedActions: "Rerun" | "Fail";
-  /** Starts of one action, interrupted ones included. */
+  /** Includes interrupted starts. */
   readonly maxActionAttempts: number;
-  /** An agent that was not seen for so long has failed what it holds; 0 is never. */
+  /** Fails the work of an agent that was not seen for this long; 0 is never. */
   readonly agentLostTimeout: Millis;
-  /** The most that a template may write. */
+  /** Limit of a rendered template. */
   readonly maxRenderBytes: number;
 }
 
@@ -32,7 +31,11 @@ export const defaultSettings: Settings = {
   maxRenderBytes: 262_144,
 };
 
-/** What a person has set, and for everything else what is usual. */
+/** The settings that were given; absent ones have their defaults. */
+export type GivenSettings = Some<Omit<Settings, "rejectBackoff">> & {
+  readonly rejectBackoff?: Some<Settings["rejectBackoff"]>;
+};
+
 export const completeSettings = ({ rejectBackoff = {}, ...given }: GivenSettings): Settings => ({
   ...defaultSettings,
   ...present(given),

@@ -1,4 +1,6 @@
 import { hashName } from "#lib/base/index.node.ts";
+import { controllerOf, type Stored } from "#kernel/model/index.ts";
+import { Workflow } from "./kinds.ts";
 
 /** What makes one child different from every other child of every run. */
 export interface ChildId {
@@ -60,3 +62,7 @@ export const childLabels = ({
   ...(item === undefined ? {} : { [labels.item]: String(item) }),
   ...(iteration === undefined ? {} : { [labels.iteration]: String(iteration) }),
 });
+
+/** True for a workflow that a step of another one has created: it goes with that one. */
+export const isChildOfStep = (workflow: Stored<Workflow>): boolean =>
+  controllerOf(workflow)?.kind === Workflow.kind && workflow.metadata.labels?.[labels.step] !== undefined;

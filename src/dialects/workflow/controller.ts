@@ -3,7 +3,7 @@ import { controllerFor, type EventRecorder, type Manager, regardingOf, requestCh
 import { Job, keyOf, Pod, splitKey, type Stored } from "#kernel/model/index.ts";
 import { CacheEntry } from "./cache/kind.ts";
 import { cacheUpkeep } from "./cache/upkeep.ts";
-import { Workflow } from "./kinds.ts";
+import { Workflow, isFinished } from "./kinds.ts";
 import { RunAction, targetIn, targetIndex, targetKeys } from "#kernel/dialect/index.ts";
 import { addLimitController, claimsIn } from "./locks/controller.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
@@ -11,7 +11,6 @@ import type { Notice } from "./messages.ts";
 import { countWorkflows, tallyIn } from "./metrics.ts";
 import { addNotifier } from "./notify/controller.ts";
 import { workflowReconciler } from "./reconcile.ts";
-import { isFinished } from "./reconcile/finished.ts";
 import { Memories } from "./reconcile/memory.ts";
 import { addScheduleController } from "./schedule/controller.ts";
 import { SharedSlots } from "./shared-slots.ts";

@@ -1,3 +1,4 @@
+import { isTerminal } from "#engine/index.ts";
 import { age, column, kind, type ObjectOf, type TypeOf } from "#lib/schema/index.ts";
 import { Approval, ForEach, InputArtifact, Output, OutputArtifact, Param, Retry, Step } from "./schema/step.ts";
 import { Spec } from "./schema/spec.ts";
@@ -66,3 +67,6 @@ export type Approver = NonNullable<Approval["approvers"]>[number];
 export type Reference = NonNullable<WorkflowStep["externalRef"]>;
 /** What a status says of the object of a step. */
 export type ChildReference = TypeOf<typeof ChildReference>;
+
+/** True when the run has ended and only a retry can move it. */
+export const isFinished = ({ status }: Workflow): boolean => status?.phase !== undefined && isTerminal(status.phase);

@@ -3,10 +3,10 @@ import type { Informer } from "#kernel/kit/index.ts";
 import { controllerOf, keyOf, type Stored } from "#kernel/model/index.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { type StepSource, stepSources } from "./compile/step-source.ts";
-import type { StepStatus, Workflow } from "./kinds.ts";
+import { type StepStatus, type Workflow, isFinished } from "./kinds.ts";
 import { statusOf } from "./reconcile/attempts.ts";
-import { isChildOfStep, isFinished } from "./reconcile/finished.ts";
 import { specOf } from "./spec-of.ts";
+import { isChildOfStep } from "./child-names.ts";
 
 // `parallelism` of a workflow counts the steps of its child workflows too. The slot of a `workflow` step is that of the first active
 // step of its child, so that every child can go on, whatever the others do; each further one takes a slot of all workflows around it.

@@ -1,46 +1,104 @@
-import { err, ok, parseDuration, type Result } from "#lib/base/index.ts";
+import { err, type Millis, ok, parseDuration, type Result } from "#lib/base/index.ts";
+import type { RegistryLogin } from "#kernel/runtimes/index.ts";
 import type { PullPolicy } from "./docker-runtime.ts";
-import type { AgentSettings } from "./open-agent.ts";
 
-// What a person may say of an agent, and where: as a flag, as a variable of its own, or as a variable by which released agents are configured,
-// so that ours can take their place. The first that is set counts.
+/** The settings of an agent, checked. Paths are absolute. */
+export interface AgentSettings {
+  readonly id: string;
+  /** `host:port`; if absent, this user's server on this machine. */
+  readonly server?: string;
+  /** Plaintext without. Files are read again for each connection. */
+  readonly tls?: {
+    readonly ca?: string;
+    readonly identity?: { readonly certificate: string; readonly key: string };
+    /** False accepts any certificate of the server. */
+    readonly isVerified: boolean;
+  };
+  /** File of the token to present; if absent, the one noted by this user's server. */
+  readonly tokenFile?: string;
+  readonly runtime: "docker" | "host";
+  readonly directory: string;
+  readonly pull: PullPolicy;
+  readonly isPrivileged: boolean;
+  readonly stopGrace: Millis;
+  readonly registry?: RegistryLogin;
+  readonly killsOnExit: boolean;
+  readonly logLevel: "error" | "warn" | "info" | "debug";
+}
 
-/** Everything that can be said, by the name of its flag, and the other variables that say it; those of released agents in their order. */
+export interface OptionRow {
+  /** Placeholder in the help; absent for flags without a value. */
+  readonly value?: string;
+  readonly summary: string;
+  readonly choices?: readonly string[];
+  /** Variables that configure released agents, in their order: this agent can replace one. */
+  readonly variables?: readonly string[];
+}
+
+/** Every option of an agent, set by its flag, its variable `SLIPWAY_AGENT_...`, or a variable of released agents; the first one counts. */
 export const agentOptions = {
-  id: ["AGENT_ID", "WORKER_ID", "ID"],
-  server: ["AGENT_GRPC_SERVER", "TINKERBELL_GRPC_AUTHORITY"],
-  runtime: [],
-  tls: ["AGENT_GRPC_TLS", "TINKERBELL_TLS"],
-  "tls-ca": [],
-  "tls-insecure": ["AGENT_GRPC_INSECURE_TLS", "TINKERBELL_INSECURE_TLS"],
-  cert: [],
-  key: [],
-  "token-file": [],
-  "state-dir": [],
-  pull: [],
-  privileged: [],
-  "stop-grace": [],
-  registry: ["DOCKER_REGISTRY"],
-  "registry-user": ["REGISTRY_USERNAME"],
-  "registry-password-file": [],
-  "kill-on-exit": [],
-  "log-level": [],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
+  server: {
+    value: "host:port",
+    summary: "server to connect to (default: your own on this machine)",
+    variables: ["AGENT_GRPC_SERVER", "TINKERBELL_GRPC_AUTHORITY"],
+  },
+  id: {
+    value: "id",
+    summary: "name of this machine in templates (default: MAC address of the default route)",
+    variables: ["AGENT_ID", "WORKER_ID", "ID"],
+  },
+  runtime: {
+    value: "name",
+    summary: "run actions in containers (docker, default) or as processes (host, for trials)",
+    choices: ["docker", "host"],
+  },
+  tls: { summary: "connect with TLS", variables: ["AGENT_GRPC_TLS", "TINKERBELL_TLS"] },
+  "tls-ca": { value: "file", summary: "CA that signs the server's certificate (default: those of Node.js)" },
+  "tls-insecure": {
+    summary: "accept any certificate of the server",
+    variables: ["AGENT_GRPC_INSECURE_TLS", "TINKERBELL_INSECURE_TLS"],
+  },
+  cert: { value: "file", summary: "client certificate to present to the server" },
+  key: { value: "file", summary: "private key of that certificate" },
+  "token-file": { value: "file", summary: "file of the token for the server (default: your own server's)" },
+  "state-dir": {
+    value: "folder",
+    summary: "journal and logs of actions (default: agent in $SLIPWAY_DATA_DIR or ~/.slipway)",
+  },
+  pull: {
+    value: "when",
+    summary: "when to pull images: always (default), missing or never",
+    choices: ["always", "missing", "never"],
+  },
+  privileged: { value: "bool", summary: "run privileged containers (default: true)", choices: ["true", "false"] },
+  "stop-grace": { value: "duration", summary: "time for a stopped action to end by itself (default: 10s)" },
+  registry: { value: "host", summary: "registry that the login is for", variables: ["DOCKER_REGISTRY"] },
+  "registry-user": { value: "name", summary: "user to log in to the registry", variables: ["REGISTRY_USERNAME"] },
+  "registry-password-file": { value: "file", summary: "file of the password for the registry" },
+  "kill-on-exit": { summary: "end the running action with the agent; by default it goes on" },
+  "log-level": {
+    value: "level",
+    summary: "what the agent logs: error, warn, info (default) or debug",
+    choices: ["error", "warn", "info", "debug"],
+  },
+} as const satisfies Readonly<Record<string, OptionRow>>;
 
 export type AgentOption = keyof typeof agentOptions;
+
+const rowOf = (option: AgentOption): OptionRow => agentOptions[option];
 
 /** `tls-ca` is `SLIPWAY_AGENT_TLS_CA`. */
 export const variableOf = (option: AgentOption): string => `SLIPWAY_AGENT_${option.toUpperCase().replaceAll("-", "_")}`;
 
-/** Everything that was said, as it was said. */
+/** Where options come from. */
 export interface Said {
-  /** Of the command line; a flag without a value is `true`. */
+  /** A flag without a value is `true`. */
   readonly flag: (option: AgentOption) => string | boolean | undefined;
   /** Answers undefined for what is unset or empty. */
   readonly variable: (name: string) => string | undefined;
 }
 
-/** What stands for what was not said, and how files are found. */
+/** Defaults that depend on the machine, and access to files. */
 export interface Defaults {
   /** Undefined where the machine has none. */
   readonly id: string | undefined;
@@ -50,13 +108,12 @@ export interface Defaults {
   readonly readText: (path: string) => Promise<string>;
 }
 
-/** What is wrong with an option, for people, and what can be done. */
 export interface OptionProblem {
   readonly message: string;
   readonly hint?: string;
 }
 
-/** Thrown within this file, and made the answer at its edge: a mistake ends the reading wherever it is found. */
+/** Thrown and caught within this file. */
 class Mistake extends Error {
   readonly hint: string | undefined;
 
@@ -66,7 +123,7 @@ class Mistake extends Error {
   }
 }
 
-/** Settings, or the first thing that is wrong with what was said. Rejects when a file of a password cannot be read. */
+/** The settings, or the first problem. Rejects when the password file cannot be read. */
 export async function readAgentOptions(said: Said, defaults: Defaults): Promise<Result<AgentSettings, OptionProblem>> {
   try {
     const text = (option: AgentOption) => textOf(said, option);
@@ -99,18 +156,18 @@ export async function readAgentOptions(said: Said, defaults: Defaults): Promise<
   }
 }
 
-/** The flag, then our own variable, then those of others in their order. What is set to nothing counts as not set. */
+/** An empty value counts as unset. */
 function textOf({ flag, variable }: Said, option: AgentOption): string | undefined {
   const given = flag(option);
   if (given !== undefined) return String(given);
-  for (const name of [variableOf(option), ...agentOptions[option]]) {
+  for (const name of [variableOf(option), ...(rowOf(option).variables ?? [])]) {
     const value = variable(name);
     if (value !== undefined) return value;
   }
   return undefined;
 }
 
-/** As Go reads booleans: the variables of released agents are read so. */
+/** In Go's syntax, as released agents read their variables. */
 function truthOf(option: AgentOption, text: string | undefined, initial: boolean): boolean {
   if (text === undefined) return initial;
   if (/^(?:1|t|true)$/i.test(text)) return true;
@@ -118,17 +175,17 @@ function truthOf(option: AgentOption, text: string | undefined, initial: boolean
   throw new Mistake(`expected true or false for --${option}, found ${JSON.stringify(text)}`);
 }
 
-/** Choices are checked here and not by the command line alone, because variables say them as well. */
+/** Checked here too, because a variable may set it. */
 function oneOf<T extends string>(option: AgentOption, text: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === text);
   if (found !== undefined) return found;
   throw new Mistake(`expected ${choices.join(" or ")} for --${option}, found ${JSON.stringify(text)}`);
 }
 
-/** Bytes of an id that servers take. */
+/** The limit of servers. */
 const longestId = 256;
 
-/** An id is opaque: mostly a MAC address, but whatever a template names as its worker. Servers refuse what is refused here. */
+/** Any name that a template may use for its worker, mostly a MAC address. */
 function checkedId(id: string | undefined): string {
   if (id === undefined)
     throw new Mistake(
@@ -140,7 +197,7 @@ function checkedId(id: string | undefined): string {
   return id;
 }
 
-/** A name, an address, or an IPv6 address in brackets; always with a port, because released servers and ours differ in theirs. */
+/** The port is required, because released servers and this one have different defaults. */
 function checkedServer(server: string): string {
   const example = "such as provision.example:42113";
   const [, port = ""] = /^(?:\[[0-9a-f:.]+\]|[^\s:/[\]]+):(\d{1,5})$/i.exec(server) ?? [];
@@ -148,17 +205,14 @@ function checkedServer(server: string): string {
   throw new Mistake(`expected HOST:PORT for --server, ${example}, found ${JSON.stringify(server)}`);
 }
 
-/** `0s` is allowed: then an action is killed without being asked. */
+/** `0s` kills an action at once. */
 function graceOf(text: string): number {
   const read = parseDuration(text);
   if (read.ok && read.value >= 0) return read.value;
   throw new Mistake(`--stop-grace: ${read.ok ? `expected no negative duration, found ${text}` : read.error}`);
 }
 
-/**
- * Naming an authority or a certificate of one's own asks for TLS, too: who has done so would not want to be spoken to in the clear
- * because of a flag that was forgotten. Not verifying alone asks for nothing, as in released agents.
- */
+/** A CA or client certificate implies `--tls`; `--tls-insecure` alone does not, as in released agents. */
 function tlsOf(
   is: (option: AgentOption) => boolean,
   file: (option: AgentOption) => string | undefined,
@@ -174,7 +228,7 @@ function tlsOf(
   };
 }
 
-/** Released agents have the password itself in a variable. On a command line everybody on the machine could read it. */
+/** The password has no flag, because other users can read command lines; released agents have it in a variable. */
 async function registryOf(
   { variable }: Said,
   text: (option: AgentOption) => string | undefined,

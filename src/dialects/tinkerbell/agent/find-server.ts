@@ -1,6 +1,6 @@
-import { type Millis, sleep } from "#lib/base/index.ts";
+import { type Clock, type Logger, type Millis, sleep } from "#lib/base/index.ts";
 import { meantOf, notedAt, notedServers } from "#kernel/doors/index.ts";
-import type { AgentSettings, AgentSurroundings } from "./open-agent.ts";
+import type { AgentSettings } from "./agent-options.ts";
 
 /** Where a server is, and the file of the token to present there. */
 export interface ServerPlace {
@@ -19,7 +19,7 @@ const usualUrl = "http://127.0.0.1:42113";
  */
 export async function findServer(
   { server, tokenFile, tls }: Pick<AgentSettings, "server" | "tokenFile" | "tls">,
-  { notes, clock, log }: Pick<AgentSurroundings, "notes" | "clock" | "log">,
+  { notes, clock, log }: { readonly notes: readonly string[]; readonly clock: Clock; readonly log: Logger },
   signal: AbortSignal,
 ): Promise<ServerPlace> {
   if (server !== undefined && tokenFile !== undefined) return { address: server, tokenFile };

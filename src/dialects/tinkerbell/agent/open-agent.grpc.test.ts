@@ -9,7 +9,8 @@ import { CertificateFolder } from "#test/support/certificates.ts";
 import { tokenSecret } from "../server/identity.ts";
 import { Place } from "../server/testing/place.ts";
 import { describeMachine } from "./machine.ts";
-import { type AgentSettings, openAgent } from "./open-agent.ts";
+import { openAgent } from "./open-agent.ts";
+import type { AgentSettings } from "./agent-options.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
 let directory: string;

@@ -5,16 +5,11 @@ import { type Clock, type Logger, messageOf, type Millis, SlipwayError, sleep } 
 import { makeDirectories, systemRandom } from "#lib/base/index.node.ts";
 import { present } from "../members.ts";
 import type { RpcChannelOptions } from "#kernel/rpc/index.ts";
-import {
-  acquireLock,
-  createProcessRuntime,
-  openContainerEngine,
-  type RegistryLogin,
-  type Runtime,
-} from "#kernel/runtimes/index.ts";
+import { acquireLock, createProcessRuntime, openContainerEngine, type Runtime } from "#kernel/runtimes/index.ts";
+import type { AgentSettings } from "./agent-options.ts";
 import type { ActionRuntime } from "./action-runtime.ts";
 import { retryDelay } from "./backoff.ts";
-import { DockerRuntime, type PullPolicy } from "./docker-runtime.ts";
+import { DockerRuntime } from "./docker-runtime.ts";
 import { HostRuntime } from "./host-runtime.ts";
 import { findServer, type ServerPlace } from "./find-server.ts";
 import { fileJournal } from "./journal.ts";
@@ -22,30 +17,6 @@ import { LogPusher } from "./log-pusher.ts";
 import { describeMachine } from "./machine.ts";
 import { runAgent } from "./run-agent.ts";
 import { streamClient } from "./stream-client.ts";
-
-/** What a person says of an agent, checked. Paths are absolute. */
-export interface AgentSettings {
-  readonly id: string;
-  /** `host:port`; the server of this user on this machine when absent. */
-  readonly server?: string;
-  /** Plaintext without. Files are read again for each connection. */
-  readonly tls?: {
-    readonly ca?: string;
-    readonly identity?: { readonly certificate: string; readonly key: string };
-    /** False takes any certificate of the server. */
-    readonly isVerified: boolean;
-  };
-  /** The file of the token to present; the one that the server of this user has noted when absent. */
-  readonly tokenFile?: string;
-  readonly runtime: "docker" | "host";
-  readonly directory: string;
-  readonly pull: PullPolicy;
-  readonly isPrivileged: boolean;
-  readonly stopGrace: Millis;
-  readonly registry?: RegistryLogin;
-  readonly killsOnExit: boolean;
-  readonly logLevel: "error" | "warn" | "info" | "debug";
-}
 
 /** What of its surroundings an agent uses. */
 export interface AgentSurroundings {

@@ -1,9 +1,10 @@
 import { inParallel, type Problem } from "#lib/base/index.ts";
-import { type Kitchen, prepare, type Prepared, type PrepareFailure } from "../prepare.ts";
+import { type Kitchen, prepare, type PrepareFailure } from "../prepare.ts";
 import { defaultSettings } from "../settings.ts";
 import type { Action } from "../state.ts";
 import { placeOf } from "./places.ts";
 import type { Subject } from "./subjects.ts";
+import type { Prepared } from "../planned.ts";
 
 /**
  * What an agent would be told of an action. Times are seconds, as documents have them; what is empty is absent, so that a person sees what was

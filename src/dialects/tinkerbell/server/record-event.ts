@@ -8,7 +8,7 @@ import { hasPostSteps } from "../post-steps.ts";
 import type { Settings } from "../settings.ts";
 import { agentKey, agentsOf, type Protocol, type WorkflowState } from "../state.ts";
 import { type AnyWorkflow, changeWorkflow, refOf } from "../stored.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller, Identify } from "./caller.ts";
 import type { Lanes } from "./lanes.ts";
 import { parseWorkflowId, placeKey, type WorkflowPlace } from "./workflow-id.ts";
 import type { WorkflowMirror } from "./workflow-mirror.ts";
@@ -29,6 +29,18 @@ export interface RecordParts {
   readonly stopAgain: (agent: string, id: string) => void;
   /** An event was judged. */
   readonly onJudged?: (event: AgentEvent["is"], verdict: Verdict) => void;
+}
+
+/** What reports work with. */
+export interface ReportParts {
+  readonly identify: Identify;
+  readonly mirror: WorkflowMirror;
+  readonly tell: (workflow: Stored<AnyWorkflow>, notices: readonly Notice[]) => void;
+  readonly record: (
+    id: string,
+    event: AgentEvent,
+    from: { readonly caller: Caller; readonly protocol: Protocol },
+  ) => Promise<void>;
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { Stored } from "#kernel/model/index.ts";
 import {
   create,
   fromBinary,
@@ -8,29 +7,14 @@ import {
   toBinary,
   workflowV1,
 } from "#kernel/rpc/index.ts";
-import type { AgentEvent } from "../events.ts";
-import { type Notice, notice } from "../messages.ts";
-import type { Protocol } from "../state.ts";
-import type { AnyWorkflow } from "../stored.ts";
-import type { Caller, Identify } from "./caller.ts";
+import { notice } from "../messages.ts";
+import type { Caller } from "./caller.ts";
 import { reportedEvent } from "./poll-messages.ts";
 import type { AskParts } from "./poll-service.ts";
+import type { ReportParts } from "./record-event.ts";
 import { reportKind } from "./report-kind.ts";
 import { takeWorkerReport } from "./worker-service.ts";
 import { parseWorkflowId } from "./workflow-id.ts";
-import type { WorkflowMirror } from "./workflow-mirror.ts";
-
-/** What reports work with. */
-export interface ReportParts {
-  readonly identify: Identify;
-  readonly mirror: WorkflowMirror;
-  readonly tell: (workflow: Stored<AnyWorkflow>, notices: readonly Notice[]) => void;
-  readonly record: (
-    id: string,
-    event: AgentEvent,
-    from: { readonly caller: Caller; readonly protocol: Protocol },
-  ) => Promise<void>;
-}
 
 type Report = MessageShape<typeof workflowV1.ActionStatusRequestSchema>;
 

@@ -22,7 +22,7 @@ import { serverMetrics } from "./metrics.ts";
 import type { AskParts } from "./poll-service.ts";
 import { Presence } from "./presence.ts";
 import { recordEvent, type RecordParts } from "./record-event.ts";
-import type { ReportParts } from "./report-service.ts";
+import type { ReportParts } from "./record-event.ts";
 import { Waiters } from "./waiters.ts";
 import { WorkflowMirror } from "./workflow-mirror.ts";
 

@@ -1,9 +1,10 @@
-import type { RpcService } from "#kernel/rpc/index.ts";
+import { type RpcService, service, workflowV1 } from "#kernel/rpc/index.ts";
 import { type LogParts, logService } from "./log-service.ts";
-import { olderProtocols } from "./older-protocols.ts";
-import type { AskParts } from "./poll-service.ts";
-import type { ReportParts } from "./report-service.ts";
+import { type AskParts, getAction } from "./poll-service.ts";
+import type { ReportParts } from "./record-event.ts";
+import { reportActionStatus } from "./report-service.ts";
 import { type StreamParts, streamService } from "./stream-service.ts";
+import { workerHandlers } from "./worker-service.ts";
 
 // Nothing but the first connection needs the services and the descriptors of their messages, so that this file is imported by import() only.
 
@@ -21,6 +22,11 @@ export const servicesOf = ({ connect, logs, ...parts }: ServiceParts): readonly 
     connect,
     record: (id, event, caller) => parts.record(id, event, { caller, protocol: "stream" }),
   }),
-  olderProtocols(parts),
+  // Released agents and workers: two protocols under one name, which share the path of their reports.
+  service(workflowV1.WorkflowService, {
+    getAction: getAction(parts),
+    reportActionStatus: reportActionStatus(parts),
+    ...workerHandlers(parts),
+  }),
   ...(logs === undefined ? [] : [logService({ ...logs, identify: parts.identify })]),
 ];

@@ -7,7 +7,7 @@ import type { Taker } from "../transitions.ts";
 import { allow, type Caller, checkedAgentID } from "./caller.ts";
 import { type AskParts, takeUnlessGone } from "./poll-service.ts";
 import { asUnavailable } from "./record-event.ts";
-import type { ReportParts } from "./report-service.ts";
+import type { ReportParts } from "./record-event.ts";
 import type { Taken } from "./taking.ts";
 import { actionList, checkReport, contextMessage, isEnd, reportedAction, workerEvent } from "./worker-messages.ts";
 import { parseWorkflowId } from "./workflow-id.ts";

@@ -2,10 +2,9 @@ import type { Problem } from "#lib/base/index.ts";
 import { isTerminal } from "#engine/index.ts";
 import type { Lister } from "#kernel/kit/index.ts";
 import { keyOf, splitApiVersion, type Stored } from "#kernel/model/index.ts";
-import { Workflow, type WorkflowSpec } from "../kinds.ts";
+import { Workflow, type WorkflowSpec, isFinished } from "../kinds.ts";
 import { collectProblems } from "#kernel/dialect/index.ts";
 import { specOf } from "../spec-of.ts";
-import { isFinished } from "./finished.ts";
 
 /** A step that waits for another workflow of its namespace. */
 interface Wait {

@@ -2,8 +2,8 @@ import { beforeEach, expect, test } from "vitest";
 import { FakeClock, formatTime } from "#lib/base/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { isNotFound, type Stored } from "#kernel/model/index.ts";
-import { Workflow, type WorkflowStatus } from "../kinds.ts";
-import { expireWorkflow, isFinished } from "./finished.ts";
+import { Workflow, type WorkflowStatus, isFinished } from "../kinds.ts";
+import { expireWorkflow } from "./finished.ts";
 
 const signal = new AbortController().signal;
 let clock: FakeClock;

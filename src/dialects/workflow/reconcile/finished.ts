@@ -1,22 +1,15 @@
 import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
 import { isTerminal, settledItems } from "#engine/index.ts";
 import { type ApiClient, ensureDeleted } from "#kernel/kit/index.ts";
-import { controllerOf, Job, keyOf, type Stored } from "#kernel/model/index.ts";
+import { Job, keyOf, type Stored } from "#kernel/model/index.ts";
 import type { ExpiringStep } from "../compile/expiring.ts";
-import { labels } from "../child-names.ts";
+import { isChildOfStep, labels } from "../child-names.ts";
 import { conditionsOf } from "../completion.ts";
-import { type ItemsStatus, type StepStatus, Workflow } from "../kinds.ts";
+import { isFinished, type ItemsStatus, type StepStatus, Workflow } from "../kinds.ts";
 import { owesNews } from "../notify/owed.ts";
 import { specOf } from "../spec-of.ts";
 import { statusOf } from "./attempts.ts";
 import type { Pass } from "./pass.ts";
-
-/** True when the run has ended and only a retry can move it. */
-export const isFinished = ({ status }: Workflow): boolean => status?.phase !== undefined && isTerminal(status.phase);
-
-/** True for a workflow that a step of another one has created: it goes with that one. */
-export const isChildOfStep = (workflow: Stored<Workflow>): boolean =>
-  controllerOf(workflow)?.kind === Workflow.kind && workflow.metadata.labels?.[labels.step] !== undefined;
 
 // Time to live, of workflows and of their Jobs. It counts from what the status says, so that a restart does not begin it anew, and a
 // deletion names the uid that was judged: an object created again under the name is left alone.

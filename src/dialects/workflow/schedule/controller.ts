@@ -8,8 +8,7 @@ import {
   toController,
 } from "#kernel/kit/index.ts";
 import { controllerOf, keyOf } from "#kernel/model/index.ts";
-import { Workflow } from "../kinds.ts";
-import { isFinished } from "../reconcile/finished.ts";
+import { Workflow, isFinished } from "../kinds.ts";
 import { ScheduledWorkflow } from "./kind.ts";
 import { scheduleReconciler, type ScheduleTally } from "./reconcile.ts";
 

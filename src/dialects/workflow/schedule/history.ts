@@ -1,6 +1,5 @@
 import type { Stored } from "#kernel/model/index.ts";
-import type { Workflow } from "../kinds.ts";
-import { isFinished } from "../reconcile/finished.ts";
+import { type Workflow, isFinished } from "../kinds.ts";
 import { owesNews } from "../notify/owed.ts";
 import type { ScheduleSpec } from "./kind.ts";
 import { timeOf } from "./run.ts";

@@ -1,8 +1,7 @@
 import { formatTime, type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import type { Workflow } from "../kinds.ts";
+import { type Workflow, isFinished } from "../kinds.ts";
 import type { Notice } from "../messages.ts";
-import { isFinished } from "../reconcile/finished.ts";
 import { calendarOf, calendarText } from "./calendar.ts";
 import { dueTimes, longestDelay } from "./due.ts";
 import { superfluous } from "./history.ts";

@@ -1,8 +1,7 @@
 import { formatTime, type Instant, parseInstant } from "#lib/base/index.ts";
 import { withCondition } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import type { Workflow } from "../kinds.ts";
-import { isFinished } from "../reconcile/finished.ts";
+import { type Workflow, isFinished } from "../kinds.ts";
 import { calendarText } from "./calendar.ts";
 import type { ScheduledWorkflow, ScheduleStatus } from "./kind.ts";
 import type { SchedulePlan } from "./plan.ts";
