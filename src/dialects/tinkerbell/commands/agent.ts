@@ -6,10 +6,11 @@ const memberOf = (option: string): string => option.replaceAll(/-(.)/g, (_, lett
 
 /** No initial values, because a variable may set an option. */
 const options: readonly OptionSpec[] = Object.entries(agentOptions).map(
-  ([name, { variables: _, ...row }]: readonly [string, OptionRow]) => {
-    const { value, ...spec } = row;
-    return { flags: value === undefined ? `--${name}` : `--${name} <${value}>`, ...spec };
-  },
+  ([name, { value, summary, choices }]: readonly [string, OptionRow]) => ({
+    flags: value === undefined ? `--${name}` : `--${name} <${value}>`,
+    summary,
+    ...(choices === undefined ? {} : { choices }),
+  }),
 );
 
 /**
