@@ -41,7 +41,6 @@ export class ArtifactStore {
   #used: Promise<{ bytes: number }> | undefined;
   /** By `<namespace>/<hex>`: since when nobody has mentioned it. */
   readonly #strangers = new Map<string, Instant>();
-  /** The last change of a name. */
   /** What is swept must not be stored again at the same moment. */
   readonly #inTurn = serializer();
 
