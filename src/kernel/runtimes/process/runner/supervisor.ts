@@ -13,9 +13,9 @@ import type { ReadingPipe } from "./pipe-pool.ts";
 //     0  the runner's word to begin; its end without one ends the supervisor      3  reports of the preparation, see HostCommand
 //     1, 2  the task's output                                                     4  `+` or `!ERRNO`, then the wait status
 //
-// All of the task's command and environment comes as variables with a prefix: none of it means anything to perl or to the dynamic
-// linker, and none of it is on the command line. It ignores every signal to the group, which is its own; handlers end with exec.
-// A report that no runner reads is repeated until one does. Nobody can read it any more once the pipe has no name.
+// The task's command and environment come as variables with a prefix, so that none of it means anything to perl or to the dynamic
+// linker, and none of it is on the command line. The supervisor leads the task's group and ignores what is sent to it; exec resets
+// its handlers. It repeats a report until a runner reads it, the pipe has no name any more, or it is asked to end.
 const script = `# The supervisor of a Slipway task.
 my @command = map $ENV{"A$_"}, 0 .. $ENV{N} - 1;
 $^F = 3 if $ENV{R};
@@ -24,9 +24,12 @@ $SIG{$_} = sub {} for grep !/^(KILL|STOP|CHLD|CLD|SEGV|BUS|ILL|FPE|__\\w+__)$/, 
 open my $preparation, ">&=3";
 open my $status, ">&=4" or exit 1;
 sub report {
+  my $pause = 0.05;
   until (defined syswrite $status, "@_\\n") {
+    $SIG{TERM} = "DEFAULT";
     exit unless (stat $status)[3];
-    select undef, undef, undef, 0.1;
+    select undef, undef, undef, $pause;
+    $pause *= 2 if $pause < 0.5;
   }
 }
 sysread STDIN, my $word, 1 or exit;

@@ -3,8 +3,15 @@ import { stat } from "node:fs/promises";
 import { codeOf, messageOf } from "#lib/base/index.ts";
 import type { Task, TaskOutcome } from "../../contract.ts";
 import { maskedValues } from "../../masked-values.ts";
-import { afterwards, failureCode, followTask, notStarted, type SpawnContext, type TaskProcess } from "./follow-task.ts";
-import type { NoteBegun } from "./follow-task.ts";
+import {
+  afterwards,
+  failureCode,
+  followTask,
+  type NoteBegun,
+  notStarted,
+  type SpawnContext,
+  type TaskProcess,
+} from "./follow-task.ts";
 import { type HostCommand, hostCommand } from "./host-command.ts";
 import { closeWritingEnd, type Pipe, type PipePool } from "./pipe-pool.ts";
 import { type Exit, reportsOn, supervisedCommand } from "./supervisor.ts";
@@ -131,13 +138,17 @@ function spawnChild(
 ): ChildProcess | Error {
   const { program, args, env } =
     supervisor === undefined ? { ...command, env: { ...task.env } } : supervisedCommand(supervisor, command, task.env);
-  const outputs = [stdout?.descriptor, stderr?.descriptor, command.reportsOn3 ? "pipe" : "ignore"] as const;
+  const outputs = [stdout?.descriptor, stderr?.descriptor] as const;
+  const reports = command.reportsOn3 ? (["pipe"] as const) : [];
   try {
     return spawn(program, args, {
       cwd: command.cwd,
       env,
       detached: true,
-      stdio: status === undefined ? ["ignore", ...outputs] : ["pipe", ...outputs, status.descriptor],
+      stdio:
+        status === undefined
+          ? ["ignore", ...outputs, ...reports]
+          : ["pipe", ...outputs, reports[0] ?? "ignore", status.descriptor],
       ...command.user,
     });
   } catch (thrown) {
