@@ -3,7 +3,7 @@ import { engineId, engineLines } from "./benchmarks/engine.ts";
 import { benchmarksOf } from "./benchmarks/index.ts";
 import { nameOf, overBudget, readBudgets, recordBudgets } from "./harness/budgets.ts";
 import { Environment } from "./harness/environment.ts";
-import { type Options, parseOptions } from "./harness/options.ts";
+import { type Options, parseOptions, usage } from "./harness/options.ts";
 import { Probes } from "./harness/probes.ts";
 import { recordsOf, writeResults } from "./harness/results.ts";
 import { measureAll } from "./harness/rounds.ts";
@@ -18,6 +18,10 @@ async function main(): Promise<number> {
   const home = process.env["SLIPWAY_BENCH"];
   if (home === undefined) throw new Error("start it with npm run bench");
   const options = parseOptions(process.argv.slice(2));
+  if (options.isHelp) {
+    process.stdout.write(usage);
+    return 0;
+  }
   const environment = new Environment(home, options.isProfiling);
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => void environment.close().finally(() => process.exit(130)));

@@ -1,5 +1,5 @@
 // Bundles the benchmarks, brings dist/ up to date, and runs them.
-//   node bench/run.mjs [--only B1,B4] [--quick] [--check] [--profile] [--json]
+//   node bench/run.mjs --help
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

@@ -4,8 +4,8 @@ import { quantile } from "./statistics.ts";
 export interface ClosedLoad {
   readonly ms: number;
   readonly inFlight: number;
-  /** Between the end of one operation and the start of the next of the same caller. */
-  readonly pauseMs?: number;
+  /** Time between the starts of two operations of one caller; an operation that takes longer delays the next one. */
+  readonly everyMs?: number;
 }
 
 export interface ClosedFigures {
@@ -17,7 +17,7 @@ export interface ClosedFigures {
 
 /** Keeps `inFlight` operations going for `ms`; each caller starts at least one. */
 export async function closedLoop(
-  { ms, inFlight, pauseMs = 0 }: ClosedLoad,
+  { ms, inFlight, everyMs = 0 }: ClosedLoad,
   operate: (id: number, caller: number) => Promise<unknown>,
 ): Promise<ClosedFigures> {
   const took: number[] = [];
@@ -29,7 +29,8 @@ export async function closedLoop(
       const begin = performance.now();
       await operate(id++, caller);
       took.push(performance.now() - begin);
-      if (pauseMs > 0) await sleep(pauseMs);
+      const left = begin + everyMs - performance.now();
+      if (left > 0) await sleep(left);
     } while (performance.now() < end);
   };
   await Promise.all(Array.from({ length: inFlight }, (_, caller) => call(caller)));

@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 export interface Options {
   /** Ids of benchmarks; all when empty. */
   readonly only: readonly string[];
+  readonly isHelp: boolean;
   readonly isQuick: boolean;
   /** Try every benchmark once, with a hundredth of its objects and without peers. */
   readonly isSmoke: boolean;
@@ -18,6 +19,28 @@ export interface Options {
   readonly ms: number;
 }
 
+export const usage = `Usage: npm run bench -- [options]
+
+Measures Slipway beside its peers and bare programs, prints one table and keeps the records in bench/results.
+
+Examples:
+  npm run bench                           everything, about 20 minutes
+  npm run bench -- --only B1,B3b --quick  two benchmarks, 2 rounds of 1 s
+  npm run bench -- --quick --check        exit 1 if CPU per operation has grown
+
+Options:
+  --only <ids>    benchmarks to run, separated by commas (see bench/README.md)
+  --quick         2 rounds of 1 s instead of 5 of 2 s
+  --smoke         run each benchmark once, with a hundredth of its objects and without peers
+  --check         exit 1 below a hold line; with --quick, if CPU against the floors has grown
+  --profile       write V8 CPU profiles to bench/results/profiles
+  --record        store the CPU ratios to the floors as the new budgets
+  --json          print the records instead of the table
+  --rounds <n>    number of rounds
+  --ms <n>        length of a round in milliseconds
+  --help          print this text
+`;
+
 export function parseOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
@@ -31,11 +54,13 @@ export function parseOptions(args: readonly string[]): Options {
       json: { type: "boolean", default: false },
       rounds: { type: "string" },
       ms: { type: "string" },
+      help: { type: "boolean", default: false },
     },
   });
   const { only, quick, smoke, check, profile, record, json } = values;
   return {
     only: only === undefined ? [] : only.split(",").map((id) => id.trim()),
+    isHelp: values.help,
     isQuick: quick,
     isSmoke: smoke,
     isCheck: check,
