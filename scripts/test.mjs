@@ -1,15 +1,18 @@
-// `npm test`: everything that has to pass. Installs what the tests need from Debian's packages when run as root there, checks, then
-// runs the projects that start real programs.
-import { spawnSync } from "node:child_process";
+// `npm test`: everything that has to pass. Installs what the tests need from Debian's packages when run as root there, then checks, and runs the
+// projects that start real programs beside that: those mostly wait.
+import { spawn, spawnSync } from "node:child_process";
 import { ensureAllTestTools } from "./test-tools.mjs";
 
-const run = (program, ...args) => spawnSync(program, args, { stdio: "inherit" }).status === 0;
+const build = spawnSync("node", ["scripts/build.mjs"], { stdio: "inherit" });
+if (!ensureAllTestTools() || build.status !== 0) process.exit(1);
 
-if (!ensureAllTestTools() || !run("node", "scripts/build.mjs")) process.exit(1);
+const run = (program, ...args) =>
+  new Promise((resolve) => spawn(program, args, { stdio: "inherit" }).on("close", (code) => resolve(code === 0)));
 const programs = ["alone", "cluster", "containers", "crash", "e2e"].flatMap((project) => ["--project", project]);
 // These take minutes, so that people see them pass; a log holds what fails.
 const reporter = process.stdout.isTTY ? "default" : "minimal";
-const passed =
-  run("node", "scripts/check.mjs", "--all") &&
-  run("node_modules/.bin/vitest", "run", `--reporter=${reporter}`, ...programs);
-process.exit(passed ? 0 : 1);
+const passed = await Promise.all([
+  run("node", "scripts/check.mjs", "--all"),
+  run("node_modules/.bin/vitest", "run", `--reporter=${reporter}`, ...programs),
+]);
+process.exitCode = passed.every(Boolean) ? 0 : 1;

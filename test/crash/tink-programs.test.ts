@@ -18,7 +18,7 @@ import {
 
 // A network that resets connections, between the programs that people start: `slipway up`, `slipway agent` and kubectl.
 
-const patience = { timeout: 120_000, interval: 100 };
+const patience = { timeout: 120_000 };
 const agentId = "node-7";
 let directory: string;
 let port: number;

@@ -15,7 +15,7 @@ import { rounds } from "#test/support/rounds.ts";
 const deaths = rounds(services.length, 50);
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? 1);
 const killed = services.filter((name) => name === (process.env["SLIPWAY_WHARF_KILLED"] ?? name));
-const patience = { timeout: 300_000, interval: 200 };
+const patience = { timeout: 300_000 };
 
 let directory: string;
 let hosted: WharfServices;

@@ -13,7 +13,7 @@ import { rounds } from "#test/support/rounds.ts";
 
 const kills = rounds(3, 50);
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? 1);
-const patience = { timeout: 300_000, interval: 200 };
+const patience = { timeout: 300_000 };
 
 let directory: string;
 let hosted: HostedBuilds;

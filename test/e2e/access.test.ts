@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,15 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createStaticToken } from "#kernel/apiserver/index.ts";
 import { startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
 import { writeYaml } from "#lib/yaml/index.ts";
-import { type Kubectl, kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
+import { type Kubectl, kubectlsUnderTest, openKubectl } from "#test/support/kubectl.ts";
 
 // People with different rights at one server, each with a kubectl of his own: certificates, static tokens, tokens of accounts.
 
-const newest = "/usr/lib/google-cloud-sdk/bin/kubectl.1.33";
-// The newest in place of the machine's own where there is one, and the oldest.
-const paths = [...(existsSync(newest) ? [newest] : kubectlPaths.slice(0, 1)), ...kubectlPaths.slice(-1)];
-
-describe.each(paths)("%s", (path) => {
+describe.each(kubectlsUnderTest)("%s", (path) => {
   let api: TestServer;
   let directory: string;
   let admin: Kubectl;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { kubectlPaths } from "#test/support/kubectl.ts";
+import { kubectlsUnderTest } from "#test/support/kubectl.ts";
 import { kubectlPlace } from "#test/support/kubectl-place.ts";
 
 // A person with kubectl and workflows work on the same objects.
 
-describe.each(kubectlPaths)("%s", (path) => {
+describe.each(kubectlsUnderTest)("%s", (path) => {
   const { kubectl } = kubectlPlace(path);
   const workflow = (name: string, color: string, more: object = {}) => ({
     apiVersion: "slipway.dev/v1alpha1",

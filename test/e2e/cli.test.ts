@@ -68,35 +68,6 @@ const shell = (script: string, more: object = {}) => ({
   ...more,
 });
 
-/** Empty for a run that is not there yet. */
-const phaseOf = async (name: string): Promise<string> =>
-  (await cli("get", "wf", name, "-o", "jsonpath={.status.phase}")).out.trim();
-
-async function untilPhase(name: string, ...phases: string[]): Promise<string> {
-  for (;;) {
-    const phase = await phaseOf(name);
-    if (phases.includes(phase)) return phase;
-  }
-}
-
-describe("run on a running control plane", () => {
-  test("it says so, and a second run of the same document is another run", async () => {
-    const file = await workflowFile("twice", { a: shell("echo once") });
-    const first = await cli("run", file);
-    expect(first.code, first.err).toBe(0);
-    expect(first.err).toContain("on the control plane of");
-    const second = await cli("run", file);
-    expect(second.code, second.err).toBe(0);
-    expect(second.err).toMatch(/twice exists already; this run is twice-\w{5}/);
-  });
-
-  test("--detach leaves it running", async () => {
-    const file = await workflowFile("detached", { a: shell("sleep 0.2") });
-    expect(await must("run", file, "--detach")).toBe("workflow/detached created\n");
-    expect(await untilPhase("detached", "Succeeded", "Failed")).toBe("Succeeded");
-  });
-});
-
 test("the tail of a failed step shows the exit code of each container, and of each item", async () => {
   const container = (name: string, code: number) => ({
     name,
@@ -136,16 +107,11 @@ describe("exit codes of run", () => {
     expect(err).toContain(`${file}:8:8: error: spec.steps.c: exactly one of `);
   });
 
-  test("2: a file that is not there", async () => {
-    const { code, err } = await slipway(["run", "nowhere.yaml"]);
-    expect(code).toBe(2);
-    expect(err).toContain("cannot read nowhere.yaml");
-  });
-
   test("3: canceled", async () => {
     const file = await workflowFile("to-cancel", { a: shell("sleep 60") });
     const running = cli("run", file);
-    await untilPhase("to-cancel", "Running");
+    const phase = async () => (await cli("get", "wf", "to-cancel", "-o", "jsonpath={.status.phase}")).out.trim();
+    await expect.poll(phase).toBe("Running");
     expect(await must("cancel", "to-cancel", "--reason", "no need")).toMatch(
       /^workflow\/to-cancel (?:canceled|cancel requested)\n$/,
     );
@@ -154,12 +120,6 @@ describe("exit codes of run", () => {
     expect(err).toContain("canceled by slipway:admin: no need");
     const by = "-o=jsonpath={.items[?(@.spec.target.name=='to-cancel')].status.by}";
     expect(await must("get", "runactions", by)).toBe("slipway:admin\n");
-  });
-
-  test("4: past its deadline", async () => {
-    const file = await workflowFile("late", { a: shell("sleep 60") }, { activeDeadlineSeconds: 1 });
-    const { code, err } = await slipway(["run", file]);
-    expect(code, err).toBe(4);
   });
 
   test.each([
@@ -196,53 +156,6 @@ describe("exit codes of run", () => {
   });
 });
 
-test("cancel takes one step at most, and says so", async () => {
-  const file = await workflowFile("one-step", { a: shell("true") });
-  await cli("run", file);
-  const { code, err } = await cli("cancel", "one-step", "--step", "a", "--step", "b");
-  expect(code).toBe(2);
-  expect(err).toContain("cancel takes a run and at most one of its steps, found 2 steps");
-});
-
-test("suspend holds back what has not started, resume lets it go on", async () => {
-  const gate = join(directory, "gate");
-  const file = await workflowFile("paused", {
-    a: shell(`while ! test -e ${gate}; do sleep 0.05; done`),
-    b: shell("true", { dependencies: ["a"] }),
-  });
-  await must("run", file, "--detach");
-  expect(await must("suspend", "paused")).toBe("workflow/paused suspended\n");
-  await untilPhase("paused", "Suspended");
-  await writeFile(gate, "");
-  expect(await must("resume", "workflow/paused")).toBe("workflow/paused resumed\n");
-  expect(await untilPhase("paused", "Succeeded", "Failed")).toBe("Succeeded");
-});
-
-test("retry runs again what failed, and refuses a run that goes on", async () => {
-  const mark = join(directory, "retry-mark");
-  const file = await workflowFile("again", { a: shell("true"), b: shell(`test -e ${mark}`, { dependencies: ["a"] }) });
-  expect((await cli("run", file)).code).toBe(1);
-  await writeFile(mark, "");
-  expect(await must("retry", "again")).toBe("workflow/again retried\n");
-  expect(await untilPhase("again", "Succeeded")).toBe("Succeeded");
-  const refused = await cli("suspend", "again");
-  expect(refused.code).toBe(1);
-  expect(refused.err).toContain("workflow/again");
-});
-
-test("describe tells steps in order and the events", async () => {
-  const file = await workflowFile("told", { b: shell("true", { dependencies: ["a"] }), a: shell("true") });
-  await cli("run", file);
-  // Events are written beside the run, and its end is told of last.
-  await expect.poll(() => must("describe", "told")).toContain("WorkflowEnded");
-  const out = await must("describe", "told");
-  expect(out).toMatch(/^Name: +told +Namespace: +default +Phase: +Succeeded \(2\/2\)/);
-  expect(out.indexOf("\na ")).toBeLessThan(out.indexOf("\nb "));
-  expect(out).toContain("[x] a");
-  for (const reason of ["WorkflowCreated", "WorkflowStarted", "StepStarted", "WorkflowEnded"])
-    expect(out).toContain(reason);
-});
-
 test("logs print every step's output under its name, or one step's alone", async () => {
   const file = await workflowFile("spoken", {
     a: shell("echo from a"),
@@ -254,25 +167,6 @@ test("logs print every step's output under its name, or one step's alone", async
   expect((await cli("logs", "spoken", "x")).err).toContain('no step "x"');
 });
 
-test("logs -f follow a run to its end", async () => {
-  const file = await workflowFile("followed", { a: shell("echo one; sleep 0.3; echo two") });
-  await must("run", file, "--detach");
-  expect(await must("logs", "-f", "followed")).toBe("a | one\na | two\n");
-});
-
-test("get lists runs and any other kind in every format", async () => {
-  const file = await workflowFile("listed", { a: shell("true") });
-  await cli("run", file);
-  expect(await must("get", "wf", "listed")).toMatch(/^NAME +PHASE +STEPS +STARTED +AGE\nlisted +Succeeded +1\/1 /);
-  expect(await must("get", "workflow/listed", "-o", "name")).toBe("workflow.slipway.dev/listed\n");
-  expect(await must("get", "wf", "listed", "-o", "yaml")).toContain("kind: Workflow\n");
-  expect(JSON.parse(await must("get", "ns", "-o", "json"))).toMatchObject({ kind: "List" });
-  expect(await must("get", "jobs", "-A")).toMatch(/^NAMESPACE +NAME /);
-  const unknown = await cli("get", "workflws");
-  expect(unknown.code).toBe(2);
-  expect(unknown.err).toContain('did you mean "workflows"');
-});
-
 test("lint reports what would be refused and what is unwise, and nothing of a good document", async () => {
   const good = await slipway(["lint", "examples/workflow"]);
   expect(good, good.out + good.err).toMatchObject({ code: 0 });
@@ -282,15 +176,6 @@ test("lint reports what would be refused and what is unwise, and nothing of a go
   expect(JSON.parse(bad.out)).toEqual(
     expect.arrayContaining([expect.objectContaining({ severity: "error", path: expect.any(String) })]),
   );
-});
-
-test("graph draws a document and a run", async () => {
-  expect((await slipway(["graph", "examples/workflow/diamond.yaml"])).out).toContain("four  <- three, two");
-  expect((await slipway(["graph", "examples/workflow/diamond.yaml", "-o", "dot"])).out).toContain('"one" -> "two"');
-  await cli("run", await workflowFile("drawn", { a: shell("true"), b: shell("true", { dependencies: ["a"] }) }));
-  const drawn = await must("graph", "drawn", "-o", "mermaid");
-  expect(drawn.split("\n").slice(0, 4)).toEqual(["graph LR", '  s0["a"]', '  s1["b"]', "  s0 --> s1"]);
-  expect(drawn).toContain("class s0,s1 Succeeded\n");
 });
 
 test("completion scripts exist for each shell, and words are completed", async () => {

@@ -29,10 +29,9 @@ test("on a control plane that others reach it is told what is missing, and the r
   const server = await startServer(join(directory, "data"));
   const env = { HOME: directory, SLIPWAY_KUBECONFIG: server.kubeconfig };
   const running = runUntil([await file("lacks", { bad: step(lacking) })], env, /never told/);
-  for (;;) {
-    const { out } = await slipway(["describe", "lacks"], { env });
-    if (/^bad .*CreateContainerConfigError: configmap "nowhere" not found$/m.test(out)) break;
-  }
+  await expect
+    .poll(async () => (await slipway(["describe", "lacks"], { env })).out)
+    .toMatch(/^bad .*CreateContainerConfigError: configmap "nowhere" not found$/m);
   // Everything of a run's documents that is no run is there before it, and stays.
   const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "nowhere" }, data: { x: "1" } };
   const brings = `${JSON.stringify(map)}\n---\n${await readFile(await file("brings", { a: step({}) }), "utf8")}`;

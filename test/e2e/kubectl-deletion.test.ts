@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { kubectlPaths } from "#test/support/kubectl.ts";
+import { kubectlsUnderTest } from "#test/support/kubectl.ts";
 import { kubectlPlace } from "#test/support/kubectl-place.ts";
 
 // Deletion as people do it: with each policy, held by finalizers, of a whole namespace.
 
-describe.each(kubectlPaths)("%s", (path) => {
+describe.each(kubectlsUnderTest)("%s", (path) => {
   const { kubectl } = kubectlPlace(path);
 
   const apply = (object: object) => kubectl.must(["apply", "-f", "-"], { input: JSON.stringify(object) });

@@ -1,14 +1,10 @@
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { kubectlPaths } from "#test/support/kubectl.ts";
+import { kubectlsUnderTest } from "#test/support/kubectl.ts";
 import { kubectlPlace } from "#test/support/kubectl-place.ts";
 
-test("there is a kubectl of the machine or Debian's to test with", () => {
-  expect(kubectlPaths.length).toBeGreaterThanOrEqual(1);
-});
-
-describe.each(kubectlPaths)("%s", (path) => {
+describe.each(kubectlsUnderTest)("%s", (path) => {
   const place = kubectlPlace(path);
   const { kubectl } = place;
   let isOld = false;
@@ -154,8 +150,8 @@ describe.each(kubectlPaths)("%s", (path) => {
     await kubectl.must(["apply", "-f", "-"], { input: JSON.stringify(slowJob("doomed")) });
     await kubectl.must(["wait", "--for=condition=complete", "job/doomed", "--timeout=30s"]);
     expect(await kubectl.must(["delete", "job", "doomed"])).toContain("deleted");
-    // Collected in the background: seen by a watch that ends with the last of them.
-    while ((await kubectl.must(["get", "pods", "-l", "job-name=doomed", "-o", "name"])) !== "") continue;
+    // Collected in the background.
+    await expect.poll(() => kubectl.must(["get", "pods", "-l", "job-name=doomed", "-o", "name"])).toBe("");
     expect((await kubectl.run(["get", "job", "doomed"])).err).toContain('jobs.batch "doomed" not found');
   });
 

@@ -18,7 +18,7 @@ import { wharfHeaders } from "#test/support/wharf-access.ts";
 
 // What another user of the machine, without credentials, gets from a `slipway up` as people start it: health and version, and nothing else.
 
-const patience = { timeout: 80_000, interval: 100 };
+const patience = { timeout: 80_000 };
 let root: string;
 let data: string;
 let env: Readonly<Record<string, string>>;

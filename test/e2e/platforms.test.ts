@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { kubectlPaths } from "#test/support/kubectl.ts";
 import {
   agentAddress,
@@ -17,12 +17,21 @@ import {
   type TestServer,
 } from "#test/support/slipway.ts";
 
-// Everything a first day needs, on each supported version of Node.js, from a clone that this version builds.
+// Everything a first day needs, on each supported version of Node.js, from one clone that the oldest builds.
 
 const { nodeFolder, nodeVersions } = (await import(join(root, "scripts/node-versions.mjs"))) as {
   readonly nodeFolder: (version: string) => string;
   readonly nodeVersions: readonly string[];
 };
+
+let clones: string;
+let clone: string;
+beforeAll(async () => {
+  clones = await temporaryDirectory();
+  clone = join(clones, "clone");
+  await cloneInto(clone);
+});
+afterAll(() => removeDirectory(clones));
 
 let home: string;
 let server: TestServer | undefined;
@@ -76,12 +85,10 @@ test.each(nodeVersions)(
   async (version) => {
     const node = join(nodeFolder(version), "node");
     if (!existsSync(node)) throw new Error(`${node} is missing; run: node scripts/node-versions.mjs`);
-    const clone = join(home, "clone");
-    await cloneInto(clone);
     const bin = join(clone, "bin/slipway.cjs");
     await mkdir(join(home, "bin"));
     await symlink(bin, join(home, "bin/slipway"));
-    const kubectl = `${kubectlPaths.find((path) => existsSync(path))} --kubeconfig ${join(home, ".slipway/kubeconfig")}`;
+    const kubectl = `${kubectlPaths[0]} --kubeconfig ${join(home, ".slipway/kubeconfig")}`;
     const env = {
       HOME: home,
       PATH: `${join(home, "bin")}:${dirname(node)}:${process.env["PATH"]}`,
@@ -120,9 +127,7 @@ test.each(nodeVersions)(
 );
 
 test("the package is built anew, without old files, and works in any directory with the examples of its help", async () => {
-  const clone = join(home, "clone");
-  await cloneInto(clone);
-  await mkdir(join(clone, "dist"));
+  await mkdir(join(clone, "dist"), { recursive: true });
   await writeFile(join(clone, "dist/old.cjs"), "");
   const env = { HOME: home, PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` };
   const packed = await exec("npm", ["pack", "--silent", "--pack-destination", home], { cwd: clone, env });

@@ -13,7 +13,7 @@ const pythonStreams = fileURLToPath(new URL("pod-streams.py", import.meta.url));
 const state = ".status.containerStatuses[0]";
 const shared = { volumes: [{ name: "shared", emptyDir: {} }] };
 const volumeMounts = [{ name: "shared", mountPath: "/shared" }];
-const kubectlPath = kubectlPaths[0] ?? "/usr/bin/kubectl";
+const kubectlPath = kubectlPaths[0];
 /** A shell script asked every second, whose answer may take what it takes on a busy machine: late is not sick. */
 const probe = (script: string, more: object = {}) => ({
   exec: { command: ["/bin/sh", "-c", script] },

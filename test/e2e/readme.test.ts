@@ -86,15 +86,13 @@ test.each(guides)("the README links %s", (guide) => {
 /** Objects; settings are read by what they are for. */
 const objects = blocks.filter(({ language, text }) => language === "yaml" && /^apiVersion:/m.test(text));
 
-test.each(objects.map((block) => [titleOf(block), block] as const))(
-  "the objects in %s pass lint without an error",
-  async (_title, { text }) => {
-    const home = await temporaryDirectory();
-    const file = join(home, "workflow.yaml");
-    await writeFile(file, text);
-    const { code, out, err } = await slipway(["lint", file]);
-    await removeDirectory(home);
-    expect(code, out).toBe(0);
-    expect(err).toMatch(/^[1-9]\d* documents?, 0 errors/m);
-  },
-);
+test("the objects in pages pass lint without an error", async () => {
+  const home = await temporaryDirectory();
+  const files = objects.map(({ page, line }) => join(home, `${page.replaceAll("/", "-")}-line-${line}.yaml`));
+  for (const [at, { text }] of objects.entries()) await writeFile(files[at] ?? "", text);
+  const { code, out, err } = await slipway(["lint", ...files]);
+  await removeDirectory(home);
+  expect(code, out).toBe(0);
+  const documents = Number(/^(\d+) documents, 0 errors/m.exec(err)?.[1]);
+  expect(documents).toBeGreaterThanOrEqual(files.length);
+});

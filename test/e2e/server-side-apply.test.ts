@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { kubectlPaths } from "#test/support/kubectl.ts";
+import { kubectlsUnderTest } from "#test/support/kubectl.ts";
 import { kubectlPlace } from "#test/support/kubectl-place.ts";
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
@@ -9,7 +9,7 @@ interface Entry {
   readonly operation: string;
 }
 
-describe.each(kubectlPaths)("%s", (path) => {
+describe.each(kubectlsUnderTest)("%s", (path) => {
   const { kubectl } = kubectlPlace(path);
   let minor = 0;
 

@@ -14,7 +14,7 @@ import { cleanEnvironment, removeDirectory, slipwayBin, temporaryDirectory } fro
 
 // The parts of the hosted system as the guide starts them, for a Kubernetes API that has no controllers of its own.
 
-const patience = { timeout: 80_000, interval: 100 };
+const patience = { timeout: 80_000 };
 const page = blocksOf("docs/guides/wharf-server.md");
 const settings = page.find(({ language, text }) => language === "yaml" && text.includes("bindAddress"))?.text ?? "";
 const commands = page

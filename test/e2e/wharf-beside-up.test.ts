@@ -17,7 +17,7 @@ import { wharfHeaders } from "#test/support/wharf-access.ts";
 
 // wharf-api, provisioner, aggregator and watchdog as four processes beside one `slipway up`: they find each other, and their tokens, by themselves.
 
-const patience = { timeout: 100_000, interval: 100 };
+const patience = { timeout: 100_000 };
 
 let root: string;
 let env: Record<string, string>;

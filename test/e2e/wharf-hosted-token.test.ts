@@ -6,7 +6,7 @@ import { removeDirectory, slipway, temporaryDirectory } from "#test/support/slip
 
 // The same way for those who ask for a token: everybody on it has one, and nobody is answered without.
 
-const patience = { timeout: 80_000, interval: 100 };
+const patience = { timeout: 80_000 };
 let directory: string;
 let hosted: HostedBuilds;
 beforeEach(async () => {

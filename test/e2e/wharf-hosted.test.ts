@@ -6,7 +6,7 @@ import { exec, removeDirectory, slipway, temporaryDirectory } from "#test/suppor
 
 // The whole way of a hosted build as its users see it: a project and a build over REST, a worker of its own, its results in wharf-api.
 
-const patience = { timeout: 80_000, interval: 100 };
+const patience = { timeout: 80_000 };
 let directory: string;
 let hosted: HostedBuilds;
 beforeEach(async () => {

@@ -28,7 +28,7 @@ import { backendContract, cloneToken, tokenOf } from "./worker-backends.contract
 // Workers as Pods of a server that runs Pods as processes of this machine: their images are not used, and they share its ports. What they run is the
 // built product, found on the PATH.
 
-const patience = { timeout: 80_000, interval: 100 };
+const patience = { timeout: 80_000 };
 let root: string;
 let git: GitServer;
 let hosted: HostedBuilds;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { HostedBuilds, scriptStep } from "#test/support/hosted-builds.ts";
 import { removeDirectory, slipway, temporaryDirectory } from "#test/support/slipway.ts";
 
-const patience = { timeout: 80_000, interval: 100 };
+const patience = { timeout: 80_000 };
 let directory: string;
 let hosted: HostedBuilds;
 beforeEach(async () => {

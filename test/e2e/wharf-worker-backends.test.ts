@@ -28,7 +28,7 @@ afterAll(async () => {
   await removeDirectory(root);
 });
 
-const patience = { timeout: 80_000, interval: 50 };
+const patience = { timeout: 80_000 };
 const directory = () => `${root}/workers`;
 
 const openBackend = (more: Readonly<Record<string, string>> = {}) =>

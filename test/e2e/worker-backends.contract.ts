@@ -40,7 +40,7 @@ const definition = (...cmds: readonly string[]) => ({
   ".wharf-ci.yml": `inputs: [{name: password, type: password}]\ns:\n  t: ${JSON.stringify({ container: { image: "busybox:1", cmds } })}\n`,
 });
 
-const patience = { timeout: 90_000, interval: 200 };
+const patience = { timeout: 90_000 };
 
 export function backendContract(place: () => BackendPlace): void {
   let backend: WorkerBackend;

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { kubectlPaths } from "#test/support/kubectl.ts";
+import { kubectlsUnderTest } from "#test/support/kubectl.ts";
 import { kubectlPlace } from "#test/support/kubectl-place.ts";
 
 // Deployments, CronJobs, Services, quotas, claims and nodes as people use them: real kubectl, Pods as processes of this machine.
@@ -38,7 +38,7 @@ const cronJob = (name: string) => ({
   },
 });
 
-describe.each(kubectlPaths)("%s", (path) => {
+describe.each(kubectlsUnderTest)("%s", (path) => {
   const { kubectl } = kubectlPlace(path);
 
   afterAll(async () => {

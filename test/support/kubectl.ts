@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { within } from "./within.ts";
-import { cleanEnvironment, exec, type ExecOptions, type Finished, root } from "./slipway.ts";
+import { cleanEnvironment, exec, type ExecOptions, type Finished, kubectlFolder, root } from "./slipway.ts";
+import { rounds } from "./rounds.ts";
 
 /** A kubectl to test with. */
 export interface Kubectl {
@@ -22,22 +23,18 @@ export interface RunningKubectl {
   stop(): Promise<void>;
 }
 
-/** The programs to test with: the machine's own, and Debian's, which `npm test` unpacks. */
-export const kubectlPaths: readonly string[] = [
-  ...(process.env["PATH"] ?? "")
-    .split(":")
-    .map((folder) => join(folder, "kubectl"))
-    .filter((path) => existsSync(path))
-    .slice(0, 1),
+/** The programs to test with, which `npm test` unpacks: the newest, and Debian's, which is the oldest. */
+export const kubectlPaths: readonly [newest: string, oldest: string] = [
+  join(kubectlFolder, "kubectl"),
   join(root, "node_modules/.cache/test-tools/usr/bin/kubectl"),
 ];
 
-/** kubectl ends before its garbage is worth collecting, which takes a third of its time, and the suites start it thousands of times. */
-export const withoutCollecting: Readonly<Record<string, string>> = { GOGC: "off", GOMEMLIMIT: "256MiB" };
+/** What the suites of one machine are tried with. Every minor is tried by `test/conformance/kubernetes/cluster`. */
+export const kubectlsUnderTest: readonly string[] = kubectlPaths.slice(0, rounds(1, 2));
 
 export async function openKubectl(path: string, kubeconfig: string): Promise<Kubectl> {
   if (!existsSync(path)) throw new Error(`${path} is missing; run: node scripts/test-tools.mjs`);
-  const env = { ...withoutCollecting, KUBECONFIG: kubeconfig, HOME: join(kubeconfig, "..") };
+  const env = { KUBECONFIG: kubeconfig, HOME: join(kubeconfig, "..") };
   const run = (args: readonly string[], options: ExecOptions = {}) =>
     exec(path, args, { ...options, env: { ...env, ...options.env } });
   const version = await run(["version", "--client", "-o", "json"]);

@@ -3,10 +3,9 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, symlink } from "node:fs/promises";
 import { connect, createServer, type Server } from "node:net";
-import { dirname, join } from "node:path";
-import { kubectlPaths } from "./kubectl.ts";
+import { join } from "node:path";
 import { needRoot } from "./need-root.ts";
-import { removeDirectory, root, temporaryDirectory } from "./slipway.ts";
+import { kubectlFolder, removeDirectory, root, temporaryDirectory, withoutCollecting } from "./slipway.ts";
 import { within } from "./within.ts";
 
 /** One bash that the blocks of a page are pasted into, in a clone, with a new home, network and process table. */
@@ -37,13 +36,14 @@ export async function openPageShell(): Promise<PageShell> {
   await mkdir(join(home, "tmp"), { recursive: true });
   await mkdir(clone);
   for (const name of await readdir(root)) if (name !== ".git") await symlink(join(root, name), join(clone, name));
-  const kubectl = kubectlPaths.find((path) => existsSync(path));
-  if (kubectl === undefined) throw new Error("kubectl is missing; run: node scripts/test-tools.mjs");
+  if (!existsSync(join(kubectlFolder, "kubectl")))
+    throw new Error("kubectl is missing; run: node scripts/test-tools.mjs");
   const namespaces = ["--net", "--pid", "--fork", "--mount-proc", "--kill-child"];
   const child = spawn("unshare", [...namespaces, "bash", "-s"], {
     cwd: clone,
     env: {
-      PATH: `${process.env["PATH"]}:${dirname(kubectl)}`,
+      PATH: `${kubectlFolder}:${process.env["PATH"]}`,
+      ...withoutCollecting,
       HOME: home,
       TMPDIR: join(home, "tmp"),
       LANG: "C.UTF-8",

@@ -22,7 +22,7 @@ export async function openPods(
 ): Promise<PodPlace> {
   const directory = await temporaryDirectory();
   const server = await startServer(directory, ["--runtime", runtime], env);
-  const kubectl = await openKubectl(kubectlPaths[0] ?? "kubectl", server.kubeconfig);
+  const kubectl = await openKubectl(kubectlPaths[0], server.kubeconfig);
   const events = "jsonpath={range .items[*]}{.reason} {.message}{'\\n'}{end}";
   return {
     kubectl,

@@ -12,6 +12,12 @@ import { within } from "./within.ts";
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
 export const slipwayBin: string = join(root, "bin/slipway.cjs");
 
+/** Holds the newest kubectl that the tests know, which `npm test` puts there. */
+export const kubectlFolder: string = join(root, "node_modules/.cache/test-tools/bin");
+
+/** kubectl ends before its garbage is worth collecting, which takes a third of its time, and the suites start it thousands of times. */
+export const withoutCollecting: Readonly<Record<string, string>> = { GOGC: "off", GOMEMLIMIT: "256MiB" };
+
 /** Where servers note themselves, and agents look for them. */
 const runtimeDirectory = mkdtempSync(join(tmpdir(), "slipway-runtime-"));
 process.once("exit", () => rmSync(runtimeDirectory, { recursive: true, force: true }));
@@ -34,9 +40,10 @@ export interface ExecOptions {
  * usual address, of which there is one on a machine: a test of agents names its own.
  */
 export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
-  PATH: process.env["PATH"] ?? "/usr/bin:/bin",
+  PATH: `${kubectlFolder}:${process.env["PATH"] ?? "/usr/bin:/bin"}`,
   HOME: tmpdir(),
   LANG: "C.UTF-8",
+  ...withoutCollecting,
   // Each test has a home of its own, and would compile every command again.
   NODE_COMPILE_CACHE: join(root, "node_modules/.cache"),
   // Programs of one file find each other, and none of another file.

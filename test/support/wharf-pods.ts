@@ -18,7 +18,7 @@ export interface WharfCluster {
 
 /** Sets up the account of the guide, and a secret of project 7 that steps call `mine`. */
 export async function openWharfCluster(kubeconfig: string): Promise<WharfCluster> {
-  const kubectl = await openKubectl(kubectlPaths[0] ?? "kubectl", kubeconfig);
+  const kubectl = await openKubectl(kubectlPaths[0], kubeconfig);
   const rights = blocksOf("docs/guides/wharf.md").find(({ text }) => text.includes("kind: RoleBinding"));
   await kubectl.must(["apply", "-f", "-"], { input: rights?.text ?? "" });
   const secret = {

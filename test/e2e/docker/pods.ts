@@ -15,7 +15,7 @@ const start = async () => startServer(directory, ["--runtime", "docker"], { DOCK
 beforeAll(async () => {
   directory = await temporaryDirectory();
   server = await start();
-  kubectl = await openKubectl(kubectlPaths[0] ?? "kubectl", server.kubeconfig);
+  kubectl = await openKubectl(kubectlPaths[0], server.kubeconfig);
 });
 afterAll(async () => {
   await server.stop();
@@ -233,7 +233,7 @@ test("a server that is killed finds its pods again: nothing runs twice, ends are
   await engine.docker("wait", short);
   server = await start();
   await engine.docker("exec", long, "/bin/touch", "/tmp/go");
-  kubectl = await openKubectl(kubectlPaths[0] ?? "kubectl", server.kubeconfig);
+  kubectl = await openKubectl(kubectlPaths[0], server.kubeconfig);
   for (const [name, code] of [
     ["long", "5"],
     ["short", "6"],

@@ -138,12 +138,10 @@ test("a build of a server whose workers are containers: all of its lines, and no
     });
     await hosted.addProjectAt(`http://${gateway}:${git.port}/web.git`, cloneToken);
     const number = await hosted.build();
-    await expect
-      .poll(() => hosted.facts(number), { timeout: 80_000, interval: 200 })
-      .toMatchObject({ status: "Completed" });
+    await expect.poll(() => hosted.facts(number), { timeout: 80_000 }).toMatchObject({ status: "Completed" });
     const log = await hosted.log(number);
     expect(log.map(({ message }) => message)).toEqual(["one", "two"]);
-    await expect.poll(() => hosted.workers(), { timeout: 80_000, interval: 200 }).toEqual([]);
+    await expect.poll(() => hosted.workers(), { timeout: 80_000 }).toEqual([]);
     expect(lines((await engine.docker("volume", "ls", "-q", "--filter", label)).out)).toEqual([]);
   } finally {
     await hosted.close();

@@ -3,7 +3,6 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
-import { withoutCollecting } from "#test/support/kubectl.ts";
 import { cleanEnvironment, type Finished } from "#test/support/slipway.ts";
 import type { Case, Expected, Step } from "./case.ts";
 
@@ -69,7 +68,7 @@ const listOf = <T>(value: T | readonly T[] | undefined): readonly T[] =>
 /** Runs the command; what it leaves in the background is ended with it. */
 function sh(command: string, { directory, kubeconfig, namespace }: SessionOptions): Promise<Finished> {
   const own = { KUBECONFIG: kubeconfig, HOME: directory, NS: namespace, W: `widgets-${namespace}` };
-  const env = cleanEnvironment({ ...withoutCollecting, ...own, KUBECTL_APPLYSET: "true", TERM: "dumb" });
+  const env = cleanEnvironment({ ...own, KUBECTL_APPLYSET: "true", TERM: "dumb" });
   const child = spawn("sh", ["-c", command], {
     cwd: directory,
     env: { ...env, PATH: `${directory}/bin:${env["PATH"] ?? ""}` },
