@@ -13,12 +13,12 @@ export interface CommandPlane {
   readonly client: ApiClient;
   readonly cli: CommandLine;
   /** Fails the test when the command does. */
-  must(...words: readonly string[]): Promise<Finished>;
+  readonly must: (...words: readonly string[]) => Promise<Finished>;
   /** Writes a workflow document and returns its name in the directory. */
-  file(name: string, steps: JsonObject, spec?: JsonObject): Promise<string>;
+  readonly file: (name: string, steps: JsonObject, spec?: JsonObject) => Promise<string>;
   /** Starts a run that stays, and waits until it has the phase. */
-  begin(name: string, steps: JsonObject, phase?: string, spec?: JsonObject): Promise<void>;
-  until(name: string, phase: string): Promise<void>;
+  readonly begin: (name: string, steps: JsonObject, phase?: string, spec?: JsonObject) => Promise<void>;
+  readonly until: (name: string, phase: string) => Promise<void>;
 }
 
 /** A step that makes a ConfigMap, which is done as soon as it is there. */
@@ -96,7 +96,7 @@ export function commandPlane(): CommandPlane {
     must,
     file,
     until,
-    async begin(name, steps, phase = "Running", spec = {}) {
+    begin: async (name, steps, phase = "Running", spec = {}) => {
       await must("run", "--detach", await file(name, steps, spec));
       await until(name, phase);
     },
