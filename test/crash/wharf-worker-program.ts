@@ -17,7 +17,7 @@ async function run(build: HostedBuild): Promise<number> {
   const behaviour = (await readFile(`${build.project}/behaviour`, "utf8")).trim();
   process.stdout.write(`${JSON.stringify({ ...build, pid: process.pid })}\n`);
   if (behaviour === "refuse") {
-    process.stderr.write(".wharf-ci.yml:1:1: error[yaml-syntax] this is no definition\n");
+    process.stderr.write(".wharf-ci.yml:1:1: error: this is no definition\n");
     return 1;
   }
   const cancelled = deferred<void>();

@@ -239,7 +239,7 @@ test("what keeps a build from beginning is the log of step 0", async () => {
   });
   expect(await logOf(branch, 0)).toContain("Remote branch nope not found");
   await seen(refused, { status: "Failed", message: "the build did not begin (exit code 1)" });
-  expect(await logOf(refused, 0)).toContain("error[yaml-syntax] this is no definition");
+  expect(await logOf(refused, 0)).toContain("error: this is no definition");
   const { build, steps } = await readResults(`${directoryOf(refused)}/results`, systemClock);
   expect([build.reason, build.buildId, build.frozen, steps.map(({ stepId }) => stepId)]).toEqual([
     "NotStarted",

@@ -101,8 +101,8 @@ test("a problem is printed with place, code, scope and hint, what it has to do w
   const text = `environments:\n  e: {t: [1], x: 12}\na:\n  b:\n    container: {image: '\${x}y', cmds: ['\${x}'], os: '\${x}'}\n`;
   const { diagnostics } = prepared(text, { environment: "e" });
   expect(diagnostics.map((problem) => formatDiagnostic(problem, ".wharf-ci.yml"))).toEqual([
-    ".wharf-ci.yml:2:10: error[type] environments/e/t: expected text, number or boolean, found list",
-    '.wharf-ci.yml:5:53: error[type] a/b/container/os: expected linux or windows, found "12"\n  .wharf-ci.yml:2:18: the variable "x" is defined here',
+    ".wharf-ci.yml:2:10: error: environments/e/t: expected text, number or boolean, found list",
+    '.wharf-ci.yml:5:53: error: a/b/container/os: expected linux or windows, found "12"\n  .wharf-ci.yml:2:18: the variable "x" is defined here',
   ]);
   const [first] = diagnostics;
   expect(first && excerptOf(first, text)).toBe("  2 |   e: {t: [1], x: 12}\n    |          ^");

@@ -186,7 +186,7 @@ function refuseProjectOptions(options: RunOptions): void {
         throw new UsageError(`${/--[a-z0-9-]+/.exec(flags)?.[0] ?? ""} is for ${noun}s, and these are documents`);
     }
   if (options.dryRun === "server") throw new UsageError("--dry-run server is for builds, and these are documents");
-  if (options.runtime !== undefined && !["process", "docker"].includes(options.runtime))
+  if (options.runtime !== undefined && !["process", "host", "docker"].includes(options.runtime))
     throw new UsageError(`--runtime ${options.runtime} is for builds`);
 }
 

@@ -117,7 +117,7 @@ test("what is wrong with settings is told by their names, and unknown ones are l
       WHARF_AGGREGATOR_WORKERAPIEXTERNALPORT: "70000",
     },
   );
-  expect(said).toMatch(/wharf-cmd-config\.yml:1:1: warning\[field-unknown\] provisonr: .*did you mean "provisioner"/);
+  expect(said).toMatch(/wharf-cmd-config\.yml:1:1: warning: provisonr: .*did you mean "provisioner"/);
   expect(read).toEqual({
     ok: false,
     error: [
@@ -131,7 +131,7 @@ test("what is wrong with settings is told by their names, and unknown ones are l
   });
   const broken = await told("provisioner: {drain: soon}\n");
   expect(broken.settings).toBeUndefined();
-  expect(broken.said).toContain("error[type] provisioner.drain: expected a duration such as 1h30m");
+  expect(broken.said).toContain("error: provisioner.drain: expected a duration such as 1h30m");
 });
 
 test("a token is for the address that it was set with: one that a command line names gets its own", () => {

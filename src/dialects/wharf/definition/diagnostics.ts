@@ -1,4 +1,4 @@
-import type { Problem } from "#lib/base/index.ts";
+import { formatProblem, type Problem } from "#lib/base/index.ts";
 import { mostProblems } from "#kernel/dialect/index.ts";
 import type { Place, Related } from "./node.ts";
 
@@ -67,17 +67,14 @@ export const below = (scope: string, name: string): string => {
   return scope === "" ? shown : `${scope}/${shown}`;
 };
 
-/**
- * `.wharf-ci.yml:12:7: error[type] build/web/docker/tag: expected text, found integer`, then hint and related places.
- */
+/** As `formatProblem` prints it, with the file where there is no line; then related places. */
 export function formatDiagnostic(diagnostic: Diagnostic, file: string): string {
-  const { severity, code, path, message, hint, position, related } = diagnostic;
-  const place = position === undefined ? file : `${position.file ?? file}:${position.line}:${position.column}`;
-  const scope = path === "" ? "" : ` ${path}`;
-  const lines = [`${place}: ${severity}[${code}]${scope}: ${message}${hint === undefined ? "" : ` (${hint})`}`];
-  for (const other of related)
-    lines.push(`  ${other.file ?? file}:${other.place.line}:${other.place.column}: ${other.message}`);
-  return lines.join("\n");
+  const { position, related } = diagnostic;
+  const own = formatProblem(position === undefined ? diagnostic : { ...diagnostic, position: { file, ...position } });
+  const places = related.map(
+    ({ file: other = file, place, message }) => `  ${other}:${place.line}:${place.column}: ${message}`,
+  );
+  return [position === undefined ? `${file}: ${own}` : own, ...places].join("\n");
 }
 
 /** The line of a problem with a caret; undefined if there is no such line. */

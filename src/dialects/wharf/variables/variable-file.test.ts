@@ -25,7 +25,7 @@ test("several documents add to each other, other keys are ignored, and values ke
 test("what is no scalar is an error at its place, beside which the others are read", () => {
   expect(read("vars:\n  A: [1]\n  B: x\n")).toEqual({
     variables: [["B", "string", "x"]],
-    problems: ["/p/.wharf-vars.yml:2:6: error[type] vars/A: expected text, number or boolean, found list"],
+    problems: ["/p/.wharf-vars.yml:2:6: error: vars/A: expected text, number or boolean, found list"],
   });
   expect(read("- 1\n").problems).toHaveLength(1);
   expect(read("vars: 1\n").problems).toHaveLength(1);
