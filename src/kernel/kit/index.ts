@@ -1,5 +1,4 @@
-// What controllers and commands are written with, and the public entry `slipway/kit`. Names that are not here are the kit's own affair:
-// the transport below the client, the reflector below the informer, the parts of the queue.
+// The public entry `slipway/kit`.
 
 export { Backoff } from "./cache/backoff.ts";
 export * from "./cache/informer.ts";

@@ -3,9 +3,8 @@ import type { ApiClient } from "../client/api-client.ts";
 import type { InformerFactory } from "./informer-factory.ts";
 
 /**
- * The client, with every successful write made visible at once in the informers' reads, `createMany` excepted. A deletion that has to
- * wait (for a grace, for finalizers) shows the object as terminating; one that is done at once shows with its event. Dry runs are
- * not writes.
+ * The client, with each successful write visible at once in the informers' reads, except those of `createMany`. A
+ * deletion that has to wait shows the object as terminating; one that is done at once shows with its event.
  */
 export function freshClient(client: ApiClient, informers: InformerFactory): ApiClient {
   const createMany = client.createMany?.bind(client);
@@ -59,5 +58,5 @@ export function freshClient(client: ApiClient, informers: InformerFactory): ApiC
   };
 }
 
-/** A server answers with the object that is still there, or with a Status when nothing of it is left. */
+/** A server answers with the remaining object, or with a Status. */
 const isTerminating = (answer: KubeObject | Status): answer is Stored => "deletionTimestamp" in answer.metadata;

@@ -1,26 +1,22 @@
 import { type KubeObject, keyOf, type Stored } from "#kernel/model/index.ts";
 import { SortedList } from "./sorted-list.ts";
 
-/** The values under which an index finds an object; none when it is not to be found. Pure. */
+/** The values under which an index finds an object. Pure. */
 export type IndexFunction<T extends KubeObject = KubeObject> = (object: Stored<T>) => readonly string[];
 
-/** Index functions by name. */
 export type Indexers<T extends KubeObject = KubeObject> = Readonly<Record<string, IndexFunction<T>>>;
 
-/** The order of what an index finds, by what never changes of an object: no two objects are equal, two versions of one always are. */
+/** The order of an index, by immutable fields: two versions of one object are equal, two objects never are. */
 export type IndexOrder<T extends KubeObject = KubeObject> = (a: Stored<T>, b: Stored<T>) => number;
 
-/** What is found under one value: a set of keys, or objects in order. */
 interface Found<T extends KubeObject> {
   readonly size: number;
   add(key: string, object: Stored<T>): unknown;
-  /** Another version of an object that is there. */
   replace(key: string, object: Stored<T>): unknown;
   delete(key: string, object: Stored<T>): unknown;
   keys(): Iterable<string>;
 }
 
-/** Values without keys are forgotten, so an index is as large as what is in it. */
 interface Index<T extends KubeObject> {
   readonly valuesOf: IndexFunction<T>;
   readonly newFound: () => Found<T>;
@@ -28,8 +24,8 @@ interface Index<T extends KubeObject> {
 }
 
 /**
- * Objects by key with any number of indexes. All operations cost O(1) per index value touched; reads copy nothing. Index functions are
- * asked about an object when it comes and again when it goes, so they must give the same for the same object.
+ * Objects by key with any number of indexes. Operations cost O(1) per index value. Index functions must give the same
+ * values for the same object.
  */
 export class IndexedStore<T extends KubeObject = KubeObject> {
   readonly #objects = new Map<string, Stored<T>>();
@@ -39,7 +35,6 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
     return this.#objects.size;
   }
 
-  /** The object as it was stored, not a copy. */
   get(key: string): Stored<T> | undefined {
     return this.#objects.get(key);
   }
@@ -48,14 +43,14 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
     return this.#objects.keys();
   }
 
-  /** In the order in which keys came. Must not be held over a change. */
+  /** In the order of insertion. Must not be held over a change. */
   entries(): IterableIterator<[string, Stored<T>]> {
     return this.#objects.entries();
   }
 
   /**
-   * Adds an index over present and future objects; what it finds is found in that order, or in none. One of the same name must be the
-   * same function. Changes of an index with an order cost O(log n).
+   * Adds an index over present and future objects, with an optional order (O(log n) per change). One of the same name
+   * must be the same function.
    */
   addIndex(name: string, valuesOf: IndexFunction<T>, order?: IndexOrder<T>): void {
     const present = this.#indexes.get(name);
@@ -67,17 +62,17 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
     this.#indexes.set(name, index);
   }
 
-  /** The function behind an index. Throws when there is none: asking an index nobody added is a bug. */
+  /** Throws for an unknown index. */
   indexFunction(name: string): IndexFunction<T> {
     return this.#index(name).valuesOf;
   }
 
-  /** Keys of the objects found under a value, in the order of the index. Costs what is read of it; must not be held over a change. */
+  /** Keys under a value, in the order of the index. Must not be held over a change. */
   keysByIndex(name: string, value: string): Iterable<string> {
     return this.#index(name).foundByValue.get(value)?.keys() ?? nothing;
   }
 
-  /** Stores an object and answers with the one it replaces. */
+  /** Stores an object and returns the one it replaces. */
   set(key: string, object: Stored<T>): Stored<T> | undefined {
     const previous = this.#objects.get(key);
     this.#objects.set(key, object);
@@ -87,7 +82,7 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
     return previous;
   }
 
-  /** Removes an object and answers with it; undefined when there was none. */
+  /** Removes an object and returns it. */
   delete(key: string): Stored<T> | undefined {
     const previous = this.#objects.get(key);
     if (previous === undefined) return undefined;
@@ -103,16 +98,12 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
   }
 }
 
-/** One for all: most values that are asked for have no keys. */
 const nothing: readonly string[] = [];
 
-/** Objects of one value, in no order. */
 class Keys extends Set<string> {
-  /** Their names are all that is kept of them. */
   replace(): void {}
 }
 
-/** Objects of one value in the order of their index. */
 class InOrder<T extends KubeObject> implements Found<T> {
   readonly #objects: SortedList<Stored<T>>;
 
@@ -149,7 +140,7 @@ function addTo<T extends KubeObject>({ valuesOf, newFound, foundByValue }: Index
   }
 }
 
-/** What both versions are found under stays where it is: most changes of an object are not about what it is found by. */
+/** Most changes do not affect what an object is found by. */
 function move<T extends KubeObject>(index: Index<T>, key: string, previous: Stored<T>, object: Stored<T>): void {
   const [before, after] = [index.valuesOf(previous), index.valuesOf(object)];
   if (before.length === after.length && before.every((value, at) => value === after[at])) {
@@ -160,7 +151,6 @@ function move<T extends KubeObject>(index: Index<T>, key: string, previous: Stor
   addTo(index, key, object);
 }
 
-/** The counterpart of addTo for the same object; a value that nothing is left under is forgotten. */
 function removeFrom<T extends KubeObject>({ valuesOf, foundByValue }: Index<T>, key: string, object: Stored<T>): void {
   for (const value of valuesOf(object)) {
     const found = foundByValue.get(value);

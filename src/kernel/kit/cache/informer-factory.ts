@@ -4,14 +4,12 @@ import type { ApiClient } from "../client/api-client.ts";
 import { Informer } from "./informer.ts";
 import type { Scope } from "./reflector.ts";
 
-/** A share in an informer. It runs until the last share is released. */
 export interface InformerShare<T extends KubeObject = KubeObject> {
   readonly informer: Informer<T>;
-  /** Gives the share back; calling it twice is harmless. */
+  /** May be called twice. */
   release(): void;
 }
 
-/** What every informer of a factory is made with. */
 export interface InformerFactoryOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -19,21 +17,16 @@ export interface InformerFactoryOptions {
   readonly random: Random;
 }
 
-/** An informer with those who use it. */
 interface Running {
   readonly informer: Informer;
   readonly stop: AbortController;
   shares: number;
 }
 
-/**
- * One informer per kind, namespace and selector, started when first asked for and stopped when nobody uses it any more. Selectors are
- * compared as texts: two spellings of one selector are two mirrors.
- */
+/** One informer per kind, namespace and selector, running while it is used. Selectors are compared as texts. */
 export class InformerFactory {
   readonly #options: InformerFactoryOptions;
   readonly #running = new Map<string, Running>();
-  /** Ends of informers that run or are stopping. */
   readonly #ends = new Set<Promise<void>>();
   #isClosed = false;
 
@@ -41,7 +34,7 @@ export class InformerFactory {
     this.#options = options;
   }
 
-  /** Never waits: the mirror fills by itself, see `Informer.synced`. Throws after `close`. */
+  /** Never waits; see `Informer.synced`. Throws after `close`. */
   acquire<T extends KubeObject = KubeObject>(type: ResourceType, scope: Scope = {}): InformerShare<T> {
     if (this.#isClosed) throw new Error("the informer factory is closed");
     const key = [qualifiedResource(type), type.version, scope.namespace, scope.labelSelector, scope.fieldSelector].join(
@@ -61,12 +54,11 @@ export class InformerFactory {
     return { informer: asTyped<T>(running.informer), release };
   }
 
-  /** Resolves when every informer acquired so far has synced. */
   async synced(signal: AbortSignal): Promise<void> {
     await Promise.all([...this.#running.values()].map(({ informer }) => informer.synced(signal)));
   }
 
-  /** The kinds that have not been read yet, as `plural.group`, each with the server's refusal where it gave one. */
+  /** The kinds that have not been read yet, with the server's refusal if there is one. */
   unsynced(): readonly string[] {
     const late = [...this.#running.values()].map(({ informer }) => informer).filter((it) => !it.hasSynced());
     const texts = late.map((informer) => {
@@ -76,19 +68,18 @@ export class InformerFactory {
     return [...new Set(texts)];
   }
 
-  /** As `synced`; rejects when the server refuses one of them, see `Informer.readable`. */
+  /** Like `synced`, but rejects if the server refuses a kind. */
   async readable(signal: AbortSignal): Promise<void> {
     await Promise.all([...this.#running.values()].map(({ informer }) => informer.readable(signal)));
   }
 
-  /** Tells every informer of the kind, in whatever version, of a successful write; see `Informer.noteWritten`. */
+  /** Notes a successful write in every informer of the kind, whatever its version. */
   noteWritten(type: ResourceType, object: Stored): void {
     for (const { informer } of this.#running.values()) {
       if (informer.type.plural === type.plural && informer.type.group === type.group) informer.noteWritten(object);
     }
   }
 
-  /** Stops all informers and waits for them. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { stop } of this.#running.values()) stop.abort(new Error("the informer factory is closed"));
@@ -112,5 +103,5 @@ export class InformerFactory {
   }
 }
 
-/** One informer serves callers who know its kind by different static types. */
+/** Callers know one kind by different static types. */
 const asTyped = <T extends KubeObject>(informer: Informer): Informer<T> => informer as unknown as Informer<T>;

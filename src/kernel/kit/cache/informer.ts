@@ -7,30 +7,31 @@ import { type IndexFunction, IndexedStore, type IndexOrder } from "./indexed-sto
 import { OwnWrites } from "./own-writes.ts";
 import { Reflector, type ReflectorSink, type Scope } from "./reflector.ts";
 
-/** Told of every change in the order the server made them. Must only take note (enqueue a key): a throw is logged and dropped. */
+/**
+ * Called for every change in the server's order. Must only take note (enqueue a key): an exception is logged and
+ * dropped.
+ */
 export interface InformerHandler<T extends KubeObject = KubeObject> {
-  /** `isInitial`: the object was there before the handler was. */
+  /** `isInitial`: the object existed before the handler. */
   add?(object: Stored<T>, about: { readonly isInitial: boolean }): void;
-  /** Also called with twice the same object at a resync. */
+  /** A resync passes the same object twice. */
   update?(old: Stored<T>, object: Stored<T>, about: { readonly isResync: boolean }): void;
-  /** `isFinalStateUnknown`: the deletion itself was missed, `object` is the last state seen. */
+  /** `isFinalStateUnknown`: the deletion was missed, `object` is the last state seen. */
   delete?(object: Stored<T>, about: { readonly isFinalStateUnknown: boolean }): void;
 }
 
 /**
- * Reads of a mirrored collection. Objects are frozen and shared; keys are `namespace/name`, or `name` for cluster-scoped kinds. What is
- * read is good until the next turn of the event loop. Before the first sync everything is empty: see `Informer.synced`.
+ * Reads of a mirrored collection. Objects are frozen and shared; keys are `namespace/name`, or `name` for
+ * cluster-scoped kinds. Results are valid until the next turn of the event loop. Everything is empty before the first
+ * sync.
  */
 export interface Lister<T extends KubeObject = KubeObject> {
-  /** O(1). */
   get(key: string): Stored<T> | undefined;
-  /** In no order. */
   list(options?: { readonly namespace?: string; readonly labels?: LabelSelector }): readonly Stored<T>[];
-  /** Objects whose index function gives `value`; costs what it finds. Throws for an index nobody added. */
+  /** Objects whose index function gives `value`. Throws for an unknown index. */
   byIndex(index: string, value: string): readonly Stored<T>[];
 }
 
-/** What an informer mirrors; an absent scope is the whole kind. */
 export interface InformerOptions {
   readonly client: ApiClient;
   readonly type: ResourceType;
@@ -40,7 +41,7 @@ export interface InformerOptions {
   readonly random: Random;
 }
 
-/** One handler and its resync. Not active any more: it is still in a list that is being told, and is passed over. */
+/** A removed subscription may still be in a list that is being iterated over. */
 interface Subscription<T extends KubeObject> {
   readonly handler: InformerHandler<T>;
   isActive: boolean;
@@ -48,11 +49,9 @@ interface Subscription<T extends KubeObject> {
 }
 
 /**
- * A mirror of one collection in memory, shared by everybody who reads it. Reads see the server's state as far as it was heard,
- * plus the caller's own writes at once (`noteWritten`). Handlers see exactly the server's changes: none missed, none twice, in order,
- * called synchronously one after another.
- *
- * Own writes that take an object out of the scope, and deletions, show with their events only: until then reads have the last state.
+ * A shared in-memory mirror of one collection. Reads show the server's state as far as it is known, plus own writes at
+ * once (`noteWritten`). Handlers get every change of the server once, in order, synchronously. Own deletions, and
+ * writes that move an object out of the scope, show with their events only.
  */
 export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   readonly type: ResourceType;
@@ -65,7 +64,7 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   readonly #own = new OwnWrites<T>();
   readonly #orders = new Map<string, IndexOrder<T>>();
   readonly #reflector: Reflector<T>;
-  /** Copied on every change: who comes while a change is told is told of the present objects, not of that change once more. */
+  /** Copied on every change: a handler that is added during a notification must not get it again. */
   #subscriptions: readonly Subscription<T>[] = [];
   readonly #onSynced = new Set<() => void>();
   readonly #onRefused = new Set<(why: ApiError) => void>();
@@ -85,25 +84,20 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     this.#reflector = new Reflector<T>({ ...options, scope: this.#scope, sink: this.#sink() });
   }
 
-  /** Mirrors until the signal aborts. */
   run(signal: AbortSignal): Promise<void> {
     return this.#reflector.run(signal);
   }
 
-  /** Has the whole collection been read once? */
   hasSynced(): boolean {
     return this.#revision !== undefined;
   }
 
-  /** Why nothing could be read yet, in the server's words; undefined where it has not refused, and once the collection was read. */
+  /** The server's refusal while nothing could be read yet. */
   refusal(): ApiError | undefined {
     return this.hasSynced() ? undefined : this.#refusal;
   }
 
-  /**
-   * As `synced`, for who would rather tell why than wait until somebody grants it: rejects with the server's refusal as soon as there is one. It may
-   * sync all the same, later.
-   */
+  /** Like `synced`, but rejects with the server's refusal if there is one. */
   async readable(signal: AbortSignal): Promise<void> {
     const refused = this.refusal();
     if (refused !== undefined) throw refused;
@@ -117,7 +111,7 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     }
   }
 
-  /** Resolves once synced; rejects with the signal's reason when that aborts first. */
+  /** Resolves once the whole collection was read; rejects with the signal's reason. */
   synced(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
@@ -136,8 +130,7 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   }
 
   /**
-   * Adds an index, with the order in which `inOrder` reads it. Cheap before the first sync, one pass over all objects after it. An order
-   * costs each change O(log n).
+   * Adds an index, with the order in which `inOrder` reads it. After the first sync it costs one pass over all objects.
    */
   addIndex(name: string, valuesOf: IndexFunction<T>, order?: IndexOrder<T>): void {
     this.#store.addIndex(name, valuesOf, order);
@@ -147,8 +140,8 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   }
 
   /**
-   * Calls the handler for every present object at once and for every change from then on, until the answered function is called.
-   * `resyncEvery` repeats `update` for all objects about that often, as a safety net.
+   * Calls the handler for every present object at once and for every later change, until the returned function is
+   * called. `resyncEvery` repeats `update` for all objects about that often.
    */
   addHandler(handler: InformerHandler<T>, options: { readonly resyncEvery?: Millis } = {}): () => void {
     const subscription: Subscription<T> = { handler, isActive: true, cancelResync: () => undefined };
@@ -191,14 +184,11 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     return found;
   }
 
-  /**
-   * As `byIndex`, one after the other in the order of the index. Costs what is read of it: the first of ten thousand costs as much as the
-   * first of two. Throws for an index that has no order.
-   */
+  /** Like `byIndex`, lazily and in the order of the index. Throws for an index without an order. */
   *inOrder(index: string, value: string): Generator<Stored<T>> {
     const order = this.#orders.get(index);
     if (order === undefined) throw new Error(`the index "${index}" has no order`);
-    // Two lists in one order, of which none has what the other has.
+    // Merges two disjoint lists of the same order.
     const own = this.#own.inOrder(index, value, this.#revision);
     let next = own.next();
     for (const key of this.#store.keysByIndex(index, value)) {
@@ -211,19 +201,18 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   }
 
   /**
-   * Makes a successful write visible to reads before the server's event for it arrives, so that a reconciler never acts on a
-   * state older than its own write. Handlers are not told: they hear of it when the event comes.
+   * Makes a successful write visible to reads before its event arrives, so that a reconciler never acts on a state
+   * older than its own write. Handlers wait for the event.
    */
   noteWritten(object: Stored<T>): void {
     if (this.#revision === undefined || !this.#contains(object)) return;
     this.#own.note(keyOf(object.metadata), object, this.#revision);
   }
 
-  /** Does the scope cover the object, as far as can be told here? */
   #contains(object: Stored<T>): boolean {
     const { namespace, fieldSelector } = this.#scope;
     if (namespace !== undefined && object.metadata.namespace !== namespace) return false;
-    // Which fields a server can select by is its own affair: only objects it has shown already are known to be inside.
+    // Only the server knows its selectable fields: objects it has shown are inside.
     if (fieldSelector !== undefined && this.#store.get(keyOf(object.metadata)) === undefined) return false;
     return matchesLabels(this.#labels, object.metadata.labels);
   }
@@ -244,10 +233,10 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     };
   }
 
-  /** The whole state at once: what is new or changed is put, what is missing was deleted while nobody listened. */
+  /** Replaces the whole state; missing objects were deleted unnoticed. */
   #replace(objects: readonly Stored<T>[], revision: string): void {
     const isInitial = !this.hasSynced();
-    // A revision that went backwards belongs to a restored server; what was written to the lost one is lost.
+    // A revision that went backwards belongs to a restored server: writes to the old one are lost.
     if (this.#revision !== undefined && !isAtLeast(revision, this.#revision)) this.#own.clear();
     this.#revision = revision;
     this.#own.settle(revision);
@@ -261,7 +250,7 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   #apply(event: WatchEvent<T> & { readonly type: "ADDED" | "MODIFIED" | "DELETED" }): void {
     const { object } = event;
     const { resourceVersion } = object.metadata;
-    // Changes come in order, so one that is not newer than the last was told already.
+    // Changes come in order: this one was handled already.
     if (this.#revision !== undefined && isAtLeast(this.#revision, resourceVersion)) return;
     this.#revision = resourceVersion;
     this.#own.settle(resourceVersion);
@@ -269,13 +258,12 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     else this.#put(object, false);
   }
 
-  /** Stores and tells, unless it is the state that is there. */
   #put(object: Stored<T>, isInitial: boolean): void {
     const key = keyOf(object.metadata);
     const old = this.#store.get(key);
     if (old?.metadata.resourceVersion === object.metadata.resourceVersion && old.metadata.uid === object.metadata.uid)
       return;
-    // Another uid under the same name: the deletion in between was missed.
+    // Another uid: the deletion in between was missed.
     if (old !== undefined && old.metadata.uid !== object.metadata.uid) this.#remove(key, old, true);
     const previous = this.#store.set(key, object);
     this.#tell(this.#subscriptions, (handler) =>
@@ -285,13 +273,12 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     );
   }
 
-  /** Tells of what was there; a deletion of what was never seen is no news. */
   #remove(key: string, last: Stored<T>, isFinalStateUnknown: boolean): void {
     if (this.#store.delete(key) === undefined) return;
     this.#tell(this.#subscriptions, (handler) => handler.delete?.(last, { isFinalStateUnknown }));
   }
 
-  /** A handler that throws has a bug; the others, and the mirror, go on. */
+  /** A failing handler must not stop the others. */
   #tell(subscriptions: Iterable<Subscription<T>>, call: (handler: InformerHandler<T>) => void): void {
     for (const { handler, isActive } of subscriptions) {
       if (!isActive) continue;
@@ -303,9 +290,8 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     }
   }
 
-  /** One timer per handler that wants it; the next is set after the last was told. */
   #scheduleResync(subscription: Subscription<T>, every: Millis): void {
-    // Spread by a tenth, so that many informers do not resync together.
+    // Spread by a tenth, so that informers do not resync together.
     subscription.cancelResync = this.#clock.after(Math.round(every * (1 + this.#random() / 10)), () => {
       for (const [, object] of this.#store.entries())
         this.#tell([subscription], (handler) => handler.update?.(object, object, { isResync: true }));

@@ -2,22 +2,19 @@ import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import { isAtLeast } from "../client/resource-version.ts";
 import { type IndexFunction, IndexedStore, type IndexOrder } from "./indexed-store.ts";
 
-/** More than this many writes that the server has not confirmed by an event are not remembered: reads are then only as fresh as events. */
+/** Further unconfirmed writes are forgotten: reads are then only as fresh as events. */
 const maxPending = 10_000;
 
-/**
- * Own writes whose events have not arrived. Each is valid until the stream of events reaches its revision; from then on the
- * stream knows better. Reads are O(1), and so is `settle` per write forgotten.
- */
+/** Own writes whose events have not arrived. Each is valid until the stream of events reaches its revision. */
 export class OwnWrites<T extends KubeObject> {
-  // In order of noting, which is nearly the order of revisions; `settle` removes from the front, reads check each for themselves.
+  // In order of noting, which is nearly that of revisions; `settle` removes from the front, reads check each write.
   readonly #objects = new IndexedStore<T>();
 
   get isEmpty(): boolean {
     return this.#objects.size === 0;
   }
 
-  /** The own write of this key that the stream, which has come to `seen`, has not reached. */
+  /** The own write of this key that the stream, now at `seen`, has not reached. */
   get(key: string, seen: string | undefined): Stored<T> | undefined {
     if (this.#objects.size === 0) return undefined;
     const object = this.#objects.get(key);
@@ -28,12 +25,10 @@ export class OwnWrites<T extends KubeObject> {
     return this.get(key, seen) !== undefined;
   }
 
-  /** Adds an index with an order over present and future writes. */
   addIndex(name: string, valuesOf: IndexFunction<T>, order: IndexOrder<T>): void {
     this.#objects.addIndex(name, valuesOf, order);
   }
 
-  /** Those found under a value, in the order of the index. Costs what is read of it. */
   *inOrder(name: string, value: string, seen: string | undefined): Generator<Stored<T>> {
     for (const key of this.#objects.keysByIndex(name, value)) {
       const object = this.get(key, seen);
@@ -41,12 +36,11 @@ export class OwnWrites<T extends KubeObject> {
     }
   }
 
-  /** All of them; reads of whole collections pay for these only while there are some. */
   *all(seen: string | undefined): Generator<Stored<T>> {
     for (const [, object] of this.#objects.entries()) if (isPending(object, seen)) yield object;
   }
 
-  /** Remembers a write, unless the stream knows it or the object went with it. An older write never replaces a newer one. */
+  /** An older write never replaces a newer one. */
   note(key: string, object: Stored<T>, seen: string): void {
     if (!isPending(object, seen) || isGoneWithThisWrite(object)) return;
     const known = this.#objects.get(key);
@@ -56,7 +50,6 @@ export class OwnWrites<T extends KubeObject> {
     if (this.#objects.size > maxPending) this.#dropOldest();
   }
 
-  /** Forgets what the stream has reached. */
   settle(seen: string): void {
     for (const [key, object] of this.#objects.entries()) {
       if (isPending(object, seen)) return;
@@ -64,7 +57,6 @@ export class OwnWrites<T extends KubeObject> {
     }
   }
 
-  /** The server they were written to is no more. */
   clear(): void {
     for (const key of this.#objects.keys()) this.#objects.delete(key);
   }
@@ -77,11 +69,11 @@ export class OwnWrites<T extends KubeObject> {
   }
 }
 
-/** Revisions that cannot be compared count as pending: the event will come, and then they are equal. */
+/** Revisions that cannot be compared count as pending until they are equal. */
 const isPending = (object: KubeObject, seen: string | undefined): boolean =>
   seen === undefined || !isAtLeast(seen, object.metadata.resourceVersion ?? "");
 
-/** The write that takes the last finalizer away removes the object too, although its answer shows it. */
+/** Removing the last finalizer removes the object too, although the answer shows it. */
 const isGoneWithThisWrite = ({ metadata }: KubeObject): boolean =>
   metadata.deletionTimestamp !== undefined &&
   (metadata.finalizers ?? []).length === 0 &&

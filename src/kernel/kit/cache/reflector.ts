@@ -13,25 +13,23 @@ import type { ApiClient, WatchEvent, WatchOptions } from "../client/api-client.t
 import { isAtLeast } from "../client/resource-version.ts";
 import { Backoff } from "./backoff.ts";
 
-/** Which objects of a kind are mirrored. */
 export interface Scope {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }
 
-/** Receives the state of the server and then every change of it, in order. Called synchronously; must not throw. */
+/** Receives the state of the server and then every change, in order. Called synchronously; must not throw. */
 export interface ReflectorSink<T extends KubeObject = KubeObject> {
-  /** The whole state at a revision; whatever is not in it is gone. */
+  /** The whole state at a revision. */
   replace(objects: readonly Stored<T>[], resourceVersion: string): void;
   apply(event: WatchEvent<T> & { readonly type: "ADDED" | "MODIFIED" | "DELETED" }): void;
   /** Nothing else has changed up to this revision. */
   passed(resourceVersion: string): void;
-  /** The server does not let it be read, and is asked again; what was told before stands. Called for each time. */
+  /** The server refuses reading, and is asked again. */
   refused?(why: ApiError): void;
 }
 
-/** What to mirror, from where and into what. */
 export interface ReflectorOptions<T extends KubeObject = KubeObject> {
   readonly client: ApiClient;
   readonly type: ResourceType;
@@ -42,24 +40,18 @@ export interface ReflectorOptions<T extends KubeObject = KubeObject> {
   readonly random: Random;
 }
 
-/** Servers send a bookmark every minute; a connection silent for longer than two of them is taken for dead. */
+/** Servers send a bookmark every minute; a connection silent for longer than two is dead. */
 const stalledAfter: Millis = 150_000;
-/** Watches end after this, or up to twice as long: many that began together do not end together. */
+/** Watches last up to twice as long, so that they do not end together. */
 const shortestWatch: Millis = 5 * 60_000;
-/** A watch that ended sooner, without having told anything, counts as failed. */
+/** A shorter watch without any event counts as failed. */
 const tooShort: Millis = 1000;
-/** KEP-3157 (WatchList). */
 const initialEventsEnd = "k8s.io/initial-events-end";
 
 /**
- * Mirrors one collection into a sink for as long as it runs: WatchList where the server has it, else list and watch; goes on from
- * the last revision when a watch ends, and lists again when that revision is gone. Failures are retried for ever with delays
- * from 0.8 s doubling to 30 s.
- *
- *   no revision yet        WatchList (present objects, bookmark, changes); when the server refuses it: list and watch
- *   a revision             watch from it; ended normally: again from the last one heard
- *   410, 504               the revision is too old, or the server was restored: all over, `replace` tells what went
- *   silence for 150 s      the connection is dead, whatever TCP says: connect again
+ * Mirrors one collection into a sink: WatchList if the server has it, else list and watch; then watches again from the
+ * last revision, or anew if that is too old (410, 504). A connection silent for 150 s is replaced. Failures are retried
+ * for ever with delays from 0.8 s to 30 s.
  */
 export class Reflector<T extends KubeObject = KubeObject> {
   readonly #options: ReflectorOptions<T>;
@@ -68,7 +60,6 @@ export class Reflector<T extends KubeObject = KubeObject> {
   #revision: string | undefined;
   #canWatchList = true;
   #hasListed = false;
-  /** Warned of since the last success. */
   #refusal: string | undefined;
 
   constructor(options: ReflectorOptions<T>) {
@@ -77,7 +68,6 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#backoff = new Backoff({ first: 800, factor: 2, longest: 30_000, jitter: 1, random: options.random });
   }
 
-  /** Resolves once the signal aborts; never rejects because of the server. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const failed = await this.#session(signal);
@@ -86,7 +76,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     }
   }
 
-  /** One connection from its beginning to its end. True when the next one should wait. */
+  /** True if the next connection should wait. */
   async #session(signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#options;
     const begun = clock.monotonic();
@@ -102,7 +92,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     }
   }
 
-  /** Whoever waits for a mirror waits until somebody grants what is missing, and has to learn what that is; everything else passes by itself. */
+  /** A refusal lasts until access is granted, so that it is reported; other failures pass. */
   #tellFailed(thrown: unknown): void {
     const error = messageOf(thrown);
     if (isForbidden(thrown)) this.#options.sink.refused?.(thrown);
@@ -117,20 +107,20 @@ export class Reflector<T extends KubeObject = KubeObject> {
         return await this.#watchList(signal);
       } catch (thrown) {
         if (this.#revision !== undefined || !isRefusalOfWatchList(thrown)) throw thrown;
-        // An internal error may pass, so that WatchList is tried again when the collection must be read anew.
+        // An internal error may pass: WatchList is then tried again for the next full read.
         this.#canWatchList = isTransient(thrown);
         this.#log.debug("WatchList failed, listing instead", { error: messageOf(thrown) });
       }
     }
     const { client, type, scope } = this.#options;
-    // The first list may come from any server's cache; a later one must not go back behind what was seen.
+    // The first list may come from a cache; a later one must not go back behind what was seen.
     const from = this.#hasListed ? {} : { resourceVersion: "0" };
     const list = await client.list<T>(type, { ...scope, ...from, signal });
     this.#replace(list.items, list.metadata.resourceVersion);
     await this.#follow(list.metadata.resourceVersion, signal);
   }
 
-  /** Nothing reaches the sink before the whole state is there: a half of it would look like deletions. */
+  /** The sink gets the whole state at once: a part of it would look like deletions. */
   async #watchList(signal: AbortSignal): Promise<void> {
     let initial: Map<string, Stored<T>> | undefined = new Map();
     const options = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" } as const;
@@ -150,7 +140,6 @@ export class Reflector<T extends KubeObject = KubeObject> {
     return this.#watch({ resourceVersion }, signal, (event) => this.#onEvent(event));
   }
 
-  /** One watch to its end; a stalled one ends with the error of the guard's signal. */
   async #watch(
     from: Pick<WatchOptions, "resourceVersion" | "sendInitialEvents" | "resourceVersionMatch">,
     signal: AbortSignal,
@@ -171,7 +160,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     }
   }
 
-  /** The sink first: only what it has taken counts as seen. */
+  /** Only what the sink has taken counts as seen. */
   #replace(objects: readonly Stored<T>[], revision: string): void {
     this.#options.sink.replace(objects, revision);
     this.#revision = revision;
@@ -184,18 +173,18 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const revision = event.object.metadata.resourceVersion;
     if (event.type !== "BOOKMARK") this.#options.sink.apply(event);
     else if (revision !== undefined) this.#options.sink.passed(revision);
-    // A repeated older event must not make the next watch begin earlier than this one has come.
+    // A repeated older event must not move the start of the next watch backwards.
     if (revision !== undefined && !isAtLeast(this.#revision ?? "", revision)) this.#revision = revision;
     this.#backoff.reset();
   }
 }
 
-/** The server has not come to the revision asked for: it was restored from an older state, or lags behind the one asked before. */
+/** The server was restored from an older state, or lags behind another. */
 const isFuture = (thrown: unknown): boolean => thrown instanceof ApiError && thrown.reason === "Timeout";
 
 /**
- * The server answers but gives no WatchList, so that a list may succeed, as in client-go. Among the internal errors is that of an API server
- * whose etcd cannot report progress. A server that is busy is not asked for a whole list on top.
+ * The server answers, but without WatchList, so that a list may succeed (as in client-go). An API server whose etcd
+ * cannot report progress gives an internal error. A busy server is not asked for a list as well.
  */
 function isRefusalOfWatchList(thrown: unknown): boolean {
   if (!(thrown instanceof ApiError)) return false;
@@ -203,7 +192,7 @@ function isRefusalOfWatchList(thrown: unknown): boolean {
   return !(isGone(thrown) || isForbidden(thrown) || isTransient(thrown));
 }
 
-/** Aborts its signal when nothing was heard for too long, with one timer however many events there are. */
+/** Aborts its signal after too long a silence, with one timer. */
 class StallGuard {
   readonly #abort = new AbortController();
   readonly #clock: Clock;
@@ -217,7 +206,6 @@ class StallGuard {
     this.#clock = clock;
     this.#outer = outer;
     this.#onStall = onStall;
-    // Monotonic: a clock that is set back must not make silence look like patience.
     this.#heardAt = clock.monotonic();
     this.#cancel = clock.after(stalledAfter, () => this.#check());
     outer.addEventListener("abort", this.#onOuterAbort, { once: true });
@@ -228,7 +216,7 @@ class StallGuard {
     return this.#abort.signal;
   }
 
-  /** Called for every event, so it sets no timer: the one there is looks again when it fires. */
+  /** Called for every event: sets no timer. */
   heard(): void {
     this.#heardAt = this.#clock.monotonic();
   }
@@ -238,7 +226,6 @@ class StallGuard {
     this.#outer.removeEventListener("abort", this.#onOuterAbort);
   }
 
-  /** Waits for what is left of the patience, or gives up. */
   #check(): void {
     const quiet = this.#clock.monotonic() - this.#heardAt;
     if (quiet < stalledAfter) {

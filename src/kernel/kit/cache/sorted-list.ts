@@ -1,13 +1,9 @@
-/** More than this many items of a block become two blocks: what is moved by a change is as much as one block, however long the list is. */
+/** A larger block is split, which bounds what a change moves. */
 const maxBlock = 128;
 
-/**
- * Items in an order of their own, of which no two are equal to `compare`. Adding and deleting compare O(log n) times and move at most one
- * block; reading costs what is read.
- */
+/** Items in order, no two of them equal. Changes compare O(log n) times and move at most one block. */
 export class SortedList<T> implements Iterable<T> {
   readonly #compare: (a: T, b: T) => number;
-  /** None of them is empty. */
   readonly #blocks: T[][] = [];
   #size = 0;
 
@@ -19,7 +15,7 @@ export class SortedList<T> implements Iterable<T> {
     return this.#size;
   }
 
-  /** No effect on an item that is there. */
+  /** No effect on a present item. */
   add(item: T): void {
     const at = this.#blockOf(item);
     const block = this.#blocks[at];
@@ -32,7 +28,7 @@ export class SortedList<T> implements Iterable<T> {
     if (block.length > maxBlock) this.#blocks.splice(at + 1, 0, block.splice(maxBlock / 2));
   }
 
-  /** Puts an item in the place of the one that is equal to it. No effect without one. */
+  /** Replaces the equal item, if there is one. */
   replace(item: T): void {
     const block = this.#blocks[this.#blockOf(item)] ?? [];
     const place = lowerBound(block, item, this.#compare);
@@ -40,7 +36,6 @@ export class SortedList<T> implements Iterable<T> {
     if (there !== undefined && this.#compare(there, item) === 0) block[place] = item;
   }
 
-  /** No effect on an item that is not there. */
   delete(item: T): void {
     const at = this.#blockOf(item);
     const block = this.#blocks[at] ?? [];
@@ -52,19 +47,18 @@ export class SortedList<T> implements Iterable<T> {
     if (block.length === 0) this.#blocks.splice(at, 1);
   }
 
-  /** The first first. Must not be held over a change. */
+  /** Must not be held over a change. */
   *[Symbol.iterator](): Generator<T> {
     for (const block of this.#blocks) yield* block;
   }
 
-  /** The first block whose last item is not before this one; the last of all when there is none. */
+  /** The first block whose last item is not before this one, or the last block. */
   #blockOf(item: T): number {
     const ends = lowerBound(this.#blocks, item, (block, sought) => this.#compare(block.at(-1) ?? sought, sought));
     return Math.min(ends, Math.max(0, this.#blocks.length - 1));
   }
 }
 
-/** Index of the first element that is not before the item. */
 function lowerBound<E, T>(sorted: readonly E[], item: T, compare: (element: E, item: T) => number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {

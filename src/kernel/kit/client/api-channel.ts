@@ -8,33 +8,27 @@ import { type HttpAnswer, type HttpRequest, HttpTransport, type UpgradeRequest }
 import { refusalOf } from "./refused-answer.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
-/** Tries of one request, the first one included. */
 const maxTries = 5;
-/** Of a broken connection; jitter makes it up to twice as long. */
+/** With jitter up to twice as long. */
 const firstPause: Millis = 100;
-/** A server that asks for more is busy for longer than a caller should wait. */
 const longestPause: Millis = 30_000;
-/** Far deeper than any server stores, and far from the end of the stack. */
 const maxDepth = 1000;
-/** What client-go has for controllers; a burst is a start with many objects. */
+/** The default of client-go for controllers; a burst is a start with many objects. */
 const defaultLimit = { perSecond: 50, burst: 100 };
 
-/** After a broken connection nobody knows whether it was done: nothing changes, or a repetition meets the resourceVersion it carries. */
+/**
+ * A broken connection leaves open whether the request was done: these change nothing, or are bound to a
+ * resourceVersion.
+ */
 const repeatable = new Set(["GET", "PUT"]);
-/** After a 429 or 503 it was not done, if the server itself says so; a proxy in front may say it of what was, hence no POST. */
+/** The server says that it did not do the request; a proxy may say so of one that was done, hence no POST. */
 const idempotent = new Set(["GET", "PUT", "DELETE"]);
 
 /**
- * A connection that answers with what the API said: refusals are ApiErrors, answers are JSON. Repeats what may be repeated when the
- * connection broke or the server asks to come back, five tries at most; keeps to the client-side rate limit.
- *
- *   failure                              GET   PUT   DELETE   POST, PATCH
- *   connection broken                    again again  -        -            after 0.1 s doubling, with jitter
- *   429, 503 with Retry-After            again again  again    -            after what was asked, at most 30 s
- *   401                                  again, once, when the credentials can be had anew
- *   any other refusal, refused, timeout   -     -     -        -
- *
- * A try waits for its turn under the rate limit like a first one. The signal of the request ends every wait with its reason.
+ * A connection to an API: refusals are ApiErrors, answers are JSON. Keeps to the client-side rate limit and retries up
+ * to five times: GET and PUT after a broken connection (from 0.1 s, doubling, with jitter); GET, PUT and DELETE after
+ * 429 or 503 with Retry-After (at most 30 s); any request once after 401 if credentials can be renewed. The request's
+ * signal ends every wait.
  */
 export class ApiChannel {
   readonly #config: HttpClientConfig;
@@ -49,13 +43,11 @@ export class ApiChannel {
     this.#limit = limit === false ? undefined : new TokenBucket(limit);
   }
 
-  /** What broke a connection that the server had taken, or that `close` has ended. */
   broken = (signal?: AbortSignal): unknown => this.#transport.explained(new Error("it ended in the middle"), signal);
 
-  /** A malformed answer of this server. */
   fail = (what: string): SlipwayError => malformedAnswer(this.#transport.server, what);
 
-  /** The JSON object of a 2xx answer, frozen to the bottom. */
+  /** The JSON object of a 2xx answer, deep-frozen. */
   async json(request: HttpRequest): Promise<JsonObject> {
     const text = await this.text(request);
     const parsed = parseJson(text, { maxDepth });
@@ -64,12 +56,11 @@ export class ApiChannel {
     return deepFreeze(parsed.value);
   }
 
-  /** The text of a 2xx answer. */
   text(request: HttpRequest): Promise<string> {
     return this.#repeated(request, async (answer) => this.#transport.readText(answer, request.signal));
   }
 
-  /** The head of a 2xx answer whose body is a stream. Reading it throws SlipwayErrors; destroy it when done. */
+  /** The body of a 2xx answer as a stream; destroy it when done. */
   stream(request: HttpRequest): Promise<AsyncIterable<Buffer> & { destroy(): void }> {
     return this.#repeated({ ...request, isStream: true }, (answer) => {
       const chunks = this.#chunks(answer, request.signal);
@@ -77,10 +68,7 @@ export class ApiChannel {
     });
   }
 
-  /**
-   * A WebSocket that speaks one of the protocols. It may have begun something when the connection breaks, so it is asked for once more only
-   * after a 401, as any request.
-   */
+  /** Opens a WebSocket. Retried only after a 401: it may have begun something before the connection broke. */
   async upgrade(request: UpgradeRequest): Promise<ChannelSocket> {
     try {
       return await this.#upgradeOnce(request);
@@ -91,12 +79,12 @@ export class ApiChannel {
     }
   }
 
-  /** Ends what is under way with `client-closed`. */
+  /** Ends open requests with `client-closed`. */
   close(): void {
     this.#transport.close();
   }
 
-  /** The reader may stop at any time; the connection is then given up, because the rest of a stream has no end. */
+  /** The reader may stop at any time; the connection is then closed. */
   async *#chunks({ body }: HttpAnswer, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
     const abort = (): void => void body.destroy();
     signal?.addEventListener("abort", abort, { once: true });
@@ -129,7 +117,6 @@ export class ApiChannel {
     }
   }
 
-  /** One try. */
   async #once(request: HttpRequest): Promise<HttpAnswer> {
     await this.#turn(request.signal);
     const answer = await this.#transport.send(request);
@@ -146,19 +133,17 @@ export class ApiChannel {
     throw this.fail("no WebSocket");
   }
 
-  /** Waits for the turn under the rate limit. */
   async #turn(signal: AbortSignal | undefined): Promise<void> {
     const wait = this.#limit?.reserve(this.#config.clock.monotonic()) ?? 0;
     if (wait > 0) await sleep(this.#config.clock, wait, signal);
   }
 
-  /** The body of a refusal is read whole: it says why. */
   async #refusal(answer: HttpAnswer, signal: AbortSignal | undefined): Promise<ApiError> {
     const body = await this.#transport.readText(answer, signal);
     return refusalOf(answer.status, body, answer.headers["retry-after"]);
   }
 
-  /** How long to wait before the same request may be sent again; undefined when it may not. */
+  /** The pause before the same request may be sent again; undefined if it may not. */
   #pauseAfter({ method }: HttpRequest, thrown: unknown, attempt: number): Millis | undefined {
     const doubled = firstPause * 2 ** (attempt - 1) * (1 + this.#config.random());
     if (thrown instanceof ApiError) {

@@ -2,29 +2,21 @@ import { type Clock, type Millis, sleep, SlipwayError, type Random } from "#lib/
 import { ApiError, conflict, expired, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import type { ApiClient, Ref, WatchEvent, WatchOptions } from "./api-client.ts";
 
-/** How often each fault happens, as a probability per request or per event. All are 0 unless told. */
+/** Probabilities per request or event; default 0. */
 export interface ChaosFaults {
-  /** 409 to an update or patch that was not done. */
   readonly conflict: number;
-  /** 410 at the start of a watch that names a revision, and to a continued list. */
+  /** 410 for a watch from a revision, and for a continued list. */
   readonly expired: number;
-  /** 429, the request was not done. */
   readonly tooMany: number;
-  /** 500, the request was not done. */
   readonly internal: number;
-  /** The request was done, its answer was lost (a SlipwayError as for a broken connection). */
+  /** The request was done, but its answer was lost. */
   readonly lostAnswer: number;
-  /** The request or event waits up to `maxLatency` first. */
   readonly latency: number;
-  /** A watch ends normally after an event. */
   readonly endedWatch: number;
-  /** A watch breaks with an error after an event. */
   readonly brokenWatch: number;
-  /** One of the last few events comes once more. */
   readonly duplicateEvent: number;
 }
 
-/** What makes the chaos: time, chance and faults. */
 export interface ChaosOptions {
   readonly clock: Clock;
   /** A seeded one makes the chaos repeatable. */
@@ -33,24 +25,20 @@ export interface ChaosOptions {
   readonly maxLatency?: Millis;
 }
 
-/** A client that misbehaves as the world does. */
 export interface ChaosClient extends ApiClient {
-  /** From now on with these faults; with none given, without any. */
   setFaults(faults?: Partial<ChaosFaults>): void;
-  /** How often each fault has happened. */
   readonly happened: ReadonlyMap<keyof ChaosFaults, number>;
 }
 
-/** How far back an event is that comes once more. */
 const repeatable = 4;
 
-/** A change is a write that another one can come before, so it can meet a conflict. */
+/** A change is a write that can meet a conflict. */
 type Verb = "read" | "write" | "change";
 
 /**
- * Wraps any client so that it fails as networks and servers do. Everything it does has an honest counterpart in the world: a controller
- * that is right on a real cluster is right on it, and one that is not is found within seconds. It passes the contract suite without
- * faults. Order of a request: latency, refusals (not done), the request, the lost answer (done). Logs, discovery and raw GETs are spared.
+ * Wraps a client so that it fails as networks and servers do: a controller that works on a real cluster works on it.
+ * Order of a request: latency, refusals (not done), the request, the lost answer (done). Logs, discovery and raw GETs
+ * are spared.
  */
 export function chaosClient(inner: ApiClient, options: ChaosOptions): ChaosClient {
   const chaos = new Chaos(options);
@@ -83,7 +71,6 @@ export function chaosClient(inner: ApiClient, options: ChaosOptions): ChaosClien
   };
 }
 
-/** Draws the faults; with a seeded `random` in the same order every time, as long as the requests are. */
 class Chaos {
   readonly happened = new Map<keyof ChaosFaults, number>();
   readonly #clock: Clock;
@@ -102,7 +89,7 @@ class Chaos {
     this.#faults = faults;
   }
 
-  /** Draws once, unless the odds are none: a fault that is off leaves the order of draws alone. */
+  /** A fault that is off does not draw, so that the order of draws stays. */
   strikes(fault: keyof ChaosFaults): boolean {
     const odds = this.#faults[fault] ?? 0;
     if (odds === 0 || this.#random() >= odds) return false;
@@ -110,7 +97,6 @@ class Chaos {
     return true;
   }
 
-  /** One request with its latency, its refusals before it and the loss of its answer after it. */
   async around<R>(verb: Verb, ref: Ref, signal: AbortSignal | undefined, run: () => Promise<R>): Promise<R> {
     await this.#delay(signal);
     this.#refuse(verb, ref);
@@ -120,7 +106,7 @@ class Chaos {
     return answer;
   }
 
-  /** A watch with latency and repeated events that ends or breaks in between; never out of order, which no server does. */
+  /** Never out of order, which no server is. */
   async *watch<T extends KubeObject>(
     inner: ApiClient,
     type: ResourceType,
@@ -129,7 +115,7 @@ class Chaos {
     try {
       await this.#delay(options.signal);
     } catch {
-      // A watch whose signal aborts returns; it does not throw.
+      // An aborted watch returns.
       return;
     }
     this.#refuse("read", { type, name: "" });

@@ -1,15 +1,12 @@
 import { isJsonObject } from "#lib/base/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
 
-/** Has a value the three parts every Kubernetes object has? A Status is one, too. */
+/** A Status is one, too. */
 export const isKubeObject = (value: unknown): value is KubeObject =>
   isJsonObject(value) &&
   typeof value["apiVersion"] === "string" &&
   typeof value["kind"] === "string" &&
   isJsonObject(value["metadata"]);
 
-/**
- * An answered object as the type its reader asked for. The API checked it against the kind's schema when it was written; the kit
- * does not check it again.
- */
+/** The API validated the object when it was written; the kit does not check it again. */
 export const typed = <T extends KubeObject>(object: KubeObject): Stored<T> => object as Stored<T>;

@@ -1,23 +1,18 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { apiVersionOf, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";
 
-// What a server serves, from either of its two forms: the aggregated documents (two requests, Kubernetes 1.27 and later) or a document
-// per group and version. The server chooses by the Accept header; an old one ignores what it does not know.
+// Both forms of discovery: aggregated documents (Kubernetes 1.27 and later), or one document per group and version. The
+// server chooses by the Accept header.
 
-/** GETs a path and answers its JSON object. */
 export type GetJson = (path: string, accept: string) => Promise<JsonObject>;
 
-/** As kubectl asks: the newest form first. */
+/** Like kubectl: the newest form first. */
 const aggregated =
   "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
   "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 const plain = "application/json";
 
-/**
- * Kinds of a server, read once and again when something is missing. Callers who miss at the same time share one reading. A kind stays
- * found until the next reading, even when its definition is deleted: its requests are then refused as not found. A reading that failed is
- * forgotten, so the next caller tries anew.
- */
+/** Kinds of a server, read once and again on a miss; concurrent misses share one read. A failed read is forgotten. */
 export class Discovery {
   readonly #getJson: GetJson;
   #types: Promise<readonly ResourceType[]> | undefined;
@@ -27,14 +22,13 @@ export class Discovery {
     this.#getJson = getJson;
   }
 
-  /** Undefined when the server does not serve it, after a look that is not older than this call. */
+  /** Undefined if the server does not serve it, after a read that is not older than this call. */
   async find(apiVersion: string, kind: string): Promise<ResourceType | undefined> {
     const matches = (type: ResourceType): boolean => apiVersionOf(type) === apiVersion && type.kind === kind;
     const known = (await this.#types?.catch(() => undefined))?.find(matches);
     return known ?? (await this.read()).find(matches);
   }
 
-  /** All kinds, read anew. */
   read(): Promise<readonly ResourceType[]> {
     this.#reading ??= readTypes(this.#getJson).finally(() => (this.#reading = undefined));
     this.#types = this.#reading;
@@ -42,7 +36,7 @@ export class Discovery {
   }
 }
 
-/** Core and groups may come in different forms: a proxy in between may know one of them only. */
+/** A proxy may give the core and the groups in different forms. */
 async function readTypes(getJson: GetJson): Promise<readonly ResourceType[]> {
   const [core, groups] = await Promise.all([getJson("/api", aggregated), getJson("/apis", aggregated)]);
   const parts = await Promise.all([
@@ -54,7 +48,6 @@ async function readTypes(getJson: GetJson): Promise<readonly ResourceType[]> {
 
 const isAggregated = (document: JsonObject): boolean => document["kind"] === "APIGroupDiscoveryList";
 
-/** `items` are groups (the core group has no name), each with its versions and their resources; subresources are inside those. */
 function aggregatedTypes(document: JsonObject): readonly ResourceType[] {
   return objectsAt(document, "items").flatMap((group) => {
     const { metadata } = group;
@@ -79,13 +72,12 @@ function aggregatedType(group: string, version: string, resource: JsonObject): R
   };
 }
 
-/** `/api` lists the versions of the core group, which has been `v1` alone for ever. */
 async function legacyCore(getJson: GetJson, document: JsonObject): Promise<readonly ResourceType[]> {
   const versions = textsAt(document, "versions");
   return (await Promise.all(versions.map((version) => legacyTypes(getJson, version, `/api/${version}`)))).flat();
 }
 
-/** `/apis` lists groups with all their versions; every one is asked for, because a kind may be in an old one only. */
+/** All versions, because a kind may exist only in an old one. */
 async function legacyGroups(getJson: GetJson, document: JsonObject): Promise<readonly ResourceType[]> {
   const versions = objectsAt(document, "groups").flatMap((group) =>
     objectsAt(group, "versions").map((version) => textAt(version, "groupVersion")),
@@ -97,7 +89,7 @@ async function legacyTypes(getJson: GetJson, apiVersion: string, path: string): 
   const { group, version } = splitApiVersion(apiVersion);
   return objectsAt(await getJson(path, plain), "resources").flatMap((resource): ResourceType[] => {
     const plural = textAt(resource, "name");
-    // `pods/log` and its like are subresources.
+    // `pods/log` and the like are subresources.
     if (plural.includes("/")) return [];
     const namespaced = resource["namespaced"] === true;
     return [
@@ -113,7 +105,6 @@ async function legacyTypes(getJson: GetJson, apiVersion: string, path: string): 
   });
 }
 
-/** What is empty is left out, as ResourceType has it. */
 function names(singular: string, resource: JsonObject): Pick<ResourceType, "singular" | "shortNames" | "categories"> {
   const [shortNames, categories] = [textsAt(resource, "shortNames"), textsAt(resource, "categories")];
   return {

@@ -1,13 +1,9 @@
 import { codeOf, messageOf, type Millis, SlipwayError } from "#lib/base/index.ts";
 
-// What can fail on the way to a Kubernetes API, with what a person can do about it. Codes:
-//   connection-refused  host-unknown  connection-timeout  connection-failed  request-timeout
-//   certificate-untrusted  certificate-expired  certificate-name  not-tls
-//   malformed-answer  client-closed  forward-failed
-//   kubeconfig-missing  kubeconfig-invalid  kubeconfig-unsupported  credentials-failed
-// Only connection-failed is worth trying again at once: there was a connection, and it broke.
+// Failures on the way to a Kubernetes API. Only connection-failed is worth an immediate retry: an established
+// connection broke.
 
-/** OpenSSL's words for a chain that ends nowhere. */
+/** OpenSSL's codes for an untrusted chain. */
 const untrusted = new Set([
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
@@ -19,7 +15,6 @@ const untrusted = new Set([
 ]);
 const unreachable = new Set(["ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN"]);
 
-/** A failed connection as one that says which server, what happened and what to do. */
 export function connectionError(server: string, cause: unknown): SlipwayError {
   const code = codeOf(cause) ?? "";
   const fail = (name: string, message: string, hint?: string): SlipwayError =>
@@ -48,34 +43,30 @@ export function connectionError(server: string, cause: unknown): SlipwayError {
   return fail("connection-failed", `the connection to ${server} failed: ${messageOf(cause)}`);
 }
 
-/** No whole answer within the limit. Whether the request was done is not known. */
+/** Whether the request was done is unknown. */
 export const requestTimedOut = (server: string, limit: Millis): SlipwayError =>
   new SlipwayError("request-timeout", `${server} did not answer within ${limit / 1000} s`);
 
-/** Something answered, but no Kubernetes API: a proxy, a login page, another service. */
+/** Something other than a Kubernetes API answered: a proxy, a login page. */
 export const malformedAnswer = (server: string, what: string): SlipwayError =>
   new SlipwayError("malformed-answer", `${server} answered with something else than a Kubernetes API does: ${what}`, {
     hint: "check that the server address is that of a Kubernetes API",
   });
 
-/** A request after `close`, or one that `close` ended. */
 export const clientClosed = (): SlipwayError => new SlipwayError("client-closed", "the client is closed");
 
-/** None of the files is there; the message names them all. */
 export const kubeconfigMissing = (files: readonly string[]): SlipwayError =>
   new SlipwayError("kubeconfig-missing", `there is no kubeconfig at ${files.join(" or ")}`, {
     hint: "`slipway up` writes one; or name one with --kubeconfig",
   });
 
-/** A kubeconfig that cannot be used as it is; the message names the part. */
 export const kubeconfigInvalid = (message: string, hint?: string): SlipwayError =>
   new SlipwayError("kubeconfig-invalid", message, hint === undefined ? {} : { hint });
 
-/** A setting that exists but that Slipway does not know how to obey: refused, because ignoring it would connect wrongly. */
+/** Ignoring the setting would connect in a wrong way. */
 export const unsupportedSetting = (setting: string, why: string): SlipwayError =>
   new SlipwayError("kubeconfig-unsupported", `${setting} is not supported: ${why}`);
 
-/** An exec plugin that gave no credentials. */
 export const credentialsFailed = (
   command: string,
   message: string,

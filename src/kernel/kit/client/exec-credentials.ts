@@ -16,24 +16,19 @@ import type { Connection, Credential, CredentialSource } from "./client-config.t
 import { credentialsFailed, kubeconfigInvalid, unsupportedSetting } from "./errors.ts";
 import { textAt } from "./kubeconfig.ts";
 
-// Credentials from a command, as clouds have them (`aws eks get-token`, `gke-gcloud-auth-plugin`): KEP-541, version v1 only, which
-// Kubernetes has since 1.22. The command is told in KUBERNETES_EXEC_INFO what is asked and prints an ExecCredential.
+// Credentials from a command (`aws eks get-token`, `gke-gcloud-auth-plugin`): KEP-541, version v1. KUBERNETES_EXEC_INFO
+// describes the request, and the command prints an ExecCredential.
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How to reach a cluster, whoever asks. */
 export type ClusterConnection = Omit<Connection, "credentials">;
 
-/** What a command may be told of the cluster; `config` is its part of the kubeconfig. */
 export type ClusterInfo = ClusterConnection & { readonly config: JsonObject };
 
-/** Where a command comes from and what it runs in. */
 export interface ExecOptions {
   readonly user: string;
-  /** The `exec` part of a kubeconfig user. */
   readonly exec: JsonObject;
-  /** A command with a slash in it is relative to this folder. */
+  /** The folder for relative commands with a slash. */
   readonly folder: string;
   readonly cluster: ClusterInfo;
   readonly environment: Environment;
@@ -41,7 +36,6 @@ export interface ExecOptions {
   readonly log: Logger;
 }
 
-/** What will be run, with everything resolved; running it is the only thing left. */
 interface ExecCommand {
   readonly command: string;
   readonly args: readonly string[];
@@ -50,17 +44,16 @@ interface ExecCommand {
 }
 
 const apiVersion = "client.authentication.k8s.io/v1";
-/** Commands may ask a server far away, but nobody at a terminal. */
+/** Commands may ask a remote server, but nobody at a terminal. */
 const timeout: Millis = 60_000;
-/** Of both streams together; a credential is a few kilobytes. */
+/** Of both streams together. */
 const maxOutput = 2 ** 20;
-/** Credentials are renewed this long before they end, so that none ends on its way. */
+/** Credentials are renewed this long before they expire. */
 const margin: Millis = 10_000;
 
 /**
- * Credentials that a command prints as `client.authentication.k8s.io/v1` ExecCredential. Callers at the same time share one run. Held until
- * ten seconds before they end, for ever when they name no end, and run for anew when the server refuses them. What is wrong with the
- * kubeconfig's `exec` part is thrown here, what is wrong with the command when it is first needed.
+ * Credentials printed by a command. Concurrent callers share one run. Kept until shortly before they expire, or until
+ * the server refuses them. Throws for a wrong `exec` part; a failing command is reported on first use.
  */
 export function execCredentials(options: ExecOptions): CredentialSource {
   const command = readCommand(options);
@@ -84,7 +77,6 @@ export function execCredentials(options: ExecOptions): CredentialSource {
   };
 }
 
-/** What will be run, with all that the kubeconfig says of it. Throws for what would not work, naming the user. */
 function readCommand({ user, exec, folder, cluster }: ExecOptions): ExecCommand {
   const command = textAt(exec, "command");
   if (command === undefined) throw kubeconfigInvalid(`the exec part of the user "${user}" has no command`);
@@ -101,7 +93,7 @@ function readCommand({ user, exec, folder, cluster }: ExecOptions): ExecCommand 
   const clusterInfo = exec["provideClusterInfo"] === true ? { cluster: clusterInfoOf(cluster) } : {};
   const info = { apiVersion, kind: "ExecCredential", spec: { interactive: false, ...clusterInfo } };
   return {
-    // As a shell does: a bare name is looked up in PATH, a relative path starts at the file that names it.
+    // A bare name is looked up in PATH, a relative path starts at the kubeconfig.
     command: command.includes("/") ? resolve(folder, command) : command,
     args: listAt(exec, "args").map(String),
     env: { ...variablesOf(exec), KUBERNETES_EXEC_INFO: JSON.stringify(info) },
@@ -109,7 +101,6 @@ function readCommand({ user, exec, folder, cluster }: ExecOptions): ExecCommand 
   };
 }
 
-/** `spec.cluster` of the request: what the command needs to ask the right server. */
 function clusterInfoOf({
   server,
   certificateAuthority,
@@ -131,13 +122,11 @@ function clusterInfoOf({
   };
 }
 
-/** A list member; empty for anything else. */
 const listAt = (object: JsonObject, key: string): readonly JsonValue[] => {
   const value = object[key];
   return Array.isArray(value) ? value : [];
 };
 
-/** `env: [{name, value}]`; goes over the inherited variables. */
 function variablesOf(exec: JsonObject): Environment {
   const pairs = listAt(exec, "env").flatMap((item): [string, string][] => {
     const name = isJsonObject(item) ? textAt(item, "name") : undefined;
@@ -146,7 +135,6 @@ function variablesOf(exec: JsonObject): Environment {
   return Object.fromEntries(pairs);
 }
 
-/** What the command printed. It is killed when it takes too long or says too much; its complaints become the message. */
 function run(
   { command, args, env, installHint }: ExecCommand,
   { environment, clock, log }: ExecOptions,
@@ -158,7 +146,7 @@ function run(
     const fail = (message: string, more: { hint?: string; cause?: unknown } = {}): void => {
       cancel();
       child.kill("SIGKILL");
-      // What it has started lives on, and would keep us reading for ever.
+      // What the command has started may keep them open.
       child.stdout.destroy();
       child.stderr.destroy();
       reject(credentialsFailed(command, message, more));
@@ -187,7 +175,7 @@ function run(
   });
 }
 
-/** Every way in which the output can be no credential is told apart: people debug these commands. */
+/** Different messages for each mistake: people debug these commands. */
 function readCredential(command: string, output: string): { readonly credential: Credential; readonly until: Instant } {
   const parsed = parseJson(output);
   const answer = parsed.ok && isJsonObject(parsed.value) ? parsed.value : {};

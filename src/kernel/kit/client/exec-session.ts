@@ -7,17 +7,14 @@ import type { ApiChannel } from "./api-channel.ts";
 import type { ExecOptions, TerminalSize } from "./pod-streams.ts";
 import { isStatus, refusalInEvent } from "./refused-answer.ts";
 
-/** How a program in a container has ended. */
 export interface ExecEnd {
   readonly exitCode: number;
 }
 
-/** Far more than the words of any failure. */
 const maxStatusBytes = 2 ** 20;
-/** What a message holds of the input at most, as kubectl has it. */
+/** As in kubectl. */
 const maxPartBytes = 32 * 1024;
 
-/** One exec from its handshake to its end; `PodStreams.exec` says what it answers. */
 export async function runExec(channel: ApiChannel, path: string, options: ExecOptions): Promise<ExecEnd> {
   const { signal, stdout, stderr } = options;
   const sinks = [stdout, stderr].filter((sink) => sink !== undefined);
@@ -27,13 +24,13 @@ export async function runExec(channel: ApiChannel, path: string, options: ExecOp
     for (const sink of sinks) sink.end();
     return endOf(status);
   } catch (thrown) {
-    // Without the failure: it is told here, and a stream that nobody listens to would end the process with it.
+    // Without the failure, which is thrown here: a stream without listeners would end the process with it.
     for (const sink of sinks) sink.destroy();
     throw thrown;
   }
 }
 
-/** Carries the streams until the server has told how it ended. What it tells afterwards, and how late it closes, matters to nobody. */
+/** Carries the streams until the server reports the end; what comes afterwards is ignored. */
 async function lastWord(socket: ChannelSocket, channel: ApiChannel, options: ExecOptions): Promise<Status> {
   const { signal, stdin, stdout, stderr, terminal } = options;
   const ended = deferred<Status>();
@@ -52,13 +49,13 @@ async function lastWord(socket: ChannelSocket, channel: ApiChannel, options: Exe
       ended.reject(channel.fail(`a status of more than ${maxStatusBytes} bytes`));
   };
   socket.listen((number, payload) => {
-    // Servers begin by sending a message without anything on each channel.
+    // Servers begin with an empty message on each channel.
     if (payload.length === 0) return undefined;
     if (number === channels.stdout) return written(stdout, payload);
     if (number === channels.stderr) return written(stderr, payload);
     return number === channels.error ? takeStatus(payload) : undefined;
   });
-  // What was read before the end counts, also when it waits for its reader.
+  // What was read before the end counts.
   void socket.closed.then(() => socket.settled).then(() => ended.reject(channel.broken(signal)));
   if (stdin !== undefined) sendAll(stdin, socket).catch(ended.reject);
   if (terminal !== undefined) sendSizes(terminal, socket).catch(ended.reject);
@@ -75,11 +72,10 @@ async function lastWord(socket: ChannelSocket, channel: ApiChannel, options: Exe
   }
 }
 
-/** Output waits for its reader; as there is one connection, everything else waits too. */
 const written = (sink: Writable | undefined, bytes: Buffer): Promise<void> | undefined =>
   sink === undefined ? undefined : writeTo(sink, bytes);
 
-/** The input in parts, and its end where that can be told. The rest is not asked for when nothing can be sent any more. */
+/** The input in parts, and its end if the protocol can express it. */
 async function sendAll(source: AsyncIterable<Uint8Array>, socket: ChannelSocket): Promise<void> {
   for await (const chunk of source)
     for (let at = 0; at < chunk.length; at += maxPartBytes)
@@ -87,13 +83,12 @@ async function sendAll(source: AsyncIterable<Uint8Array>, socket: ChannelSocket)
   if (canEndChannels(socket.protocol)) await socket.send(channels.close, Uint8Array.of(channels.stdin));
 }
 
-/** Sizes as Kubernetes has them, until there are no more or nobody wants them. */
 async function sendSizes(sizes: AsyncIterable<TerminalSize>, socket: ChannelSocket): Promise<void> {
   for await (const { columns, rows } of sizes)
     if (!(await socket.send(channels.resize, Buffer.from(JSON.stringify({ Width: columns, Height: rows }))))) return;
 }
 
-/** The status once all of it is there. Servers leave out of it what a reader of the protocol knows. */
+/** Undefined until the status is complete. Servers omit what the protocol implies. */
 function readStatus(parts: readonly Buffer[]): Status | undefined {
   const parsed = parseJson(Buffer.concat(parts).toString());
   if (!parsed.ok || !isJsonObject(parsed.value)) return undefined;
@@ -101,7 +96,7 @@ function readStatus(parts: readonly Buffer[]): Status | undefined {
   return isStatus(whole) && typeof whole.status === "string" ? whole : undefined;
 }
 
-/** A program that has ended, however. A failure that is not a program's is the server's, and thrown. */
+/** A failure that is not the program's is the server's, and thrown. */
 function endOf(status: Status): ExecEnd {
   if (status.status === "Success") return { exitCode: 0 };
   const cause = status.details?.causes?.find(({ reason }) => reason === "ExitCode");

@@ -1,21 +1,16 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
 
-// Kubernetes' field selectors as text; which fields a kind can be selected by is for the server of the kind to say.
-
-/** One condition on a field: `path` is a label such as `metadata.name` or `status.phase`. */
 export interface FieldRequirement {
   readonly path: string;
   readonly operator: "=" | "!=";
   readonly value: string;
 }
 
-/** All requirements must hold; an empty selector matches everything. */
 export type FieldSelector = readonly FieldRequirement[];
 
 /**
- * Reads `metadata.name=a,status.phase!=Failed` (`==` is `=`). In a value, `,`, `=` and `\\` need a backslash before them, and no other
- * character may have one. Empty terms, as a comma at the end leaves one, are passed over as in Kubernetes. Spaces belong to the path or value
- * they stand in, which no path has.
+ * Reads `metadata.name=a,status.phase!=Failed` (`==` is `=`). In a value, `,`, `=` and `\\` need a backslash. Empty
+ * terms are skipped, as in Kubernetes.
  */
 export function parseFieldSelector(text: string): Result<FieldSelector, string> {
   const requirements: FieldRequirement[] = [];
@@ -27,11 +22,11 @@ export function parseFieldSelector(text: string): Result<FieldSelector, string> 
   return ok(requirements);
 }
 
-/** `valueOf` gives the text of a field label; undefined counts as the empty text. */
+/** An unknown field counts as the empty text. */
 export const matchesFields = (selector: FieldSelector, valueOf: (path: string) => string | undefined): boolean =>
   selector.every(({ path, operator, value }) => ((valueOf(path) ?? "") === value) === (operator === "="));
 
-/** The same for many objects, made ready once: a field is looked at twice at most, however many requirements there are on it. */
+/** `matchesFields` prepared for many objects. */
 export function fieldMatcher(selector: FieldSelector): (valueOf: (path: string) => string | undefined) => boolean {
   const equal = new Map<string, string>();
   const others = new Map<string, Set<string>>();
@@ -47,7 +42,7 @@ export function fieldMatcher(selector: FieldSelector): (valueOf: (path: string) 
   };
 }
 
-/** A text made safe for use as a value in a field selector. Whatever it holds, reading the selector gives it back. */
+/** Escapes a text for use as a value in a field selector. */
 export const escapeFieldValue = (value: string): string => value.replace(/[\\,=]/g, (symbol) => `\\${symbol}`);
 
 function readTerm(term: string): Result<FieldRequirement, string> {
@@ -65,5 +60,5 @@ function readTerm(term: string): Result<FieldRequirement, string> {
 const unescapeValue = (raw: string): string | undefined =>
   /^(?:[^\\,=]|\\[\\,=])*$/s.test(raw) ? raw.replace(/\\([\\,=])/g, "$1") : undefined;
 
-/** A lone backslash at the end stays in its term, whose reader refuses it. */
+/** A lone backslash at the end is refused with its term. */
 const splitUnescaped = (text: string): readonly string[] => text.match(/(?:[^\\,]|\\.|\\$)+/gs) ?? [];

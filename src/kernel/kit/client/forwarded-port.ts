@@ -3,10 +3,8 @@ import { deferred, SlipwayError, toError } from "#lib/base/index.ts";
 import { type ChannelSocket, portProtocols } from "#kernel/websocket/index.ts";
 import type { ApiChannel } from "./api-channel.ts";
 
-/** Of the one port that is asked for. */
 const portChannels = { data: 0, error: 1 } as const;
 
-/** One connection to a port of a Pod, over a WebSocket of its own; `PodStreams.portForward` says what it is. */
 export async function forwardedPort(
   channel: ApiChannel,
   path: string,
@@ -21,13 +19,11 @@ export async function forwardedPort(
   return stream;
 }
 
-/** The bytes of the data channel. What the error channel says destroys it. */
 class ForwardedPort extends Duplex {
   readonly #socket: ChannelSocket;
   readonly #port: number;
-  /** Channels on which the server has named the port, as it does before anything else. */
+  /** The server begins each channel by naming the port. */
   readonly #begun = new Set<number>();
-  /** Resolves when the reader wants more. */
   #wanted = deferred<void>();
 
   constructor(socket: ChannelSocket, port: number, broken: () => Error) {
@@ -38,11 +34,10 @@ class ForwardedPort extends Duplex {
     void this.#untilClosed(broken);
   }
 
-  /** What was read before the end comes before it. */
   async #untilClosed(broken: () => Error): Promise<void> {
     const { code } = await this.#socket.closed;
     await this.#socket.settled;
-    // 1005: closed in order, without a code.
+    // 1005: closed without a code.
     if (code === 1000 || code === 1005) this.push(null);
     else this.destroy(broken());
   }
@@ -51,7 +46,7 @@ class ForwardedPort extends Duplex {
     this.#wanted.resolve();
   }
 
-  /** What cannot be sent any more is told by the end of the connection. */
+  /** A failure to send shows as the end of the connection. */
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     void this.#socket.send(portChannels.data, chunk).then(() => done());
   }
@@ -87,7 +82,7 @@ class ForwardedPort extends Duplex {
     this.destroy(new SlipwayError("forward-failed", `port ${this.#port} cannot be reached: ${words}`));
   }
 
-  /** The connection is held up while the reader has enough. */
+  /** The connection waits for its reader. */
   #give(payload: Buffer): Promise<void> | undefined {
     if (this.destroyed || this.push(payload)) return undefined;
     this.#wanted = deferred();

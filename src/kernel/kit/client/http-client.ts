@@ -30,15 +30,11 @@ import { isStatus } from "./refused-answer.ts";
 import { listQuery, logQuery, objectPath, watchQuery, withQuery, writeQuery } from "./request-path.ts";
 import { linesOf, readWatchLine } from "./watch-lines.ts";
 
-/**
- * An ApiClient of any Kubernetes API, over HTTP. `close` ends its connections and watches. It makes paths and reads answers; repeating,
- * limits and credentials are the channel's. Answers are frozen and hold whatever the server sent, fields unknown to us included.
- */
+/** An ApiClient of any Kubernetes API, over HTTP. */
 export const createHttpClient = (config: HttpClientConfig): ApiClient => new HttpClient(config);
 
 type Signalled = { readonly signal?: AbortSignal };
 
-/** Stateless but for the channel and what discovery has read; any number of calls may be under way. */
 class HttpClient implements ApiClient {
   readonly #channel: ApiChannel;
   readonly #discovery: Discovery;
@@ -49,7 +45,6 @@ class HttpClient implements ApiClient {
     this.#discovery = new Discovery((path, accept) => channel.json({ method: "GET", path, accept }));
   }
 
-  /** Without a cache in between: the newest state that the server has. */
   async get<T extends KubeObject = KubeObject>(ref: Ref, options: Signalled = {}): Promise<Stored<T>> {
     return this.#object<T>(await this.#channel.json({ method: "GET", path: objectPath(ref), ...signalOf(options) }));
   }
@@ -66,7 +61,6 @@ class HttpClient implements ApiClient {
     });
   }
 
-  /** Ends when the server ends it, which it does after some minutes; whoever wants more begins again from the last revision. */
   async *watch<T extends KubeObject = KubeObject>(
     type: ResourceType,
     options: WatchOptions,
@@ -81,7 +75,7 @@ class HttpClient implements ApiClient {
         yield deepFreeze(readWatchLine<T>(line, this.#channel.fail));
       }
     } catch (thrown) {
-      // The end that was asked for is not a failure.
+      // An abort is not a failure.
       if (!signal.aborted) throw thrown;
     }
   }
@@ -112,27 +106,25 @@ class HttpClient implements ApiClient {
     return this.#object<T>(await this.#channel.json({ method: "PATCH", path, body, ...signalOf(options) }));
   }
 
-  /** Servers differ in what they answer for an object that is gone at once: a Status, or the object as it was. */
+  /** Servers answer with a Status, or with the object as it was. */
   async delete(ref: Ref, options: DeleteOptions = {}): Promise<KubeObject | Status> {
     const body = deleteBody(options);
     const answer = await this.#channel.json({ method: "DELETE", path: objectPath(ref), body, ...signalOf(options) });
     return isStatus(answer) ? answer : this.#object(answer);
   }
 
-  /** Selectors go into the query, everything else into the body, as the API has it. */
   async deleteCollection(type: ResourceType, options: ListOptions & DeleteOptions = {}): Promise<void> {
     const { labelSelector, fieldSelector } = listQuery(options);
     const path = withQuery(collectionPath(type, options.namespace), { labelSelector, fieldSelector });
     await this.#channel.json({ method: "DELETE", path, body: deleteBody(options), ...signalOf(options) });
   }
 
-  /** Bytes as they come, neither cut into lines nor decoded: a character may be split over two chunks. */
   async *logs(ref: Ref, options: LogOptions = {}): AsyncGenerator<Uint8Array> {
     const path = withQuery(objectPath(ref, "log"), logQuery(options));
     yield* await this.#channel.stream({ method: "GET", path, accept: "*/*", ...signalOf(options) });
   }
 
-  /** A connection that breaks rejects: what was cut off never looks whole. */
+  /** A broken connection rejects: a part never looks complete. */
   async *artifact(ref: Ref, digest: string, options: ArtifactOptions = {}): AsyncGenerator<Uint8Array> {
     const path = withQuery(objectPath(ref, "artifacts"), { digest });
     yield* await this.#channel.stream({ method: "GET", path, accept: "*/*", ...signalOf(options) });
@@ -154,9 +146,7 @@ class HttpClient implements ApiClient {
     this.#channel.close();
   }
 
-  /**
-   * POST and PUT differ in nothing but the path. Neither is repeated by itself after a broken connection: it may have been done.
-   */
+  /** Not repeated after a broken connection: it may have been done. */
   async #write<T extends KubeObject>(
     method: Method,
     path: string,
@@ -168,7 +158,6 @@ class HttpClient implements ApiClient {
     return this.#object<T>(await this.#channel.json(request));
   }
 
-  /** One request for a list, or a part of it. */
   async #page<T extends KubeObject>(type: ResourceType, options: ListOptions): Promise<ObjectList<Stored<T>>> {
     const path = withQuery(collectionPath(type, options.namespace), listQuery(options));
     const answer = await this.#channel.json({ method: "GET", path, ...signalOf(options) });
@@ -184,7 +173,6 @@ class HttpClient implements ApiClient {
     });
   }
 
-  /** Checked for the three parts every object has, and for nothing else: the server has checked the rest. */
   #object<T extends KubeObject>(value: unknown): Stored<T> {
     if (!isKubeObject(value)) throw this.#channel.fail("a body that is no Kubernetes object");
     return typed<T>(value);
@@ -192,31 +180,27 @@ class HttpClient implements ApiClient {
 }
 
 const json = "application/json";
-/** Media types of RFC 6902, RFC 7396 and Kubernetes' own. */
 const patchTypes = {
   json: "application/json-patch+json",
   merge: "application/merge-patch+json",
   strategic: "application/strategic-merge-patch+json",
-  // JSON is YAML too.
   apply: "application/apply-patch+yaml",
 } as const;
 
-/** Exact optional types take an absent signal, not an undefined one. */
 const signalOf = ({ signal }: Signalled): Signalled => (signal === undefined ? {} : { signal });
 
-/** An object without a namespace is looked for among those of the cluster. */
 function refOf(type: ResourceType, { metadata }: KubeObject): Ref {
   const { namespace, name = "" } = metadata;
   return namespace === undefined ? { type, name } : { type, namespace, name };
 }
 
-/** Items of built-in lists come without the two fields that say what they are. */
+/** Items of built-in lists lack apiVersion and kind. */
 function named(type: ResourceType, item: JsonValue): JsonValue {
   if (!isJsonObject(item) || (item["apiVersion"] !== undefined && item["kind"] !== undefined)) return item;
   return Object.freeze({ apiVersion: apiVersionOf(type), kind: type.kind, ...item });
 }
 
-/** Servers send an empty `continue` on the last page; here it is absent then. */
+/** Servers send an empty `continue` on the last page. */
 function listMetadata(metadata: JsonObject): ObjectList["metadata"] {
   const { resourceVersion, continue: token, remainingItemCount } = metadata;
   return Object.freeze({
@@ -226,7 +210,6 @@ function listMetadata(metadata: JsonObject): ObjectList["metadata"] {
   });
 }
 
-/** Members that are undefined are left out of the JSON, and the server takes its defaults. */
 function deleteBody(options: DeleteOptions): { readonly type: string; readonly text: string } {
   const { propagationPolicy, gracePeriodSeconds, preconditions, dryRun } = options;
   const body = {

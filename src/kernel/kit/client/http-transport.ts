@@ -14,43 +14,40 @@ import { clientClosed, connectionError, malformedAnswer, requestTimedOut } from 
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** One request, without what the connection adds. */
 export interface HttpRequest {
   readonly method: Method;
-  /** With its query, already encoded. */
+  /** With its query, encoded. */
   readonly path: string;
   readonly accept?: string;
   readonly body?: { readonly type: string; readonly text: string };
   readonly signal?: AbortSignal;
-  /** The answer has no end: no time limit, and a connection that nothing else waits for. */
+  /** The answer has no end: no time limit, and a connection of its own. */
   readonly isStream?: boolean;
 }
 
-/** What asks for a WebSocket. */
 export interface UpgradeRequest {
-  /** With its query, already encoded. */
+  /** With its query, encoded. */
   readonly path: string;
-  /** Subprotocols, the preferred one first. */
+  /** In order of preference. */
   readonly protocols: readonly string[];
   /** Ends the handshake only. */
   readonly signal?: AbortSignal;
 }
 
-/** The head of an answer, and its body as it comes in. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly body: IncomingMessage;
 }
 
-/** No answer of a Kubernetes API is larger; lists are read in pages. What is larger is something else, and is not kept in memory. */
+/** No answer of a Kubernetes API is larger. */
 const maxBodyBytes = 256 * 2 ** 20;
-/** When the first probe of an idle connection goes out: how a server that is gone without a word is found. */
+/** Detects a server that is gone without a word. */
 const keepAliveMs: Millis = 30_000;
-/** Requests at the same time; more wait for a free connection. Streams are not counted. */
+/** Streams do not count. */
 const maxConnections = 128;
 
-/** Streams have connections of their own: they last, and must not keep requests waiting for one. */
+/** Streams last, and must not keep requests waiting. */
 interface Pools {
   readonly credential: Credential;
   readonly requests: HttpAgent;
@@ -58,8 +55,8 @@ interface Pools {
 }
 
 /**
- * Sends requests over kept-alive connections, HTTP/1.1. Every failure to get an answer is a SlipwayError, or the signal's reason. Each
- * request asks its credentials anew; a new client certificate gets new connections. Nothing is repeated here.
+ * Sends requests over HTTP/1.1 with keep-alive. Failures are SlipwayErrors, or the signal's reason. A new client
+ * certificate gets new connections. Nothing is retried here.
  */
 export class HttpTransport {
   readonly #connection: Connection;
@@ -86,7 +83,7 @@ export class HttpTransport {
     return this.#connection.server;
   }
 
-  /** Resolves with the head of the answer; its body must be read to the end or destroyed. */
+  /** Resolves with the head; the body must be read to the end or destroyed. */
   async send(request: HttpRequest): Promise<HttpAnswer> {
     const credential = await this.#credentialFor(request.signal);
     const options = this.#options(request, credential);
@@ -111,19 +108,16 @@ export class HttpTransport {
       sent.on("error", (thrown: unknown) => reject(this.explained(thrown, request.signal)));
       sent.once("close", () => {
         end();
-        // The only word of a server that switches to another protocol: there is no error, and no time limit of what is closed.
+        // The only sign of a server that switches to another protocol.
         reject(this.explained(new Error("the connection was closed without an answer"), request.signal));
       });
       sent.end(request.body?.text);
     });
   }
 
-  /**
-   * A WebSocket instead of an answer, or the answer of a server that opens none, as `send` has it. The connection belongs to the caller, who
-   * starts it; `close` ends it too.
-   */
+  /** A WebSocket, or the answer of a server that opens none. The caller owns the connection; `close` ends it too. */
   async upgrade({ path, protocols, signal }: UpgradeRequest): Promise<ChannelSocket | HttpAnswer> {
-    // Loaded by those who need it: most clients never do.
+    // Loaded on demand: most clients never need it.
     const { connectWebSocket, NotUpgraded } = await import("#kernel/websocket/index.ts");
     const credential = await this.#credentialFor(signal);
     const ending = new AbortController();
@@ -156,7 +150,7 @@ export class HttpTransport {
     }
   }
 
-  /** They may take a while, in which the request may be given up, or the client be closed. */
+  /** Reading credentials may take long. */
   async #credentialFor(signal: AbortSignal | undefined): Promise<Credential> {
     this.#check(signal);
     const credential = await this.#connection.credentials.get(signal);
@@ -164,13 +158,11 @@ export class HttpTransport {
     return credential;
   }
 
-  /** Throws why nothing is to be sent. */
   #check(signal: AbortSignal | undefined): void {
     if (this.#isClosed) throw clientClosed();
     signal?.throwIfAborted();
   }
 
-  /** Ends with the client. */
   #own(opened: ChannelSocket): void {
     const cut = (): void => opened.cut();
     this.#open.add(cut);
@@ -183,7 +175,7 @@ export class HttpTransport {
     return socketPath === undefined ? `${this.#url.origin}${whole}` : `ws+unix:${socketPath}:${whole}`;
   }
 
-  /** The whole body as text, at most 256 MiB. A body that ends too early is an error. */
+  /** The whole body as text, at most 256 MiB. */
   async readText({ body }: HttpAnswer, signal?: AbortSignal): Promise<string> {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -199,7 +191,7 @@ export class HttpTransport {
     return Buffer.concat(chunks).toString();
   }
 
-  /** What broke a request, in words a person can use. */
+  /** Translates a failure for people. */
   explained(thrown: unknown, signal?: AbortSignal): unknown {
     if (signal?.aborted) return signal.reason;
     if (this.#isClosed) return clientClosed();
@@ -207,7 +199,6 @@ export class HttpTransport {
     return isOurs ? thrown : connectionError(this.server, thrown);
   }
 
-  /** Ends all requests and connections. */
   close(): void {
     this.#isClosed = true;
     for (const cut of this.#open) cut();
@@ -215,7 +206,7 @@ export class HttpTransport {
     this.#pools?.streams.destroy();
   }
 
-  /** The path of the server's address goes before that of the request: some clusters live below one. */
+  /** Some clusters live below a path of the server. */
   #options(request: HttpRequest, credential: Credential) {
     const { socketPath } = this.#connection;
     const pools = this.#poolsFor(credential);
@@ -230,10 +221,6 @@ export class HttpTransport {
     } satisfies RequestOptions;
   }
 
-  /**
-   * A credential has a token or a password, not both. Impersonation goes with every request and needs the right `impersonate` on the
-   * server.
-   */
   #headers(request: HttpRequest, { token, basic }: Credential): OutgoingHttpHeaders {
     const { impersonate } = this.#connection;
     const { body } = request;
@@ -252,7 +239,7 @@ export class HttpTransport {
     };
   }
 
-  /** Connections authenticated by a certificate serve requests with that certificate only. */
+  /** Connections with a certificate serve only requests with that certificate. */
   #poolsFor(credential: Credential): Pools {
     const present = this.#pools;
     if (
@@ -266,15 +253,12 @@ export class HttpTransport {
       requests: this.#agent(credential, maxConnections),
       streams: this.#agent(credential, Infinity),
     };
-    // Requests under way keep their connections; idle ones are of no use any more.
+    // Requests in progress keep their connections.
     present?.requests.destroy();
     return this.#pools;
   }
 
-  /**
-   * TLS 1.2 at the least, as Kubernetes demands. The connection used last is taken first, so that the others can go idle and
-   * close.
-   */
+  /** Kubernetes requires TLS 1.2. LIFO lets other connections go idle and close. */
   #agent({ certificate, key }: Credential, maxSockets: number): HttpAgent {
     const common = {
       keepAlive: true,

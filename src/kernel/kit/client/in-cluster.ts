@@ -5,13 +5,12 @@ import type { Connection } from "./client-config.ts";
 import type { Environment } from "./exec-credentials.ts";
 import { tokenFileCredentials } from "./token-file.ts";
 
-/** Where every Pod finds its account, unless it asked for none. */
+/** Where Pods find their account. */
 const mounted = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**
- * The connection of a process in a Pod, by its service account; undefined when the environment is not that of a Pod. `folder` is where
- * the account is mounted. The two variables are those that the kubelet sets in every Pod; the token is read again and again, because
- * bound tokens are replaced every hour. A Pod without a mounted account is an error with a hint, not "not in a Pod".
+ * The connection of a process in a Pod, by its service account; undefined outside of Pods. `folder` is where the
+ * account is mounted. A Pod without one is an error with a hint.
  */
 export async function inClusterConnection(
   environment: Environment,

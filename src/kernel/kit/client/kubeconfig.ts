@@ -2,17 +2,15 @@ import { isJsonObject, type JsonObject, type JsonValue, formatProblem } from "#l
 import { readYaml } from "#lib/yaml/index.ts";
 import { kubeconfigInvalid } from "./errors.ts";
 
-// kubeconfig files as kubectl reads and merges them. Only the parts that are used are looked into: a broken user of another context
-// hurts nobody, and members that we do not know mean nothing to us.
+// kubeconfig files as kubectl reads and merges them. Only the used parts are checked.
 
-/** A named part of a kubeconfig with the folder its relative paths start from. */
+/** A named part, with the folder for its relative paths. */
 interface Named {
   readonly name: string;
   readonly value: JsonObject;
   readonly folder: string;
 }
 
-/** One or several kubeconfig files as one. Parts by name. */
 export interface Kubeconfig {
   readonly currentContext: string | undefined;
   readonly clusters: ReadonlyMap<string, Named>;
@@ -20,7 +18,6 @@ export interface Kubeconfig {
   readonly contexts: ReadonlyMap<string, Named>;
 }
 
-/** The parts of one context, each with the folder of the file it came from. */
 export interface ContextParts {
   readonly context: string;
   readonly namespace: string | undefined;
@@ -30,7 +27,7 @@ export interface ContextParts {
 
 export type { Named as KubeconfigPart };
 
-/** Reads one file. Throws a SlipwayError that names all that is wrong with it. An empty file is an empty kubeconfig. */
+/** Throws a SlipwayError with all problems. An empty file is an empty kubeconfig. */
 export function readKubeconfig(text: string, file: string, folder: string): Kubeconfig {
   const read = readYaml(text, { file });
   if (!read.ok) throw kubeconfigInvalid(read.error.map(formatProblem).join("; "));
@@ -47,7 +44,7 @@ export function readKubeconfig(text: string, file: string, folder: string): Kube
   };
 }
 
-/** The files as one: of every name, and of the current context, the first one counts, as in kubectl. */
+/** The first file with a name or a current context wins, as in kubectl. */
 export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
   const first = (part: "clusters" | "users" | "contexts") =>
     new Map([...configs].reverse().flatMap((config) => [...config[part]]));
@@ -59,7 +56,7 @@ export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
   };
 }
 
-/** The parts of the named context, or of the current one. Throws a SlipwayError that lists what there is. */
+/** The parts of the named or current context. */
 export function partsOf(config: Kubeconfig, wanted?: string): ContextParts {
   const name = wanted ?? config.currentContext;
   if (name === undefined)
@@ -76,7 +73,7 @@ export function partsOf(config: Kubeconfig, wanted?: string): ContextParts {
   };
 }
 
-/** A text member; empty and null count as absent, as Kubernetes writes them. Anything else that is no text is an error with its name. */
+/** Empty and null count as absent; anything else that is not a text is an error. */
 export function textAt(object: JsonObject, key: string): string | undefined {
   const value = object[key];
   if (value === undefined || value === null || value === "") return undefined;
@@ -84,7 +81,6 @@ export function textAt(object: JsonObject, key: string): string | undefined {
   return value;
 }
 
-/** Missing parts are told with the names there are: most are typing errors. */
 function partNamed(parts: ReadonlyMap<string, Named>, what: string, name: string): Named {
   const part = parts.get(name);
   if (part === undefined)
@@ -94,7 +90,7 @@ function partNamed(parts: ReadonlyMap<string, Named>, what: string, name: string
 
 const names = (parts: ReadonlyMap<string, Named>): string => [...parts.keys()].sort().join(", ") || "none";
 
-/** Of parts with the same name in one file the first counts, as across files. */
+/** The first part of a name wins. */
 function namedParts(
   config: JsonObject,
   list: string,

@@ -1,20 +1,16 @@
 import { integerOf, type LabelRequirement, type Labels, type LabelSelector } from "./label-selector.ts";
 
-/** What all requirements on one label say together. */
+/** All requirements on one label together. */
 interface Condition {
-  /** Objects without the label do not match. */
   isNeeded: boolean;
-  /** Its values, all of which are legal when absent; none is where the label must not be there. */
+  /** The allowed values; all if absent, none if the label must not exist. */
   among?: ReadonlySet<string>;
   readonly except: Set<string>;
   above?: bigint;
   below?: bigint;
 }
 
-/**
- * The test of a selector for many objects: the same as `matchesLabels`, made ready once. It costs a look per label of an object, and one
- * per label that must be there, up to the first that is not: any number of `a!=1` costs nothing where there is no `a`.
- */
+/** `matchesLabels` prepared for many objects: one look per label of an object, and one per required label. */
 export function labelMatcher(selector: LabelSelector): (labels: Labels) => boolean {
   const conditions = new Map<string, Condition>();
   for (const requirement of selector) {
@@ -33,7 +29,6 @@ export function labelMatcher(selector: LabelSelector): (labels: Labels) => boole
   };
 }
 
-/** The condition holds for what it held for and the requirement holds for, too. */
 function narrow(condition: Condition, requirement: LabelRequirement): void {
   const { operator } = requirement;
   condition.isNeeded ||= operator !== "NotIn" && operator !== "DoesNotExist";
@@ -60,7 +55,7 @@ function narrow(condition: Condition, requirement: LabelRequirement): void {
 
 const largest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-/** Of an object that has the label. */
+/** For an object that has the label. */
 function admits({ among, except, above, below }: Condition, value: string): boolean {
   if (among?.has(value) === false || except.has(value)) return false;
   if (above === undefined && below === undefined) return true;

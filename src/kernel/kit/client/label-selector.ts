@@ -1,32 +1,29 @@
 import { err, isJsonObject, ok, type Result } from "#lib/base/index.ts";
 import { labelValueRule, qualifiedNameRule } from "#kernel/model/index.ts";
 
-// Kubernetes' label selectors, read once for the server, the informers and the in-memory client, so that a mirror holds exactly
-// what the server shows. Syntax and matching are those of apimachinery's `labels` package.
+// Kubernetes' label selectors, for server, informers and the in-memory client. Syntax and matching follow
+// apimachinery's `labels` package.
 
 /**
- * One condition of a label selector. `NotIn` (also `!=`) and `DoesNotExist` hold for objects without the label; the others do not.
- * `Gt` and `Lt` hold for labels that are whole numbers only; `bound` is within the 64 bits of Kubernetes.
+ * `NotIn` (`!=`) and `DoesNotExist` hold for objects without the label, the others do not. `Gt` and `Lt` hold for
+ * integer labels of 64 bits only.
  */
 export type LabelRequirement =
   | { readonly key: string; readonly operator: "In" | "NotIn"; readonly values: readonly string[] }
   | { readonly key: string; readonly operator: "Exists" | "DoesNotExist" }
   | { readonly key: string; readonly operator: "Gt" | "Lt"; readonly bound: bigint };
 
-/** All requirements must hold; an empty selector matches everything. */
 export type LabelSelector = readonly LabelRequirement[];
 
-/** Of one object. */
 export type Labels = Readonly<Record<string, string>> | undefined;
 
-/** More than any honest caller has. */
 const maxTerms = 1000;
 const token = /\s*(?:(==|!=|[=!,()<>])|([^\s=!,()<>]+))/gy;
 
 /**
- * Reads `app=web,tier in (a, b),!legacy,weight>3`; blank text is the empty selector. Keys and values must be possible labels, because
- * a selector that can never match is a mistake. `key=`, `key in ()` and `key in (,a)` name the empty value. The error says what
- * was expected at which character (from 1): `expected ")" or "," at character 9, found the end`.
+ * Reads `app=web,tier in (a, b),!legacy,weight>3`. Keys and values must be valid labels. `key=`, `key in ()` and `key
+ * in (,a)` name the empty value. The error says what was expected where: `expected ")" or "," at character 9, found the
+ * end`.
  */
 export function parseLabelSelector(text: string): Result<LabelSelector, string> {
   if (text.trim() === "") return ok([]);
@@ -42,11 +39,11 @@ export function parseLabelSelector(text: string): Result<LabelSelector, string> 
   }
 }
 
-/** Do the labels fulfil every requirement? Costs one look per requirement; `labelMatcher` is for many objects. */
+/** `labelMatcher` is faster for many objects. */
 export const matchesLabels = (selector: LabelSelector, labels: Labels): boolean =>
   selector.every((requirement) => holds(requirement, labels));
 
-/** Labels are looked up as own members: `constructor` is a legal key. */
+/** `constructor` is a legal key. */
 function holds(requirement: LabelRequirement, labels: Labels): boolean {
   const value = labels !== undefined && Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
   switch (requirement.operator) {
@@ -66,9 +63,8 @@ function holds(requirement: LabelRequirement, labels: Labels): boolean {
 }
 
 /**
- * The selector a `metav1.LabelSelector` value (`matchLabels`, `matchExpressions`) stands for, as found in a Job's or
- * Deployment's `spec.selector`. `{}` selects everything. Undefined selects nothing in Kubernetes, which is why it is not
- * accepted here.
+ * Reads a `metav1.LabelSelector` (`matchLabels`, `matchExpressions`). `{}` selects everything; undefined, which selects
+ * nothing in Kubernetes, is an error.
  */
 export function readLabelSelector(value: unknown): Result<LabelSelector, string> {
   if (!isJsonObject(value)) return err("expected a label selector with matchLabels or matchExpressions");
@@ -90,10 +86,9 @@ export function readLabelSelector(value: unknown): Result<LabelSelector, string>
   return ok(requirements);
 }
 
-/** The text form of a selector, for `labelSelector` of list and watch. Reading it gives the same selector. */
+/** Reading the text gives the same selector. */
 export const formatLabelSelector = (selector: LabelSelector): string => selector.map(formatRequirement).join(",");
 
-/** One value as `=`, several as a set, because older servers read both and people read the former. */
 function formatRequirement(requirement: LabelRequirement): string {
   const { key } = requirement;
   switch (requirement.operator) {
@@ -116,7 +111,6 @@ function formatRequirement(requirement: LabelRequirement): string {
   }
 }
 
-/** One of `matchExpressions`: values are there if and only if the operator takes some. */
 function readExpression(value: unknown): Result<LabelRequirement, string> {
   if (!isJsonObject(value) || typeof value["key"] !== "string") return err("a match expression needs a key");
   const { key, operator, values = [] } = value;
@@ -133,7 +127,7 @@ function readExpression(value: unknown): Result<LabelRequirement, string> {
   return ok({ key, operator, values: texts });
 }
 
-/** What keeps a key or one of its values from ever being a label. */
+/** Why a key or value can never be a label. */
 function problemOf(key: string, values: readonly string[]): string | undefined {
   const wrongKey = qualifiedNameRule(key);
   if (wrongKey !== undefined) return `key ${JSON.stringify(key)}: ${wrongKey}`;
@@ -144,7 +138,6 @@ function problemOf(key: string, values: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** One term up to its comma, checked. */
 function readRequirement(reader: SelectorReader): Result<LabelRequirement, string> {
   const negated = reader.take("!");
   const key = reader.word();
@@ -177,7 +170,7 @@ function readCondition(reader: SelectorReader, key: string): Result<LabelRequire
   }
 }
 
-/** From the bracket on. A missing value is the empty one, so `()` is a set of one. */
+/** A missing value is the empty one, so that `()` is a set of one. */
 function readSet(reader: SelectorReader, key: string, operator: "In" | "NotIn"): Result<LabelRequirement, string> {
   if (!reader.take("(")) return reader.expected('"("');
   const values: string[] = [];
@@ -188,30 +181,29 @@ function readSet(reader: SelectorReader, key: string, operator: "In" | "NotIn"):
   }
 }
 
-/** `>` and `<` take whole numbers only; the words `gt` and `lt` are no operators in this syntax. */
 function readBound(reader: SelectorReader, key: string, operator: "Gt" | "Lt"): Result<LabelRequirement, string> {
   const word = reader.word();
   const bound = integerOf(word);
-  // A label cannot begin with a sign, so no label is below zero.
+  // A label cannot begin with a sign.
   const isRight = bound !== undefined && bound >= 0n;
   return isRight ? ok({ key, operator, bound }) : reader.expected("a whole number", word === undefined ? 0 : 1);
 }
 
-/** The number a label stands for: within 64 bits, as in Kubernetes; undefined when it is none. */
+/** Undefined unless it fits into 64 bits, as in Kubernetes. */
 export function integerOf(text: string | undefined): bigint | undefined {
   if (text === undefined || !/^-?\d{1,19}$/.test(text)) return undefined;
   const value = BigInt(text);
   return BigInt.asIntN(64, value) === value ? value : undefined;
 }
 
-/** `at` counts characters from 1, for messages. */
+/** `at` counts characters from 1. */
 interface Token {
   readonly text: string;
   readonly isWord: boolean;
   readonly at: number;
 }
 
-/** Walks over the tokens of one selector text. Whether `in` is a word or an operator is for the place to say: `in in (in)` is legal. */
+/** Whether `in` is a word or an operator depends on the place: `in in (in)` is legal. */
 class SelectorReader {
   readonly #tokens: readonly Token[];
   readonly #length: number;
@@ -230,7 +222,6 @@ class SelectorReader {
   peek = (): string | undefined => this.#tokens[this.#index]?.text;
   next = (): string | undefined => this.#tokens[this.#index++]?.text;
 
-  /** Steps over the symbol if it is next. */
   take(symbol: string): boolean {
     const found = this.#tokens[this.#index];
     if (found === undefined || found.isWord || found.text !== symbol) return false;
@@ -238,7 +229,6 @@ class SelectorReader {
     return true;
   }
 
-  /** The next token if it is a word. */
   word(): string | undefined {
     const found = this.#tokens[this.#index];
     if (found === undefined || !found.isWord) return undefined;
@@ -246,7 +236,7 @@ class SelectorReader {
     return found.text;
   }
 
-  /** The refusal of what was found at this place, or `ago` tokens before it. */
+  /** The error at this place, or `ago` tokens before it. */
   expected(what: string, ago = 0): Result<never, string> {
     const found = this.#tokens[this.#index - ago];
     const place = found === undefined ? this.#length + 1 : found.at;

@@ -1,11 +1,11 @@
 import { isGone, type KubeObject, type ObjectList, type Stored } from "#kernel/model/index.ts";
 
-/** Objects per request: what kubectl asks for. */
+/** As kubectl. */
 export const pageSize = 500;
-/** A listing that runs out this often is too long for its server's history; it is then asked for in one piece. */
+/** After so many expired listings the list is read in one piece. */
 const maxRestarts = 3;
 
-/** What the next request asks for. Only the first carries the revision that the caller wants: a token has its own. */
+/** Only the first page carries the wanted revision: a token has its own. */
 interface PageRequest {
   readonly limit?: number;
   readonly continue?: string;
@@ -13,8 +13,8 @@ interface PageRequest {
 }
 
 /**
- * Reads all pages of a listing as one list. When its revision is forgotten on the way, it begins again: a mixture of two revisions would
- * let a watch from the list's revision miss changes. The list has the revision of its pages, and is frozen; its items are the server's.
+ * Reads all pages as one list. Starts over if the revision expires: with a mixture of revisions a watch would miss
+ * changes.
  */
 export async function readAllPages<T extends KubeObject>(
   readPage: (page: PageRequest) => Promise<ObjectList<Stored<T>>>,
@@ -29,7 +29,6 @@ export async function readAllPages<T extends KubeObject>(
   return readPage({ isFirst: true });
 }
 
-/** From the first page to the last, one after another: each token comes with the page before. */
 async function readPages<T extends KubeObject>(
   readPage: (page: PageRequest) => Promise<ObjectList<Stored<T>>>,
 ): Promise<ObjectList<Stored<T>>> {

@@ -7,22 +7,20 @@ import { type ClusterConnection, type Environment, execCredentials } from "./exe
 import { type KubeconfigPart, mergeKubeconfigs, partsOf, readKubeconfig, textAt } from "./kubeconfig.ts";
 import { tokenFileCredentials } from "./token-file.ts";
 
-/** Which files and which context; the kit does not look at `$KUBECONFIG` or the home folder by itself. */
+/** The kit does not look at `$KUBECONFIG` or the home folder by itself. */
 export interface LoadKubeconfigOptions {
-  /** One file, or several that are merged; those that do not exist are passed over as long as one does. */
+  /** Missing files are skipped if at least one exists. */
   readonly files: readonly string[];
-  /** The current one without it. */
   readonly context?: string;
-  /** For credential commands, which inherit it. */
+  /** For credential commands. */
   readonly environment: Environment;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * Reads how to reach the API of a context. Every failure is a SlipwayError with what to do about it. Files that a part names are read now,
- * except tokens, which change; commands run when they are needed. What a kubeconfig asks for and we do not do (proxies, auth providers,
- * extra impersonation) is refused by name: leaving it out would connect in another way than its owner meant.
+ * Reads the connection of a context. Failures are SlipwayErrors with hints. Referenced files are read now, except
+ * tokens; commands run on demand. Unsupported settings (proxies, auth providers, extra impersonation) are refused.
  */
 export async function loadKubeconfig(options: LoadKubeconfigOptions): Promise<Connection> {
   const texts = await Promise.all(options.files.map(async (file) => ({ file, text: await readIfThere(file) })));
@@ -40,7 +38,6 @@ export async function loadKubeconfig(options: LoadKubeconfigOptions): Promise<Co
   };
 }
 
-/** What can be said of the cluster without knowing who asks. `namespace` belongs to the context. */
 async function clusterConnection(part: KubeconfigPart): Promise<ClusterConnection> {
   const { value, name } = part;
   const server = textAt(value, "server");
@@ -59,7 +56,7 @@ async function clusterConnection(part: KubeconfigPart): Promise<ClusterConnectio
   };
 }
 
-/** Before a request is made of it: the refusal names the cluster, not a URL parser's position. */
+/** The refusal names the cluster. */
 function checkUrl(server: string, cluster: string): void {
   const protocol = URL.canParse(server) ? new URL(server).protocol : undefined;
   if (protocol === "https:" || protocol === "http:") return;
@@ -68,7 +65,7 @@ function checkUrl(server: string, cluster: string): void {
   );
 }
 
-/** One way of several, in kubectl's order: token file, token, basic, command; a certificate goes with each. A context may name no user. */
+/** In kubectl's order: token file, token, basic, command; a certificate goes with each. */
 async function userCredentials(
   part: KubeconfigPart | undefined,
   cluster: KubeconfigPart,
@@ -85,7 +82,7 @@ async function userCredentials(
   const { exec } = value;
   if (value["auth-provider"] !== undefined)
     throw unsupportedSetting(`auth-provider of the user "${name}"`, "Kubernetes has replaced it by exec commands");
-  // As in kubectl: a file that can change goes before a fixed token.
+  // As in kubectl.
   if (tokenFile !== undefined) return tokenFileCredentials(resolve(folder, tokenFile), options.clock, own);
   if (token !== undefined) return fixedCredential({ ...own, token });
   if (username !== undefined)
@@ -95,7 +92,7 @@ async function userCredentials(
   return fixedCredential(own);
 }
 
-/** `as`, `as-uid` and `as-groups`. Without `as` the others mean nothing, as in kubectl. */
+/** Without `as` the others have no effect, as in kubectl. */
 function impersonationOf(part: KubeconfigPart | undefined): { readonly impersonate?: Impersonation } {
   const user = part === undefined ? undefined : textAt(part.value, "as");
   if (part === undefined || user === undefined) return {};
@@ -117,7 +114,7 @@ function impersonationOf(part: KubeconfigPart | undefined): { readonly impersona
 const isTexts = (values: readonly unknown[]): values is readonly string[] =>
   values.every((value) => typeof value === "string");
 
-/** A PEM from `<member>-data` in base64, or from the file `<member>` names. */
+/** From `<member>-data` in base64, or from the file that `<member>` names. */
 async function pemAt({ value, folder, name }: KubeconfigPart, member: string): Promise<string | undefined> {
   const data = textAt(value, `${member}-data`);
   if (data !== undefined) return Buffer.from(data, "base64").toString();
@@ -132,7 +129,6 @@ async function pemAt({ value, folder, name }: KubeconfigPart, member: string): P
   }
 }
 
-/** A file that is missing is one of several that may be; one that cannot be read is an error. */
 async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");

@@ -5,65 +5,52 @@ import type { HttpClientConfig } from "./client-config.ts";
 import type { ExecEnd } from "./exec-session.ts";
 import { objectPath, withQuery } from "./request-path.ts";
 
-// Two-way streams into Pods, over WebSockets. They are apart from `ApiClient`: they need a server that runs Pods, few callers want them, and
-// what they need is loaded when the first one is opened.
-//
-//     const streams = createPodStreams({ connection, clock, log, random });
-//     const { exitCode } = await streams.exec(pod, { command: ["tar", "-xf", "-"], container: "init", stdin: archive, signal });
-//     const port = await streams.portForward(pod, 5010, { signal });
-//     const session = connectHttp2("http://worker", { createConnection: () => port }); // one call for each connection
-//     streams.close();
+// Two-way streams into Pods over WebSockets, apart from `ApiClient`: only servers that run Pods have them, and few
+// callers need them.
 
-/** Which Pod. */
 export interface PodName {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Of a terminal, in characters. */
+/** In characters. */
 export interface TerminalSize {
   readonly columns: number;
   readonly rows: number;
 }
 
-/** What to run in a container, and what becomes of its streams. */
 export interface ExecOptions {
-  /** A program and its arguments; no shell reads them. */
+  /** No shell reads it. */
   readonly command: readonly string[];
-  /** Absent: the server's choice, which for a Pod of several is most often the first one. May be an init container that runs. */
+  /** Default: the server's choice. May be a running init container. */
   readonly container?: string;
   /**
-   * What the program reads, taken as fast as it does. Servers that speak an old protocol cannot be told of its end: a program for them must know
-   * by itself when it has read enough, as `tar` does.
+   * Read as fast as the program reads. Old protocols cannot signal its end: the program must know when it has read
+   * enough.
    */
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** Gets the output and is ended, or destroyed when the connection breaks. Output that nobody wants is not fetched; who closes it ends the exec. */
+  /** Ended with the output, or destroyed when the connection breaks. Closing it ends the exec. */
   readonly stdout?: Writable;
-  /** Nothing comes here from a program with a terminal. */
+  /** Empty with a terminal. */
   readonly stderr?: Writable;
-  /** The program has a terminal, whose size is told at first and whenever it changes; its outputs are one. */
+  /** Gives the program a terminal, with its sizes. */
   readonly terminal?: AsyncIterable<TerminalSize>;
-  /** Ends the connection, and rejects with its reason. Servers may let the program run on. */
+  /** Ends the connection; the program may continue. */
   readonly signal?: AbortSignal;
 }
 
-/** Programs and ports in Pods. */
 export interface PodStreams {
   /**
-   * Runs a program in a container to its end and answers with its exit code, whatever it is. Rejects with an `ApiError` when the server refuses
-   * or the program cannot be started, and with a `SlipwayError` when the connection breaks: the program may then have done its work or not.
+   * Runs a program and returns its exit code. Rejects with an `ApiError` if it cannot be started, and with a
+   * `SlipwayError` if the connection breaks, in which case the program may or may not have finished.
    */
   exec(pod: PodName, options: ExecOptions): Promise<ExecEnd>;
-  /**
-   * A connection to a port of a Pod, as if to `localhost` inside of it. What does not listen there is told as an error of the stream, not here.
-   * There are no half-open connections: ending it ends both directions.
-   */
+  /** A connection to a port of a Pod. If nothing listens there, the stream fails. Ending it ends both directions. */
   portForward(pod: PodName, port: number, options?: { readonly signal?: AbortSignal }): Promise<Duplex>;
-  /** Ends everything that is open with `client-closed`. */
+  /** Ends everything with `client-closed`. */
   close(): void;
 }
 
-/** Streams into the Pods of any Kubernetes API, with the credentials and the TLS of the connection. */
 export function createPodStreams(config: HttpClientConfig): PodStreams {
   const channel = new ApiChannel(config);
   return {
@@ -81,7 +68,6 @@ export function createPodStreams(config: HttpClientConfig): PodStreams {
 
 const pathOf = (pod: PodName, subresource: string): string => objectPath({ type: Pod, ...pod }, subresource);
 
-/** The command is one parameter for each of its words. */
 function execPath(pod: PodName, { command, container, stdin, stdout, stderr, terminal }: ExecOptions): string {
   const flags = {
     container,

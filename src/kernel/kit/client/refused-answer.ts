@@ -2,7 +2,7 @@ import { isJsonObject } from "#lib/base/index.ts";
 import { parseJson } from "#lib/json/index.ts";
 import { ApiError, type Status, type StatusReason } from "#kernel/model/index.ts";
 
-/** For servers and proxies that say a number only. A bare 409 may mean either conflict; the one that is read again does no harm. */
+/** For answers without a Status. A bare 409 may be either conflict. */
 const reasonByCode: Readonly<Record<number, StatusReason>> = {
   400: "BadRequest",
   401: "Unauthorized",
@@ -21,12 +21,11 @@ const reasonByCode: Readonly<Record<number, StatusReason>> = {
   504: "Timeout",
 };
 
-/** Enough of a body that is no Status to see what answered. */
 const shownBody = 200;
 
 /**
- * The refusal an answer other than 2xx carries; proxies and load balancers answer with any text, of which the first 200 characters are
- * shown. `Retry-After` in seconds is taken over where the Status says nothing; the form with a date is passed over.
+ * The refusal in an answer other than 2xx. Other bodies than a Status are shown up to 200 characters. `Retry-After`
+ * counts in seconds, if the Status does not say it.
  */
 export function refusalOf(code: number, body: string, retryAfter: string | undefined): ApiError {
   const parsed = parseJson(body);
@@ -36,15 +35,15 @@ export function refusalOf(code: number, body: string, retryAfter: string | undef
   return fromStatus({ ...status, details: { ...status.details, retryAfterSeconds: seconds } });
 }
 
-/** The refusal in an ERROR event of a watch, or undefined when it is no Status. */
+/** The refusal in an ERROR event; undefined if it is no Status. */
 export const refusalInEvent = (object: unknown): ApiError | undefined =>
   isStatus(object) ? fromStatus(object) : undefined;
 
-/** Is this the body of a refusal, or of a deletion that is done? */
+/** The body of a refusal, or of a completed deletion. */
 export const isStatus = (value: unknown): value is Status =>
   isJsonObject(value) && value["kind"] === "Status" && value["apiVersion"] === "v1";
 
-/** Servers leave the reason out, or empty, when they know of none. */
+/** Servers may omit the reason. */
 function fromStatus(status: Status): ApiError {
   const { reason, code } = status;
   return ApiError.fromStatus(reason === undefined || !reason ? { ...status, reason: reasonFor(code) } : status);

@@ -1,10 +1,7 @@
 /** No sign, no leading zeros: KEP-5504. */
 const decimal = /^[1-9]\d*$|^0$/;
 
-/**
- * Orders two resourceVersions of one kind: negative when `a` is older, 0 when equal, positive when newer. Kubernetes promises
- * that they are decimal integers of any length; undefined when one is not, and then nothing may be concluded.
- */
+/** Negative if `a` is older. Versions are decimal integers of any length; undefined if they cannot be compared. */
 export function compareResourceVersions(a: string, b: string): number | undefined {
   if (a === b) return 0;
   if (!decimal.test(a) || !decimal.test(b)) return undefined;
@@ -12,7 +9,7 @@ export function compareResourceVersions(a: string, b: string): number | undefine
   return a < b ? -1 : 1;
 }
 
-/** Is `a` surely at least as new as `b`? False when they cannot be compared: then the caller does the careful thing. */
+/** False if they cannot be compared. */
 export function isAtLeast(a: string, b: string): boolean {
   const order = compareResourceVersions(a, b);
   return order !== undefined && order >= 0;

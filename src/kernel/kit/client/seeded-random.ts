@@ -1,6 +1,6 @@
 import type { Random } from "#lib/base/index.ts";
 
-/** Chance that is the same for the same seed (mulberry32, 32 bits of state). For tests and chaos, never for secrets. */
+/** The same numbers for the same seed (mulberry32); for tests. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

@@ -1,8 +1,8 @@
 import type { Instant, Millis } from "#lib/base/index.ts";
 
 /**
- * Lets `perSecond` through on average and `burst` at once. Starts full. It holds no timers: whoever takes says what time it is, on any one
- * clock, and waits by itself.
+ * Lets `perSecond` through on average and `burst` at once. Starts full. Has no timers: callers pass the time and wait
+ * themselves.
  */
 export class TokenBucket {
   readonly #perMilli: number;
@@ -16,7 +16,7 @@ export class TokenBucket {
     this.#tokens = limit.burst;
   }
 
-  /** Takes a token if there is one; a refusal costs nothing. */
+  /** A refusal costs nothing. */
   tryTake(now: Instant): boolean {
     this.#refill(now);
     if (this.#tokens < 1) return false;
@@ -24,7 +24,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes tokens in any case and answers how long their taker must wait for them. Takers are served in the order in which they ask. */
+  /** Takes tokens and returns how long to wait for them, in the order of the calls. */
   reserve(now: Instant, count = 1): Millis {
     this.#refill(now);
     this.#tokens -= count;
@@ -32,7 +32,7 @@ export class TokenBucket {
   }
 
   #refill(now: Instant): void {
-    // A clock that was set back gives nothing and takes nothing.
+    // A clock that was set back changes nothing.
     const passed = Math.max(0, now - (this.#at ?? now));
     this.#tokens = Math.min(this.#burst, this.#tokens + passed * this.#perMilli);
     this.#at = now;

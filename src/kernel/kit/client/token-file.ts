@@ -3,12 +3,12 @@ import { type Clock, codeOf, type Millis } from "#lib/base/index.ts";
 import type { Credential, CredentialSource } from "./client-config.ts";
 import { kubeconfigInvalid } from "./errors.ts";
 
-/** Kubernetes replaces mounted tokens well before they end; reading this often is soon enough. */
+/** Kubernetes replaces mounted tokens well before they expire. */
 const rereadAfter: Millis = 60_000;
 
 /**
- * A token in a file that something else keeps up to date. `rest` goes with it. Read at most once a minute, and at once after a refusal,
- * unless the refused one had just been read: then the file is wrong, and reading it again would loop.
+ * A token in a file that another program updates. Read at most once a minute, and at once after a refusal, unless the
+ * refused one had just been read.
  */
 export function tokenFileCredentials(file: string, clock: Clock, rest: Credential = {}): CredentialSource {
   let read: { readonly at: Millis; readonly credential: Credential } | undefined;
@@ -27,7 +27,7 @@ export function tokenFileCredentials(file: string, clock: Clock, rest: Credentia
   };
 }
 
-/** Without the newline that editors leave; a token that is empty is a mistake, not anonymous access. */
+/** An empty token is a mistake, not anonymous access. */
 async function readToken(file: string): Promise<string> {
   let token: string;
   try {

@@ -5,16 +5,13 @@ import type { WatchEvent } from "./api-client.ts";
 import { isKubeObject, typed } from "./decode.ts";
 import { refusalInEvent } from "./refused-answer.ts";
 
-/** Larger than any object an API stores, with room for its managed fields. */
+/** Larger than any stored object with its managed fields. */
 const maxLineBytes = 32 * 2 ** 20;
 const maxDepth = 1000;
 
-// The wire form of a watch: one JSON object per line, `{"type":"ADDED","object":{…}}`, cut into chunks anywhere.
-
 /**
- * Cuts a stream of bytes into lines without their newlines. A last line without one is an error: the stream was cut off in the
- * middle. `fail` makes the error to throw. Lines are views into the chunks where they are whole; they are good until the next is asked for
- * and cost no copy.
+ * Cuts a stream into lines. A last line without a newline is an error: the stream was cut off. Lines are views that are
+ * valid until the next one.
  */
 export async function* linesOf(
   chunks: AsyncIterable<Buffer>,
@@ -39,7 +36,7 @@ export async function* linesOf(
   if (rest.length > 0) throw fail("a stream that was cut off in the middle of an event");
 }
 
-/** One line of a watch. Throws the ApiError of an ERROR event, and `fail(…)` for what is no event: nothing is skipped. */
+/** Throws the ApiError of an ERROR event, and `fail(…)` for anything else that is not an event. */
 export function readWatchLine<T extends KubeObject>(line: Buffer, fail: (what: string) => SlipwayError): WatchEvent<T> {
   const parsed = parseJson(line, { maxDepth });
   if (!parsed.ok) throw fail(`an event that is no JSON (${parsed.error.message})`);

@@ -15,47 +15,45 @@ import {
   toController,
 } from "./source.ts";
 
-/** Which objects and which of their changes matter. */
 export interface WatchChoices<T extends KubeObject = KubeObject> extends NewsChoices<T> {
   readonly scope?: Scope;
-  /** Every object again about that often, as a safety net; never unless told. */
+  /** Repeats every object about that often; default: never. */
   readonly resyncEvery?: Millis;
 }
 
-/** What a controller may have otherwise than usual. An `observer` takes the place of the manager's metrics. */
+/** `observer` replaces the manager's metrics. */
 export type ControllerChoices = Pick<
   ControllerOptions,
   "maxConcurrent" | "reconcileTimeout" | "drainTimeout" | "observer" | "retries"
 >;
 
-/** Says step by step what a controller is for and what it watches; nothing happens before `complete`. */
+/** Describes a controller; nothing happens before `complete`. */
 export interface ControllerBuilder {
   /** The kind it reconciles. Exactly once. */
   for<T extends KubeObject = KubeObject>(type: ResourceType, choices?: WatchChoices<T>): ControllerBuilder;
-  /** Objects whose controller reference names an object of that kind. */
+  /** Objects controlled by an object of that kind. */
   owns<T extends KubeObject = KubeObject>(type: ResourceType, choices?: WatchChoices<T>): ControllerBuilder;
-  /** Any other objects, mapped to what must be reconciled when they change. */
+  /** Other objects, mapped to what must be reconciled when they change. */
   watches<T extends KubeObject = KubeObject>(
     type: ResourceType,
     map: RequestMap<T>,
     choices?: WatchChoices<T>,
   ): ControllerBuilder;
-  /** Requests from elsewhere; they are live, never background. */
   watchesChannel(channel: RequestChannel): ControllerBuilder;
-  /** Later choices win over earlier ones. */
+  /** Later choices win. */
   with(choices: ControllerChoices): ControllerBuilder;
-  /** Makes the controller and gives it to the manager, which starts it. */
+  /** Creates the controller and adds it to the manager. */
   complete(reconciler: Reconciler): Controller;
 }
 
-/** Attaches one source to a controller; answers how to detach it. Informers are shared: detaching releases a share. */
+/** Attaches a source to a controller; returns how to detach it. */
 type Attach = (controller: Controller) => () => void;
 
-/** `name` is for logs and metrics: lower-case words with dashes, different for every controller of a manager. */
+/** `name` is for logs and metrics, and unique in the manager. */
 export const controllerFor = (manager: Manager, name: string): ControllerBuilder =>
   builder(manager, name, { sources: [], choices: {} });
 
-/** What was said so far. Builders are values: one may be the start of several controllers. */
+/** Builders are values: one may be the start of several controllers. */
 interface Draft {
   readonly forType?: ResourceType;
   readonly sources: readonly ((forType: ResourceType) => Attach)[];
@@ -79,10 +77,7 @@ function builder(manager: Manager, name: string, draft: Draft): ControllerBuilde
   };
 }
 
-/**
- * Sources are attached before the controller starts: what they tell meanwhile waits in its queue, so that the first state of a
- * mirror is heard by everybody.
- */
+/** Sources are attached before the start, so that no initial state is missed. */
 function complete(manager: Manager, name: string, draft: Draft, reconciler: Reconciler): Controller {
   const { forType, sources, choices } = draft;
   if (forType === undefined) throw new Error(`the controller ${name} is for no kind; call for(…) first`);
@@ -98,10 +93,7 @@ function complete(manager: Manager, name: string, draft: Draft, reconciler: Reco
   return controller;
 }
 
-/**
- * Objects of a kind from the manager's shared mirror, which is acquired when the source is attached; two controllers of one kind
- * cost one watch.
- */
+/** Two controllers of one kind share one watch. */
 function objects<T extends KubeObject>(
   manager: Manager,
   type: ResourceType,

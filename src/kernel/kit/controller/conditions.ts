@@ -1,6 +1,5 @@
 import { formatTime, type Instant } from "#lib/base/index.ts";
 
-/** Kubernetes' `meta/v1 Condition`. */
 export interface Condition {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
@@ -10,10 +9,7 @@ export interface Condition {
   readonly observedGeneration?: number;
 }
 
-/**
- * The conditions with one of them set. `lastTransitionTime` moves only when the status does; the order of the others stays. Answers
- * the same array when nothing changes.
- */
+/** Sets one condition. `lastTransitionTime` changes only with the status. Returns the same array if nothing changes. */
 export function withCondition(
   conditions: readonly Condition[],
   wanted: Omit<Condition, "lastTransitionTime">,
@@ -29,11 +25,10 @@ export function withCondition(
   return conditions.map((condition, at) => (at === index ? next : condition));
 }
 
-/** The condition of a type, if there is one. */
 export const conditionOf = (conditions: readonly Condition[] | undefined, type: string): Condition | undefined =>
   conditions?.find((condition) => condition.type === type);
 
-/** Is the condition there and True? Absent and Unknown are not. */
+/** Absent and Unknown are not True. */
 export const isTrue = (conditions: readonly Condition[] | undefined, type: string): boolean =>
   conditionOf(conditions, type)?.status === "True";
 

@@ -4,53 +4,46 @@ import { controllerStopped, reconcileTimedOut } from "./errors.ts";
 import { type ReconcileContext, type ReconcileResult, type Reconciler, TerminalError } from "./reconciler.ts";
 import { type QueueObserver, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
 
-/** Runs something soon, after the present turn of work: `setImmediate` in production. */
+/** Runs something after the present turn: `setImmediate` in production. */
 export type Schedule = (run: () => void) => void;
 
-/** What a manager runs. */
 export interface Runnable {
   readonly name: string;
-  /** Runs before leadership is gained, too; false unless told. */
+  /** Also runs before leadership is gained; default: false. */
   readonly runsWithoutLeadership?: boolean;
   /**
-   * Runs until `stop` aborts, then finishes what it has begun; when `abort` aborts it drops everything at once. Rejects only when
-   * the whole program should end.
+   * Runs until `stop` aborts, then finishes what it has begun; `abort` drops everything. A rejection ends the program.
    */
   run(signals: { readonly stop: AbortSignal; readonly abort: AbortSignal }): Promise<void>;
 }
 
-/** Everything of one controller; `name` is for logs and metrics. */
 export interface ControllerOptions {
   readonly name: string;
   readonly reconciler: Reconciler;
   readonly clock: Clock;
   readonly log: Logger;
   readonly schedule?: Schedule;
-  /** Keys reconciled at the same time; 16 unless told. */
+  /** Keys reconciled at the same time; default: 16. */
   readonly maxConcurrent?: number;
-  /** A reconcile that takes longer is aborted; 2 minutes unless told. */
+  /** A longer reconcile is aborted; default: 2 minutes. */
   readonly reconcileTimeout?: Millis;
-  /** How long a polite stop waits for what is queued; 10 s unless told. */
+  /** How long a stop waits for queued keys; default: 10 s. */
   readonly drainTimeout?: Millis;
   readonly observer?: ControllerObserver;
   readonly retries?: Pick<WorkQueueOptions, "firstRetry" | "longestRetry" | "retryLimit">;
 }
 
-/** How a reconcile ended: well, well with a wish to look again, to be tried again, or for good. */
 export type Outcome = "success" | "requeued" | "failed" | "terminal";
 
-/** Told of what happens, for metrics. */
+/** For metrics. */
 export interface ControllerObserver extends QueueObserver {
   reconciled?(outcome: Outcome, took: Millis): void;
 }
 
-/**
- * Keys are started for so long in one turn of the event loop. After a restart hundreds are ready at once, and each of the steps in
- * which the first of them gets on would wait for all the others.
- */
+/** After a restart hundreds of keys are ready at once; starting them all in one turn would delay each of them. */
 const longestTurn: Millis = 1;
 
-/** One call of the reconciler. Signal and logger are made when asked for: most passes ask for neither. */
+/** One call of the reconciler. Signal and logger are made on demand: most passes need neither. */
 class Pass implements ReconcileContext {
   readonly key: string;
   readonly deadline: Millis;
@@ -93,8 +86,8 @@ class Pass implements ReconcileContext {
 }
 
 /**
- * Takes keys from its queue and reconciles them: one at a time per key, `maxConcurrent` keys at once. All keys added during one
- * turn of the event loop are one batch: work starts after it, so that many events for a key make one reconcile.
+ * Reconciles the keys of its queue: each key once at a time, `maxConcurrent` at once. Keys added during one turn of the
+ * event loop are one batch, so that many events for a key make one reconcile.
  */
 export class Controller implements Runnable {
   readonly name: string;
@@ -107,7 +100,7 @@ export class Controller implements Runnable {
   readonly #timeout: Millis;
   readonly #drainTimeout: Millis;
   readonly #observer: ControllerObserver;
-  // In order of start, and so of deadline: one timer for the first is enough.
+  // In order of start, and so of deadline: one timer suffices.
   readonly #running = new Set<Pass>();
   #cancelTimer: (() => void) | undefined;
   #isStarted = false;
@@ -128,8 +121,8 @@ export class Controller implements Runnable {
   }
 
   /**
-   * Works until `stop` aborts, then finishes what is queued for at most `drainTimeout`; `abort` cuts that short. Passes that have not
-   * ended by then have their signal aborted and are not waited for: they may write nothing any more.
+   * Works until `stop` aborts, then drains the queue for at most `drainTimeout`; `abort` cuts that short. Remaining
+   * passes are aborted and may not write any more.
    */
   async run(signals: { readonly stop: AbortSignal; readonly abort: AbortSignal }): Promise<void> {
     this.#isStarted = true;
@@ -143,7 +136,6 @@ export class Controller implements Runnable {
     this.#cancelTimer?.();
   }
 
-  /** Starts work after this turn. Any number of wishes in one turn are one start; before `run` and after the stop there is none. */
   #wake(): void {
     if (this.#isScheduled || !this.#isStarted) return;
     this.#isScheduled = true;
@@ -153,13 +145,12 @@ export class Controller implements Runnable {
     });
   }
 
-  /** Starts as many keys as there are free places, the rest of them after others had their turn; each goes on by itself. */
   #startReady(): void {
     const end = this.#clock.monotonic() + longestTurn;
     while (this.#isStarted && this.#running.size < this.#maxConcurrent) {
       const key = this.queue.take();
       if (key === undefined) return;
-      // Never rejects: everything a reconcile does is contained in it.
+      // Never rejects.
       void this.#process(key);
       if (this.#clock.monotonic() >= end) return this.#wake();
     }
@@ -180,7 +171,7 @@ export class Controller implements Runnable {
     this.#wake();
   }
 
-  /** The failures are forgotten also where a later look is wanted: waiting is no failure. */
+  /** Waiting is not a failure. */
   #onSuccess(key: string, result: ReconcileResult | undefined | void): Outcome {
     this.queue.forget(key);
     if (result?.requeueAfter === undefined) return "success";
@@ -195,7 +186,7 @@ export class Controller implements Runnable {
       this.#log.warn("reconcile failed for good", fields);
       return "terminal";
     }
-    // A conflict says that the mirror is a moment behind; the next try reads the news.
+    // The mirror was a moment behind; the next try reads the change.
     if (isConflict(thrown)) this.#log.debug("reconcile met a conflict", fields);
     else this.#log.warn("reconcile failed, trying again", { ...fields, stack: toError(thrown).stack });
     this.queue.addRateLimited(key);
@@ -210,7 +201,7 @@ export class Controller implements Runnable {
     return pass;
   }
 
-  /** One timer for all passes: `#running` is in order of deadline, and the first that is not aborted is the next. */
+  /** `#running` is in order of deadline. */
   #watchDeadline(first: Pass): void {
     const delay = Math.max(1, Math.ceil(first.deadline - this.#clock.monotonic()));
     this.#cancelTimer = this.#clock.after(delay, () => this.#checkDeadlines());

@@ -13,28 +13,27 @@ import { foreignDefinition, storageDowngrade } from "./errors.ts";
 import { waitFor } from "./wait-for.ts";
 import { getOrUndefined, retryOnConflict } from "./writes.ts";
 
-/** How to install. */
 export interface CrdInstallOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly random: Random;
-  /** Replace definitions that are not ours, too. */
+  /** Also replace definitions of others. */
   readonly adopt?: boolean;
-  /** How long a definition may take to be served; 30 s unless told. */
+  /** Default: 30 s. */
   readonly timeout?: Millis;
 }
 
-/** What was done with one definition; `foreign` ones belong to somebody else and were left alone. */
+/** `foreign`: belongs to others and was left alone. */
 export type CrdOutcome = "created" | "updated" | "unchanged" | "foreign";
 
-/** Marks the definitions that Slipway installed and may therefore update. */
+/** Marks definitions that Slipway installed and may update. */
 export const managedByLabel = "app.kubernetes.io/managed-by";
 const us = "slipway";
 
 /**
- * Installs definitions and waits until each is served. A definition of the same name without our label stays as it is (`foreign`, with
- * a warning) unless `adopt`; one whose objects are stored in a version that ours does not have is refused (`crd-downgrade`).
+ * Installs definitions and waits until each is served. A definition without our label is left alone with a warning
+ * unless `adopt`. One that would drop a version in which objects are stored is refused (`crd-downgrade`).
  */
 export async function installCrds(
   client: ApiClient,
@@ -52,7 +51,6 @@ export async function installCrds(
   return new Map(installed);
 }
 
-/** Brings one definition up to date. Throws `crd-downgrade` before anything is written where objects would become unreadable. */
 async function install(
   client: ApiClient,
   definition: KubeObject,
@@ -77,13 +75,12 @@ async function install(
   return "updated";
 }
 
-/** The definition with the label that says who may update it. */
 export const asOurs = <T extends KubeObject>(definition: T): T => ({
   ...definition,
   metadata: { ...definition.metadata, labels: { ...definition.metadata.labels, [managedByLabel]: us } },
 });
 
-/** The present definition with our spec, labels and annotations; what others added to its metadata stays. */
+/** The present definition with our spec, labels and annotations. */
 function merged(present: Stored, wanted: KubeObject): Stored {
   const labels = { ...present.metadata.labels, ...wanted.metadata.labels };
   const annotations = { ...present.metadata.annotations, ...wanted.metadata.annotations };
@@ -92,24 +89,22 @@ function merged(present: Stored, wanted: KubeObject): Stored {
     labels,
     ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
   };
-  // Servers add defaults to the spec: only what we declare is compared and replaced.
+  // Servers add defaults to the spec: only declared members are compared and replaced.
   const spec =
     isJsonObject(present.spec) && isJsonObject(wanted.spec) ? overlaid(present.spec, wanted.spec) : wanted.spec;
   return { ...present, metadata, spec };
 }
 
-/** `present` with everything `wanted` says; members only the server has stay, except inside lists of another length. */
 function overlaid(present: JsonObject, wanted: JsonObject): JsonObject {
   const members = new Map(Object.entries(present));
   for (const [key, value] of Object.entries(wanted)) {
     const old = members.get(key);
-    // Schemas are ours as a whole: a property we dropped must go.
+    // Schemas are replaced as a whole: a removed property must go.
     members.set(key, key !== "schema" && isJsonObject(old) && isJsonObject(value) ? overlaid(old, value) : value);
   }
   return Object.fromEntries(members);
 }
 
-/** A kind can be used when the server says that its names are accepted and it is served. */
 async function established(client: ApiClient, name: string, options: CrdInstallOptions): Promise<void> {
   const { clock, signal, random, timeout = 30_000 } = options;
   const ref = { type: CustomResourceDefinition, name };
@@ -125,7 +120,6 @@ const isEstablished = (definition: KubeObject | undefined): boolean => {
   );
 };
 
-/** Versions in which objects of the kind may lie in the store, as the server has noted them. */
 function storedVersions({ status }: KubeObject): readonly string[] {
   if (!isJsonObject(status) || !Array.isArray(status["storedVersions"])) return [];
   const versions: readonly unknown[] = status["storedVersions"];

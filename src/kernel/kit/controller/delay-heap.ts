@@ -3,32 +3,28 @@ import type { Millis } from "#lib/base/index.ts";
 interface Entry {
   readonly key: string;
   readonly at: Millis;
-  /** Keys due at the same time come in the order they were set. */
   readonly order: number;
 }
 
 /**
- * Keys with the time they are due, at most one time per key: a binary heap with lazy deletion, so that thousands of delays need one
- * timer and not one each. Times are of the owner's clock, in milliseconds. Setting and taking cost O(log n), deleting O(1). The heap
- * never holds more than twice as many entries as there are keys, or 64.
+ * Keys with the time they are due: a binary heap with lazy deletion, so that thousands of delays need one timer.
+ * Setting and taking cost O(log n). It holds at most twice as many entries as keys, or 64.
  */
 export class DelayHeap {
   readonly #atByKey = new Map<string, Entry>();
-  // Entries that were replaced or deleted stay in the heap until they come up or outnumber the live ones.
+  // Replaced and deleted entries stay until they come up or outnumber the live ones.
   #heap: Entry[] = [];
   #order = 0;
 
-  /** Keys that wait, dead entries not counted. */
   get size(): number {
     return this.#atByKey.size;
   }
 
-  /** When a key is due; undefined when it waits for nothing. */
   timeOf(key: string): Millis | undefined {
     return this.#atByKey.get(key)?.at;
   }
 
-  /** Replaces the time the key had. */
+  /** Replaces the key's time. */
   set(key: string, at: Millis): void {
     const entry = { key, at, order: this.#order++ };
     this.#atByKey.set(key, entry);
@@ -37,7 +33,6 @@ export class DelayHeap {
     if (this.#heap.length > 64 && this.#heap.length > 2 * this.#atByKey.size) this.#rebuild();
   }
 
-  /** No effect on a key that is not there. */
   delete(key: string): void {
     this.#atByKey.delete(key);
   }
@@ -47,13 +42,12 @@ export class DelayHeap {
     this.#heap = [];
   }
 
-  /** When the next key is due. */
   next(): Millis | undefined {
     this.#dropDead();
     return this.#heap[0]?.at;
   }
 
-  /** Removes and answers the earliest key due at `now`, if any. */
+  /** Removes and returns the earliest key due at `now`. */
   takeDue(now: Millis): string | undefined {
     this.#dropDead();
     const first = this.#heap[0];
@@ -67,13 +61,11 @@ export class DelayHeap {
     for (let first = this.#heap[0]; first !== undefined && this.#isDead(first); first = this.#heap[0]) this.#pop();
   }
 
-  /** Replaced by another time or deleted: the map knows the one entry that counts. */
   #isDead(entry: Entry): boolean {
     return this.#atByKey.get(entry.key) !== entry;
   }
 
   #rebuild(): void {
-    // A sorted array is a heap.
     this.#heap = [...this.#atByKey.values()].sort((a, b) => (isBefore(a, b) ? -1 : 1));
   }
 

@@ -1,18 +1,16 @@
-/** The right to act. */
 export interface Leadership {
-  /** Aborts, with the reason, once another process may lead. Never for an only process. */
+  /** Aborts, with the reason, once another process may lead. */
   readonly lost: AbortSignal;
-  /** Gives the right back so that another process takes over at once. Call it after everything has stopped. */
+  /** Lets another process take over at once. Call it after everything has stopped. */
   release(): Promise<void>;
 }
 
-/** Decides which of several equal processes acts. */
 export interface Election {
-  /** Resolves once this process leads; rejects with the signal's reason when that aborts first. */
+  /** Resolves once this process leads; rejects with the signal's reason. */
   acquire(signal: AbortSignal): Promise<Leadership>;
 }
 
-/** For the only process there is: leads at once and for ever. */
+/** For a single process. */
 export const alwaysLeader: Election = {
   async acquire(signal) {
     signal.throwIfAborted();

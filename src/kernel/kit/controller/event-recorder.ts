@@ -15,12 +15,11 @@ import type { Schedule } from "./controller.ts";
 import { Fifo } from "./fifo.ts";
 import { RecentMap } from "./recent-map.ts";
 
-/** Something a user wants to know about an object. */
 export interface EventNote {
   readonly regarding: ObjectReference;
   readonly related?: ObjectReference;
   readonly type: "Normal" | "Warning";
-  /** CamelCase, for machines: `StepSucceeded`. */
+  /** CamelCase, for programs: `StepSucceeded`. */
   readonly reason: string;
   /** What the controller did or tried: `Reconcile`, `Start`. */
   readonly action: string;
@@ -28,26 +27,21 @@ export interface EventNote {
   readonly note: string;
 }
 
-/** Where events go and who tells them. */
 export interface EventRecorderOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** `slipway.dev/workflow-controller`, and the process it runs in. */
   readonly controller: string;
   readonly instance: string;
   readonly schedule?: Schedule;
-  /** How much one object may tell; 25 events at once and one more every five minutes unless told. */
+  /** The limit of one object; default: 25 events at once, and one more every five minutes. */
   readonly perObject?: { readonly perSecond: number; readonly burst: number };
 }
 
-/**
- * Tells users what happens, without ever holding up or failing who tells. Best effort: whoever needs a record of a run reads its
- * status.
- */
+/** Records events without ever delaying or failing the caller. Best effort: the status of a run is its record. */
 export interface EventRecorder {
   record(note: EventNote): void;
-  /** Notes that were not written: too many of one object, too many at once, or refused by the server. */
+  /** Notes that were not written: over a limit, or refused by the server. */
   readonly dropped: number;
   /** Resolves when everything recorded so far was written or dropped. */
   flush(): Promise<void>;
@@ -55,57 +49,46 @@ export interface EventRecorder {
   close(): Promise<void>;
 }
 
-/** An event that was or will be written, and how often it happened. */
 interface Occurrence {
   readonly note: EventNote;
   readonly firstAt: Instant;
   lastAt: Instant;
   count: number;
-  /** The name it is stored under; absent until it is. */
   name: string | undefined;
-  /** Waits in the queue. */
   isQueued: boolean;
-  /** The count that is being written; 0 when none is. A repetition in the meantime is written afterwards. */
+  /** The count being written; 0 if none is. Later repetitions are written afterwards. */
   writing: number;
 }
 
-/** What an object has told lately, oldest first, by what it says, and how much more it may tell. */
+/** The recent events of an object, oldest first, and its limit. */
 interface Teller {
   readonly budget: TokenBucket;
   readonly told: Map<string, Occurrence>;
 }
 
-/** Eight thousand runs may tell of their start and end at once; one commit of the embedded server takes 256 of them. */
+/** 8,000 runs may record their start and end at once. */
 const maxQueued = 16_384;
 const maxTellers = 4096;
-/**
- * Repetitions are looked for among so many of an object's events. What is remembered is not garbage soon: with 32 a server that runs
- * short workflows kept 30 MB of them.
- */
+/** Repetitions are looked for among the last events of an object. With 32, a server of short workflows kept 30 MB. */
 const maxTold = 8;
 const maxNote = 1024;
-/** Holds the event loop for 2 to 4 ms. */
+/** Blocks the event loop for 2 to 4 ms. */
 const batchSize = 256;
-/**
- * What is recorded in a turn goes into the commit that the turn's other writes go into, so one batch does not wait until the one
- * before is durable: waiting, a recorder beside 200 runs in flight fell behind by thousands.
- */
+/** Batches do not wait for each other: a recorder beside 200 runs would fall behind by thousands. */
 const parallelBatches = 8;
 const parallelWrites = 8;
-/** The same event within this time is one series. */
+/** The same event within this time extends the series. */
 const seriesWindow: Millis = 6 * 60_000;
-/** A series is written at most this often. */
+/** How often a series is written at most. */
 const seriesPause: Millis = 1000;
-/** Losses are logged at most this often. */
+/** How often losses are logged at most. */
 const lossPause: Millis = 60_000;
 const spamLimit = { perSecond: 1 / 300, burst: 25 };
 
 /**
- * Writes `events.k8s.io/v1`: equal events of one object become one with a series count; an object gets 25 events at once and one
- * more every five minutes. What is recorded in one turn of the event loop is written together: 256 new events in one durable write
- * where the client can do that, else at most eight requests at a time. Bounds: 16,384 unwritten events; the last 8 events of each
- * of 4096 objects are remembered. Beyond them the newest are dropped, counted and told of in the log once a minute, and the oldest
- * are forgotten.
+ * Writes `events.k8s.io/v1`: equal events of one object become a series, within the limits above. New events of one
+ * turn are written together: 256 in one durable write if the client can do that, else up to eight requests at a time.
+ * Beyond 16,384 unwritten events the newest are dropped, counted and logged.
  */
 export function eventRecorder(options: EventRecorderOptions): EventRecorder {
   return new Recorder(options);
@@ -118,7 +101,7 @@ class Recorder implements EventRecorder {
   readonly #tellers = new RecentMap<Teller>(maxTellers);
   readonly #idle = new Set<() => void>();
   readonly #queue = new Fifo<Occurrence>();
-  /** New ones in the queue: they end a pause. */
+  /** New events in the queue: they end a pause. */
   #unnamed = 0;
   #batches = 0;
   #names = 0;
@@ -181,7 +164,7 @@ class Recorder implements EventRecorder {
     return teller;
   }
 
-  /** At most once in the queue; a repetition of what is being written waits for the end of that write. */
+  /** A repetition of an event that is being written waits for the write. */
   #enqueue(occurrence: Occurrence, now: Instant): void {
     if (occurrence.isQueued || occurrence.writing > 0) return;
     if (this.#queue.size >= maxQueued) return this.#lose(now);
@@ -191,7 +174,6 @@ class Recorder implements EventRecorder {
     this.#wake();
   }
 
-  /** Whoever reads events must be able to find out that there were more. */
   #lose(now: Instant): void {
     this.dropped++;
     if (now - this.#lossToldAt < lossPause) return;
@@ -204,11 +186,11 @@ class Recorder implements EventRecorder {
     return this.#queue.size === 0 && this.#batches === 0;
   }
 
-  /** Writes at the end of the turn what can be written then. Called whenever that may have become more. */
+  /** Called whenever there may be more to write. */
   #wake(): void {
     const most = this.#options.client.createMany === undefined ? 1 : parallelBatches;
     if (this.#isScheduled || this.#queue.size === 0 || this.#batches >= most) return;
-    // Repetitions wait a moment, so that a thousand of them are a few writes; anything new, or a flush, ends the wait.
+    // Repetitions wait a moment, so that a thousand of them are a few writes.
     if (this.#unnamed === 0 && !this.#isHurried) return this.#pause();
     this.#writeSoon();
   }
@@ -223,7 +205,7 @@ class Recorder implements EventRecorder {
     this.#isScheduled = true;
     this.#schedule(() => {
       this.#isScheduled = false;
-      // Never rejects: what fails is counted.
+      // Never rejects.
       void this.#writeBatch(this.#takeBatch());
       this.#wake();
     });
@@ -261,7 +243,7 @@ class Recorder implements EventRecorder {
     this.#idle.clear();
   }
 
-  /** True when all of these new events were stored in one write; else none of them was, and each is tried by itself. */
+  /** True if all were stored in one write; else none was, and each is tried by itself. */
   async #createTogether(fresh: readonly Occurrence[]): Promise<boolean> {
     const { client, log } = this.#options;
     if (client.createMany === undefined || fresh.length === 0) return fresh.length === 0;
@@ -291,24 +273,23 @@ class Recorder implements EventRecorder {
     occurrence.name = name;
   }
 
-  /** Counts and time of a series are all that changes. */
   async #extend(occurrence: Occurrence, name: string): Promise<void> {
     const ref = { type: Event, namespace: namespaceOf(occurrence.note), name };
     try {
       await this.#options.client.patch(ref, { type: "merge", body: { series: seriesOf(occurrence) } });
     } catch (thrown) {
       if (!isNotFound(thrown)) throw thrown;
-      // Its time to live was over.
+      // The event has expired.
       await this.#create(occurrence);
     }
   }
 
-  /** Frozen, so that the embedded server takes it as it is instead of copying it. */
+  /** Frozen, so that the embedded server need not copy it. */
   #eventOf(occurrence: Occurrence, name: string): KubeObject {
     const { note, firstAt, count } = occurrence;
     const { controller, instance } = this.#options;
     const { regarding, related, type, reason, action } = note;
-    // Fields of this kind stand beside metadata, not under spec.
+    // Fields of this kind stand beside metadata.
     const event = {
       apiVersion: "events.k8s.io/v1",
       kind: "Event",
@@ -327,7 +308,7 @@ class Recorder implements EventRecorder {
     return deepFreeze(event);
   }
 
-  // What is recorded together happened at the same time.
+  // Recorded together, formatted once.
   #timeOf(at: Instant): string {
     if (at !== this.#lastAt) {
       this.#lastAt = at;
@@ -336,7 +317,7 @@ class Recorder implements EventRecorder {
     return this.#lastTime;
   }
 
-  /** The object's name and sixteen hexadecimal digits that no other event of this object has. */
+  /** The object's name and sixteen unique hexadecimal digits. */
   #nameFor({ note: { regarding } }: Occurrence): string {
     const counter = (this.#names++ % 0x100000).toString(16).padStart(5, "0");
     const unique = `${this.#options.clock.now().toString(16).padStart(11, "0")}${counter}`;
@@ -349,19 +330,17 @@ class Recorder implements EventRecorder {
   }
 }
 
-/** As `events.k8s.io/v1` has it: how often in all, and when last. */
 const seriesOf = ({ count, lastAt }: Occurrence) => ({ count, lastObservedTime: formatMicroTime(lastAt) });
 
-/** Events live beside their object; those of cluster-scoped objects in `default`. */
+/** Events of cluster-scoped objects are in `default`. */
 const namespaceOf = ({ regarding }: EventNote): string =>
   regarding.namespace === undefined || regarding.namespace === "" ? "default" : regarding.namespace;
 
-/** For two events of one object with the same reason and note. */
+/** For events with the same object, reason and note. */
 const isSame = (a: EventNote, b: EventNote): boolean =>
   a.note === b.note && a.action === b.action && a.type === b.type && a.related?.uid === b.related?.uid;
 
 function remember(told: Map<string, Occurrence>, text: string, occurrence: Occurrence): void {
-  // Last again, if it was there before.
   told.delete(text);
   told.set(text, occurrence);
   if (told.size <= maxTold) return;
@@ -371,19 +350,18 @@ function remember(told: Map<string, Occurrence>, text: string, occurrence: Occur
   }
 }
 
-/** The text, or as much of its beginning as has at most so many bytes in UTF-8. */
+/** The longest prefix of at most so many bytes in UTF-8. */
 function cutTo(most: number, text: string): string {
   if (text.length * 3 <= most) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(most));
   return text.slice(0, read);
 }
 
-/** What is left of the 253 characters of a name, with the point before the digits; it may not end in a dash or point. */
+/** 253 characters without the point and the digits; must not end in a dash or point. */
 const longestStart = 253 - 17;
 const nameStart = (name: string): string =>
   name.length <= longestStart ? name : name.slice(0, longestStart).replace(/[-.]+$/, "");
 
-/** A reference that an event about this object carries. */
 export function regardingOf({ apiVersion, kind, metadata }: Stored): ObjectReference {
   const { namespace, name, uid, resourceVersion } = metadata;
   // Written out twice: this is made for every event.

@@ -1,7 +1,4 @@
-/**
- * First in, first out. Both operations cost O(1) on average, where an array's `shift` moves all the rest. Unbounded: the owner bounds
- * what it pushes.
- */
+/** A queue with O(1) operations, where an array's `shift` moves all items. Unbounded. */
 export class Fifo<T> {
   #items: T[] = [];
   #head = 0;
@@ -17,7 +14,6 @@ export class Fifo<T> {
   shift(): T | undefined {
     if (this.#head >= this.#items.length) return undefined;
     const item = this.#items[this.#head++];
-    // Cutting off the taken half costs as much as it takes to take it.
     if (this.#head > 1024 && this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;
@@ -28,7 +24,7 @@ export class Fifo<T> {
     return item;
   }
 
-  /** Drops the items for which `wanted` is false. Costs O(n). */
+  /** Drops other items. O(n). */
   keep(wanted: (item: T) => boolean): void {
     this.#items = this.#items.slice(this.#head).filter(wanted);
     this.#head = 0;

@@ -13,7 +13,7 @@ import type { ApiClient } from "../client/api-client.ts";
 import type { Election, Leadership } from "./election.ts";
 import { leadershipLost } from "./errors.ts";
 
-/** Which lease, who asks, and the times of the game; keep retryPeriod < renewDeadline < leaseDuration. */
+/** Keep retryPeriod < renewDeadline < leaseDuration. */
 export interface LeaseElectionOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -21,22 +21,22 @@ export interface LeaseElectionOptions {
   readonly random: Random;
   readonly namespace: string;
   readonly name: string;
-  /** Different for every process: host name, process id and something random. */
+  /** Unique to the process: host name, process id and something random. */
   readonly identity: string;
-  /** How long the others wait for a silent leader; 15 s unless told. */
+  /** How long others wait for a silent leader; default: 15 s. */
   readonly leaseDuration?: Millis;
-  /** A leader that could not renew for this long gives up; 10 s unless told, below leaseDuration. */
+  /** A leader that could not renew for this long gives up; default: 10 s. */
   readonly renewDeadline?: Millis;
-  /** Between two tries; 2 s unless told, lengthened at random by up to 1.2 times. */
+  /** Between two tries; default: 2 s, plus up to 1.2 times that at random. */
   readonly retryPeriod?: Millis;
 }
 
-/** As stored; a lease without a spec is read as an empty one. */
+/** A lease without a spec is read as an empty one. */
 interface LeaseObject extends KubeObject {
   readonly spec: LeaseSpec;
 }
 
-/** As `coordination.k8s.io/v1` has it; an empty holder is a lease that was given up. */
+/** An empty holder is a released lease. */
 interface LeaseSpec {
   readonly holderIdentity?: string;
   readonly leaseDurationSeconds?: number;
@@ -45,25 +45,24 @@ interface LeaseSpec {
   readonly leaseTransitions?: number;
 }
 
-/** What the lease said last, and until when on our own clock it counts. */
 interface Observation {
   readonly text: string;
-  /** From then on it counts as silent. */
+  /** When it counts as expired, by our own clock. */
   readonly until: Millis;
 }
 
-/** Share of a pause that chance adds, as in client-go: candidates that started together must not ask together. */
+/** As in client-go: candidates that started together must not ask together. */
 const jitter = 1.2;
 
 /**
- * Election by a `coordination.k8s.io/v1` Lease. Times written into the lease are for people: a leader is given up when its lease
- * did not change for `leaseDuration` on our own monotonic clock, so that clocks of two machines are never compared.
+ * Election by a `coordination.k8s.io/v1` Lease. A lease expires when it did not change for `leaseDuration` on our own
+ * monotonic clock: clocks of two machines are never compared.
  */
 export function leaseElection(options: LeaseElectionOptions): Election {
   return { acquire: (signal) => acquire(options, signal) };
 }
 
-/** Asks until the lease is ours; never fails because of the server. */
+/** Never fails because of the server. */
 async function acquire(options: LeaseElectionOptions, signal: AbortSignal): Promise<Leadership> {
   const { clock, log, name, identity } = options;
   const candidate = new Candidate(options);
@@ -79,8 +78,8 @@ async function acquire(options: LeaseElectionOptions, signal: AbortSignal): Prom
 }
 
 /**
- * Shows the candidate each renewal when it is made, so that the lease runs out 15 s after the last one. Where the lease may not be watched the
- * candidate sees renewals at its own tries: later, and no less safe. Never rejects.
+ * Shows the candidate each renewal when it is made, so that the lease expires 15 s after the last one. If the lease may
+ * not be watched, the candidate sees renewals at its own tries, which is later and as safe. Never rejects.
  */
 async function follow(options: LeaseElectionOptions, candidate: Candidate, signal: AbortSignal): Promise<void> {
   const { client, clock, log, namespace, name } = options;
@@ -97,7 +96,7 @@ async function follow(options: LeaseElectionOptions, candidate: Candidate, signa
   }
 }
 
-/** Renews until released; aborts `lost` when somebody else holds the lease or the deadline passes without a renewal. */
+/** Renews until released; aborts `lost` if another process holds the lease or the deadline passes. */
 function lead(options: LeaseElectionOptions, candidate: Candidate): Leadership {
   const { log, namespace, name } = options;
   const lost = new AbortController();
@@ -117,7 +116,7 @@ function lead(options: LeaseElectionOptions, candidate: Candidate): Leadership {
   };
 }
 
-/** Resolves with true when leadership is lost, with false when the signal aborts. */
+/** True if leadership is lost, false if the signal aborts. */
 async function renew(options: LeaseElectionOptions, candidate: Candidate, signal: AbortSignal): Promise<boolean> {
   const { clock } = options;
   const limit = options.renewDeadline ?? 10_000;
@@ -127,7 +126,7 @@ async function renew(options: LeaseElectionOptions, candidate: Candidate, signal
     if (signal.aborted) return false;
     const attempt = new AbortController();
     const left = Math.ceil(renewedAt + limit - clock.monotonic());
-    // A request that hangs must not hide that the time is over.
+    // A hanging request must not outlast the deadline.
     const cancel = clock.after(Math.max(0, left), () => attempt.abort(new Error("the renewal took too long")));
     const outcome = await candidate.attempt(attempt.signal);
     cancel();
@@ -136,7 +135,7 @@ async function renew(options: LeaseElectionOptions, candidate: Candidate, signal
   }
 }
 
-/** One process that wants the lease or holds it. It remembers the lease it wrote last, so that a renewal is one request. */
+/** Remembers the lease it wrote last, so that a renewal is one request. */
 class Candidate {
   lastFailure: unknown;
   readonly #options: LeaseElectionOptions;
@@ -149,7 +148,7 @@ class Candidate {
     this.#duration = options.leaseDuration ?? 15_000;
   }
 
-  /** Between one and 2.2 times the retry period, and no longer than until the lease runs out. */
+  /** At most until the lease expires. */
   pause(): Millis {
     const { clock, random, retryPeriod = 2000 } = this.#options;
     const pause = Math.round(retryPeriod * (1 + jitter * random()));
@@ -157,7 +156,7 @@ class Candidate {
     return left > 0 ? Math.min(pause, left) : pause;
   }
 
-  /** Notes when this process first saw the lease as it is now. */
+  /** Notes when this process first saw the lease in this state. */
   observe(spec: LeaseSpec = {}): Observation {
     const text = JSON.stringify([spec.holderIdentity, spec.renewTime, spec.acquireTime]);
     if (this.#observed?.text === text) return this.#observed;
@@ -166,13 +165,13 @@ class Candidate {
     return this.#observed;
   }
 
-  /** Takes or renews the lease: `other` when somebody else holds it, `failed` when nothing is known. Never rejects. */
+  /** Takes or renews the lease: `other` if another process holds it, `failed` if nothing is known. Never rejects. */
   async attempt(signal: AbortSignal): Promise<"held" | "other" | "failed"> {
     try {
       this.#held = await this.#write(signal);
       return this.#held === undefined ? "other" : "held";
     } catch (thrown) {
-      // Somebody wrote in between, or the server is away: read again at the next try.
+      // Read again at the next try.
       this.#held = undefined;
       this.lastFailure = thrown;
       this.#options.log.debug("the lease was not written", { error: messageOf(thrown) });
@@ -180,7 +179,7 @@ class Candidate {
     }
   }
 
-  /** Gives the lease up, so that nobody has to wait for it to run out. */
+  /** Releases the lease, so that others need not wait for it to expire. */
   async release(): Promise<void> {
     const held = this.#held;
     if (held === undefined) return;
@@ -196,14 +195,14 @@ class Candidate {
     try {
       await client.update(Lease, { ...held, spec });
     } catch (thrown) {
-      // The lease runs out by itself.
+      // The lease expires by itself.
       this.#options.log.debug("the lease was not released", { error: messageOf(thrown) });
     }
   }
 
   /**
-   * Undefined when the lease is somebody else's and not run out. The update is bound to the version that was read, so of two
-   * candidates one wins.
+   * Undefined if another process holds the lease. The update is bound to the version that was read, so that one of two
+   * candidates wins.
    */
   async #write(signal: AbortSignal): Promise<Stored<LeaseObject> | undefined> {
     const { client, namespace, name, identity } = this.#options;
@@ -222,7 +221,7 @@ class Candidate {
     return client.update(Lease, { ...known, spec: this.#spec(known.spec) }, { signal });
   }
 
-  /** Undefined when there is none yet: then it is created, and of two who create it one is refused. */
+  /** Of two processes that create the lease one is refused. */
   async #read(signal: AbortSignal): Promise<Stored<LeaseObject> | undefined> {
     const { client, namespace, name } = this.#options;
     try {
@@ -234,16 +233,12 @@ class Candidate {
     }
   }
 
-  /**
-   * A lease counts as silent from the moment this process has first seen its present text. The first look can never find it
-   * expired unless it was given up.
-   */
+  /** Counts from the first look at the present state, so that a first look finds only released leases expired. */
   #isExpired(spec: LeaseSpec): boolean {
     if (spec.holderIdentity === undefined || spec.holderIdentity === "") return true;
     return this.observe(spec).until <= this.#options.clock.monotonic();
   }
 
-  /** Becoming the leader anew is counted; renewing is not. */
   #spec(before: LeaseSpec): LeaseSpec {
     const { clock, identity } = this.#options;
     const now = formatMicroTime(clock.now());

@@ -12,32 +12,30 @@ import type { Runnable, Schedule } from "./controller.ts";
 import { alwaysLeader, type Election } from "./election.ts";
 import { type EventRecorder, type EventRecorderOptions, eventRecorder } from "./event-recorder.ts";
 
-/** What a manager gives its controllers, and how it leads and stops. */
 export interface ManagerOptions {
   readonly client: ApiClient;
-  /** A client with the rights of whoever wrote an object; `client` where it is undefined, or absent because the API cannot tell. */
+  /** A client with the rights of an object's author; undefined if the API cannot tell. */
   readonly clientFor?: (object: KubeObject) => ApiClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random: Random;
-  /** `alwaysLeader` unless told. */
+  /** Default: `alwaysLeader`. */
   readonly election?: Election;
   readonly schedule?: Schedule;
-  /** After a polite stop has lasted this long, everything is aborted; 10 s unless told. */
+  /** How long a stop may take before everything is aborted; default: 10 s. */
   readonly stopGrace?: Millis;
-  /** Where its controllers count; metrics of its own unless told. One manager per `Metrics`. */
+  /** One manager per `Metrics`. */
   readonly metrics?: Metrics;
 }
 
-/** Reading every kind takes less than this on a healthy server. */
+/** A healthy server takes less to read every kind. */
 const syncPatience: Millis = 10_000;
 
-/** Where a manager is in its life; each comes after the one before. */
 export type ManagerPhase = "new" | "syncing" | "waiting for leadership" | "running" | "stopping" | "stopped";
 
 /**
- * Runs controllers over shared informers: mirrors are read first, then leadership is gained, then the controllers start; they stop in
- * the opposite order. `client` and `informers` are what its controllers use: a write through `client` is read back at once.
+ * Runs controllers over shared informers: reads the mirrors, gains leadership, starts the controllers, and stops in the
+ * opposite order. A write through `client` is read back at once.
  */
 export class Manager {
   readonly client: ApiClient;
@@ -46,7 +44,6 @@ export class Manager {
   readonly log: Logger;
   readonly random: Random;
   readonly schedule: Schedule;
-  /** For whatever else its controllers count. */
   readonly metrics: Metrics;
   readonly controllerMetrics: ControllerMetrics;
   readonly #clientFor: ManagerOptions["clientFor"];
@@ -72,25 +69,24 @@ export class Manager {
   }
 
   /**
-   * For what a controller does because an object says so: nobody can have it do what he may not do himself. On a cluster, whose API does
-   * not tell who wrote what, it is the manager's own.
+   * A client with the rights of the object's author, so that nobody can make a controller do what they may not do. On a
+   * cluster, whose API does not tell the author, it is the manager's own.
    */
   clientFor(object: KubeObject): ApiClient {
     const acting = this.#clientFor?.(object);
     return acting === undefined ? this.client : freshClient(acting, this.informers);
   }
 
-  /** What the manager is doing, for health checks: ready is `running` or `waiting for leadership`. */
+  /** For health checks: ready is `running` or `waiting for leadership`. */
   get phase(): ManagerPhase {
     return this.#phase;
   }
 
-  /** What was added so far, in the order in which it is started. */
   get runnables(): readonly Runnable[] {
     return this.#runnables;
   }
 
-  /** Adds something to run. Only before `run`. */
+  /** Only before `run`. */
   add(runnable: Runnable): void {
     if (this.#phase !== "new") throw new Error(`${runnable.name} was added to a manager that has started`);
     if (this.#runnables.some(({ name }) => name === runnable.name))
@@ -99,14 +95,14 @@ export class Manager {
   }
 
   /**
-   * Calls `run` when all runnables have stopped, before the mirrors do; what was registered last is called first, so that parts end
-   * before those they were made of. A `run` that throws is logged and keeps nobody else from stopping.
+   * Calls `run` when all runnables have stopped, before the mirrors do; in the opposite order of registration.
+   * Exceptions are logged.
    */
   onStopped(run: () => void): void {
     this.#onStopped.push(run);
   }
 
-  /** The mirror of a kind, shared with everybody who asks for the same, and given back when the manager has stopped. */
+  /** The shared mirror of a kind, released when the manager has stopped. */
   mirror<T extends KubeObject = KubeObject>(type: ResourceType, scope?: Scope): Informer<T> {
     const share = this.informers.acquire<T>(type, scope);
     this.onStopped(() => share.release());
@@ -114,8 +110,8 @@ export class Manager {
   }
 
   /**
-   * A recorder of events for one controller. When the manager has stopped, what was recorded is still written, or dropped with a note in
-   * the log; nobody waits for it.
+   * A recorder of events for one controller. Events that are unwritten when the manager stops are written without
+   * delaying it.
    */
   recorder(options: Pick<EventRecorderOptions, "controller" | "instance" | "perObject">): EventRecorder {
     const { client, clock, log, schedule } = this;
@@ -124,7 +120,10 @@ export class Manager {
     return recorder;
   }
 
-  /** Runs until the signal aborts and everything has stopped. Rejects when leadership is lost or a runnable fails. Once only. */
+  /**
+   * Runs until the signal aborts and everything has stopped. Rejects if leadership is lost or a runnable fails. Once
+   * only.
+   */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#phase !== "new") throw new Error("a manager runs once");
     const crew = new Crew(this.#stopGrace, this.clock);
@@ -140,7 +139,7 @@ export class Manager {
     if (crew.failure !== undefined) throw crew.failure;
   }
 
-  /** From the first mirror to the last runnable. Failures are the crew's: this rejects only when giving leadership back does. */
+  /** Rejects only if releasing leadership fails. */
   async #runCrew(crew: Crew): Promise<void> {
     this.#phase = "syncing";
     for (const runnable of this.#runnables) if (runnable.runsWithoutLeadership) crew.start(runnable);
@@ -152,11 +151,11 @@ export class Manager {
       this.log.info("controllers started", { count: this.#runnables.length });
     }
     await crew.ended();
-    // Only after nobody acts any more may somebody else begin.
+    // Another process may begin only when nothing acts any more.
     await leadership?.release();
   }
 
-  /** Undefined when the stop or a failure came first. */
+  /** Undefined if a stop or failure came first. */
   async #lead(crew: Crew) {
     const stopWarning = this.#warnUntilSynced();
     try {
@@ -169,7 +168,7 @@ export class Manager {
     }
   }
 
-  /** Nothing runs before every kind is read, so the log names the kinds that keep the controllers waiting. */
+  /** Nothing runs before every kind is read. */
   #warnUntilSynced(): () => void {
     let cancel = (): void => undefined;
     const arm = (): void => {
@@ -184,7 +183,6 @@ export class Manager {
     return () => cancel();
   }
 
-  /** One part that fails to stop does not keep the others from it. */
   async #close(): Promise<void> {
     for (const run of this.#onStopped.toReversed()) {
       try {
@@ -197,7 +195,7 @@ export class Manager {
   }
 }
 
-/** The runnables at work, and the two ways to end them: politely (`stop`, then the grace) and at once (`fail`). */
+/** Ends runnables politely (`stop`, then the grace) or at once (`fail`). */
 class Crew {
   failure: unknown;
   readonly #grace: Millis;
@@ -209,7 +207,7 @@ class Crew {
   constructor(grace: Millis, clock: Clock) {
     this.#grace = grace;
     this.#clock = clock;
-    // Every part waits for them; Node would take more than ten for a leak and tell the user so.
+    // Every part listens to them; Node warns of more than ten listeners.
     setMaxListeners(0, this.#stop.signal, this.#abort.signal);
   }
 
@@ -217,7 +215,7 @@ class Crew {
     return this.#stop.signal;
   }
 
-  /** A runnable that fails takes all others along; one that ends by itself does not. */
+  /** A failing runnable stops all others; one that returns does not. */
   start(runnable: Runnable): void {
     const run = runnable
       .run({ stop: this.#stop.signal, abort: this.#abort.signal })
@@ -230,14 +228,14 @@ class Crew {
     this.#stop.abort(new Error("the manager stops"));
   }
 
-  /** Ends everything at once. The first failure is the one that counts. */
+  /** The first failure counts. */
   fail(reason: unknown): void {
     this.failure ??= reason;
     this.#stop.abort(reason);
     this.#abort.abort(reason);
   }
 
-  /** Waits for the stop and then for everybody, at most as long as the grace lasts. */
+  /** Waits for the stop and then for all runnables, at most for the grace. */
   async ended(): Promise<void> {
     await aborted(this.#stop.signal);
     const everybody = Promise.all(this.#running);

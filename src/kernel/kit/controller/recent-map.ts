@@ -1,6 +1,6 @@
 /**
- * A map that keeps the `limit` most recently used entries; `get` counts as use. All operations cost O(1): a Map keeps the order of
- * insertion, so the first key is the one used longest ago. Values must not be undefined.
+ * Keeps the `limit` most recently used entries; `get` counts as use. O(1): a Map keeps the order of insertion. Values
+ * must not be undefined.
  */
 export class RecentMap<V> {
   readonly #limit: number;

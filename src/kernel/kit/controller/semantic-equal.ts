@@ -1,22 +1,17 @@
 import { isJsonObject, jsonEquals, type JsonValue } from "#lib/base/index.ts";
 import { parseQuantity } from "#lib/text/index.ts";
 
-// Servers may store an amount in other words than it was written in: `1000m` comes back as `1`. Comparing texts would write such an object
-// again at every look.
+// Servers may store a quantity in other words: `1000m` comes back as `1`. Comparing texts would write such an object at
+// every look.
 
-/** Members whose values are amounts by name, in all kinds of Kubernetes. */
+/** Members whose values are quantities, in all kinds of Kubernetes. */
 const amountMaps: ReadonlySet<string> = new Set(["requests", "limits", "capacity", "allocatable", "hard", "used"]);
-/** Members that are amounts themselves. */
 const amounts: ReadonlySet<string> = new Set(["sizeLimit", "divisor"]);
 
-/**
- * Equal as JSON, but that amounts (quantities) are equal when they are the same amount. Without a schema, amounts are known by the names of
- * their members: elsewhere `1` and `1.0` are different texts.
- */
+/** JSON equality, except that quantities are compared as amounts. They are known by the names of their members. */
 export const semanticEquals = (a: JsonValue | undefined, b: JsonValue | undefined): boolean =>
   jsonEquals(a, b) || differsInAmountsAlone(a, b, "no");
 
-/** Whether a value is an amount, or holds amounts by name. */
 type Role = "no" | "amount" | "amounts";
 
 const roleOf = (name: string, parent: Role): Role => {

@@ -6,18 +6,16 @@ import { escapeFieldValue } from "../client/field-selector.ts";
 import { silentLog } from "#lib/base/index.ts";
 import { waitTimedOut } from "./errors.ts";
 
-/** How long to wait, and who may end the wait early. */
 export interface WaitOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly timeout: Millis;
-  /** For the spreading of reconnects. */
   readonly random: Random;
 }
 
 /**
- * Watches one object until `holds` is true of it (`undefined` while it does not exist) and answers with that state. Rejects with a
- * `wait-timeout`, with the signal's reason, or with the server's refusal to let it be watched. Survives lost connections.
+ * Watches one object until `holds` is true of it (`undefined` while it does not exist) and returns that state. Rejects
+ * with `wait-timeout`, the signal's reason, or the server's refusal. Survives lost connections.
  */
 export async function waitFor<T extends KubeObject = KubeObject>(
   client: ApiClient,
@@ -39,7 +37,7 @@ export async function waitFor<T extends KubeObject = KubeObject>(
   informer.addHandler({ add: look, update: (_old, object) => look(object), delete: () => look(undefined) });
   const running = informer.run(stop.signal);
   try {
-    // An object that never existed is not told of by any event.
+    // No event tells of an object that never existed.
     await Promise.race([outcome.promise, informer.readable(stop.signal)]);
     if (informer.list().length === 0) look(undefined);
     return await outcome.promise;
@@ -51,7 +49,6 @@ export async function waitFor<T extends KubeObject = KubeObject>(
   }
 }
 
-/** A mirror of a single object: lists, reconnects and lost events are its affair. */
 function informerOfOne<T extends KubeObject>(client: ApiClient, ref: Ref, clock: Clock, random: Random): Informer<T> {
   const fieldSelector = `metadata.name=${escapeFieldValue(ref.name)}`;
   const scope = ref.namespace === undefined ? { fieldSelector } : { fieldSelector, namespace: ref.namespace };

@@ -4,59 +4,50 @@ import { DelayHeap } from "./delay-heap.ts";
 import { Fifo } from "./fifo.ts";
 
 const priorities = ["live", "owed", "background"] as const;
-/**
- * In this order: `live` is for news, `owed` for what was there before and waits for something, `background` for repetitions such as a
- * resync.
- */
+/** `live` is for changes, `owed` for initial objects that wait for something, `background` for repetitions. */
 export type Priority = (typeof priorities)[number];
 
 const isHigher = (one: Priority, other: Priority): boolean => priorities.indexOf(one) < priorities.indexOf(other);
 
-/** Told of what happens in a queue, for metrics. All times in milliseconds. */
+/** For metrics. Times in milliseconds. */
 export interface QueueObserver {
-  /** A key that was not waiting is now; repetitions that change nothing are not told. */
+  /** A key began to wait. */
   added?(): void;
   taken?(waited: Millis): void;
   done?(worked: Millis): void;
-  /** A key was put back after a failure; it will also be told as added, when its delay is over. */
+  /** A key was put back after a failure; `added` follows when its delay is over. */
   retried?(): void;
 }
 
 export interface QueueStats {
-  /** Keys that wait to be taken. */
   readonly depth: number;
   readonly processing: number;
-  /** Keys that wait for their time. */
   readonly delayed: number;
-  /** Age of the oldest unfinished work; 0 when there is none. */
+  /** 0 if there is none. */
   readonly longestRunning: Millis;
 }
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly observer?: QueueObserver;
-  /** Delay of a key's first retry, doubling up to `longestRetry`; 5 ms and 1000 s unless told. */
+  /** A key's first retry, doubling up to `longestRetry`; default: 5 ms and 1000 s. */
   readonly firstRetry?: Millis;
   readonly longestRetry?: Millis;
-  /** Retries of all keys together; 10 a second with bursts of 100 unless told. */
+  /** Retries of all keys together; default: 10 a second with bursts of 100. */
   readonly retryLimit?: { readonly perSecond: number; readonly burst: number };
 }
 
-/**
- * A key in the queue. waiting -> processing -> (gone), or processing -> again -> waiting: what is added while a key is processed is
- * remembered by its state alone, however often it happens.
- */
+/** waiting -> processing -> (gone), or processing -> again -> waiting. */
 interface Item {
   state: "waiting" | "processing" | "again";
   priority: Priority;
-  /** Wanted again while it is processed. */
   againPriority: Priority;
   since: Millis;
 }
 
 /**
- * Keys of work. A key waits at most once, is never given out twice at the same time, and one added while it is processed is given
- * out again afterwards. Bounded by the number of different keys. Everything costs O(1), delays O(log n); all delays share one timer.
+ * Keys of work. A key waits at most once and is never processed twice at the same time; one added meanwhile is
+ * processed again. Operations cost O(1), delays O(log n); all delays share one timer.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -87,12 +78,12 @@ export class WorkQueue {
     this.#retries = new TokenBucket(options.retryLimit ?? { perSecond: 10, burst: 100 });
   }
 
-  /** Calls `run` synchronously whenever a key may have become ready to take. One listener; it must not throw. */
+  /** Calls `run` synchronously whenever a key may be ready. One listener; it must not throw. */
   onReady(run: () => void): void {
     this.#onReady = run;
   }
 
-  /** Makes the key wait, at once. No more than a change of priority when it waits already; nothing after a shutdown. */
+  /** Raises the priority of a waiting key; no effect after a shutdown. */
   add(key: string, priority: Priority = "live"): void {
     if (this.#isShutDown) return;
     const item = this.#items.get(key);
@@ -101,7 +92,7 @@ export class WorkQueue {
     else this.#markAgain(item, priority);
   }
 
-  /** Adds the key after a delay, or earlier if an earlier wish is pending. Taking the key in between fulfils the wish. */
+  /** Adds the key after a delay, or earlier if that is pending. Taking the key cancels it. */
   addAfter(key: string, delay: Millis): void {
     if (this.#isShutDown) return;
     if (delay <= 0) return this.add(key);
@@ -122,20 +113,15 @@ export class WorkQueue {
     this.addAfter(key, Math.max(own, this.#retries.reserve(this.#clock.monotonic())));
   }
 
-  /** The key succeeded: its next failure is a first one. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** Calls of addRateLimited since the last `forget`. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0;
   }
 
-  /**
-   * The next key, which is the caller's until `done`; undefined when none is ready. Keys have their turn when none of a higher
-   * priority waits. A delay that is pending for the key is fulfilled by this.
-   */
+  /** The next key, by priority; undefined if none is ready. It is the caller's until `done`. */
   take(): string | undefined {
     const [key, item] = this.#next("live") ?? this.#next("owed") ?? this.#next("background") ?? [];
     if (key === undefined || item === undefined) return undefined;
@@ -149,7 +135,6 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the processing that `take` began. */
   done(key: string): void {
     const item = this.#items.get(key);
     if (item === undefined || item.state === "waiting") throw new Error(`the key "${key}" is not being processed`);
@@ -163,7 +148,7 @@ export class WorkQueue {
   stats(): QueueStats {
     let oldest: Millis | undefined;
     for (const key of this.#processing) {
-      // The set keeps the order of taking, so the first is the oldest.
+      // The set keeps the order of taking.
       oldest = this.#items.get(key)?.since;
       break;
     }
@@ -175,7 +160,7 @@ export class WorkQueue {
     };
   }
 
-  /** Takes nothing more in and drops what waits. Keys being processed are still finished with `done`. */
+  /** Drops waiting keys. Keys being processed are still finished with `done`. */
   shutdown(): void {
     this.#stopIntake();
     for (const lane of priorities) this.#drop(lane);
@@ -183,7 +168,7 @@ export class WorkQueue {
     this.#checkIdle();
   }
 
-  /** Takes nothing more in and waits until all present keys are done, at most `timeout`. True when they were. */
+  /** Waits until all present keys are done, at most `timeout`. True if they are. */
   async shutdownWithDrain(timeout: Millis): Promise<boolean> {
     this.#stopIntake();
     const idle = deferred<boolean>();
@@ -229,7 +214,7 @@ export class WorkQueue {
     if (!isHigher(priority, before)) return;
     item.priority = priority;
     this.#lanes[priority].push(key);
-    // Its place in the lane it was in stays behind and is skipped there; such places may not pile up.
+    // Its old place is skipped; such places must not pile up.
     const lane = this.#lanes[before];
     if (lane.size > 64 && lane.size > 2 * this.#depth) lane.keep((other) => this.#isWaitingIn(before, other));
   }
@@ -239,7 +224,7 @@ export class WorkQueue {
     item.state = "again";
   }
 
-  /** The first key that really waits in this lane: keys that were raised have left their place behind. */
+  /** Skips keys that were raised to another lane. */
   #next(lane: Priority): readonly [string, Item] | undefined {
     for (;;) {
       const key = this.#lanes[lane].shift();
@@ -254,7 +239,6 @@ export class WorkQueue {
     return item?.state === "waiting" && item.priority === lane;
   }
 
-  /** Sets the one timer for the earliest delay, unless it is set for that or earlier. */
   #arm(): void {
     const next = this.#delays.next();
     if (next === undefined || (this.#timer !== undefined && this.#timer.at <= next)) return;
@@ -265,7 +249,6 @@ export class WorkQueue {
     };
   }
 
-  /** Moves what is due to the lanes. The timer may ring early: whatever is not due yet stays. */
   #ripen(): void {
     this.#timer = undefined;
     const now = this.#clock.monotonic();

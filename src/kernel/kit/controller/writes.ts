@@ -15,13 +15,12 @@ import {
 import type { ApiClient, DeleteOptions, Ref, WriteOptions } from "../client/api-client.ts";
 import { semanticEquals } from "./semantic-equal.ts";
 
-/** Names an object of a known kind. */
 export function refTo(type: ResourceType, { metadata }: KubeObject): Ref {
   const { namespace, name = "" } = metadata;
   return namespace === undefined || namespace === "" ? { type, name } : { type, namespace, name };
 }
 
-/** Adds a finalizer if it is missing. Refused with a conflict when the object is not the newest. */
+/** Conflicts if the object is not the newest. */
 export function addFinalizer<T extends KubeObject>(
   client: ApiClient,
   type: ResourceType,
@@ -34,8 +33,7 @@ export function addFinalizer<T extends KubeObject>(
 }
 
 /**
- * Removes a finalizer if it is there, which may remove a terminating object. An object that is gone is no failure: it is answered
- * as it was. Refused with a conflict when the object is not the newest.
+ * May remove a terminating object. Returns an object that is gone as it was. Conflicts if the object is not the newest.
  */
 export async function removeFinalizer<T extends KubeObject>(
   client: ApiClient,
@@ -54,7 +52,6 @@ export async function removeFinalizer<T extends KubeObject>(
   }
 }
 
-/** Conflicts when anybody wrote in between: a finalizer added by another must not get lost. */
 function patchFinalizers<T extends KubeObject>(
   client: ApiClient,
   type: ResourceType,
@@ -62,12 +59,12 @@ function patchFinalizers<T extends KubeObject>(
   finalizers: readonly string[],
 ): Promise<Stored<T>> {
   const { uid, resourceVersion } = object.metadata;
-  // A merge patch replaces the whole list, so it may only be done to the list that was read.
+  // A merge patch replaces the whole list, so it is bound to the version that was read.
   const body = { metadata: { uid, resourceVersion, finalizers } };
   return client.patch<T>(refTo(type, object), { type: "merge", body });
 }
 
-/** The object with `owner` as its controller. Throws when another object controls it already. */
+/** The object with `owner` as its controller. Throws if another object controls it. */
 export function withController<T extends KubeObject>(object: T, owner: Stored): T {
   const present = controllerOf(object);
   if (present?.uid === owner.metadata.uid) return object;
@@ -83,8 +80,8 @@ export function withController<T extends KubeObject>(object: T, owner: Stored): 
 }
 
 /**
- * Makes an object be what `change` says: creates `change(undefined)` when it does not exist, else updates `change(present)` if that
- * differs. `change` is pure and may be called again after somebody else's write; at most five tries.
+ * Creates `change(undefined)` if the object does not exist, else updates it to `change(present)` if that differs.
+ * `change` is pure and may be called again after a conflict; at most five tries.
  */
 export async function createOrUpdate<T extends KubeObject>(
   client: ApiClient,
@@ -103,7 +100,6 @@ export async function createOrUpdate<T extends KubeObject>(
   });
 }
 
-/** The object, or undefined when it does not exist. */
 export async function getOrUndefined<T extends KubeObject = KubeObject>(
   client: ApiClient,
   ref: Ref,
@@ -117,10 +113,7 @@ export async function getOrUndefined<T extends KubeObject = KubeObject>(
   }
 }
 
-/**
- * Deletes this very object, bound to its uid, and to more when the options say so. That it is gone, or that what has its name is
- * another object or version by now, is no failure: what was to be deleted is no more. Safe to repeat.
- */
+/** Deletes this very object, bound to its uid. An object that is gone or was replaced is no failure. */
 export async function ensureDeleted(
   client: ApiClient,
   type: ResourceType,
@@ -135,15 +128,12 @@ export async function ensureDeleted(
   }
 }
 
-/**
- * Makes `owner` the controller of an object that has none. Refused with a conflict when the object is not the newest, so that of two
- * who want it one gets it. One that is gone needs no owner.
- */
+/** Makes `owner` the controller of an object without one. Conflicts if the object is not the newest. */
 export function adopt(client: ApiClient, type: ResourceType, object: Stored, owner: Stored): Promise<void> {
   return patchOwners(client, type, object, [...(object.metadata.ownerReferences ?? []), controllerReference(owner)]);
 }
 
-/** Takes `owner` off the owners of an object, which goes on without it. Refused with a conflict when it is not the newest. */
+/** Removes `owner` from the owners of an object. Conflicts if it is not the newest. */
 export function orphan(client: ApiClient, type: ResourceType, object: Stored, owner: Stored): Promise<void> {
   const owners = object.metadata.ownerReferences ?? [];
   return patchOwners(
@@ -154,7 +144,7 @@ export function orphan(client: ApiClient, type: ResourceType, object: Stored, ow
   );
 }
 
-/** A merge patch replaces the whole list, so it is bound to the version whose list was read. */
+/** Bound to the version whose list was read. */
 async function patchOwners(
   client: ApiClient,
   type: ResourceType,
@@ -173,10 +163,9 @@ async function patchOwners(
   }
 }
 
-/** Long enough for one commit of a busy server, short enough for nobody to notice. */
 const firstPause: Millis = 10;
 
-/** Runs `run` again after a conflict, five times at most, after 10, 20, 40 and 80 ms. `run` must read anew each time. */
+/** Runs `run` up to five times, with pauses of 10, 20, 40 and 80 ms after conflicts. `run` must read anew each time. */
 export async function retryOnConflict<R>(
   options: { readonly clock: Clock; readonly signal?: AbortSignal; readonly tries?: number },
   run: () => Promise<R>,
@@ -186,7 +175,6 @@ export async function retryOnConflict<R>(
     try {
       return await run();
     } catch (thrown) {
-      // Somebody else created it in between: reading anew finds it.
       if (attempt >= tries || !(isConflict(thrown) || isAlreadyExists(thrown))) throw thrown;
     }
     await sleep(options.clock, firstPause * 2 ** (attempt - 1), options.signal);
@@ -194,8 +182,8 @@ export async function retryOnConflict<R>(
 }
 
 /**
- * Writes the difference of an object's status as one merge patch bound to the version that was read; answers the object itself when
- * there is none. One write per transition, however many fields changed.
+ * Writes the difference of an object's status as one merge patch bound to the version that was read; returns the object
+ * itself if there is none.
  */
 export async function patchStatus<T extends KubeObject>(
   client: ApiClient,
@@ -211,15 +199,14 @@ export async function patchStatus<T extends KubeObject>(
   return client.patch<T>(refTo(type, before), { type: "merge", body }, { subresource: "status" });
 }
 
-/** An absent status is an empty one: the first write creates all of it. */
 function statusOf(object: KubeObject): JsonObject {
   const { status } = asJson(object);
   return isJsonObject(status) ? status : {};
 }
 
 /**
- * Creates a child under its deterministic name, controlled by `owner`. An object of that name is the child when `owner` controls it
- * (`present`), else it is in the way (`foreign`) and left alone. Safe to repeat after a crash at any moment.
+ * Creates a child under its deterministic name, controlled by `owner`. An existing object is the child if `owner`
+ * controls it (`present`), else it is `foreign` and left alone. May be repeated after a crash.
  */
 export async function ensureChild<T extends KubeObject>(
   client: Pick<ApiClient, "create" | "get">,

@@ -3,20 +3,16 @@ import type { Controller, ControllerObserver, Outcome } from "../controller/cont
 import type { QueueStats } from "../controller/work-queue.ts";
 import type { Metrics, Sample } from "./metrics.ts";
 
-// What controller-runtime's workqueue and reconcile metrics tell, under our names; each has the label `controller`, a name given in
-// the program, so there are as many series as controllers.
+// Like controller-runtime's metrics of work queues and reconciles, with the label `controller`.
 
-/** Counts for the controllers of one process. Make one per `Metrics`. */
+/** One per `Metrics`. */
 export interface ControllerMetrics {
-  /** Told by the controller of this name of all it does. */
   observer(name: string): ControllerObserver;
-  /** Shows the queue of a controller from now on. */
   watch(controller: Pick<Controller, "name" | "queue">): void;
 }
 
 const outcomes: readonly Outcome[] = ["success", "requeued", "failed", "terminal"];
 
-/** Adds the families of controllers to the metrics. */
 export function controllerMetrics(metrics: Metrics): ControllerMetrics {
   const queues = new Map<string, () => QueueStats>();
   const gauge = (noun: string, help: string, valueOf: (stats: QueueStats) => number): void =>
