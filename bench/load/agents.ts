@@ -1,3 +1,4 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import type { IncomingHttpHeaders } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as openSession } from "node:http2";
 import { connect as openSocket, type Socket } from "node:net";
@@ -5,7 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { connect as openTls, createSecureContext } from "node:tls";
 import { retryDelay } from "#dialects/tinkerbell/agent/backoff.ts";
 import { create, fromBinary, type MessageInitShape, toBinary, workflowV2 } from "#kernel/rpc/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import { monotonicMs, type PacedWrites } from "../harness/open-loop.ts";
 import { agentName, requireFiles } from "../ours/agents.ts";
 import { awaitDeliveries } from "./deliveries.ts";

@@ -1,9 +1,9 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { createHash, randomInt } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import {
   endRunner,
   removeDirectory,

@@ -1,9 +1,9 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { randomInt } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import { type Api, connectApi } from "#test/support/api.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
 import { rounds } from "#test/support/rounds.ts";

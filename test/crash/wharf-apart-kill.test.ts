@@ -1,8 +1,8 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import { hostWorkersBelow, processesBelow } from "#test/support/wharf.ts";
 import { removeDirectory, temporaryDirectory } from "#test/support/slipway.ts";
 import { expectPrefix, expectWholeLog, linesOfStep, printingBuild } from "./wharf-printing-build.ts";

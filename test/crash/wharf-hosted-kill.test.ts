@@ -1,8 +1,8 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import { HostedBuilds, scriptStep } from "#test/support/hosted-builds.ts";
 import { removeDirectory, temporaryDirectory } from "#test/support/slipway.ts";
 import { expectPrefix, expectWholeLog, linesOfStep, printingBuild } from "./wharf-printing-build.ts";

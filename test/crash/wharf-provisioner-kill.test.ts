@@ -1,3 +1,4 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises";
@@ -5,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import { signalGroup } from "#lib/base/index.node.ts";
 import { bundleProgram } from "../support/bundle-program.ts";
 import { freePort } from "../support/free-port.ts";

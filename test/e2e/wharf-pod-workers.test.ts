@@ -1,3 +1,4 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
@@ -11,7 +12,6 @@ import {
   createPodStreams,
   loadKubeconfig,
   type PodStreams,
-  seededRandom,
 } from "#kernel/kit/index.ts";
 import { Namespace, Pod, ServiceAccount } from "#kernel/model/index.ts";
 import { Worker } from "../../src/dialects/wharf/kinds.ts";

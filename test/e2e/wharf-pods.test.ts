@@ -1,10 +1,11 @@
+import { chaosClient } from "#kernel/kit/testing/index.ts";
 import { randomUUID } from "node:crypto";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { SlipwayError, silentLog, systemClock } from "#lib/base/index.ts";
-import { type ApiClient, chaosClient, createHttpClient, createPodStreams, loadKubeconfig } from "#kernel/kit/index.ts";
+import { type ApiClient, createHttpClient, createPodStreams, loadKubeconfig } from "#kernel/kit/index.ts";
 import { Pod, Secret } from "#kernel/model/index.ts";
 import { KubernetesStepRuntime } from "#dialects/wharf/worker/kubernetes/kubernetes-runtime.ts";
 import { stepRuntimeContract } from "#dialects/wharf/worker/step-runtime.contract.ts";

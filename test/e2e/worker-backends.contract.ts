@@ -1,6 +1,6 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import type { Observed, WorkerBackend, WorkerIdentity } from "../../src/dialects/wharf/provisioner/backend.ts";
 import { readParameters, type WorkerRequest } from "../../src/dialects/wharf/provisioner/parameters.ts";
 import { workerTokenOf } from "../../src/dialects/wharf/provisioner/worker-token.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { ArtifactStore } from "#kernel/artifacts/index.ts";
-import { type ApiClient, Manager, seededRandom } from "#kernel/kit/index.ts";
-import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
+import { type ApiClient, Manager } from "#kernel/kit/index.ts";
+import { type MemoryClient, memoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { ConfigMap } from "#kernel/model/index.ts";
 import { addArtifactSweeper } from "./artifact-sweeper.ts";
 

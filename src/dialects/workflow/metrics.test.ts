@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
-import { Informer, Metrics, seededRandom } from "#kernel/kit/index.ts";
-import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
+import { Informer, Metrics } from "#kernel/kit/index.ts";
+import { type MemoryClient, memoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { conflict, type Stored } from "#kernel/model/index.ts";
 import { Workflow, type WorkflowSpec, type WorkflowStatus } from "./kinds.ts";
 import { countWorkflows, tallyIn } from "./metrics.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
-import { Manager, seededRandom } from "#kernel/kit/index.ts";
-import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { Manager } from "#kernel/kit/index.ts";
+import { memoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, type KubeObject, Secret, type Stored } from "#kernel/model/index.ts";
 import { WatchedKinds, workflowsOf } from "./watched-kinds.ts";
 

@@ -1,6 +1,6 @@
-import { Backoff, type Manager } from "#kernel/kit/index.ts";
+import { type Manager } from "#kernel/kit/index.ts";
 import type { ResourceType } from "#kernel/model/index.ts";
-import { aborted, deferred, messageOf, orAborted, sleep } from "#lib/base/index.ts";
+import { aborted, deferred, messageOf, orAborted, retry } from "#lib/base/index.ts";
 import type { ControllerParts } from "./controller-parts.ts";
 import { type ListenChoice, openChosen } from "./listening.ts";
 import { noteServer } from "#kernel/doors/index.ts";
@@ -62,19 +62,17 @@ export async function openWhenNeeded<T extends { readonly port: number }>(
   if (needs === undefined) opening.resolve(await openNow());
   const openLater = async (exists: Promise<void>, stop: AbortSignal): Promise<void> => {
     await orAborted(exists, stop);
-    const delays = new Backoff({ first: 1000, factor: 2, longest: 60_000, jitter: 0.1, random: manager.random });
-    for (;;) {
-      try {
-        const opened = await openNow();
-        log.info(`${what}: port opened`, { address: opened.address });
-        return opening.resolve(opened);
-      } catch (thrown) {
-        const trouble = `cannot open the port, and tries again: ${messageOf(thrown)}`;
-        log.error(`${what}: ${trouble}`);
-        parts.tellPort({ serves: what, address: listen.address, trouble });
-      }
-      await sleep(manager.clock, delays.next(), stop);
-    }
+    const { clock, random } = manager;
+    const isRetryable = (thrown: unknown): boolean => {
+      const trouble = `cannot open the port, and tries again: ${messageOf(thrown)}`;
+      log.error(`${what}: ${trouble}`);
+      parts.tellPort({ serves: what, address: listen.address, trouble });
+      return true;
+    };
+    const retries = { clock, first: 1_000, longest: 60_000, jitter: 0.1, random, signal: stop, isRetryable };
+    const opened = await retry(retries, openNow);
+    log.info(`${what}: port opened`, { address: opened.address });
+    opening.resolve(opened);
   };
   manager.add({
     name: `${serves}-port`,

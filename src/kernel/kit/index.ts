@@ -1,6 +1,5 @@
 // The public entry `slipway/kit`.
 
-export { Backoff } from "./cache/backoff.ts";
 export * from "./cache/informer.ts";
 export * from "./cache/informer-factory.ts";
 export { freshClient } from "./cache/fresh-client.ts";
@@ -8,7 +7,6 @@ export type { IndexFunction, Indexers } from "./cache/indexed-store.ts";
 export type { Scope } from "./cache/reflector.ts";
 export { ApiChannel } from "./client/api-channel.ts";
 export type * from "./client/api-client.ts";
-export * from "./client/chaos-client.ts";
 export * from "./client/client-config.ts";
 export * from "./client/data-directory.ts";
 export * from "./client/decode.ts";
@@ -25,10 +23,9 @@ export {
   readLabelSelector,
 } from "./client/label-selector.ts";
 export { loadKubeconfig, type LoadKubeconfigOptions } from "./client/load-kubeconfig.ts";
-export type { ExecEnd } from "./client/exec-session.ts";
 export * from "./client/pod-streams.ts";
+export { refTo } from "./client/request-path.ts";
 export * from "./client/resource-version.ts";
-export * from "./client/seeded-random.ts";
 export { TokenBucket } from "./client/token-bucket.ts";
 export * from "./controller/builder.ts";
 export * from "./controller/conditions.ts";

@@ -34,6 +34,10 @@ export function textAt(value: JsonValue | undefined, ...path: readonly string[])
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
+/** The texts of the list at a path, in order; other items are left out. */
+export const textsAt = (value: JsonValue | undefined, ...path: readonly string[]): readonly string[] =>
+  listAt(value, ...path).filter((item) => typeof item === "string");
+
 /** The number at a path; texts that look like one do not count. */
 export function numberAt(value: JsonValue | undefined, ...path: readonly string[]): number | undefined {
   const found = valueAt(value, ...path);

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { FakeClock, systemClock } from "#lib/base/index.ts";
 import { describeControllers } from "#kernel/kit/controller/controller.contract.ts";
-import { chaosClient, seededRandom } from "#kernel/kit/index.ts";
-import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { memoryClient, chaosClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import type { ResourceType } from "#kernel/model/index.ts";
 import { type ContractServer, fixtureOn, httpsClient, startContractServer } from "./server-fixture.ts";
 

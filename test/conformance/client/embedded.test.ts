@@ -1,8 +1,8 @@
+import { chaosClient } from "#kernel/kit/testing/index.ts";
 import { afterAll, beforeAll } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
 import { describeServerSideApply } from "#kernel/kit/client/apply.contract.ts";
 import { describeApiClient } from "#kernel/kit/client/client.contract.ts";
-import { chaosClient } from "#kernel/kit/index.ts";
 import { type ContractServer, fixtureOn, startContractServer } from "./server-fixture.ts";
 
 let server: ContractServer;

@@ -1,8 +1,9 @@
+import { chaosClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { memoryStore } from "#kernel/apiserver/store/open.ts";
 import { createApiServer } from "#kernel/apiserver/index.ts";
-import { chaosClient, freshClient, InformerFactory, seededRandom } from "#kernel/kit/index.ts";
+import { freshClient, InformerFactory } from "#kernel/kit/index.ts";
 import { ConfigMap, keyOf, type Stored } from "#kernel/model/index.ts";
 
 const faults = {

@@ -1,6 +1,7 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { toCrds } from "#lib/schema/index.ts";
-import { type ApiClient, Manager, seededRandom } from "#kernel/kit/index.ts";
+import { type ApiClient, Manager } from "#kernel/kit/index.ts";
 import { memoryStore, type Store } from "#kernel/apiserver/index.ts";
 import { type Ask, type Json, startTestServer } from "#kernel/apiserver/testing/index.ts";
 import type { TemplateHost } from "#kernel/template/index.ts";

@@ -1,6 +1,6 @@
+import { chaosClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chaosClient, seededRandom } from "#kernel/kit/index.ts";
 import { runs } from "#test/support/property-runs.ts";
 import { types, workflow, workflows, WorkflowPlane } from "./control-plane.ts";
 

@@ -1,11 +1,12 @@
 // One file, however long, because it is one table.
 
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type CommandLine, commandLine } from "#test/support/command-line.ts";
 import { silentLog } from "#lib/base/index.ts";
-import { leaseElection, seededRandom } from "#kernel/kit/index.ts";
+import { leaseElection } from "#kernel/kit/index.ts";
 import { type Json, type TestServer, widgetDefinition } from "#kernel/apiserver/testing/index.ts";
 import {
   jobs,

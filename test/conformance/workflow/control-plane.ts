@@ -1,5 +1,6 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
-import { type ApiClient, type Election, Manager, type Metrics, seededRandom } from "#kernel/kit/index.ts";
+import { type ApiClient, type Election, Manager, type Metrics } from "#kernel/kit/index.ts";
 import { ApiError, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import { addJobController } from "#kernel/workloads/index.ts";
 import { workflow as workflowDialect } from "#dialects/workflow/index.ts";

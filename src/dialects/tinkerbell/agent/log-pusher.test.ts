@@ -1,8 +1,8 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { seededRandom } from "#kernel/kit/index.ts";
 import { feedStart, LogWriter } from "#kernel/logs/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { logRotation } from "../log-places.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
-import { Informer, seededRandom } from "#kernel/kit/index.ts";
-import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { Informer } from "#kernel/kit/index.ts";
+import { memoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { Workflow, WorkflowV2 } from "../kinds.ts";
 import type { WorkflowState } from "../state.ts";
 import { type AnyWorkflow, storeState } from "../stored.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { messageOf, silentLog, systemClock } from "#lib/base/index.ts";
-import { Manager, seededRandom } from "#kernel/kit/index.ts";
-import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { Manager } from "#kernel/kit/index.ts";
+import { memoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { RpcClient } from "#kernel/rpc/testing/index.ts";
 import { Agent, Workflow, WorkflowV2 } from "../kinds.ts";
 import { addTinkerbellServer } from "./server.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeClock, parseInstant, silentLog } from "#lib/base/index.ts";
-import { type ApiClient, Manager, seededRandom } from "#kernel/kit/index.ts";
-import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
+import { type ApiClient, Manager } from "#kernel/kit/index.ts";
+import { type MemoryClient, memoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { apiVersionOf, keyOf, type Stored } from "#kernel/model/index.ts";
 import { runs } from "#test/support/property-runs.ts";
 import { awaitedAgents, byAge, type Candidate } from "../dispatch-queue.ts";

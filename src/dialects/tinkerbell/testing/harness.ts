@@ -1,6 +1,6 @@
 import { err, FakeClock, type JsonObject, ok, silentLog } from "#lib/base/index.ts";
-import { getOrUndefined, Manager, Metrics, seededRandom } from "#kernel/kit/index.ts";
-import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
+import { getOrUndefined, Manager, Metrics } from "#kernel/kit/index.ts";
+import { type MemoryClient, memoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { ActionsPlan, TemplatePlan } from "#kernel/template/index.ts";
 import { RunAction } from "#kernel/dialect/index.ts";

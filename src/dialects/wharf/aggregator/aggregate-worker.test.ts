@@ -1,9 +1,9 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { deferred, silentLog, SlipwayError, systemClock } from "#lib/base/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import { mostIntervals } from "../log-store/interval-set.ts";
 import { lineOf } from "../log-store/testing/log-lines.ts";
 import { tcpConnect } from "../worker-api/tcp-connect.ts";

@@ -1,8 +1,8 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { Worker } from "../kinds.ts";
 import { Duties } from "./duties.ts";

@@ -1,8 +1,8 @@
 import { Duplex } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog, SlipwayError, systemClock } from "#lib/base/index.ts";
-import { Manager, seededRandom } from "#kernel/kit/index.ts";
-import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { Manager } from "#kernel/kit/index.ts";
+import { memoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { ApiError, CoreEvent, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
 import { Worker } from "../kinds.ts";
 import type { ForwardPort } from "../provisioner/pod-address.ts";

@@ -1,6 +1,6 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Worker } from "../kinds.ts";
 import { answersPing, askForBuild, askToCancel } from "../provisioner/worker-client.ts";

@@ -1,9 +1,9 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { newUid } from "#lib/base/index.node.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Worker } from "../kinds.ts";
 import { serveBuild, type ServedBuild } from "../worker-api/testing/served-build.ts";

@@ -1,7 +1,7 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import type { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { deferred, silentLog, systemClock } from "#lib/base/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import type { LineFrames } from "../worker-api/line-frames.ts";
 import { tcpConnect } from "../worker-api/tcp-connect.ts";
 import { serveBuild } from "../worker-api/testing/served-build.ts";

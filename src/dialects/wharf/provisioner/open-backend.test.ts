@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
-import { Manager, seededRandom } from "#kernel/kit/index.ts";
-import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { Manager } from "#kernel/kit/index.ts";
+import { memoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { type BackendParts, openBackend } from "./open-backend.ts";
 
 function open(parts: Partial<BackendParts>) {

@@ -1,5 +1,5 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "#kernel/kit/index.ts";
 import { type Parameters, readParameters } from "./parameters.ts";
 import { workerName } from "./worker-name.ts";
 

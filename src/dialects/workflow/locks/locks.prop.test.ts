@@ -2,8 +2,14 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeClock, SlipwayError } from "#lib/base/index.ts";
 import { isTerminal } from "#engine/index.ts";
-import { type ApiClient, type ChaosClient, chaosClient, seededRandom } from "#kernel/kit/index.ts";
-import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
+import { type ApiClient } from "#kernel/kit/index.ts";
+import {
+  type MemoryClient,
+  memoryClient,
+  type ChaosClient,
+  chaosClient,
+  seededRandom,
+} from "#kernel/kit/testing/index.ts";
 import { Job } from "#kernel/model/index.ts";
 import { runs } from "#test/support/property-runs.ts";
 import { CacheEntry } from "../cache/kind.ts";

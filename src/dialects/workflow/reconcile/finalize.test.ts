@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { chaosClient } from "#kernel/kit/index.ts";
-import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
+import { type MemoryClient, memoryClient, chaosClient } from "#kernel/kit/testing/index.ts";
 import { FakeClock } from "#lib/base/index.ts";
 import { ConfigMap, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
 import { endChildren } from "./finalize.ts";

@@ -1,7 +1,7 @@
 import { FakeClock, formatTime, type JsonObject, silentLog } from "#lib/base/index.ts";
 import { leftAnnotation } from "#kernel/artifacts/index.ts";
-import { type ApiClient, type EventNote, Manager, type Metrics, refTo, seededRandom } from "#kernel/kit/index.ts";
-import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
+import { type ApiClient, type EventNote, Manager, type Metrics, refTo } from "#kernel/kit/index.ts";
+import { MemoryClient, memoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { isNotFound, Job, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { addWorkflowControllers, type WorkflowControllerOptions } from "../controller.ts";
 import { ConcurrencyLimit } from "../locks/kind.ts";

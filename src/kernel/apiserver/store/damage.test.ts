@@ -1,7 +1,7 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { copyFile, open, readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { seededRandom } from "#kernel/kit/index.ts";
 import { codeOf, messageOf } from "#lib/base/index.ts";
 import { pageBytes } from "./database-pages.ts";
 import { checkStore } from "./maintenance.ts";

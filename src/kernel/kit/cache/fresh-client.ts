@@ -1,5 +1,5 @@
-import type { KubeObject, Status, Stored } from "#kernel/model/index.ts";
-import type { ApiClient } from "../client/api-client.ts";
+import type { KubeObject, ResourceType, Status, Stored } from "#kernel/model/index.ts";
+import type { ApiClient, WriteOptions } from "../client/api-client.ts";
 import type { InformerFactory } from "./informer-factory.ts";
 
 /**
@@ -9,40 +9,28 @@ import type { InformerFactory } from "./informer-factory.ts";
 export function freshClient(client: ApiClient, informers: InformerFactory): ApiClient {
   const createMany = client.createMany?.bind(client);
   const updateWhole = client.updateWhole?.bind(client);
+  /** What is written is noted, except in dry runs. */
+  const noted = async <T extends KubeObject>(
+    type: ResourceType,
+    options: WriteOptions | undefined,
+    written: Promise<Stored<T>>,
+  ): Promise<Stored<T>> => {
+    const stored = await written;
+    if (!options?.dryRun) informers.noteWritten(type, stored);
+    return stored;
+  };
   return {
-    ...(createMany === undefined ? {} : { createMany }),
-    ...(updateWhole === undefined
-      ? {}
-      : ({
-          updateWhole: async (type, object, options) => {
-            const stored = await updateWhole(type, object, options);
-            if (!options?.dryRun) informers.noteWritten(type, stored);
-            return stored;
-          },
-        } satisfies Pick<ApiClient, "updateWhole">)),
+    ...(createMany && { createMany }),
+    ...(updateWhole && {
+      updateWhole: (type, object, options) => noted(type, options, updateWhole(type, object, options)),
+    }),
     get: (ref, options) => client.get(ref, options),
     list: (type, options) => client.list(type, options),
     watch: (type, options) => client.watch(type, options),
-    async create(type, object, options) {
-      const stored = await client.create(type, object, options);
-      if (!options?.dryRun) informers.noteWritten(type, stored);
-      return stored;
-    },
-    async update(type, object, options) {
-      const stored = await client.update(type, object, options);
-      if (!options?.dryRun) informers.noteWritten(type, stored);
-      return stored;
-    },
-    async updateStatus(type, object, options) {
-      const stored = await client.updateStatus(type, object, options);
-      if (!options?.dryRun) informers.noteWritten(type, stored);
-      return stored;
-    },
-    async patch(ref, patch, options) {
-      const stored = await client.patch<never>(ref, patch, options);
-      if (!options?.dryRun) informers.noteWritten(ref.type, stored);
-      return stored;
-    },
+    create: (type, object, options) => noted(type, options, client.create(type, object, options)),
+    update: (type, object, options) => noted(type, options, client.update(type, object, options)),
+    updateStatus: (type, object, options) => noted(type, options, client.updateStatus(type, object, options)),
+    patch: (ref, patch, options) => noted(ref.type, options, client.patch<never>(ref, patch, options)),
     async delete(ref, options) {
       const answer = await client.delete(ref, options);
       if (!options?.dryRun && isTerminating(answer)) informers.noteWritten(ref.type, answer);

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, type Millis, messageOf, type Random } from "#lib/base/index.ts";
+import { type Clock, type Logger, type Millis, messageOf, type Random, deferred, orAborted } from "#lib/base/index.ts";
 import { type ApiError, type KubeObject, keyOf, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { ApiClient, WatchEvent } from "../client/api-client.ts";
 import { type LabelSelector, matchesLabels, parseLabelSelector } from "../client/label-selector.ts";
@@ -112,21 +112,12 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   }
 
   /** Resolves once the whole collection was read; rejects with the signal's reason. */
-  synced(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason as Error);
-      if (this.hasSynced()) return resolve();
-      const done = (): void => {
-        signal.removeEventListener("abort", stop);
-        resolve();
-      };
-      const stop = (): void => {
-        this.#onSynced.delete(done);
-        reject(signal.reason as Error);
-      };
-      this.#onSynced.add(done);
-      signal.addEventListener("abort", stop, { once: true });
-    });
+  async synced(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.hasSynced()) return;
+    const done = deferred<void>();
+    this.#onSynced.add(done.resolve);
+    await orAborted(done.promise, signal).finally(() => this.#onSynced.delete(done.resolve));
   }
 
   /**

@@ -1,4 +1,14 @@
-import { type Clock, type Logger, messageOf, type Millis, sleep, type Random } from "#lib/base/index.ts";
+import {
+  type Clock,
+  type Logger,
+  messageOf,
+  type Millis,
+  sleep,
+  type Random,
+  backoffDelay,
+  type Cancel,
+  onAbort,
+} from "#lib/base/index.ts";
 import {
   ApiError,
   isForbidden,
@@ -11,7 +21,6 @@ import {
 } from "#kernel/model/index.ts";
 import type { ApiClient, WatchEvent, WatchOptions } from "../client/api-client.ts";
 import { isAtLeast } from "../client/resource-version.ts";
-import { Backoff } from "./backoff.ts";
 
 export interface Scope {
   readonly namespace?: string;
@@ -56,7 +65,7 @@ const initialEventsEnd = "k8s.io/initial-events-end";
 export class Reflector<T extends KubeObject = KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #log: Logger;
-  readonly #backoff: Backoff;
+  #failures = 0;
   #revision: string | undefined;
   #canWatchList = true;
   #hasListed = false;
@@ -65,14 +74,16 @@ export class Reflector<T extends KubeObject = KubeObject> {
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
     this.#log = options.log.with({ resource: options.type.plural, namespace: options.scope.namespace });
-    this.#backoff = new Backoff({ first: 800, factor: 2, longest: 30_000, jitter: 1, random: options.random });
   }
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const failed = await this.#session(signal);
       if (signal.aborted) return;
-      if (failed) await sleep(this.#options.clock, this.#backoff.next(), signal).catch(() => undefined);
+      if (!failed) continue;
+      const { clock, random } = this.#options;
+      const pause = backoffDelay(++this.#failures, { first: 800, longest: 30_000, jitter: 1, random });
+      await sleep(clock, pause, signal).catch(() => undefined);
     }
   }
 
@@ -166,7 +177,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#revision = revision;
     this.#hasListed = true;
     this.#refusal = undefined;
-    this.#backoff.reset();
+    this.#failures = 0;
   }
 
   #onEvent(event: WatchEvent<T>): void {
@@ -175,7 +186,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     else if (revision !== undefined) this.#options.sink.passed(revision);
     // A repeated older event must not move the start of the next watch backwards.
     if (revision !== undefined && !isAtLeast(this.#revision ?? "", revision)) this.#revision = revision;
-    this.#backoff.reset();
+    this.#failures = 0;
   }
 }
 
@@ -196,20 +207,17 @@ function isRefusalOfWatchList(thrown: unknown): boolean {
 class StallGuard {
   readonly #abort = new AbortController();
   readonly #clock: Clock;
-  readonly #outer: AbortSignal;
-  readonly #onOuterAbort = (): void => this.#abort.abort(this.#outer.reason);
+  readonly #removeListener: Cancel;
   readonly #onStall: () => void;
   #heardAt: Millis;
   #cancel: () => void;
 
   constructor(clock: Clock, outer: AbortSignal, onStall: () => void) {
     this.#clock = clock;
-    this.#outer = outer;
     this.#onStall = onStall;
     this.#heardAt = clock.monotonic();
     this.#cancel = clock.after(stalledAfter, () => this.#check());
-    outer.addEventListener("abort", this.#onOuterAbort, { once: true });
-    if (outer.aborted) this.#onOuterAbort();
+    this.#removeListener = onAbort(outer, () => this.#abort.abort(outer.reason));
   }
 
   get signal(): AbortSignal {
@@ -223,7 +231,7 @@ class StallGuard {
 
   close(): void {
     this.#cancel();
-    this.#outer.removeEventListener("abort", this.#onOuterAbort);
+    this.#removeListener();
   }
 
   #check(): void {

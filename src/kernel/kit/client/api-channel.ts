@@ -1,4 +1,13 @@
-import { deepFreeze, isJsonObject, type JsonObject, type Millis, sleep, SlipwayError } from "#lib/base/index.ts";
+import {
+  deepFreeze,
+  isJsonObject,
+  type JsonObject,
+  type Millis,
+  sleep,
+  SlipwayError,
+  backoffDelay,
+  onAbort,
+} from "#lib/base/index.ts";
 import { parseJson } from "#lib/json/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
 import type { ChannelSocket } from "#kernel/websocket/index.ts";
@@ -86,15 +95,14 @@ export class ApiChannel {
 
   /** The reader may stop at any time; the connection is then closed. */
   async *#chunks({ body }: HttpAnswer, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
-    const abort = (): void => void body.destroy();
-    signal?.addEventListener("abort", abort, { once: true });
+    const removeListener = onAbort(signal, () => void body.destroy());
     try {
       if (signal?.aborted) return;
       yield* body as AsyncIterable<Buffer>;
     } catch (thrown) {
       throw this.#transport.explained(thrown, signal);
     } finally {
-      signal?.removeEventListener("abort", abort);
+      removeListener();
       body.destroy();
     }
   }
@@ -145,7 +153,7 @@ export class ApiChannel {
 
   /** The pause before the same request may be sent again; undefined if it may not. */
   #pauseAfter({ method }: HttpRequest, thrown: unknown, attempt: number): Millis | undefined {
-    const doubled = firstPause * 2 ** (attempt - 1) * (1 + this.#config.random());
+    const doubled = backoffDelay(attempt, { first: firstPause, jitter: 1, random: this.#config.random });
     if (thrown instanceof ApiError) {
       const { retryAfterSeconds } = thrown.details;
       const mayComeBack = thrown.code === 429 || thrown.code === 503;

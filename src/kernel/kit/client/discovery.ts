@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { type JsonObject, objectsAt, textAt, textsAt } from "#lib/base/index.ts";
 import { apiVersionOf, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";
 
 // Both forms of discovery: aggregated documents (Kubernetes 1.27 and later), or one document per group and version. The
@@ -50,25 +50,23 @@ const isAggregated = (document: JsonObject): boolean => document["kind"] === "AP
 
 function aggregatedTypes(document: JsonObject): readonly ResourceType[] {
   return objectsAt(document, "items").flatMap((group) => {
-    const { metadata } = group;
-    const groupName = isJsonObject(metadata) ? textAt(metadata, "name") : "";
+    const groupName = nameAt(group, "metadata", "name");
     return objectsAt(group, "versions").flatMap((version) =>
       objectsAt(version, "resources").map((resource) =>
-        aggregatedType(groupName, textAt(version, "version"), resource),
+        aggregatedType(groupName, nameAt(version, "version"), resource),
       ),
     );
   });
 }
 
 function aggregatedType(group: string, version: string, resource: JsonObject): ResourceType {
-  const { responseKind } = resource;
   return {
     group,
     version,
-    kind: isJsonObject(responseKind) ? textAt(responseKind, "kind") : "",
-    plural: textAt(resource, "resource"),
+    kind: nameAt(resource, "responseKind", "kind"),
+    plural: nameAt(resource, "resource"),
     namespaced: resource["scope"] === "Namespaced",
-    ...names(textAt(resource, "singularResource"), resource),
+    ...names(nameAt(resource, "singularResource"), resource),
   };
 }
 
@@ -80,7 +78,7 @@ async function legacyCore(getJson: GetJson, document: JsonObject): Promise<reado
 /** All versions, because a kind may exist only in an old one. */
 async function legacyGroups(getJson: GetJson, document: JsonObject): Promise<readonly ResourceType[]> {
   const versions = objectsAt(document, "groups").flatMap((group) =>
-    objectsAt(group, "versions").map((version) => textAt(version, "groupVersion")),
+    objectsAt(group, "versions").map((version) => nameAt(version, "groupVersion")),
   );
   return (await Promise.all(versions.map((version) => legacyTypes(getJson, version, `/apis/${version}`)))).flat();
 }
@@ -88,7 +86,7 @@ async function legacyGroups(getJson: GetJson, document: JsonObject): Promise<rea
 async function legacyTypes(getJson: GetJson, apiVersion: string, path: string): Promise<readonly ResourceType[]> {
   const { group, version } = splitApiVersion(apiVersion);
   return objectsAt(await getJson(path, plain), "resources").flatMap((resource): ResourceType[] => {
-    const plural = textAt(resource, "name");
+    const plural = nameAt(resource, "name");
     // `pods/log` and the like are subresources.
     if (plural.includes("/")) return [];
     const namespaced = resource["namespaced"] === true;
@@ -96,10 +94,10 @@ async function legacyTypes(getJson: GetJson, apiVersion: string, path: string): 
       {
         group,
         version,
-        kind: textAt(resource, "kind"),
+        kind: nameAt(resource, "kind"),
         plural,
         namespaced,
-        ...names(textAt(resource, "singularName"), resource),
+        ...names(nameAt(resource, "singularName"), resource),
       },
     ];
   });
@@ -114,14 +112,4 @@ function names(singular: string, resource: JsonObject): Pick<ResourceType, "sing
   };
 }
 
-const listAt = (object: JsonObject, key: string): readonly JsonValue[] => {
-  const value = object[key];
-  return Array.isArray(value) ? value : [];
-};
-const objectsAt = (object: JsonObject, key: string): readonly JsonObject[] => listAt(object, key).filter(isJsonObject);
-const textsAt = (object: JsonObject, key: string): readonly string[] =>
-  listAt(object, key).filter((item) => typeof item === "string");
-const textAt = (object: JsonObject, key: string): string => {
-  const value = object[key];
-  return typeof value === "string" ? value : "";
-};
+const nameAt = (object: JsonObject, ...path: readonly string[]): string => textAt(object, ...path) ?? "";

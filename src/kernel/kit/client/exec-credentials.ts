@@ -6,10 +6,10 @@ import {
   type Instant,
   isJsonObject,
   type JsonObject,
-  type JsonValue,
   type Logger,
   type Millis,
   parseInstant,
+  listAt,
 } from "#lib/base/index.ts";
 import { parseJson } from "#lib/json/index.ts";
 import type { Connection, Credential, CredentialSource } from "./client-config.ts";
@@ -121,11 +121,6 @@ function clusterInfoOf({
     ...(isJsonObject(extension) ? { config: extension["extension"] } : {}),
   };
 }
-
-const listAt = (object: JsonObject, key: string): readonly JsonValue[] => {
-  const value = object[key];
-  return Array.isArray(value) ? value : [];
-};
 
 function variablesOf(exec: JsonObject): Environment {
   const pairs = listAt(exec, "env").flatMap((item): [string, string][] => {

@@ -1,15 +1,11 @@
 import type { Writable } from "node:stream";
-import { deferred, isJsonObject, type JsonObject, SlipwayError, toError } from "#lib/base/index.ts";
+import { deferred, isJsonObject, type JsonObject, SlipwayError, toError, onAbort } from "#lib/base/index.ts";
 import { parseJson } from "#lib/json/index.ts";
 import type { Status } from "#kernel/model/index.ts";
 import { canEndChannels, channels, type ChannelSocket, commandProtocols, writeTo } from "#kernel/websocket/index.ts";
 import type { ApiChannel } from "./api-channel.ts";
-import type { ExecOptions, TerminalSize } from "./pod-streams.ts";
+import { type ExecOptions, type TerminalSize, type ExecEnd } from "./pod-streams.ts";
 import { isStatus, refusalInEvent } from "./refused-answer.ts";
-
-export interface ExecEnd {
-  readonly exitCode: number;
-}
 
 const maxStatusBytes = 2 ** 20;
 /** As in kubectl. */
@@ -35,10 +31,8 @@ async function lastWord(socket: ChannelSocket, channel: ApiChannel, options: Exe
   const { signal, stdin, stdout, stderr, terminal } = options;
   const ended = deferred<Status>();
   const parts: Buffer[] = [];
-  const abort = (): void => ended.reject(toError(signal?.reason));
   const leave = (): void => ended.reject(new SlipwayError("client-closed", "nobody reads the output of the program"));
-  signal?.addEventListener("abort", abort, { once: true });
-  if (signal?.aborted) abort();
+  const removeListener = onAbort(signal, () => ended.reject(toError(signal?.reason)));
   for (const sink of [stdout, stderr]) sink?.once("close", leave);
   if (stdout?.destroyed === true || stderr?.destroyed === true) leave();
   const takeStatus = (part: Buffer): void => {
@@ -67,7 +61,7 @@ async function lastWord(socket: ChannelSocket, channel: ApiChannel, options: Exe
     socket.cut();
     throw thrown;
   } finally {
-    signal?.removeEventListener("abort", abort);
+    removeListener();
     for (const sink of [stdout, stderr]) sink?.off("close", leave);
   }
 }

@@ -1,5 +1,5 @@
 import { Duplex } from "node:stream";
-import { deferred, SlipwayError, toError } from "#lib/base/index.ts";
+import { deferred, SlipwayError, toError, onAbort } from "#lib/base/index.ts";
 import { type ChannelSocket, portProtocols } from "#kernel/websocket/index.ts";
 import type { ApiChannel } from "./api-channel.ts";
 
@@ -12,10 +12,10 @@ export async function forwardedPort(
 ): Promise<Duplex> {
   const socket = await channel.upgrade({ path, protocols: portProtocols, ...(signal && { signal }) });
   const stream = new ForwardedPort(socket, port, () => toError(channel.broken(signal)));
-  const abort = (): void => void stream.destroy(toError(signal?.reason));
-  signal?.addEventListener("abort", abort, { once: true });
-  stream.once("close", () => signal?.removeEventListener("abort", abort));
-  if (signal?.aborted) abort();
+  stream.once(
+    "close",
+    onAbort(signal, () => void stream.destroy(toError(signal?.reason))),
+  );
   return stream;
 }
 

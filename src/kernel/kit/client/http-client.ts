@@ -27,7 +27,7 @@ import { Discovery } from "./discovery.ts";
 import type { Method } from "./http-transport.ts";
 import { readAllPages } from "./list-pages.ts";
 import { isStatus } from "./refused-answer.ts";
-import { listQuery, logQuery, objectPath, watchQuery, withQuery, writeQuery } from "./request-path.ts";
+import { listQuery, logQuery, objectPath, watchQuery, withQuery, writeQuery, refTo } from "./request-path.ts";
 import { linesOf, readWatchLine } from "./watch-lines.ts";
 
 /** An ApiClient of any Kubernetes API, over HTTP. */
@@ -85,11 +85,11 @@ class HttpClient implements ApiClient {
   }
 
   update<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
-    return this.#write("PUT", objectPath(refOf(type, object)), object, options);
+    return this.#write("PUT", objectPath(refTo(type, object)), object, options);
   }
 
   updateStatus<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
-    return this.#write("PUT", objectPath(refOf(type, object), "status"), object, options);
+    return this.#write("PUT", objectPath(refTo(type, object), "status"), object, options);
   }
 
   async patch<T extends KubeObject = KubeObject>(
@@ -188,11 +188,6 @@ const patchTypes = {
 } as const;
 
 const signalOf = ({ signal }: Signalled): Signalled => (signal === undefined ? {} : { signal });
-
-function refOf(type: ResourceType, { metadata }: KubeObject): Ref {
-  const { namespace, name = "" } = metadata;
-  return namespace === undefined ? { type, name } : { type, namespace, name };
-}
 
 /** Items of built-in lists lack apiVersion and kind. */
 function named(type: ResourceType, item: JsonValue): JsonValue {

@@ -7,7 +7,7 @@ import {
   type RequestOptions,
 } from "node:http";
 import { Agent as TlsAgent, request as tlsRequest } from "node:https";
-import type { Clock, Millis } from "#lib/base/index.ts";
+import { type Clock, type Millis, onAbort } from "#lib/base/index.ts";
 import type { ChannelSocket } from "#kernel/websocket/index.ts";
 import type { Connection, Credential } from "./client-config.ts";
 import { clientClosed, connectionError, malformedAnswer, requestTimedOut } from "./errors.ts";
@@ -89,25 +89,21 @@ export class HttpTransport {
     const options = this.#options(request, credential);
     return new Promise((resolve, reject) => {
       const sent = this.#url.protocol === "http:" ? plainRequest(options) : tlsRequest(options);
-      const abort = (): void => void sent.destroy(request.signal?.reason as Error);
       const cut = (): void => void sent.destroy(clientClosed());
       const limit = this.#timeout;
       const cancel = request.isStream
         ? () => undefined
         : this.#clock.after(limit, () => sent.destroy(requestTimedOut(this.server, limit)));
-      const end = (): void => {
-        cancel();
-        this.#open.delete(cut);
-        request.signal?.removeEventListener("abort", abort);
-      };
       this.#open.add(cut);
-      request.signal?.addEventListener("abort", abort, { once: true });
+      const removeListener = onAbort(request.signal, () => void sent.destroy(request.signal?.reason as Error));
       sent.once("response", (body: IncomingMessage) =>
         resolve({ status: body.statusCode ?? 0, headers: body.headers, body }),
       );
       sent.on("error", (thrown: unknown) => reject(this.explained(thrown, request.signal)));
       sent.once("close", () => {
-        end();
+        cancel();
+        this.#open.delete(cut);
+        removeListener();
         // The only sign of a server that switches to another protocol.
         reject(this.explained(new Error("the connection was closed without an answer"), request.signal));
       });
@@ -121,11 +117,10 @@ export class HttpTransport {
     const { connectWebSocket, NotUpgraded } = await import("#kernel/websocket/index.ts");
     const credential = await this.#credentialFor(signal);
     const ending = new AbortController();
-    const abort = (): void => ending.abort(signal?.reason);
     const cut = (): void => ending.abort(clientClosed());
     const limit = this.#timeout;
     const cancel = this.#clock.after(limit, () => ending.abort(requestTimedOut(this.server, limit)));
-    signal?.addEventListener("abort", abort, { once: true });
+    const removeListener = onAbort(signal, () => ending.abort(signal?.reason));
     this.#open.add(cut);
     try {
       const { headers, agent } = this.#options({ method: "GET", path, isStream: true }, credential);
@@ -146,7 +141,7 @@ export class HttpTransport {
     } finally {
       cancel();
       this.#open.delete(cut);
-      signal?.removeEventListener("abort", abort);
+      removeListener();
     }
   }
 

@@ -2,7 +2,6 @@ import type { Duplex, Writable } from "node:stream";
 import { Pod } from "#kernel/model/index.ts";
 import { ApiChannel } from "./api-channel.ts";
 import type { HttpClientConfig } from "./client-config.ts";
-import type { ExecEnd } from "./exec-session.ts";
 import { objectPath, withQuery } from "./request-path.ts";
 
 // Two-way streams into Pods over WebSockets, apart from `ApiClient`: only servers that run Pods have them, and few
@@ -37,6 +36,11 @@ export interface ExecOptions {
   readonly terminal?: AsyncIterable<TerminalSize>;
   /** Ends the connection; the program may continue. */
   readonly signal?: AbortSignal;
+}
+
+/** How a program in a container has ended. */
+export interface ExecEnd {
+  readonly exitCode: number;
 }
 
 export interface PodStreams {

@@ -1,4 +1,4 @@
-import { collectionPath } from "#kernel/model/index.ts";
+import { collectionPath, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import type { ListOptions, LogOptions, Ref, WatchOptions, WriteOptions } from "./api-client.ts";
 
 // Kubernetes' REST paths and parameters. Undefined and empty options are not sent.
@@ -57,3 +57,8 @@ export const logQuery = (options: LogOptions): Query => ({
 });
 
 const nonEmpty = (text: string | undefined): string | undefined => (text === "" ? undefined : text);
+
+export function refTo(type: ResourceType, { metadata }: KubeObject): Ref {
+  const { namespace, name = "" } = metadata;
+  return namespace === undefined || namespace === "" ? { type, name } : { type, namespace, name };
+}

@@ -3,8 +3,7 @@ import { messageOf, silentLog, systemClock } from "#lib/base/index.ts";
 import { ConfigMap, isNotFound } from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import type { ApiClientFixture } from "../client/client.contract.ts";
-import { seededRandom } from "../client/seeded-random.ts";
-import { widget, type WidgetObject, widgetReconciler } from "../testing/index.ts";
+import { widget, type WidgetObject, widgetReconciler, seededRandom } from "../testing/index.ts";
 import { controllerFor } from "./builder.ts";
 import { Manager } from "./manager.ts";
 

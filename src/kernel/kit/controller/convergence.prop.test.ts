@@ -3,9 +3,15 @@ import { expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { ConfigMap, type ResourceType } from "#kernel/model/index.ts";
 import { runs } from "#test/support/property-runs.ts";
-import { chaosClient } from "../client/chaos-client.ts";
-import { seededRandom } from "../client/seeded-random.ts";
-import { type MemoryClient, memoryClient, widget, type WidgetObject, widgetReconciler } from "../testing/index.ts";
+import {
+  type MemoryClient,
+  memoryClient,
+  widget,
+  type WidgetObject,
+  widgetReconciler,
+  chaosClient,
+  seededRandom,
+} from "../testing/index.ts";
 import { controllerFor } from "./builder.ts";
 import { Manager } from "./manager.ts";
 

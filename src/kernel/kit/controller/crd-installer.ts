@@ -6,8 +6,11 @@ import {
   type Logger,
   type Millis,
   type Random,
+  objectsAt,
+  textAt,
+  textsAt,
 } from "#lib/base/index.ts";
-import { CustomResourceDefinition, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { CustomResourceDefinition, type KubeObject, type Stored, asJson } from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import { foreignDefinition, storageDowngrade } from "./errors.ts";
 import { waitFor } from "./wait-for.ts";
@@ -111,25 +114,14 @@ async function established(client: ApiClient, name: string, options: CrdInstallO
   await waitFor(client, ref, isEstablished, { clock, signal, random, timeout });
 }
 
-const isEstablished = (definition: KubeObject | undefined): boolean => {
-  const status = definition?.status;
-  if (!isJsonObject(status) || !Array.isArray(status["conditions"])) return false;
-  const conditions: readonly unknown[] = status["conditions"];
-  return conditions.some(
-    (condition) => isJsonObject(condition) && condition["type"] === "Established" && condition["status"] === "True",
+const isEstablished = (definition: KubeObject | undefined): boolean =>
+  definition !== undefined &&
+  objectsAt(asJson(definition), "status", "conditions").some(
+    ({ type, status }) => type === "Established" && status === "True",
   );
-};
 
-function storedVersions({ status }: KubeObject): readonly string[] {
-  if (!isJsonObject(status) || !Array.isArray(status["storedVersions"])) return [];
-  const versions: readonly unknown[] = status["storedVersions"];
-  return versions.filter((version) => typeof version === "string");
-}
+const storedVersions = (definition: KubeObject): readonly string[] =>
+  textsAt(asJson(definition), "status", "storedVersions");
 
-function declaredVersions({ spec }: KubeObject): readonly string[] {
-  if (!isJsonObject(spec) || !Array.isArray(spec["versions"])) return [];
-  const versions: readonly unknown[] = spec["versions"];
-  return versions.flatMap((version) =>
-    isJsonObject(version) && typeof version["name"] === "string" ? [version["name"]] : [],
-  );
-}
+const declaredVersions = (definition: KubeObject): readonly string[] =>
+  objectsAt(asJson(definition), "spec", "versions").flatMap((version) => textAt(version, "name") ?? []);

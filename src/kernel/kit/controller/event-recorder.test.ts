@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { FakeClock, type Logger, silentLog } from "#lib/base/index.ts";
 import { ConfigMap, Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
-import { chaosClient } from "../client/chaos-client.ts";
-import { memoryClient } from "../testing/index.ts";
+import { memoryClient, chaosClient } from "../testing/index.ts";
 import { type EventNote, type EventRecorder, eventRecorder, regardingOf } from "./event-recorder.ts";
 
 type StoredEvent = KubeObject & {

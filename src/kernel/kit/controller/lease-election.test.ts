@@ -2,8 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { FakeClock, silentLog, SlipwayError } from "#lib/base/index.ts";
 import { ApiError, type KubeObject, Lease } from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
-import { chaosClient } from "../client/chaos-client.ts";
-import { memoryClient } from "../testing/index.ts";
+import { memoryClient, chaosClient } from "../testing/index.ts";
 import { alwaysLeader } from "./election.ts";
 import { leaseElection } from "./lease-election.ts";
 

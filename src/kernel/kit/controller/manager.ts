@@ -1,5 +1,14 @@
 import { setMaxListeners } from "node:events";
-import { aborted, type Clock, type Logger, messageOf, type Millis, sleep, type Random } from "#lib/base/index.ts";
+import {
+  aborted,
+  type Clock,
+  type Logger,
+  messageOf,
+  type Millis,
+  sleep,
+  type Random,
+  onAbort,
+} from "#lib/base/index.ts";
 import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
 import { freshClient } from "../cache/fresh-client.ts";
 import { InformerFactory } from "../cache/informer-factory.ts";
@@ -127,12 +136,12 @@ export class Manager {
   async run(signal: AbortSignal): Promise<void> {
     if (this.#phase !== "new") throw new Error("a manager runs once");
     const crew = new Crew(this.#stopGrace, this.clock);
-    signal.addEventListener("abort", () => crew.stop(), { once: true });
-    if (signal.aborted) crew.stop();
-    crew.stopping.addEventListener("abort", () => (this.#phase = "stopping"), { once: true });
+    const removeListener = onAbort(signal, () => crew.stop());
+    onAbort(crew.stopping, () => (this.#phase = "stopping"));
     try {
       await this.#runCrew(crew);
     } finally {
+      removeListener();
       await this.#close();
       this.#phase = "stopped";
     }
@@ -146,7 +155,7 @@ export class Manager {
     const leadership = await this.#lead(crew);
     if (leadership !== undefined) {
       this.#phase = "running";
-      leadership.lost.addEventListener("abort", () => crew.fail(leadership.lost.reason), { once: true });
+      onAbort(leadership.lost, () => crew.fail(leadership.lost.reason));
       for (const runnable of this.#runnables) if (!runnable.runsWithoutLeadership) crew.start(runnable);
       this.log.info("controllers started", { count: this.#runnables.length });
     }

@@ -1,9 +1,8 @@
-import { type Clock, deferred, type Millis, type Random } from "#lib/base/index.ts";
+import { type Clock, deferred, type Millis, type Random, onAbort, silentLog } from "#lib/base/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import { Informer } from "../cache/informer.ts";
 import type { ApiClient, Ref } from "../client/api-client.ts";
 import { escapeFieldValue } from "../client/field-selector.ts";
-import { silentLog } from "#lib/base/index.ts";
 import { waitTimedOut } from "./errors.ts";
 
 export interface WaitOptions {
@@ -27,8 +26,7 @@ export async function waitFor<T extends KubeObject = KubeObject>(
   signal.throwIfAborted();
   const outcome = deferred<Stored<T> | undefined>();
   const stop = new AbortController();
-  const onAbort = (): void => outcome.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
+  const removeListener = onAbort(signal, () => outcome.reject(signal.reason));
   const cancel = clock.after(timeout, () => outcome.reject(waitTimedOut(`${ref.type.kind} "${ref.name}"`, timeout)));
   const informer = informerOfOne<T>(client, ref, clock, random);
   const look = (object: Stored<T> | undefined): void => {
@@ -43,7 +41,7 @@ export async function waitFor<T extends KubeObject = KubeObject>(
     return await outcome.promise;
   } finally {
     cancel();
-    signal.removeEventListener("abort", onAbort);
+    removeListener();
     stop.abort();
     await running;
   }

@@ -1,3 +1,4 @@
+import { refTo } from "#kernel/kit/client/request-path.ts";
 import { beforeEach, describe, expect, test } from "vitest";
 import { FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
 import {
@@ -10,8 +11,7 @@ import {
   type Stored,
 } from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
-import { chaosClient } from "../client/chaos-client.ts";
-import { memoryClient } from "../testing/index.ts";
+import { memoryClient, chaosClient } from "../testing/index.ts";
 import { type Condition, conditionOf, isTrue, withCondition } from "./conditions.ts";
 import { type CrdInstallOptions, installCrds } from "./crd-installer.ts";
 import { waitFor } from "./wait-for.ts";
@@ -24,7 +24,6 @@ import {
   getOrUndefined,
   orphan,
   patchStatus,
-  refTo,
   removeFinalizer,
   retryOnConflict,
   withController,

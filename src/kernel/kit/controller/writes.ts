@@ -1,4 +1,5 @@
-import { type Clock, isJsonObject, type JsonObject, type Millis, sleep, SlipwayError } from "#lib/base/index.ts";
+import { refTo } from "../client/request-path.ts";
+import { type Clock, isJsonObject, type JsonObject, SlipwayError, retry } from "#lib/base/index.ts";
 import { createMergePatch } from "#lib/json/index.ts";
 import {
   asJson,
@@ -14,11 +15,6 @@ import {
 } from "#kernel/model/index.ts";
 import type { ApiClient, DeleteOptions, Ref, WriteOptions } from "../client/api-client.ts";
 import { semanticEquals } from "./semantic-equal.ts";
-
-export function refTo(type: ResourceType, { metadata }: KubeObject): Ref {
-  const { namespace, name = "" } = metadata;
-  return namespace === undefined || namespace === "" ? { type, name } : { type, namespace, name };
-}
 
 /** Conflicts if the object is not the newest. */
 export function addFinalizer<T extends KubeObject>(
@@ -163,23 +159,16 @@ async function patchOwners(
   }
 }
 
-const firstPause: Millis = 10;
-
 /** Runs `run` up to five times, with pauses of 10, 20, 40 and 80 ms after conflicts. `run` must read anew each time. */
-export async function retryOnConflict<R>(
-  options: { readonly clock: Clock; readonly signal?: AbortSignal; readonly tries?: number },
+export const retryOnConflict = <R>(
+  { clock, signal, tries = 5 }: { readonly clock: Clock; readonly signal?: AbortSignal; readonly tries?: number },
   run: () => Promise<R>,
-): Promise<R> {
-  const tries = options.tries ?? 5;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await run();
-    } catch (thrown) {
-      if (attempt >= tries || !(isConflict(thrown) || isAlreadyExists(thrown))) throw thrown;
-    }
-    await sleep(options.clock, firstPause * 2 ** (attempt - 1), options.signal);
-  }
-}
+): Promise<R> =>
+  // An object that another client has created meanwhile is found by reading anew.
+  retry(
+    { clock, signal, tries, first: 10, isRetryable: (thrown) => isConflict(thrown) || isAlreadyExists(thrown) },
+    run,
+  );
 
 /**
  * Writes the difference of an object's status as one merge patch bound to the version that was read; returns the object

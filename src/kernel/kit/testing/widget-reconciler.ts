@@ -1,3 +1,4 @@
+import { refTo } from "#kernel/kit/client/request-path.ts";
 import {
   apiVersionOf,
   ConfigMap,
@@ -8,7 +9,7 @@ import {
 } from "#kernel/model/index.ts";
 import type { Manager } from "../controller/manager.ts";
 import { type Reconciler, TerminalError } from "../controller/reconciler.ts";
-import { addFinalizer, ensureChild, patchStatus, refTo, removeFinalizer } from "../controller/writes.ts";
+import { addFinalizer, ensureChild, patchStatus, removeFinalizer } from "../controller/writes.ts";
 
 // A small but whole controller for tests: a Widget wants `spec.size` ConfigMaps, counts them in its status and removes them itself
 // before it goes.

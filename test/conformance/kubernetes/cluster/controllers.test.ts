@@ -1,6 +1,7 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
-import { seededRandom, createHttpClient, loadKubeconfig } from "#kernel/kit/index.ts";
+import { createHttpClient, loadKubeconfig } from "#kernel/kit/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { describeControllers } from "#kernel/kit/controller/controller.contract.ts";
 import { CustomResourceDefinition, Namespace, type ResourceType } from "#kernel/model/index.ts";

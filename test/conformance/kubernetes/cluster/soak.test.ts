@@ -1,7 +1,7 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import { ConfigMap, type KubeObject } from "#kernel/model/index.ts";
 import { removeDirectory, temporaryDirectory } from "#test/support/slipway.ts";
 import { eventually, within } from "#test/support/within.ts";

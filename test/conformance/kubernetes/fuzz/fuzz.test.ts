@@ -1,8 +1,8 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Logger, silentLog, systemClock } from "#lib/base/index.ts";
 import { compileJsonPath, compileJsonPathTemplate } from "#lib/json/index.ts";
 import { type Answered, startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
-import { seededRandom } from "#kernel/kit/index.ts";
 import { mutator } from "./mutate.ts";
 import { type Attempt, gizmoDefinition, targets } from "./targets.ts";
 import { rounds } from "#test/support/rounds.ts";

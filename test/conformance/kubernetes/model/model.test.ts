@@ -1,9 +1,10 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { expect, test } from "vitest";
 import { FakeClock, type JsonObject, silentLog } from "#lib/base/index.ts";
 import { createApiServer } from "#kernel/apiserver/index.ts";
 import { memoryStore } from "#kernel/apiserver/store/open.ts";
 import { waitUntil } from "#kernel/apiserver/testing/index.ts";
-import { type ApiClient, seededRandom } from "#kernel/kit/index.ts";
+import { type ApiClient } from "#kernel/kit/index.ts";
 import { ApiError, CustomResourceDefinition, type KubeObject } from "#kernel/model/index.ts";
 import { type Expectation, expectationOf } from "./expectation.ts";
 import { type Flat, flatten, orderOf, ownersOf } from "./flat-object.ts";

@@ -1,6 +1,6 @@
 import { FakeClock, type JsonObject, silentLog, systemClock } from "#lib/base/index.ts";
-import { type ApiClient, Manager, Metrics, seededRandom } from "#kernel/kit/index.ts";
-import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { type ApiClient, Manager, Metrics } from "#kernel/kit/index.ts";
+import { memoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import { RpcListener, workflowV2 } from "#kernel/rpc/index.ts";
 import { type Headers, isRefused, RpcClient } from "#kernel/rpc/testing/index.ts";

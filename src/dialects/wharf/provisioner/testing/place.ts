@@ -1,6 +1,6 @@
 import { FakeClock, type JsonValue, type LogFields, silentLog } from "#lib/base/index.ts";
-import { Manager, seededRandom } from "#kernel/kit/index.ts";
-import { memoryClient, type MemoryClient } from "#kernel/kit/testing/index.ts";
+import { Manager } from "#kernel/kit/index.ts";
+import { memoryClient, type MemoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { addProvisioner } from "../add-provisioner.ts";
 import { Build, Worker } from "../../kinds.ts";
 import { createProvisionerApi } from "../rest.ts";

@@ -1,6 +1,7 @@
+import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { describe, expect, test } from "vitest";
 import { FakeClock, SlipwayError } from "#lib/base/index.ts";
-import { type LogOptions, seededRandom } from "#kernel/kit/index.ts";
+import { type LogOptions } from "#kernel/kit/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
 import { Patience } from "../patience.ts";
 import { clusterCounterpart } from "./cluster.ts";

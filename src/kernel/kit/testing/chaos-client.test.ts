@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { FakeClock, systemClock } from "#lib/base/index.ts";
 import { ConfigMap, isConflict, isGone, isNotFound, isTransient, type ResourceType } from "#kernel/model/index.ts";
-import { memoryClient } from "../testing/index.ts";
+import { memoryClient } from "./index.ts";
 import { chaosClient, type ChaosFaults } from "./chaos-client.ts";
-import { describeApiClient } from "./client.contract.ts";
+import { describeApiClient } from "../client/client.contract.ts";
 import { seededRandom } from "./seeded-random.ts";
 
 const widgets: ResourceType = {

@@ -1,6 +1,7 @@
+import { refTo } from "../client/request-path.ts";
 import { type Clock, type Millis, sleep, SlipwayError, type Random } from "#lib/base/index.ts";
 import { ApiError, conflict, expired, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
-import type { ApiClient, Ref, WatchEvent, WatchOptions } from "./api-client.ts";
+import type { ApiClient, Ref, WatchEvent, WatchOptions } from "../client/api-client.ts";
 
 /** Probabilities per request or event; default 0. */
 export interface ChaosFaults {
@@ -53,11 +54,11 @@ export function chaosClient(inner: ApiClient, options: ChaosOptions): ChaosClien
       }),
     watch: (type, o) => chaos.watch(inner, type, o),
     create: (type, object, o) =>
-      chaos.around("write", refOf(type, object), o?.signal, () => inner.create(type, object, o)),
+      chaos.around("write", refTo(type, object), o?.signal, () => inner.create(type, object, o)),
     update: (type, object, o) =>
-      chaos.around("change", refOf(type, object), o?.signal, () => inner.update(type, object, o)),
+      chaos.around("change", refTo(type, object), o?.signal, () => inner.update(type, object, o)),
     updateStatus: (type, object, o) =>
-      chaos.around("change", refOf(type, object), o?.signal, () => inner.updateStatus(type, object, o)),
+      chaos.around("change", refTo(type, object), o?.signal, () => inner.updateStatus(type, object, o)),
     patch: (ref, patch, o) => chaos.around("change", ref, o?.signal, () => inner.patch(ref, patch, o)),
     delete: (ref, o) => chaos.around("write", ref, o?.signal, () => inner.delete(ref, o)),
     deleteCollection: (type, o) =>
@@ -147,9 +148,4 @@ class Chaos {
     if (verb === "change" && this.strikes("conflict"))
       throw conflict(ref.type, ref.name, "it was changed by somebody else");
   }
-}
-
-function refOf(type: ResourceType, { metadata }: KubeObject): Ref {
-  const { namespace, name = "" } = metadata;
-  return namespace === undefined ? { type, name } : { type, namespace, name };
 }
