@@ -9,12 +9,12 @@ import { agentsUnserved, insecureAgents } from "./messages.ts";
 import type { TinkerbellOptions } from "./options.ts";
 import { completeSettings } from "./settings.ts";
 
-/** Where the Secret of tokens is. */
+/** Namespace of the Secret that holds agents' tokens. */
 const tokenNamespace = "default";
 
 /**
- * Adds what is at work for this dialect in a process to a manager that has not started: the controller, and the server of agents where an
- * address for them is given, which is loaded only then; or one of the two. Rejects when that address cannot be had.
+ * Adds the controller, the server for agents, or both, to a manager that has not started. Rejects if a required address
+ * is taken.
  */
 export async function addControllers(manager: Manager, parts: ControllerParts<TinkerbellOptions>): Promise<void> {
   const {
@@ -46,7 +46,6 @@ export async function addControllers(manager: Manager, parts: ControllerParts<Ti
   const logs = { directory: logsIn(parts.directory) };
   const options = { settings, logs, keepalive: { ...usualKeepalive, ...present(keepalive) }, ...present(more) };
   const port = opened.then((it) => it.port);
-  // Who waits for the port hears of its failure.
   port.catch(() => undefined);
   const tokens = { mode: "token", namespace: tokenNamespace, token, allowsAnonymous } as const;
   addTinkerbellServer(manager, {

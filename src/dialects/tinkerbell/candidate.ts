@@ -3,14 +3,12 @@ import { keyOf, type Stored } from "#kernel/model/index.ts";
 import type { Age, Candidate } from "./dispatch-queue.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 
-/** What of a stored workflow says who is older. */
 export const ageOf = ({ metadata }: Stored<AnyWorkflow>): Age => ({
   key: keyOf(metadata),
   createdAt: parseInstant(metadata.creationTimestamp ?? "") ?? 0,
   uid: metadata.uid,
 });
 
-/** What else of it decides who comes next. */
 export const candidateOf = (workflow: Stored<AnyWorkflow>): Omit<Candidate, keyof Age> => ({
   state: stateOf(workflow),
   isDisabled: workflow.spec?.["disabled"] === true,

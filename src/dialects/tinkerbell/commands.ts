@@ -14,24 +14,23 @@ import { readTinkOptions, tinkOptions } from "./options.ts";
 import type { Preview } from "./preview/preview.ts";
 import type { PreviewRequest } from "./preview/request.ts";
 
-/** Of all verbs; absent flags were not given; those of `tinkOptions` are read apart. */
+/** Options of all actions; those of `tinkOptions` are read separately. */
 interface TinkOptions extends ClusterFlags {
-  /** `name=value` each, checked when it is used. */
+  /** `name=value`. */
   readonly set?: string[];
-  /** A file when there is one of this name, else the name of a machine. */
+  /** A file if one of this name exists, else the name of a machine. */
   readonly hardware?: string;
-  /** Excludes the option above. */
   readonly allHardware?: boolean;
-  /** Of `render` alone. */
+  /** For `render`. */
   readonly output: "json" | "text" | "yaml";
 }
 
-/** Words instead of commands of their own, for the reasons of `actionWord`. */
+/** Actions instead of commands, as for `actionWord`. */
 const verbs = ["render", "rerender", "controller", "server"] as const;
 
 /**
- * What only Tinkerbell's language has. `render` ends with 2 when something cannot be rendered, `rerender` with 1 when the
- * controller has refused it. `controller` and `server` are what `slipway up` is in one process, for a cluster.
+ * `render` exits with 2 if something cannot be rendered, `rerender` with 1 if the controller refused. `controller` and
+ * `server` are the parts of `slipway up`, for a cluster.
  */
 const tinkCommand = command<TinkOptions>({
   name: "tink",
@@ -75,7 +74,7 @@ const tinkCommand = command<TinkOptions>({
   },
 });
 
-/** One of the two that share a cluster and nothing else: one controller acts, whoever holds the lease; servers are as many as there are. */
+/** The two share only the cluster: one controller holds a lease and acts; servers may be many. */
 async function serve(invocation: Invocation<TinkOptions>, part: "controller" | "server"): Promise<number> {
   const { options, environment } = invocation;
   const path = await import("node:path");
@@ -84,7 +83,7 @@ async function serve(invocation: Invocation<TinkOptions>, part: "controller" | "
   const given = readTinkOptions({ options, variable: environment.variable, resolve });
   if (!given.ok) throw new UsageError(given.error.join("\n"));
   const { listen, ...others } = given.value;
-  // Somebody wants a server and no other part: an address that is taken is a failure, also the usual one.
+  // A server is asked for explicitly, so a taken default port is an error.
   const listening = listen === undefined ? {} : { listen: { ...listen, isUsual: false } };
   if (part === "server" && listen === undefined)
     throw new UsageError("a server without an address: --tink-listen is off");
@@ -95,10 +94,7 @@ async function serve(invocation: Invocation<TinkOptions>, part: "controller" | "
   });
 }
 
-/**
- * Plans go to stdout, also when others cannot be made; everything that is wrong goes to stderr, all of it at once. The thread that renders is
- * started by the first template and ended with the command; a server is connected to only when something is wanted that no file holds.
- */
+/** Writes plans to stdout and all problems to stderr. Connects to a server only for objects that no file holds. */
 async function render(invocation: Invocation<TinkOptions>): Promise<number> {
   const { options, environment, signal } = invocation;
   if (options.hardware !== undefined && options.allHardware === true)
@@ -123,7 +119,7 @@ async function render(invocation: Invocation<TinkOptions>): Promise<number> {
   }
 }
 
-/** A fleet is a line for each machine unless data are asked for. */
+/** With --all-hardware one line per machine, unless data is asked for. */
 async function formatted(previews: readonly Preview[], { output, allHardware }: TinkOptions): Promise<string> {
   if (output === "json") return `${JSON.stringify(previews, null, 2)}\n`;
   if (output === "yaml") {
@@ -138,13 +134,13 @@ async function formatted(previews: readonly Preview[], { output, allHardware }: 
     .join("\n");
 }
 
-/** Words that name objects of a server, as kubectl takes them. */
+/** Objects of a server, named as for kubectl. */
 const storedTemplate = /^(?:tpl|templates?)(?:\.tinkerbell\.org)?\/([^/]+)$/;
 const storedWorkflow = /^(?:twf|workflows?)(?:\.tinkerbell\.org)?\/([^/]+)$/;
 
 /**
- * What the words of the command line ask for. A word is a file when there is one of this name, so that a folder called `tpl` stays
- * reachable; what cannot be read is a problem beside those of the others.
+ * The request of the command line. A word is a file if one of this name exists, so that a folder called `tpl` stays
+ * reachable.
  */
 async function requestOf(
   { rest, options, environment }: Invocation<TinkOptions>,
@@ -180,10 +176,7 @@ async function requestOf(
   return { request, problems: [...files.problems, ...(machines?.problems ?? [])] };
 }
 
-/**
- * One workflow or several, each by itself: one that is refused does not keep the others from being rendered. A kind before the name is taken
- * as people write it, and not looked at: there is only one kind that this can be done with.
- */
+/** Renders each workflow by itself: a refused one does not stop the others. A kind before the name is ignored. */
 async function rerender(invocation: Invocation<TinkOptions>): Promise<number> {
   const { rest, environment, clock, signal } = invocation;
   const { withSession } = await import("#kernel/command/index.ts");
@@ -205,5 +198,4 @@ async function rerender(invocation: Invocation<TinkOptions>): Promise<number> {
   });
 }
 
-/** The dialect's own verbs. */
 export const commands: readonly CommandSpec[] = [agentCommand, tinkCommand];

@@ -11,19 +11,18 @@ import { defaultSettings, type Settings } from "./settings.ts";
 import type { AnyWorkflow } from "./stored.ts";
 import { templateReconciler } from "./template-state.ts";
 
-/** What the controller needs from outside, and what may differ from the usual. */
 export interface ControllerOptions {
   readonly renderer: Renderer;
   readonly settings?: Partial<Settings>;
 }
 
-/** Which workflows name a template or a hardware: they may wait for it. */
+/** Workflows by the template or hardware they name, which they may wait for. */
 const templateIndex = "template";
 const hardwareIndex = "hardware";
 
 /**
- * Adds the controller of this dialect to a manager that has not started. A workflow gets a pass when it changes, when the template or the
- * hardware it names changes, when somebody asks something of it, when a time of it has come, and every ten minutes in any case.
+ * Adds the controller to a manager that has not started. Each workflow is reconciled on changes, when its template or
+ * hardware changes, when a RunAction targets it, and every ten minutes.
  */
 export function addController(manager: Manager, { renderer, settings = {} }: ControllerOptions): void {
   const { client, clock } = manager;

@@ -8,8 +8,8 @@ import { type AnyWorkflow, stateOf } from "./stored.ts";
 import { viewWorkflow } from "./view.ts";
 
 /**
- * A workflow for people: what it is made of, where it is and why it goes no further, then its actions. Several lines, no colours, with
- * an end of line; times are told relative to `now`. Also of one that was not prepared, and in both versions alike.
+ * A workflow for people: its references, state and reason to wait, then its actions. Several lines without colours;
+ * times are relative to `now`.
  */
 export function describeWorkflow(workflow: AnyWorkflow, options: DescribeOptions): string {
   const { now } = options;
@@ -42,7 +42,7 @@ export function describeWorkflow(workflow: AnyWorkflow, options: DescribeOptions
 const stateText = ({ phase, reason }: WorkflowState): string =>
   `${phase === "" ? "not prepared" : phase}${reason === undefined ? "" : ` (${reason})`}`;
 
-/** Whose it is, and whether that agent has it: one that has ended may still be held until its agent is known to be free. */
+/** Its agent, and whether that holds it: a finished workflow may be held until its agent is known to be free. */
 function agentText({ agentID, dispatch, phase }: WorkflowState): string {
   const id = agentID === "" ? (dispatch.agentID ?? "") : agentID;
   if (id === "") return "-";
@@ -50,7 +50,7 @@ function agentText({ agentID, dispatch, phase }: WorkflowState): string {
   return isTerminal(phase) ? `${id}, which may still be at work on it` : `${id}, by ${dispatch.protocol ?? "stream"}`;
 }
 
-/** What it waits for, or why it has ended as it did. */
+/** What it waits for, or why it ended. */
 function waitText(workflow: AnyWorkflow, state: WorkflowState, now: Instant): readonly (readonly [string, string])[] {
   const { message } = viewWorkflow(workflow);
   if (message !== undefined) return [["Message", message]];
@@ -68,7 +68,7 @@ function waitText(workflow: AnyWorkflow, state: WorkflowState, now: Instant): re
   return [];
 }
 
-/** What ends it if nothing else happens before. */
+/** Deadlines that would end it. */
 function deadlineTexts({ deadlines, cancel }: WorkflowState, now: Instant): readonly (readonly [string, string])[] {
   const all = [
     ["to begin", deadlines.scheduled],

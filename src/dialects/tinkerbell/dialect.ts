@@ -10,10 +10,10 @@ import type { TinkerbellOptions } from "./options.ts";
 import type { AnyWorkflow } from "./stored.ts";
 import { renderProblem, viewWorkflow } from "./view.ts";
 
-/** Callers ask by kind; a server has stored what they bring, or the reader of documents has checked it. */
+/** The server or the document reader has validated it. */
 const typed = (object: KubeObject): AnyWorkflow => object as AnyWorkflow;
 
-/** Machines are provisioned by agents: a Workflow carries out the actions of a Template on a Hardware. */
+/** Machines are provisioned by agents: a Workflow runs the actions of a Template on a Hardware. */
 export const dialect: Dialect = {
   name: "tinkerbell",
   kinds,

@@ -1,24 +1,20 @@
 import type { Instant } from "#lib/base/index.ts";
 import { agentKey, agentsOf, awaitsDispatch, type WorkflowState } from "./state.ts";
 
-/** What never changes of a workflow and says who is older. */
+/** Immutable; decides who is older. */
 export interface Age {
   readonly key: string;
   readonly createdAt: Instant;
   readonly uid: string;
 }
 
-/** What decides who comes next for an agent. */
 export interface Candidate extends Age {
   readonly state: WorkflowState;
   readonly isDisabled: boolean;
   readonly isDeleted: boolean;
 }
 
-/**
- * The oldest first; of one instant by uid where uids grow with time (version 7), and the others after them by name. No two are equal,
- * whatever kinds of uids are mixed.
- */
+/** Oldest first; ties by uid where uids grow with time (version 7), the others after them by name. A total order. */
 export function byAge(a: Age, b: Age): number {
   if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt;
   if (isTimed(a.uid) !== isTimed(b.uid)) return isTimed(a.uid) ? -1 : 1;
@@ -26,32 +22,30 @@ export function byAge(a: Age, b: Age): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
 }
 
-/** Version 7 of RFC 9562 begins with the time, which the embedded server makes uids of. */
+/** Version 7 of RFC 9562 begins with the time. */
 const isTimed = (uid: string): boolean => uid[14] === "7";
 
-/** The keys of the agents it waits for, now or after a while: whichever comes first has it. */
 export function awaitedAgents({ state, isDisabled, isDeleted }: Omit<Candidate, keyof Age>): readonly string[] {
   const isWaiting = awaitsDispatch(state) && !isDeleted && !(isDisabled && state.phase === "Pending");
   return isWaiting ? agentsOf(state).map(agentKey) : [];
 }
 
-/** What an agent gets next. */
+/** The next workflow of an agent. */
 export type Choice<C extends Candidate> =
   | { readonly is: "next"; readonly candidate: C }
-  /** The oldest was refused a moment ago, and nobody overtakes it. */
+  /** The oldest was just rejected, and none overtakes it. */
   | { readonly is: "later"; readonly at: Instant; readonly candidate: C }
   | { readonly is: "busy"; readonly candidate: C }
   | { readonly is: "nothing" };
 
-/** What is known of an agent's workflows. */
 export interface Queue<C extends Candidate> {
-  /** Those it is not known to be free of. */
+  /** Workflows the agent may still hold. */
   readonly held: readonly C[];
-  /** The oldest of those that wait for it. */
+  /** The oldest waiting one. */
   readonly oldest: C | undefined;
 }
 
-/** The next workflow for an agent: strictly the oldest, one at a time, and nothing while the agent is not known to be free of another. O(1). */
+/** The next workflow for an agent: the oldest, one at a time, and none while the agent may hold another. O(1). */
 export function choose<C extends Candidate>({ held: [held], oldest }: Queue<C>, now: Instant): Choice<C> {
   if (held !== undefined) return { is: "busy", candidate: held };
   if (oldest === undefined) return { is: "nothing" };

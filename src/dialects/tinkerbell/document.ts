@@ -19,12 +19,11 @@ import { shapeOfTemplate, shapeOfWorkflow } from "./shape.ts";
 import type { AnyWorkflow } from "./stored.ts";
 import { templateOfText } from "./template-text.ts";
 
-/** What stands in documents of this group. */
 const kinds: readonly Kind[] = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie];
 
 /**
- * Reads documents of this group, and files that are the text of a template and nothing else. Whatever a document holds, the answer is a
- * list of problems with places; nothing is thrown. What is rendered is not looked at here: it depends on the machine.
+ * Reads documents of this group, and files that are the text of a template. Returns problems with positions and never
+ * throws. Rendering depends on the machine and is not checked.
  */
 export const documents: DocumentReader = {
   detect({ value }) {
@@ -39,7 +38,7 @@ export const documents: DocumentReader = {
     const whole = isJsonObject(value) ? withArguments(value, options.arguments ?? {}) : value;
     if (isJsonObject(whole)) checkDocument(whole, found.error);
     else found.error([], "wrong-type", "expected an object");
-    // Only an object passes without an error.
+    // Validated: it is an object.
     const object = hasErrors(found.problems) ? undefined : (whole as unknown as KubeObject);
     return { object, problems: found.problems };
   },
@@ -49,7 +48,7 @@ export const documents: DocumentReader = {
   lintTogether: mixedShapes,
 };
 
-/** What is given on the command line goes to the template: it wins over what the Workflow says. Other documents take nothing. */
+/** Arguments of the command line are template values and override the Workflow's. Other documents take none. */
 function withArguments(document: JsonObject, given: Readonly<Record<string, string>>): JsonObject {
   const { apiVersion, kind, spec } = document;
   if (kind !== Workflow.kind || Object.keys(given).length === 0) return document;
@@ -59,17 +58,16 @@ function withArguments(document: JsonObject, given: Readonly<Record<string, stri
   return { ...document, spec: { ...own, [member]: { ...(isJsonObject(before) ? before : {}), ...given } } };
 }
 
-/** Reading one document should not cost the schemas of all kinds. */
+/** Compiled on first use. */
 const schemas = new Map<Kind, CompiledSchema>();
 
-/** Compiled when the first document of the kind comes. */
 function schemaOf(kind: Kind): CompiledSchema {
   const known = schemas.get(kind) ?? compileSchema(kind.schema);
   schemas.set(kind, known);
   return known;
 }
 
-/** Nothing else is looked at when the version or the kind is wrong: every other complaint would follow from that. */
+/** With a wrong version or kind all other complaints would follow from that. */
 function checkDocument(document: JsonObject, report: Report): void {
   const { apiVersion, metadata } = document;
   const versions = [...new Set(kinds.map(({ version }) => `${group}/${version}`))];
@@ -93,7 +91,7 @@ function checkDocument(document: JsonObject, report: Report): void {
   if (isRight && kind === Hardware) checkBootFiles(document as unknown as AnyHardware, report);
 }
 
-/** The rule of the schema, which servers evaluate, for whoever has none. */
+/** A rule of the schema that only servers evaluate. */
 function checkBootFiles({ spec = {} }: AnyHardware, report: Report): void {
   const interfaces = Array.isArray(spec["interfaces"]) ? spec["interfaces"] : [];
   for (const [at, one] of interfaces.entries()) {
@@ -107,7 +105,7 @@ function checkBootFiles({ spec = {} }: AnyHardware, report: Report): void {
 /** `a, b or c`. */
 const orList = (words: readonly string[]): string => words.join(", ").replace(/, (?=[^,]+$)/, " or ");
 
-/** The Template and the Hardware of a Workflow, which are documents of its own version and namespace. */
+/** The Template and Hardware of a Workflow, of its version and namespace. */
 function namedIn(document: JsonObject): References {
   const { apiVersion, kind, metadata, spec } = document;
   if (kind !== Workflow.kind || typeof apiVersion !== "string" || !isJsonObject(spec)) return [];
@@ -120,11 +118,11 @@ function namedIn(document: JsonObject): References {
   ].flatMap(({ path, ...ref }) => (ref.name === "" ? [] : [{ ref: { apiVersion, ...ref, ...place }, path }]));
 }
 
-/** Workflows that name a template among the documents which is written in the other shape: they could never be prepared. */
+/** Workflows that name a template of the other shape could never run. */
 function mixedShapes(all: readonly CheckedDocument[]): readonly (readonly Problem[])[] {
   return all.map(({ object, source }) => {
     const found = collectProblems(source.positionOf);
-    // All have been read, so that the schema has passed them.
+    // Validated by the schema.
     const workflow = object as AnyWorkflow;
     const { template: name } = referencesOf(workflow);
     const own = shapeOfWorkflow(workflow.spec);

@@ -17,27 +17,26 @@ import {
   startAction,
 } from "./transitions.ts";
 
-// Agents deliver each event at least once, and may deliver it long after the fact: after their connection broke, after this side began anew,
-// after the workflow was ended here. What is recorded happens once all the same: each action has one start for each attempt and one
-// result, because every verdict is a function of the stored state.
+// Agents deliver each event at least once and perhaps late: after a broken connection, a restart here, or the
+// workflow's end. Every verdict is a function of the stored state, so each attempt has one start and each action one
+// result.
 
-/** What an agent tells of a workflow, whatever protocol it speaks. */
 export type AgentEvent =
   | { readonly is: "started"; readonly action: string }
   | { readonly is: "succeeded"; readonly action: string }
   | { readonly is: "failed"; readonly action: string; readonly reason: string; readonly message: string }
   | { readonly is: "rejected"; readonly reason?: string; readonly message: string };
 
-/** The answer to an event: what is stored before it is given, and whether the agent is told to stop. */
+/** The answer to an event, what to store before it, and whether to stop the agent. */
 export interface Verdict {
-  /** As gRPC has them. */
+  /** Codes of gRPC. */
   readonly code: "OK" | "NOT_FOUND" | "FAILED_PRECONDITION";
-  /** Said with a code that is not OK. */
+  /** For codes other than OK. */
   readonly message?: string;
-  /** Absent when nothing changes. */
+  /** Absent if nothing changes. */
   readonly state?: WorkflowState;
   readonly notices: readonly Notice[];
-  /** The agent is at work on what it should not be. */
+  /** The agent runs what it should not. */
   readonly stop?: true;
 }
 
@@ -45,15 +44,15 @@ export interface EventContext {
   readonly now: Instant;
   readonly settings: Settings;
   readonly protocol: Protocol;
-  /** Something is to be done after the last action. */
+  /** There are steps after the last action. */
   readonly hasPostSteps: boolean;
-  /** Tells workflows apart where chance is asked for: its uid. */
+  /** Seed for jitter: the workflow's uid. */
   readonly seed: string;
 }
 
 /**
- * What becomes of an event in this state. Every event may come twice, late or out of order: what was recorded first stands, and what cannot
- * be true is refused or told as a warning, never recorded.
+ * Judges an event, which may be repeated, late or out of order: the first record stands, and impossible events are
+ * refused or reported, never recorded.
  */
 export function judgeEvent(state: WorkflowState, event: AgentEvent, context: EventContext): Verdict {
   if (event.is === "rejected") return judgeRejection(state, event, context);
@@ -66,7 +65,6 @@ export function judgeEvent(state: WorkflowState, event: AgentEvent, context: Eve
     : judgeResult(state, action, at, resultOf(event), context);
 }
 
-/** The result of an action, told. */
 const resultOf = (event: Exclude<AgentEvent, { readonly is: "started" | "rejected" }>): ActionResult =>
   event.is === "succeeded" ? { is: "succeeded" } : { is: "failed", reason: event.reason, message: event.message };
 
@@ -78,18 +76,14 @@ const refused = (message: string, ...notices: readonly Notice[]): Verdict => ({
   notices,
 });
 
-/** Its result is recorded, and stays. */
 const isOver = ({ phase }: Action): boolean => phase === "Succeeded" || phase === "Failed";
 
-/**
- * A start is the only thing that may be refused for good: it is what an agent waits for before it does anything, so that a
- * refusal stops what should not run.
- */
+/** Only a start may be refused for good, because the agent waits for its answer before it runs anything. */
 function judgeStart(state: WorkflowState, action: Action, at: number, context: EventContext): Verdict {
   const { phase, dispatch } = state;
   if (phase === "Cancelling" || phase === "Post" || isTerminal(phase))
     return { ...refused(`the workflow is ${phase}`), stop: true };
-  // Only who was told of it once may begin it.
+  // Only an agent that was sent the workflow may start it.
   if (dispatch.agentID === undefined || phase === "" || phase === "Preparing")
     return refused("the workflow was not dispatched");
   const current = currentIndex(state);
@@ -100,16 +94,13 @@ function judgeStart(state: WorkflowState, action: Action, at: number, context: E
   return recorded(startAction(state, action, context.now));
 }
 
-/** Actions are done one after the other: what comes too early is a mistake of the agent, or of who pretends to be one. */
+/** Actions run in order; an early one is a mistake of the agent. */
 const outOfOrder = ({ name }: Action): Verdict => {
   const message = `action "${name}" is not the next one`;
   return refused(message, warning("OutOfOrderEvent", message));
 };
 
-/**
- * A result is never refused because of its time: the agent has done what it has done, and has to be free to go on. Only where
- * it cannot be true it is not taken.
- */
+/** A late result is accepted, because the agent must be free to go on. Only an impossible one is refused. */
 function judgeResult(
   state: WorkflowState,
   action: Action,
@@ -119,9 +110,9 @@ function judgeResult(
 ): Verdict {
   const { phase } = state;
   const wanted = result.is === "succeeded" ? "Succeeded" : "Failed";
-  // Told twice, it says nothing new, not even that the agent is free of what came after it.
+  // A repeated result says nothing new, not even that the agent is free of later work.
   if (wanted === "Succeeded" && action.phase === "Succeeded") return unchanged();
-  // Who has told the one cannot tell the other afterwards; who was ended by a time, and is held for it, can.
+  // An agent cannot report both results, unless a timeout ended the action and the agent is held for it.
   const isContradictory = isOver(action) && action.phase !== wanted && !state.dispatch.held;
   if (isTerminal(phase) && !isContradictory)
     return isStopConfirmed(state, result) ? released(state) : late(state, action, `told ${wanted}`);
@@ -137,11 +128,11 @@ function judgeResult(
   return recorded(resultWhileRunning(state, action, result, context));
 }
 
-/** What the agent was told when the workflow was ended here, it says it has done: no news. Of anything else people are told. */
+/** The agent confirms the stop it was sent; anything else is reported to people. */
 const isStopConfirmed = ({ dispatch }: WorkflowState, result: ActionResult): boolean =>
   dispatch.held && result.is === "failed" && result.reason === "Canceled";
 
-/** The agent has let go of a workflow that has ended, which is all there is to learn. */
+/** The agent has released a finished workflow. */
 const late = (state: WorkflowState, { name }: Action, what: string): Verdict =>
   released(state, notice("LateEvent", `action "${name}": ${what} after the workflow was ${state.phase}`));
 
@@ -150,7 +141,6 @@ function released(state: WorkflowState, ...notices: readonly Notice[]): Verdict 
   return recorded({ ...letGo(state), notices });
 }
 
-/** A start that was never told is inferred: the agent cannot have ended what it had not begun. */
 function resultWhileRunning(state: WorkflowState, action: Action, result: ActionResult, context: EventContext): Move {
   const { now, settings, hasPostSteps } = context;
   const begun: Move = action.phase === "Pending" ? startAction(state, action, now) : { state, notices: [] };
@@ -164,8 +154,8 @@ function resultWhileRunning(state: WorkflowState, action: Action, result: Action
 }
 
 /**
- * What is recorded is what has happened. The agent that speaks the command stream goes on until it has confirmed the stop; one that asks for
- * each action has confirmed it by telling the end of this one.
+ * The result is recorded as it was. An agent with a stream still confirms the stop; a polling one has done so by
+ * reporting this end.
  */
 function resultWhileCancelling(
   state: WorkflowState,
@@ -182,14 +172,14 @@ function resultWhileCancelling(
   return ended;
 }
 
-/** Only who was told a moment ago, and has not begun, can refuse. */
+/** Only an agent that was just sent the workflow and has not started can reject it. */
 function judgeRejection(
   state: WorkflowState,
   { reason, message }: Extract<AgentEvent, { readonly is: "rejected" }>,
   { now, settings, seed }: EventContext,
 ): Verdict {
   const rejection = { message, ...(reason === undefined ? {} : { reason }) };
-  // A later part of a workflow can be refused like the first.
+  // Later parts of a workflow can be rejected, too.
   const isAwaited =
     state.phase === "Scheduled" || (state.phase === "Running" && state.deadlines.scheduled !== undefined);
   if (isAwaited && state.dispatch.held) return recorded(reject(state, rejection, now, settings, seed));

@@ -2,15 +2,14 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import type { KubeObject } from "#kernel/model/index.ts";
 import { agentKey } from "./state.ts";
 
-/** A Hardware of either version. */
 export type AnyHardware = KubeObject & { readonly spec?: JsonObject };
 
-/** Where the agent of a machine is told when its specification has no word for it. */
+/** Names the agent where the specification has no field for it. */
 const agentAnnotation = "tinkerbell.org/agent-id";
 
 /**
- * What the agent on this machine may call itself: as the specification says, or the annotation; else by the address of any of its interfaces,
- * because which one a machine starts from is not known here. Each agent once, in the order of the document; empty when nothing of it is known.
+ * Ids the agent of this machine may use: the specified one, the annotation, or else the MAC address of any interface,
+ * because the boot interface is unknown. Without duplicates, in document order.
  */
 export function agentsOfHardware({ metadata, spec = {} }: AnyHardware): readonly string[] {
   const named = textOf(spec["agentID"]) || (metadata.annotations?.[agentAnnotation] ?? "");
@@ -18,10 +17,9 @@ export function agentsOfHardware({ metadata, spec = {} }: AnyHardware): readonly
   return [...new Map(addressesOf(spec).map((address) => [agentKey(address), address])).values()];
 }
 
-/** What is not a text counts as none. */
 const textOf = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");
 
-/** MAC addresses, in the order they are written; version 1 has a list of interfaces, version 2 names them by address. */
+/** MAC addresses in document order; v1alpha1 lists interfaces, v1alpha2 maps them by address. */
 function addressesOf({ interfaces, networkInterfaces }: JsonObject): readonly string[] {
   if (isJsonObject(networkInterfaces)) return Object.keys(networkInterfaces);
   if (!Array.isArray(interfaces)) return [];
@@ -30,7 +28,7 @@ function addressesOf({ interfaces, networkInterfaces }: JsonObject): readonly st
     .filter((mac) => mac !== "");
 }
 
-/** The interfaces of a released Hardware with the netboot permission set, or undefined when they are so already. */
+/** The interfaces with the netboot permission set, or undefined if they have it already. */
 export function withNetboot({ spec = {} }: AnyHardware, isAllowed: boolean): JsonValue | undefined {
   const { interfaces } = spec;
   if (!Array.isArray(interfaces)) return undefined;

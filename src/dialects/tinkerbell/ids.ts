@@ -2,10 +2,9 @@ import type { Instant, Random } from "#lib/base/index.ts";
 import { newUid } from "#lib/base/index.node.ts";
 import type { Shape } from "./state.ts";
 
-/** Crockford's alphabet: digits and letters without those that are read as another. */
+/** Crockford's base 32. */
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** A whole number below 2^53 in base 32, with so many digits. */
 function inBase32(value: number, digits: number): string {
   let [text, rest] = ["", value];
   for (let at = 0; at < digits; at++) {
@@ -15,13 +14,13 @@ function inBase32(value: number, digits: number): string {
   return text;
 }
 
-/** 48 bits of milliseconds and 80 of chance in base 32: released documents call actions and tasks so. */
+/** A ULID: 48 bits of time and 80 random bits. Released documents use it for actions and tasks. */
 function ulid(now: Instant, random: Random): string {
   const chance = (): string => inBase32(Math.floor(random() * 2 ** 40), 8);
   return inBase32(now, 10) + chance() + chance();
 }
 
-/** New ids of actions, in the form that documents of each shape have. Unique within a workflow, which is where they are looked up. */
+/** New ids of actions, in the form of each shape. Unique within a workflow. */
 export const newIdOf =
   (random: Random) =>
   (shape: Shape, now: Instant): string =>

@@ -4,8 +4,8 @@ import type { CheckedDocument, SourceDocument } from "#kernel/dialect/index.ts";
 import { Hardware, Template, TemplateV2 } from "./kinds.ts";
 
 /**
- * A Workflow for each Template, of its version and under its name, on the one Hardware among the documents or the one that is named. For
- * documents without a Workflow: whoever has written one has said what is to run.
+ * A Workflow per Template, with its version and name, for the named Hardware or the only one among the documents. Only
+ * for documents without a Workflow.
  */
 export function impliedRuns(
   documents: readonly CheckedDocument[],
@@ -19,13 +19,13 @@ export function impliedRuns(
   return ok(
     templates.map(({ source, object }) => ({
       value: workflowOf(object, hardware),
-      // Whatever is wrong with it, the Template is where it comes from.
+      // Problems are reported at the Template.
       positionOf: () => source.positionOf([]),
     })),
   );
 }
 
-/** Released documents name an object by a text, the others by an object with the name in it. */
+/** In v1alpha1 a reference is a text, in v1alpha2 an object. */
 function workflowOf({ apiVersion, metadata }: CheckedDocument["object"], hardware: string): JsonObject {
   const { name = "", namespace } = metadata;
   const place = namespace === undefined ? { name } : { name, namespace };

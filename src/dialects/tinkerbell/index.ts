@@ -2,7 +2,6 @@ import type { DialectFace } from "#kernel/dialect/index.ts";
 import { commands } from "./commands.ts";
 import { runExamples, runOptions, serverOptions } from "./options.ts";
 
-/** Tinkerbell: machines provisioned by agents. */
 export const tinkerbell: DialectFace = {
   name: "tinkerbell",
   commands,

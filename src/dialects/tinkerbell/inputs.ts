@@ -6,16 +6,14 @@ import { Hardware, Template } from "./kinds.ts";
 import { referencesOf } from "./references.ts";
 import type { AnyWorkflow } from "./stored.ts";
 
-/** A Template of either version. */
 export type AnyTemplate = KubeObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
 
-/** What a workflow refers to, as it is now. */
 export type Inputs =
   | { readonly template: Stored<AnyTemplate>; readonly hardware: Stored<AnyHardware> | undefined }
-  /** Something is not there, in the words people are told. */
+  /** Names the missing object. */
   | { readonly missing: string };
 
-/** Reads what a workflow refers to. A workflow without a hardware is prepared without one. */
+/** A workflow that names no hardware is prepared without one. */
 export async function readInputs(client: ApiClient, workflow: AnyWorkflow, signal: AbortSignal): Promise<Inputs> {
   const { namespace } = workflow.metadata;
   const names = referencesOf(workflow);

@@ -1,12 +1,9 @@
 import { currentIndex, type Phase, type WorkflowState } from "./state.ts";
 
-// Whoever may write a status may write any word into it. Only one word is a command, `Cancelling`; every other one has to agree with what is
-// recorded besides: who was told, which actions have begun, how they ended.
+// Anyone with write access can put any phase into a status. Only `Cancelling` is a command; every other phase must
+// agree with the rest of the record.
 
-/**
- * The phase that what is recorded amounts to, when the phase that is written cannot be true; undefined when it can. Moves of the
- * state machine never lead to such a phase.
- */
+/** The phase that the record amounts to, if the written one is impossible; else undefined. */
 export function restoredPhase(state: WorkflowState): Phase | undefined {
   return canBe(state) ? undefined : derivedPhase(state);
 }
@@ -34,7 +31,7 @@ function canBe(state: WorkflowState): boolean {
   }
 }
 
-/** In the order in which things happen, the last first. */
+/** Latest phase first. */
 function derivedPhase(state: WorkflowState): Phase {
   if (state.actions.length === 0) return "";
   if (hasFailed(state)) return "Failed";

@@ -4,16 +4,16 @@ import { WorkflowStatus, WorkflowStatusV2 } from "./schema/status.ts";
 import { TemplateSpec, TemplateSpecV2, TemplateStatus } from "./schema/template.ts";
 import { WorkflowSpec, WorkflowSpecV2 } from "./schema/workflow.ts";
 
-// The first version of each kind is the one that is stored, as in the definitions that exist. Nothing is converted: an
-// object is read in either version with the fields it was written with, and changed in the version of its shape.
+// The first version of each kind is the stored one, as in the original's definitions. Nothing is converted: an object
+// keeps its fields and is changed in the version of its shape.
 
 export const group = "tinkerbell.org";
 
-/** What kubectl calls them. `wf` is the short name of this system's own Workflow, so that this one has another. */
+/** `wf` is the short name of Slipway's own Workflow. */
 const namesOf = { Hardware: "hardware", Template: "templates", Workflow: "workflows" } as const;
 const shortNamesOf = { Hardware: ["hw"], Template: ["tpl"], Workflow: ["twf"] } as const;
 
-/** What versions of one kind have in common, which a definition says once. */
+/** Shared by the versions of a kind. */
 const common = <const K extends keyof typeof namesOf, const V extends string>(name: K, version: V) =>
   ({
     group,
@@ -25,10 +25,9 @@ const common = <const K extends keyof typeof namesOf, const V extends string>(na
     categories: ["tinkerbell"],
   }) as const;
 
-/** Shown with `-o wide` only. */
+/** Only with `-o wide`. */
 const wide = (name: string, path: string): PrinterColumn => column(name, path, { priority: 1 });
 
-/** One machine, as released. */
 export const Hardware = kind({
   ...common("Hardware", "v1alpha1"),
   description: "One machine.",
@@ -38,7 +37,7 @@ export const Hardware = kind({
 });
 export type Hardware = ObjectOf<typeof Hardware>;
 
-/** One machine, of v1alpha2: interfaces by their address. */
+/** Interfaces by address. */
 export const HardwareV2 = kind({
   ...common("Hardware", "v1alpha2"),
   description: "One machine.",
@@ -48,7 +47,7 @@ export const HardwareV2 = kind({
 });
 export type HardwareV2 = ObjectOf<typeof HardwareV2>;
 
-/** What to do on machines, as released: one text. */
+/** One text. */
 export const Template = kind({
   ...common("Template", "v1alpha1"),
   description: "What to do on a machine, one text.",
@@ -58,7 +57,7 @@ export const Template = kind({
 });
 export type Template = ObjectOf<typeof Template>;
 
-/** What to do on machines, of v1alpha2: a list of actions. */
+/** A list of actions. */
 export const TemplateV2 = kind({
   ...common("Template", "v1alpha2"),
   description: "What to do on a machine, a list of actions.",
@@ -68,7 +67,7 @@ export const TemplateV2 = kind({
 });
 export type TemplateV2 = ObjectOf<typeof TemplateV2>;
 
-/** One run of a template on a machine, as released. */
+/** One run of a template on a machine. */
 export const Workflow = kind({
   ...common("Workflow", "v1alpha1"),
   description: "One run of a template on a machine.",
@@ -87,7 +86,7 @@ export const Workflow = kind({
 });
 export type Workflow = ObjectOf<typeof Workflow>;
 
-/** One run of a template on a machine, of v1alpha2. */
+/** Likewise, of v1alpha2. */
 export const WorkflowV2 = kind({
   ...common("Workflow", "v1alpha2"),
   description: "One run of a template on a machine.",
@@ -104,7 +103,7 @@ export const WorkflowV2 = kind({
 });
 export type WorkflowV2 = ObjectOf<typeof WorkflowV2>;
 
-/** Where machines boot into to be provisioned: stored for who serves it, nothing here reads it. */
+/** Boot environment for provisioning; stored for other programs. */
 export const Osie = kind({
   group,
   version: "v1alpha2",
@@ -118,8 +117,8 @@ export const Osie = kind({
 });
 
 /**
- * An agent as it is seen by the servers it has connected to. Nobody writes its specification but they: it carries the id that
- * the agent tells, of which the name is made, because ids may hold what names may not.
+ * An agent as its servers see it; only they write it. Its spec carries the agent's id, from which the name is derived,
+ * because ids may hold characters that names may not.
  */
 export const Agent = kind({
   group: "slipway.dev",
@@ -155,5 +154,4 @@ export type WorkflowStatusV1 = TypeOf<typeof WorkflowStatus>;
 export type WorkflowStatusV2 = TypeOf<typeof WorkflowStatusV2>;
 export type Dispatch = NonNullable<WorkflowStatusV1["dispatch"]>;
 
-/** All of them, each version with its own schema. */
 export const kinds = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie, Agent] as const;

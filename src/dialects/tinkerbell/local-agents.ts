@@ -3,7 +3,7 @@ import { usualTinkListen } from "./options.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 import type { AgentSettings } from "./agent/agent-options.ts";
 
-/** Agents for the runs of one command, which are the agents of machines but for their settings. */
+/** Agents for the runs of one command; only their settings differ from those of machines. */
 export const agents: Agents = {
   awaitedAt: (variable) => variable("SLIPWAY_TINK_LISTEN") ?? usualTinkListen,
   listeningAt: (address) => ({ tinkerbell: { listen: { address, isUsual: false } } }),
@@ -19,7 +19,7 @@ export const agents: Agents = {
     if (settings.runtime === "docker") return await openAgent(settings, around, signal);
     const directory = `${given.directory}/tasks`;
     await makeDirectories(directory, 0o700);
-    // Tasks are children of this process, and end with it however it ends: nobody would ever take them up again.
+    // Tasks end with this process, however it ends: no later agent would adopt them.
     const processes = createLocalRuntime({ directory, clock, log });
     const kill = (): void => processes.kill();
     process.once("exit", kill);
@@ -31,7 +31,7 @@ export const agents: Agents = {
   },
 };
 
-/** Less is allowed than to the agent of a machine that is there to be provisioned: this machine is somebody's. */
+/** Fewer rights than on a machine that is being provisioned. */
 const settingsOf = ({
   id,
   server,

@@ -2,17 +2,16 @@ import { join } from "node:path";
 import { hashName } from "#lib/base/index.node.ts";
 import type { Rotation } from "#kernel/logs/index.ts";
 
-// Where logs of actions lie, on agents and on the server alike: `<workflow uid>/<action id>.log`.
+// Logs of actions on agents and servers: `<workflow uid>/<action id>.log`.
 
 const mebibyte = 1024 * 1024;
 
-/** The last 10 MiB of an action's output are kept, and up to 2 more; a line says how much came before. */
+/** Keeps the last 10 to 12 MiB of an action's output; a line says how much is missing. */
 export const logRotation: Rotation = { maxBytes: 2 * mebibyte, maxFiles: 6, marksLoss: true };
 
-/** All logs, among what an agent or a server keeps. */
+/** The logs within an agent's or server's directory. */
 export const logsIn = (directory: string): string => join(directory, "logs");
 
-/** All logs of a workflow. */
 export const logFolder = (directory: string, uid: string): string => join(directory, fileName(uid));
 
 export const logPath = (directory: string, uid: string, action: string): string =>
@@ -20,7 +19,7 @@ export const logPath = (directory: string, uid: string, action: string): string 
 
 const longest = 100;
 
-/** The text itself where it can be a file's name, else something like it that no other text becomes. Ids come from somebody else. */
+/** The text if it is a valid file name, else a unique substitute. Ids are foreign input. */
 export function fileName(text: string): string {
   if (/^[A-Za-z0-9_-][A-Za-z0-9_.-]*$/.test(text) && text.length <= longest) return text;
   return `${text.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, longest)}-${hashName([text], 8)}`;

@@ -1,18 +1,17 @@
 import type { ServerCondition } from "#kernel/dialect/index.ts";
 import type { Millis } from "#lib/base/index.ts";
 
-// Every text that users see, in one place, so that it can be compared with the original's.
+// All messages users see, to be compared with the original's.
 
 /** Holds a prepared workflow until it has ended. */
 export const finalizer = "slipway.dev/tinkerbell";
 
-/** Any new value of it asks for a workflow to be rendered anew. */
+/** A new value requests another rendering. */
 export const rerenderAnnotation = "slipway.dev/rerender";
 
-/** What came of the last time. */
 export const rerenderedCondition = "Rerendered";
 
-/** Largest first; what is left is told in the next one. */
+/** Largest first. */
 const units = [
   ["h", 3_600_000],
   ["m", 60_000],
@@ -20,7 +19,7 @@ const units = [
   ["ms", 1],
 ] as const;
 
-/** Those that are not zero. */
+/** Without zeros. */
 function partsOf(millis: Millis): readonly string[] {
   let rest = Math.max(0, Math.round(millis));
   const parts: string[] = [];
@@ -32,13 +31,13 @@ function partsOf(millis: Millis): readonly string[] {
   return parts;
 }
 
-/** `1m30s`, `2m`, `1s500ms`: exact, as durations in configuration are written. */
+/** `1m30s`, `2m`, `1s500ms`: exact, as in configuration. */
 const formatDuration = (millis: Millis): string => partsOf(millis).join("") || "0s";
 
-/** The two largest units that are not zero: `1h2m`, `3s45ms`. */
+/** The two largest non-zero units: `1h2m`, `3s45ms`. */
 export const formatElapsed = (millis: Millis): string => partsOf(millis).slice(0, 2).join("") || "0ms";
 
-/** Why a workflow has ended badly: the words, and what is said to people. */
+/** Reasons and messages of failed workflows. */
 export const failures = {
   action: (name: string, message: string) => `action "${name}" failed: ${message}`,
   scheduled: (agent: string, limit: Millis) =>
@@ -58,7 +57,6 @@ export const failures = {
   agentLost: (agent: string, limit: Millis) => `agent ${agent} has been unreachable for ${formatDuration(limit)}`,
 } as const;
 
-/** One thing people are told of a workflow, as a Kubernetes event. */
 export interface Notice {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
@@ -68,7 +66,7 @@ export interface Notice {
 export const notice = (reason: string, message: string): Notice => ({ type: "Normal", reason, message });
 export const warning = (reason: string, message: string): Notice => ({ type: "Warning", reason, message });
 
-/** The condition of a server with which anybody may pretend to be an agent. */
+/** Reports that anyone may pose as an agent. */
 const insecure = (isTrue: boolean, reason: string, message: string): ServerCondition => ({
   type: "InsecureAgents",
   isTrue,

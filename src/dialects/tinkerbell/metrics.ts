@@ -4,10 +4,9 @@ import { renderFailureOf } from "./rendering-status.ts";
 import { isTerminal, type Phase, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 
-// What is counted is read from stored states as the mirror hears of them, so that neither reconciler nor server know of it, and a run is
-// counted once, by the event that shows its end.
+// Counted from stored states as the mirror receives them; each run once, by the change that shows its end.
 
-/** From a second to a day: machines take their time. */
+/** From a second to a day. */
 const buckets: readonly number[] = [
   1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 43_200, 86_400,
 ];
@@ -19,7 +18,7 @@ interface Families {
   readonly renderFailures: FamilyOf<CounterSeries>;
 }
 
-/** Reasons that a time has passed, and which. */
+/** Timeouts by reason. */
 const timeouts: Readonly<Record<string, string>> = {
   ScheduledTimeout: "scheduled",
   WorkflowTimeout: "workflow",
@@ -29,8 +28,8 @@ const timeouts: Readonly<Record<string, string>> = {
 };
 
 /**
- * Adds the families of this dialect's controller to the metrics and counts in them until the answered function is called. What had
- * ended before the mirror was read is not counted: an earlier process has.
+ * Registers the controller's metrics and counts until the returned function is called. Workflows that ended before are
+ * not counted.
  */
 export function countWorkflows(metrics: Metrics, workflows: Informer<AnyWorkflow>, clock: Clock): () => void {
   const families: Families = {
@@ -61,7 +60,6 @@ export function countWorkflows(metrics: Metrics, workflows: Informer<AnyWorkflow
   });
 }
 
-/** What has ended by this change. */
 function countMove(families: Families, before: WorkflowState, after: WorkflowState, clock: Clock): void {
   for (const [at, { phase, startedAt, finishedAt }] of after.actions.entries()) {
     if (phase === before.actions[at]?.phase || (phase !== "Succeeded" && phase !== "Failed")) continue;
@@ -75,7 +73,7 @@ function countMove(families: Families, before: WorkflowState, after: WorkflowSta
   if (kind !== undefined) families.timeouts.series({ kind }).add();
 }
 
-/** A clock that was set back in between makes no time negative. */
+/** Never negative, in case the clock was set back. */
 const secondsBetween = (from: number, to: number): number => Math.max(0, to - from) / 1000;
 
 function byState(workflows: Informer<AnyWorkflow>): readonly Sample[] {

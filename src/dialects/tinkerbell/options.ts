@@ -14,7 +14,7 @@ import type { GivenSettings, Some } from "./settings.ts";
 export interface TinkerbellOptions {
   /** No server for agents without it. */
   readonly listen?: ListenChoice;
-  /** What runs in this process; both if absent. On a cluster they may be separate processes, because they share only its API. */
+  /** What runs in this process; both if absent. They share only the API, so a cluster may run them separately. */
   readonly part?: "controller" | "server" | undefined;
   /** The name of this server in Agent objects, if a cluster has several. */
   readonly name?: string | undefined;
@@ -48,7 +48,7 @@ const count = (value: string) => row((reader, name) => reader.number(name, "a wh
 const fraction = row((reader, name) => reader.number(name, "a number from 0 to 1", (value) => value <= 1), "n");
 const oneOf = <T extends string>(...choices: readonly T[]) => row((reader, name) => reader.oneOf(name, choices), "how");
 
-/** Every option, without its prefix: `--tink-listen`, or `SLIPWAY_TINK_LISTEN`. No initial values, because a variable may set it. */
+/** Options without their prefix: `--tink-listen` or `SLIPWAY_TINK_LISTEN`. No initial values: a variable may set one. */
 const rows = {
   listen: row(
     (reader, name) => reader.listen(name, usualTinkListen),

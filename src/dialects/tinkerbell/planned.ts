@@ -2,21 +2,17 @@ import type { JsonObject } from "#lib/base/index.ts";
 import type { ActionsPlan, TemplatePlan } from "#kernel/template/index.ts";
 import type { Action, Task, WorkflowState } from "./state.ts";
 
-// What rendered templates say, as actions of a workflow. What holds for several actions is merged into each, because agents are told actions
-// and nothing else.
+// Rendered templates as actions. Settings of tasks and templates are merged into each action, because agents get only
+// actions.
 
-/** What a workflow is to do, and for whom. */
 export interface Prepared extends Pick<WorkflowState, "actions" | "agentID" | "otherAgentIDs" | "timeout"> {
-  /** What the tasks say for all of their actions, as released statuses have it beside these. */
+  /** Settings of tasks, as released statuses show them. */
   readonly tasks: readonly JsonObject[];
-  /** Values of the workflow that mean nothing, and keys of the template that do not. */
+  /** Unused values of the workflow and unknown keys of the template. */
   readonly ignored: readonly string[];
 }
 
-/**
- * The actions of a released template. What a task says for all of its actions is merged into each: an action's own word wins, volumes of
- * the task come first.
- */
+/** The actions of a released template: an action's settings override its task's, whose volumes come first. */
 export function tasksOfPlan(plan: TemplatePlan, newId: () => string): Prepared {
   const tasks = plan.tasks.map(({ name, worker, ...rest }) => ({
     ...rest,
@@ -32,7 +28,7 @@ export function tasksOfPlan(plan: TemplatePlan, newId: () => string): Prepared {
         env: { ...planned.environment, ...action.environment },
         volumes: [...planned.volumes, ...action.volumes],
         timeout: timeout * 1000,
-        // The newer place wins.
+        // The newer field wins.
         ...namespacesOf(namespaces.pid || action.pid, namespaces.network),
       }),
     ),
@@ -49,7 +45,10 @@ export function tasksOfPlan(plan: TemplatePlan, newId: () => string): Prepared {
   };
 }
 
-/** The actions of a template of v1alpha2, all for one agent. A volume of an action takes the place of the template's of the same target. */
+/**
+ * The actions of a v1alpha2 template, for one agent. A volume of an action replaces the template's with the same
+ * target.
+ */
 export function actionsOfPlan(plan: ActionsPlan, agentID: string, newId: () => string): readonly Action[] {
   const task: Task = { id: "", name: "", agentID };
   return plan.actions.map(({ cmd, namespaces, env, volumes, name, image, args }) => {
@@ -68,19 +67,17 @@ export function actionsOfPlan(plan: ActionsPlan, agentID: string, newId: () => s
   });
 }
 
-/** What every action has before anything happens to it. */
 const fresh = (id: string, task: Task) => ({ id, task, phase: "Pending", attempts: 0 }) as const;
 
-/** Where a volume is mounted: `SOURCE:TARGET[:OPTIONS]`. */
+/** Target of `SOURCE:TARGET[:OPTIONS]`. */
 const targetOf = (volume: string): string => volume.split(":")[1] ?? volume;
 
-/** An empty text is the container's own. */
 const namespacesOf = (pid: string, network: string): Pick<Action, "network" | "pid"> => ({
   ...(pid === "" ? {} : { pid }),
   ...(network === "" ? {} : { network }),
 });
 
-/** What released statuses show of a task; an agent is told the actions alone, into which this is merged. */
+/** A task in a released status. */
 const taskStatus = (
   task: Task,
   volumes: readonly string[],

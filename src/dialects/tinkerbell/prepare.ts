@@ -6,42 +6,36 @@ import { actionsOfPlan, type Prepared, tasksOfPlan } from "./planned.ts";
 import { shapeOfTemplate, shapeOfWorkflow } from "./shape.ts";
 import type { AnyWorkflow } from "./stored.ts";
 
-/** What renders, as far as it is needed here. */
 export type Renderer = Pick<TemplateHost, "parse" | "render" | "renderActions">;
 
-/** A workflow and what it is made of. */
 export interface Ingredients {
   readonly workflow: AnyWorkflow;
   readonly template: AnyTemplate;
-  /** Absent where none is named. */
   readonly hardware: AnyHardware | undefined;
 }
 
-/** Why a workflow cannot be prepared. */
 export interface PrepareFailure {
   readonly message: string;
-  /** Nothing but a change of the template or the hardware can help. */
+  /** Only a change of the template or hardware can help. */
   readonly isFinal: boolean;
-  /** All that is wrong with the template, of which the message tells the first; none when it is something else. */
+  /** Every problem of the template; the message has the first. */
   readonly problems?: readonly TemplateProblem[];
-  /** The text that was rendered and is no document. */
+  /** A rendered text that is no document. */
   readonly rendered?: string;
 }
 
-/** What a preparation works with besides its ingredients. */
 export interface Kitchen {
   readonly renderer: Renderer;
-  /** The most that a template may write. */
   readonly maxBytes: number;
   readonly newId: () => string;
   readonly signal: AbortSignal;
 }
 
-/** Carries out the templates of a workflow, which takes a snapshot of them: later changes do not reach it. */
+/** Renders the template of a workflow; later changes of it have no effect. */
 export async function prepare(ingredients: Ingredients, kitchen: Kitchen): Promise<Result<Prepared, PrepareFailure>> {
   const { workflow, template } = ingredients;
   const own = shapeOfWorkflow(workflow.spec);
-  // A template without a text or actions is of the workflow's shape: what is wrong with it is told in that shape's words.
+  // An invalid template is reported in the words of the workflow's shape.
   const shape = shapeOfTemplate(template.spec) ?? own;
   if (shape !== own) {
     const message = `template "${template.metadata.name ?? ""}" has shape ${shape}, the workflow shape ${own}`;
@@ -68,7 +62,7 @@ async function prepareV1(
   return rendered.ok ? ok(tasksOfPlan(rendered.value, newId)) : err(failureOf(rendered.error));
 }
 
-/** Its machine says who carries it out: the template does not. */
+/** The hardware, not the template, names the agent. */
 async function prepareV2(
   { workflow, template, hardware }: Ingredients,
   { renderer, maxBytes, newId, signal }: Kitchen,
@@ -106,7 +100,7 @@ async function prepareV2(
   });
 }
 
-/** 100 years, the limit of the renderer as well: instants much later than that cannot be stored. */
+/** 100 years, as in the renderer; much later instants cannot be stored. */
 const maxTimeoutSeconds = 100 * 365 * 24 * 3600;
 
 function tooLong(seconds: number): PrepareFailure {
@@ -119,12 +113,12 @@ function tooLong(seconds: number): PrepareFailure {
   };
 }
 
-/** Templates written before 2024 may ask for the functions of then. */
+/** Templates from before 2024 may request the functions of that time. */
 export const functionsOf = ({ metadata }: AnyTemplate): { readonly legacy: boolean } => ({
   legacy: metadata.annotations?.["slipway.dev/template-functions"] === "legacy",
 });
 
-/** A template without a text is an empty one, which the renderer tells in its own words. */
+/** A missing text counts as empty; the renderer reports it. */
 const textOf = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");
 const textsOf = (value: JsonValue | undefined): Readonly<Record<string, string>> =>
   isJsonObject(value)
@@ -133,7 +127,7 @@ const textsOf = (value: JsonValue | undefined): Readonly<Record<string, string>>
       )
     : {};
 
-/** Only what a template says of itself is its own fault. */
+/** Only a template's own faults are final. */
 const failureOf = ({ kind, message, problems, rendered }: TemplateFailure): PrepareFailure => ({
   message,
   isFinal: kind === "template",
@@ -141,6 +135,6 @@ const failureOf = ({ kind, message, problems, rendered }: TemplateFailure): Prep
   ...(rendered === undefined ? {} : { rendered }),
 });
 
-/** Who may be the agent of a workflow that is not prepared, as far as that can be told: of a released template nobody knows. */
+/** Possible agents of a workflow that is not prepared; unknown for released templates. */
 export const expectedAgents = (hardware: AnyHardware | undefined): readonly string[] =>
   hardware === undefined ? [] : agentsOfHardware(hardware);

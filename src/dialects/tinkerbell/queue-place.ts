@@ -8,12 +8,11 @@ import { agentName } from "./server/agent-name.ts";
 import { agentKey, isTerminal, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 
-// Why a workflow does not begin is mostly not in its own object: its agent is away, or at work on another workflow.
+// Why a workflow waits is often not in its own object: its agent is away or busy with another workflow.
 
-/** Who has it, or is to have it. */
 const agentOf = ({ agentID, dispatch }: WorkflowState): string => agentID || (dispatch.agentID ?? "");
 
-/** Its agent, and the workflows that may come before it; nothing for one that is over, or has no agent yet. */
+/** Its agent and workflows that may precede it; none once it has ended or while it has no agent. */
 export function neighboursOf(workflow: AnyWorkflow): readonly Neighbours[] {
   const state = stateOf(workflow);
   const id = agentOf(state);
@@ -23,7 +22,7 @@ export function neighboursOf(workflow: AnyWorkflow): readonly Neighbours[] {
   return state.phase === "Pending" ? [agent, others] : [agent];
 }
 
-/** Its place in the queue of its agent, and what is known of that agent, of what the caller has of its neighbours. */
+/** Its place in the queue of its agent and that agent's state, as far as the caller has the neighbours. */
 export function placeTexts(
   workflow: AnyWorkflow,
   { now, children, hidden = [] }: DescribeOptions,
@@ -39,7 +38,7 @@ export function placeTexts(
 const isWorkflow = ({ apiVersion, kind }: KubeObject): boolean =>
   kind === Workflow.kind && splitApiVersion(apiVersion).group === Workflow.group;
 
-/** The same rule by which agents are given workflows. */
+/** By the rule of dispatching. */
 function queueTexts(workflow: AnyWorkflow, all: readonly KubeObject[], id: string) {
   const key = agentKey(id);
   // Both come from a server.
@@ -63,7 +62,7 @@ function ordinal(number: number): string {
   return `${number}${ending}`;
 }
 
-/** What its servers have written of it; of one that never came there is nothing. */
+/** Empty for an agent that never connected. */
 function presenceText(children: readonly KubeObject[], id: string, now: Instant): string {
   const agent = children.map(asJson).find(({ kind, spec }) => {
     const told = isJsonObject(spec) ? spec["agentID"] : undefined;

@@ -11,16 +11,14 @@ import { isTerminal } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 import { supervise } from "./supervise.ts";
 
-/** What a look at a workflow needs besides it. */
 interface QuietParts {
   readonly actions: Lister<RunAction>;
   readonly settings: Settings;
 }
 
 /**
- * Whether a pass of this workflow would do nothing but wait for its next time. Most passes are brought about by writes of agents and of this
- * dialect itself, after which nothing is to be done. Of a version that is not the newest it may be said wrongly, which costs nothing: the
- * newer one brings a pass of its own.
+ * Whether a pass would only wait for the next time: most passes follow writes of agents or of this dialect. For an
+ * outdated version the answer may be wrong, which is harmless: the newer one brings its own pass.
  */
 export function isQuiet(workflow: Stored<AnyWorkflow>, { actions, settings }: QuietParts, now: Instant): boolean {
   const { metadata, status } = workflow;

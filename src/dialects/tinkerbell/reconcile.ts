@@ -29,7 +29,6 @@ import { nextDeadline, supervise } from "./supervise.ts";
 import { fail, succeed } from "./transitions.ts";
 import type { Prepared } from "./planned.ts";
 
-/** What one pass works with. */
 export interface ReconcileParts {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -37,13 +36,13 @@ export interface ReconcileParts {
   readonly renderer: Renderer;
   readonly newId: (shape: WorkflowState["shape"], now: Instant) => string;
   readonly record: (workflow: Stored<AnyWorkflow>, notice: Notice) => void;
-  /** What people ask of workflows; with the index `targetIndex`. */
+  /** With the index `targetIndex`. */
   readonly actions: Lister<RunAction>;
-  /** May be a moment behind: only that nothing is to be done is read from it. */
+  /** May be stale: used only to skip passes. */
   readonly workflows: Lister<AnyWorkflow>;
 }
 
-/** A pass: one workflow at one instant. */
+/** One workflow at one instant. */
 interface Pass extends ReconcileParts {
   readonly workflow: Stored<AnyWorkflow>;
   readonly state: WorkflowState;
@@ -51,12 +50,12 @@ interface Pass extends ReconcileParts {
   readonly signal: AbortSignal;
 }
 
-/** What cannot be rendered is tried again when its template or hardware changes; this is for failures that may pass. */
+/** For failures that may pass; wrong templates are retried when they change. */
 const renderRetry = { base: 1000, factor: 2, cap: 300_000 } as const;
 
 /**
- * One pass of a workflow: prepares what is new, supervises what agents carry out, lets go what has ended. Each pass makes one move at most and
- * stores it; what has to follow, follows in the pass that the write brings about. Agents are never spoken to.
+ * Reconciles a workflow: prepares, supervises, releases. Each pass makes and stores at most one move; the write
+ * triggers the next pass. It never talks to agents.
  */
 export function workflowReconciler(parts: ReconcileParts): Reconciler {
   return {
@@ -65,9 +64,9 @@ export function workflowReconciler(parts: ReconcileParts): Reconciler {
       const mirrored = parts.workflows.get(keyOf({ namespace, name }));
       if (mirrored !== undefined && isQuiet(mirrored, parts, clock.now()))
         return requeueAt(nextDeadline(stateOf(mirrored)), clock.now());
-      // A signal is made for whoever asks for it: most passes end above.
+      // Created on demand: most passes end above.
       const { signal, failures: tries } = context;
-      // Read, not mirrored: what is decided here ends workflows, and must not be decided on what was.
+      // Read live: decisions that end workflows must not be based on stale data.
       const workflow = await getOrUndefined<AnyWorkflow>(client, refOf(namespace, name), signal);
       if (workflow === undefined) return undefined;
       const now = clock.now();
@@ -85,13 +84,13 @@ export function workflowReconciler(parts: ReconcileParts): Reconciler {
   };
 }
 
-/** Stores a status unless it says what is said already, and tells people. */
+/** Stores a changed status and reports notices. */
 async function store(pass: Pass, status: JsonObject, ...notices: readonly Notice[]): Promise<void> {
   const stored = await storeStatus(pass.client, pass.workflow, status, pass.signal);
   for (const told of notices) pass.record(stored, told);
 }
 
-/** A cancel that somebody has asked for. What was due before it comes first; then it is judged anew. */
+/** A requested cancel. What was due before comes first. */
 async function cancelAsked(pass: Pass, { action, by }: NonNullable<Awaited<ReturnType<typeof actionStage>>>) {
   const { state, now, settings } = pass;
   const due = supervise(state, { isDeleted: false, cancelBy: by }, now, settings);
@@ -102,17 +101,17 @@ async function cancelAsked(pass: Pass, { action, by }: NonNullable<Awaited<Retur
   return result;
 }
 
-/** What somebody has written into the state is undone where it cannot be true. */
+/** Corrects an impossible phase. */
 function restore(pass: Pass, phase: Phase) {
   const { state } = pass;
   const told = warning("IllegalStateWrite", `the state ${state.phase || '""'} cannot be, and is ${phase} again`);
-  // A failed action is why; without it the word would be undone again.
+  // A failed action is the reason; without it the phase would be corrected again.
   const failed = state.actions.find((action) => action.phase === "Failed");
   const why = phase === "Failed" && failed !== undefined ? { reason: failed.reason ?? "RuntimeError" } : {};
   return move(pass, { ...state, ...why, phase }, [told]);
 }
 
-/** The draft with tasks is kept for who reads it; nobody is to wait for it. */
+/** Drafts with tasks are stored but not run. */
 async function refuseDraft({ workflow, now, ...pass }: Pass): Promise<undefined> {
   const before = conditionsIn(workflow);
   const conditions = putCondition("lastTransitionTime", now)(before, {
@@ -126,7 +125,7 @@ async function refuseDraft({ workflow, now, ...pass }: Pass): Promise<undefined>
   return undefined;
 }
 
-/** Renders, and stores what came of it. Nothing of ours holds a workflow that was not prepared: one that is being deleted is held by others. */
+/** Renders and stores the result. An unprepared workflow has no finalizer of this controller. */
 async function begin(pass: Pass, tries: number) {
   const { workflow, client, signal, state, now, settings } = pass;
   const due = supervise(state, { isDeleted: workflow.metadata.deletionTimestamp !== undefined }, now, settings);
@@ -152,7 +151,7 @@ async function begin(pass: Pass, tries: number) {
   return undefined;
 }
 
-/** What comes of its template as it is now, from where the workflow is to begin. */
+/** The rendering of its current template, from the start of the workflow. */
 async function renderNow(
   { workflow, state, now, settings, signal, ...pass }: Pass,
   inputs: Exclude<Inputs, { readonly missing: string }>,
@@ -165,10 +164,10 @@ async function renderNow(
   return prepared.ok ? beginning(workflow, prepared.value) : prepared;
 }
 
-/** Of failures that are no fault of the template, such as a machine that is too busy to render in time. */
+/** After temporary failures, such as a busy machine. */
 const delayAfter = (tries: number): Millis => exponential(tries + 1, renderRetry);
 
-/** The same words twice are not written again. */
+/** Not written again if unchanged. */
 async function tellFailure(pass: Pass, problem: string): Promise<void> {
   const { workflow } = pass;
   const { status = {} } = workflow;
@@ -178,7 +177,7 @@ async function tellFailure(pass: Pass, problem: string): Promise<void> {
   await store(pass, next, warning("TemplateRenderFailed", problem));
 }
 
-/** What was rendered is stored, and holds the workflow from then on. */
+/** Stores the rendering and adds the finalizer. */
 async function takeIn(pass: Pass, { tasks, ignored, ...prepared }: Prepared): Promise<void> {
   const { client, workflow, state, now, signal } = pass;
   const phase = wantsNetboot(workflow) || hasBootMode(workflow) ? "Preparing" : "Pending";
@@ -191,17 +190,17 @@ async function takeIn(pass: Pass, { tasks, ignored, ...prepared }: Prepared): Pr
   for (const what of ignored) pass.record(stored, warning("IgnoredField", what));
 }
 
-/** Only released documents have them. */
+/** Only in released documents. */
 const bootOptionsOf = ({ spec = {} }: AnyWorkflow): JsonObject =>
   isJsonObject(spec["bootOptions"]) ? spec["bootOptions"] : {};
 const wantsNetboot = (workflow: AnyWorkflow): boolean => bootOptionsOf(workflow)["toggleAllowNetboot"] === true;
-/** Power control is another system's; without it a workflow that needs it must fail, and not run on a machine that did not boot. */
+/** Power control is another system's; without it a workflow that needs it must fail. */
 const hasBootMode = (workflow: AnyWorkflow): boolean => {
   const mode = bootOptionsOf(workflow)["bootMode"];
   return typeof mode === "string" && mode !== "";
 };
 
-/** Before the actions the machine is allowed to boot from the network, after them not any more. */
+/** Network boot is allowed before the actions and forbidden after them. */
 async function boot(pass: Pass) {
   const { workflow, state, settings, now } = pass;
   const isPost = state.phase === "Post";
@@ -220,7 +219,6 @@ async function boot(pass: Pass) {
   return await move(pass, done.state, done.notices, netbootStatus(workflow, isPost));
 }
 
-/** What was done, as released statuses tell it. */
 function netbootStatus({ status = {} }: AnyWorkflow, isPost: boolean): JsonObject {
   const before = isJsonObject(status["bootOptions"]) ? status["bootOptions"] : {};
   const toggled = isJsonObject(before["allowNetboot"]) ? before["allowNetboot"] : {};
@@ -229,7 +227,6 @@ function netbootStatus({ status = {} }: AnyWorkflow, isPost: boolean): JsonObjec
   };
 }
 
-/** What is missing, or undefined when it is done. */
 async function setNetboot({ client, workflow, signal }: Pass, isAllowed: boolean): Promise<string | undefined> {
   const { hardware: name } = referencesOf(workflow);
   if (name === "") return "spec.hardwareRef is missing, which spec.bootOptions.toggleAllowNetboot needs";
@@ -244,10 +241,7 @@ async function setNetboot({ client, workflow, signal }: Pass, isAllowed: boolean
   return undefined;
 }
 
-/**
- * Times, cancellations, and the end. A workflow that has ended is let go at once, also while its agent is still held: who is
- * held for it is told by what is stored, and free when that is gone.
- */
+/** Timeouts, cancellation and the end. A finished workflow is released at once, even if its agent is still held. */
 async function watchOver(pass: Pass) {
   const { workflow, state, settings, now, client } = pass;
   const asked = { isDeleted: workflow.metadata.deletionTimestamp !== undefined };
@@ -261,8 +255,8 @@ async function watchOver(pass: Pass) {
 }
 
 /**
- * Renders again what no agent was told of, as it would be now: template, hardware and specification. What cannot be rendered now leaves
- * the workflow as it was: somebody may have begun to change the template, and what waits is still what was wanted before.
+ * Renders a workflow again that no agent was sent. If rendering fails, the workflow stays as it was: the template may
+ * be half edited.
  */
 async function beginAnew(pass: Pass) {
   const { workflow, state, client, signal } = pass;
@@ -272,7 +266,7 @@ async function beginAnew(pass: Pass) {
   if ("missing" in inputs) return await refuseAnew(pass, inputs.missing);
   const prepared = await renderNow(pass, inputs);
   if (!prepared.ok) return await refuseAnew(pass, prepared.error.message);
-  // Of another agent nobody knows that it refuses.
+  // A new agent has not rejected it.
   const isOther = !isSameAgent(prepared.value.agentID, state.agentID);
   const { attempt } = state.dispatch;
   const dispatch = isOther ? { held: false, attempt, rejections: 0 } : state.dispatch;
@@ -280,14 +274,14 @@ async function beginAnew(pass: Pass) {
   return undefined;
 }
 
-/** Told once for each time that it is asked. */
+/** Reported once per request. */
 async function refuseAnew(pass: Pass, problem: string) {
   const { workflow, state, now } = pass;
   await store(pass, withAnswer(pass, workflow.status ?? {}, problem), warning("TemplateRenderFailed", problem));
   return requeueAt(nextDeadline(state), now);
 }
 
-/** What was rendered stays: a specification that changes afterwards is told of, once for each change. */
+/** A later change of the spec has no effect and is reported once. */
 async function ignoreChange(pass: Pass) {
   const { workflow, state, now } = pass;
   const { generation } = workflow.metadata;
@@ -300,7 +294,7 @@ async function ignoreChange(pass: Pass) {
 const observed = (generation: number | undefined): JsonObject =>
   generation === undefined ? {} : { observedGeneration: generation };
 
-/** Stores a move. The write brings the next pass. */
+/** Stores a move; the write triggers the next pass. */
 async function move(pass: Pass, state: WorkflowState, notices: readonly Notice[], more: JsonObject = {}) {
   const { workflow, now } = pass;
   await store(pass, { ...statusOf(workflow, state, now), ...more }, ...notices);

@@ -15,21 +15,21 @@ import {
   type Taker,
 } from "./transitions.ts";
 
-// A connection that breaks changes no workflow: the agent goes on with what it does, and tells it later. Only what it says when it comes back
-// shows whether it did. Agents of other makers say nothing, and are taken to have begun anew: they hold nothing across a restart.
+// A broken connection changes no workflow: the agent goes on and reports later. What it says on return shows whether it
+// restarted. Foreign agents say nothing and count as restarted.
 
-/** What an agent that comes back says of the workflow it holds; `none` for one that says nothing, as foreign ones do. */
+/** What a returning agent says of its workflow; `none` if nothing, as foreign ones. */
 export type Resumed = "running" | "interrupted" | "none";
 
-/** What is done for a workflow whose agent has come back: `move` is stored before `send` happens. */
+/** `move` is stored before `send` happens. */
 export interface Resumption {
   readonly move?: Move;
   readonly send?: "start" | "stop";
-  /** Nothing else is done: another connection of the agent is at work on it. */
+  /** Only notices: another connection of the agent has the workflow. */
   readonly notices?: readonly Notice[];
 }
 
-/** An agent has connected that is held for this workflow. */
+/** The agent that holds this workflow has connected. */
 export function resume(
   state: WorkflowState,
   said: Resumed,
@@ -42,7 +42,7 @@ export function resume(
     if (phase === "Cancelling" || isTerminal(phase)) return { send: "stop" };
     return {};
   }
-  // Whoever does not resume it is free of it.
+  // An agent that does not resume it is free of it.
   if (phase === "Cancelling") return { move: confirmCancel(state, now) };
   if (isTerminal(phase)) return { move: letGo(state) };
   if (phase === "Scheduled") return { move: dispatch(state, taker, now, settings), send: "start" };
@@ -50,7 +50,7 @@ export function resume(
   return interrupted(state, taker, now, settings);
 }
 
-/** Nobody is at work on it: the action that ran, if one did, was stopped with it. */
+/** Nothing runs it: a running action was stopped with it. */
 export function confirmCancel(state: WorkflowState, now: Instant): Move {
   const message = failures.canceled(state.cancel?.by ?? "User");
   const stopped = failRunning(state, "Canceled", "the agent has stopped it", now);
@@ -58,15 +58,15 @@ export function confirmCancel(state: WorkflowState, now: Instant): Move {
 }
 
 /**
- * Whether the workflow was given to the agent by another protocol than it speaks now: two programs use its id, or the one has taken the place
- * of the other.
+ * The workflow was sent by another protocol than the agent speaks now: two programs share its id, or one replaced the
+ * other.
  */
 export const isByOther = ({ dispatch: { protocol } }: WorkflowState, taker: Pick<Taker, "protocol">): boolean =>
   protocol !== undefined && protocol !== taker.protocol;
 
 /**
- * The agent has begun anew in the middle of it. An action that had not begun is no interruption. One that was started by another protocol is not
- * started again, because the program that runs it may be alive.
+ * The agent restarted in the middle. An action that had not started is no interruption; one started by another protocol
+ * is not repeated, because its program may be alive.
  */
 export function interrupted(state: WorkflowState, taker: Taker, now: Instant, settings: Settings): Resumption {
   const action = runningAction(state);
@@ -88,8 +88,8 @@ export function interrupted(state: WorkflowState, taker: Taker, now: Instant, se
 }
 
 /**
- * The connection of the agent has ended: where there is a limit, it has to be back in time. Agents that ask for each action have no
- * connection whose end would mean anything. Undefined when nothing changes.
+ * The agent's connection ended: with a limit set it must return in time. Polling agents have no connection. Undefined
+ * if nothing changes.
  */
 export function lose(state: WorkflowState, now: Instant, { agentLostTimeout }: Settings): WorkflowState | undefined {
   const { phase, dispatch: told, deadlines } = state;
@@ -98,7 +98,7 @@ export function lose(state: WorkflowState, now: Instant, { agentLostTimeout }: S
   return { ...state, deadlines: { ...deadlines, agent: now + agentLostTimeout } };
 }
 
-/** It is back. Undefined when nobody has waited for it. */
+/** Undefined if nothing waited for it. */
 export function regain(state: WorkflowState): WorkflowState | undefined {
   const { agent, ...deadlines } = state.deadlines;
   return agent === undefined ? undefined : { ...state, deadlines };

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 
-/** Names of the objects that a workflow refers to, in its own namespace; empty where it names none. */
+/** Names of the template and hardware of a workflow, in its namespace; empty if absent. */
 export function referencesOf({ spec = {} }: { readonly spec?: JsonObject }): {
   readonly template: string;
   readonly hardware: string;
@@ -8,7 +8,7 @@ export function referencesOf({ spec = {} }: { readonly spec?: JsonObject }): {
   return { template: nameIn(spec["templateRef"]), hardware: nameIn(spec["hardwareRef"]) };
 }
 
-/** Released documents name an object by a text, the others by an object with the name in it. */
+/** A text in v1alpha1, an object with a name in v1alpha2. */
 const nameIn = (reference: JsonValue | undefined): string => {
   const name = isJsonObject(reference) ? reference["name"] : reference;
   return typeof name === "string" ? name : "";

@@ -4,32 +4,28 @@ import type { WorkflowState } from "./state.ts";
 import { type Condition, putCondition } from "./status-conditions.ts";
 import type { AnyWorkflow } from "./stored.ts";
 
-// What a status tells of its workflow's rendering.
-
-/** A workflow as it is looked at. */
 interface Looked {
   readonly workflow: AnyWorkflow;
   readonly state: Pick<WorkflowState, "shape">;
   readonly now: Instant;
 }
 
-/** The conditions of either version, which differ in the name of the time. */
+/** Both versions; only the name of the time differs. */
 export const conditionsIn = ({ status }: AnyWorkflow): readonly Condition[] => {
   const list = status?.["conditions"];
-  // The schema has checked what stands there.
+  // Validated by the schema.
   return Array.isArray(list) ? (list as readonly Condition[]) : [];
 };
 
-/** As a status has them. */
 export const asJson = (conditions: readonly Condition[]): JsonObject[] =>
   conditions.map((condition) => ({ ...condition }));
 
-/** The condition that tells whether it could be rendered, in the words of each shape. */
+/** The condition about rendering, by shape. */
 const rendering = { A: "TemplateRenderedSuccess", B: "Prepared", C: "Prepared" } as const;
 
 /**
- * The status with what came of rendering. It is the same object when it says that already, so that a template that stays wrong is
- * written once and not with every look.
+ * The status with the result of rendering; the same object if nothing changes, so that a persisting error is written
+ * once.
  */
 export function withRendering(
   { workflow, state, now }: Looked,
@@ -42,7 +38,6 @@ export function withRendering(
   return conditions === before ? status : { ...status, ...told, conditions: asJson(conditions) };
 }
 
-/** The conditions with one that tells whether something went well. */
 const withOutcome = (
   { state, now }: Pick<Looked, "now" | "state">,
   conditions: readonly Condition[],
@@ -56,7 +51,7 @@ const withOutcome = (
       : { status: "False", reason: "Error", message: problem }),
   });
 
-/** Why the last rendering has failed, if it has: another text, or another question, is another failure. */
+/** The reason of the failed rendering of this text and request. */
 export function renderFailureOf(workflow: AnyWorkflow): string | undefined {
   const types: readonly string[] = [rendering.A, rendering.B, rerenderedCondition];
   const failed = conditionsIn(workflow).filter(({ type, status }) => types.includes(type) && status === "False");
@@ -64,15 +59,15 @@ export function renderFailureOf(workflow: AnyWorkflow): string | undefined {
   return JSON.stringify([failed.map(({ message }) => message), workflow.status?.["rerendered"]]);
 }
 
-/** What was asked for by the annotation and not answered yet. */
+/** The unanswered value of the annotation. */
 export function rerenderAsked({ metadata, status }: AnyWorkflow): string | undefined {
   const asked = metadata.annotations?.[rerenderAnnotation];
   return asked === undefined || status?.["rerendered"] === asked ? undefined : asked;
 }
 
 /**
- * The status with the answer to who has asked for a new rendering; the same object when nobody has. What went wrong then does not stand
- * beside a success that came later by itself.
+ * The status with the answer to a rendering request; the same object without one. An old failure is removed once
+ * rendering succeeds.
  */
 export function withAnswer(looked: Looked, status: JsonObject, problem: string | undefined): JsonObject {
   const { workflow } = looked;

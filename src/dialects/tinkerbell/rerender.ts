@@ -5,18 +5,17 @@ import { rerenderAnnotation, rerenderedCondition } from "./messages.ts";
 import { conditionsIn } from "./rendering-status.ts";
 import { type AnyWorkflow, kindOf, refOf, stateOf } from "./stored.ts";
 
-/** What came of it, for people. */
 export interface RerenderAnswer {
   readonly isDone: boolean;
   readonly message: string;
 }
 
-/** Far longer than a controller that runs needs, so that its absence can be told from its being busy with other templates. */
+/** Longer than a busy controller needs, so that an absent one is noticed. */
 const patienceMs = 15_000;
 
 /**
- * Asks the controller to render a workflow anew, with its template and hardware as they are now, and waits for what comes of it. Only one that
- * no agent was told of can be. Rejects with `rerender-pending` when no controller has answered within 15 seconds; what was asked for stays.
+ * Asks the controller to render a workflow again and waits for the result. Possible until an agent was sent it. Rejects
+ * with `rerender-pending` if no controller answers in 15 seconds; the request stays.
  */
 export async function rerender(
   client: ApiClient,
@@ -44,7 +43,7 @@ export async function rerender(
   }
 }
 
-/** Why it cannot be rendered any more. */
+/** Why it is too late. */
 function refusalOf(workflow: AnyWorkflow): string | undefined {
   const { phase } = stateOf(workflow);
   return phase === "" || phase === "Pending"
@@ -52,7 +51,7 @@ function refusalOf(workflow: AnyWorkflow): string | undefined {
     : `the workflow is ${phase}: only one that is Pending can be rendered anew`;
 }
 
-/** Watches from the revision of the question on, so that no answer falls between the two. */
+/** Watches from the revision of the request, so that no answer is missed. */
 async function answered(
   client: ApiClient,
   asked: Stored<AnyWorkflow>,

@@ -5,18 +5,18 @@ import type { Action } from "./state.ts";
 import { type AnyWorkflow, kindOf } from "./stored.ts";
 import type { Prepared } from "./planned.ts";
 
-/** The first run of a row of retries, of which the others have their names. */
+/** The first of a row of retries, from which their names derive. */
 const retryAnnotation = "slipway.dev/retry-of";
-/** The command that has asked for this run. */
+/** The RunAction that created this run. */
 const commandAnnotation = "slipway.dev/run-action";
-/** The action to begin with, as `task/action` or `action`; those before it are left out. */
+/** First action to run, as `task/action` or `action`; earlier ones are left out. */
 const beginAnnotation = "slipway.dev/begin-with";
 
-/** Names of retries are tried one after the other; nobody has so many. */
+/** Limit of the names that are tried. */
 const mostRetries = 1000;
 const longestName = 253;
 
-/** `w-retry-1`, `w-retry-2`, …: also of a run that is a retry of `w` itself. */
+/** `w-retry-1`, `w-retry-2`, …, also for a run that is itself a retry of `w`. */
 export function* retryNames({ metadata }: Stored<AnyWorkflow>): Generator<string, void> {
   const { name, annotations } = metadata;
   const first = annotations?.[retryAnnotation];
@@ -27,10 +27,9 @@ export function* retryNames({ metadata }: Stored<AnyWorkflow>): Generator<string
   }
 }
 
-/** The uid of the command that a run was created by. */
+/** The uid of the RunAction that created a run. */
 export const retriedBy = ({ metadata }: AnyWorkflow): string | undefined => metadata.annotations?.[commandAnnotation];
 
-/** Who asks for a retry, what it is called, and where it begins. */
 export interface Retry {
   readonly name: string;
   readonly by: string;
@@ -38,8 +37,8 @@ export interface Retry {
 }
 
 /**
- * A new workflow of the same specification, which is rendered anew. Labels and annotations of people go with it; owners do not: what somebody
- * else has created and waits for is the run that has ended.
+ * A new workflow with the same spec, rendered again. Keeps labels and annotations but no owners, which wait for the old
+ * run.
  */
 export function retryOf(workflow: Stored<AnyWorkflow>, { name, by, from }: Retry): AnyWorkflow {
   const { namespace, labels, annotations = {} } = workflow.metadata;
@@ -64,10 +63,10 @@ export function retryOf(workflow: Stored<AnyWorkflow>, { name, by, from }: Retry
   };
 }
 
-/** Names are unique within a task only. */
+/** Names are unique only within a task. */
 const labelOf = ({ name, task }: Action): string => (task.name === "" ? name : `${task.name}/${name}`);
 
-/** What is left of a workflow that begins in the middle; the same where it does not. */
+/** The remaining actions of a workflow that starts in the middle. */
 export function beginning({ metadata }: AnyWorkflow, prepared: Prepared): Result<Prepared, PrepareFailure> {
   const label = metadata.annotations?.[beginAnnotation];
   if (label === undefined) return ok(prepared);

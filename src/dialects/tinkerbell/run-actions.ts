@@ -7,33 +7,31 @@ import { retriedBy, retryNames, retryOf } from "./retry.ts";
 import { type Action, isTerminal, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, kindOf, refOf } from "./stored.ts";
 
-/** What is to be done about a person's command. */
 export type Verdict =
   | { readonly is: "refused" | "done"; readonly message: string }
   | { readonly is: "cancel"; readonly by: "User" | "CLI" }
-  /** Absent `from`: from the beginning. */
+  /** From the beginning if `from` is absent. */
   | { readonly is: "retry"; readonly from?: Action };
 
-/** Says what would be possible instead. */
 const refused = (message: string): Verdict => ({ is: "refused", message });
 const done = (message: string): Verdict => ({ is: "done", message });
 
-/** Whoever asks with this program's command line says so, and is told of by that word in the reason of the end. */
+/** Set by the command line; the reason of a cancel then names it. */
 const clientAnnotation = "slipway.dev/client";
 
-/** Whether and how a command can be carried out. Refusals say what would be possible. Pure. */
+/** Whether and how to carry out a RunAction. Refusals say what is possible. Pure. */
 export function judge({ spec, metadata }: RunAction, workflow: Stored<AnyWorkflow>, state: WorkflowState): Verdict {
   const { uid } = spec.target;
   if (uid !== undefined && uid !== workflow.metadata.uid)
     return refused(`the workflow of uid ${uid} is gone; another one has its name`);
   if (spec.action === "retry") return judgeRetry(spec.fromFailed === true, state);
-  // Admission lets nothing else through, but somebody's cluster may do without it.
+  // Admission refuses other actions, but a cluster may lack it.
   if (spec.action !== "cancel") return refused(`expected cancel or retry: workflows of agents know no ${spec.action}`);
   if (workflow.metadata.deletionTimestamp !== undefined) return refused("the workflow is being deleted");
   return judgeCancel(state, metadata.annotations?.[clientAnnotation] === "CLI" ? "CLI" : "User");
 }
 
-/** An end that is there already is an answer, because a command may be judged again after a crash. */
+/** An end is an answer, too: after a crash an action is judged again. */
 function judgeCancel({ phase }: WorkflowState, by: "User" | "CLI"): Verdict {
   if (phase === "Canceled") return done("the workflow was canceled");
   if (phase === "Cancelling") return done("the workflow is being canceled");
@@ -42,7 +40,7 @@ function judgeCancel({ phase }: WorkflowState, by: "User" | "CLI"): Verdict {
   return { is: "cancel", by };
 }
 
-/** A workflow that is not over is not begun again beside itself: both would be for one machine. */
+/** An unfinished workflow is not repeated: both runs would be for one machine. */
 function judgeRetry(isFromFailed: boolean, { phase, actions }: WorkflowState): Verdict {
   if (!isTerminal(phase))
     return refused(`the workflow is ${phase === "" ? "not prepared" : phase}; only a finished one can be retried`);
@@ -53,7 +51,6 @@ function judgeRetry(isFromFailed: boolean, { phase, actions }: WorkflowState): V
   return from === undefined ? refused("all actions have succeeded; a retry would have none") : { is: "retry", from };
 }
 
-/** What the stage works with: one workflow as it is at this instant, and what people ask of all of them. */
 export interface ActionParts {
   readonly client: ApiClient;
   readonly actions: Lister<RunAction>;
@@ -64,15 +61,15 @@ export interface ActionParts {
 }
 
 /**
- * Answers the open commands to a workflow, oldest first, up to one that needs the workflow itself changed: that one is answered with, and is
- * to be answered by `cancelAnswered` once the change is stored. Undefined when nothing is left to do.
+ * Answers the open RunActions of a workflow, oldest first, up to one that changes the workflow, which it returns; after
+ * storing the change call `cancelAnswered`. Undefined if nothing is left.
  */
 export async function actionStage(
   parts: ActionParts,
 ): Promise<{ readonly action: Stored<RunAction>; readonly by: "User" | "CLI" } | undefined> {
   const { client, workflow, state, now, signal } = parts;
   for (const seen of openActions(actionsFor(parts.actions, Workflow, keyOf(workflow.metadata)))) {
-    // The mirror may be behind what this process has answered itself.
+    // The mirror may not have this process's own answers yet.
     const action = await getOrUndefined<RunAction>(client, refTo(RunAction, seen), signal);
     if (action === undefined || openActions([action]).length === 0) continue;
     const verdict = judge(action, workflow, state);
@@ -88,11 +85,11 @@ export async function actionStage(
   return undefined;
 }
 
-/** Says that a cancel was carried out. */
+/** Records that a cancel was carried out. */
 export const cancelAnswered = (parts: Pick<ActionParts, "client" | "now" | "signal">, action: Stored<RunAction>) =>
   answer(parts.client, action, { phase: "Done", message: "cancel was carried out" }, parts.now, parts.signal);
 
-/** Answers with the name. One command creates one run, however often it is looked at: the run bears the command's uid. */
+/** Answers with the name of the new run. The run carries the RunAction's uid, so each creates only one. */
 async function createRetry(
   { client, workflow, signal }: ActionParts,
   action: Stored<RunAction>,
@@ -108,7 +105,7 @@ async function createRetry(
       await client.create<AnyWorkflow>(kindOf(workflow), wanted, { signal });
       return name;
     } catch (thrown) {
-      // Somebody was faster, perhaps this very command in another process: look again.
+      // Created by someone else, perhaps for this RunAction: look again.
       if (!isAlreadyExists(thrown)) throw thrown;
       throw new Error(`${name} has come meanwhile`, { cause: thrown });
     }

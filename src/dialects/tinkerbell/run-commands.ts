@@ -1,8 +1,8 @@
 import type { RunCommands } from "#kernel/dialect/index.ts";
 
 /**
- * What people can ask of a workflow. Agents carry out actions one after the other until they are told to stop: there is nothing that could
- * be held up, passed over or asked for.
+ * The RunActions of a workflow. Agents run actions in order until they are stopped, so nothing can be suspended,
+ * skipped or approved.
  */
 export const runCommands: RunCommands = {
   actions: ["cancel", "retry"],

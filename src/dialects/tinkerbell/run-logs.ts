@@ -6,9 +6,9 @@ import { logPath, logsIn } from "./log-places.ts";
 import { type Action, isTerminal, stepIds, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 
-// Files alone tell how far a log has come, so that reading needs nothing of the server that writes them: see `server/log-service.ts`.
+// Reading needs only files, not the server that writes them: see `server/log-service.ts`.
 
-/** The log that an agent has sent of an action to the server which keeps its logs there; as `RunLogs` has it. */
+/** Opens the log that an agent sent for an action; see `RunLogs`. */
 export async function openActionLog(
   { directory, clock }: LogPlace,
   workflow: AnyWorkflow,
@@ -28,14 +28,13 @@ export async function openActionLog(
   return readLogs(path, { ...reading, follow: await endOfReceived(path, signalOf(request)) });
 }
 
-/** The end of an action overtakes its last lines: so long after it a reader waits for them, and no longer than this. */
+/** The last lines may arrive after an action's end; a reader waits this long for them. */
 const lastLines: Millis = 2_000;
 
-/** An agent of ours has told the end a moment ago; others send nothing that could be waited for. */
+/** Only for Slipway's agents; others send no logs. */
 const isComing = ({ dispatch }: WorkflowState, { finishedAt }: Action, now: Instant): boolean =>
   dispatch.instance !== undefined && finishedAt !== undefined && Math.abs(now - finishedAt) < lastLines;
 
-/** Resolves when the log has ended, or its reader has waited long enough. */
 async function settled(path: string, clock: Clock, signal: AbortSignal): Promise<void> {
   const enough = new AbortController();
   const end = await endOfReceived(path, AbortSignal.any([enough.signal, signal]));
@@ -43,7 +42,7 @@ async function settled(path: string, clock: Clock, signal: AbortSignal): Promise
   enough.abort();
 }
 
-/** By its id, or as people call the step; the only one when none is named. */
+/** By id or step name; may be omitted if there is only one. */
 function actionIn(state: WorkflowState, part: string, workflow: string): Action {
   const { actions } = state;
   const steps = stepIds(actions);
@@ -62,12 +61,12 @@ function actionIn(state: WorkflowState, part: string, workflow: string): Action 
   );
 }
 
-/** In the words of a Pod that waits. Undefined for one that runs: its first line may be about to come. */
+/** In the words of a waiting Pod. Undefined for a running action, whose first line may come. */
 function whyNone({ phase }: WorkflowState, action: Action): string | undefined {
   if (action.phase === "Running") return undefined;
   if (action.phase !== "Pending") return "has sent no log; only Slipway's own agent does";
   return isTerminal(phase) ? "was never started" : "is waiting to start";
 }
 
-/** Who gives no signal waits for the end of the log. */
+/** Without a signal, reads to the end. */
 const signalOf = ({ signal }: LogRequest): AbortSignal => signal ?? new AbortController().signal;

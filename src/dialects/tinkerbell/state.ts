@@ -1,9 +1,9 @@
 import type { Instant, Millis } from "#lib/base/index.ts";
 
-// The picture of a workflow on which all rules work, in the words of v1alpha2. What is stored is the status of the document's own shape:
-// `status-v1.ts` and `status-v2.ts` translate, and keep every field that is not mentioned here.
+// The state that all rules work on, in the words of v1alpha2. Stored is the status of the document's shape:
+// `status-v1.ts` and `status-v2.ts` convert and keep all other fields.
 
-/** How a document is written: `A` as released, `B` of v1alpha2, `C` of the draft with tasks, which is stored only. */
+/** `A` as released, `B` v1alpha2, `C` the draft with tasks, which is only stored. */
 export type Shape = "A" | "B" | "C";
 
 /** Empty: not prepared. */
@@ -21,105 +21,101 @@ export type Phase =
 
 export type ActionPhase = "Pending" | "Running" | "Succeeded" | "Failed";
 
-/** How an agent speaks: the command stream, or one of the two older protocols. */
+/** The command stream or one of the two older protocols. */
 export type Protocol = "stream" | "poll" | "worker";
 
-/**
- * One action as it was rendered: what an agent is told. It is a snapshot: templates and hardware may change afterwards, the
- * workflow does not.
- */
+/** A snapshot of a rendered action: later changes of template and hardware have no effect. */
 export interface RenderedAction {
   readonly id: string;
   readonly name: string;
   readonly image: string;
-  /** Takes the place of the image's entrypoint. */
+  /** Replaces the image's entrypoint. */
   readonly cmd?: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly volumes: readonly string[];
-  /** PID and network namespace; absent is the container's own. */
+  /** PID and network namespace; absent means the container's own. */
   readonly pid?: string;
   readonly network?: string;
   /** 0 is none. */
   readonly timeout: Millis;
-  /** Of the task it belongs to; where documents have no tasks all actions are of one without a name. */
+  /** Without tasks in a document, all actions have one without a name. */
   readonly task: Task;
 }
 
-/** Actions of one task are for one agent. */
+/** Actions of a task are for one agent. */
 export interface Task {
   readonly id: string;
   readonly name: string;
   readonly agentID: string;
 }
 
-/** An action, and how far it has come. Instants are this side's: what agents tell of time is not relied on. */
+/** An action and its progress. Instants are the server's, not the agent's. */
 export interface Action extends RenderedAction {
   readonly phase: ActionPhase;
-  /** How often it was started. */
+  /** Number of starts. */
   readonly attempts: number;
   readonly startedAt?: Instant;
   readonly finishedAt?: Instant;
-  /** Of a failed one. */
+  /** If failed. */
   readonly reason?: string;
   readonly message?: string;
 }
 
-/** Why an agent has refused a workflow, in its words. */
 export interface Rejection {
   readonly reason?: string;
   readonly message: string;
   readonly at: Instant;
 }
 
-/** Who was told to carry it out, and what came of that. */
+/** The agent that was sent the workflow, and the result. */
 export interface Dispatch {
   readonly agentID?: string;
-  /** Which process of the agent. */
+  /** Process of the agent. */
   readonly instance?: string;
   readonly protocol?: Protocol;
-  /** The agent is not known to be free of this workflow, which may have ended. */
+  /** The agent may still be busy with this workflow, even if it has ended. */
   readonly held: boolean;
   readonly attempt: number;
   readonly at?: Instant;
-  /** In a row. */
+  /** Consecutive. */
   readonly rejections: number;
   readonly notBefore?: Instant;
   readonly lastRejection?: Rejection;
-  /** Id of the action that was interrupted: its next start is a further attempt. */
+  /** The interrupted action: its next start is another attempt. */
   readonly rerun?: string;
 }
 
-/** Who has asked for the end, and until when the agent has to confirm it. */
+/** Who asked for the end, and when the agent must have confirmed it. */
 export interface Cancelling {
   readonly requestedAt: Instant;
   readonly by: "Delete" | "User" | "CLI";
   readonly deadline: Instant;
 }
 
-/** Instants at which something is done if nothing else happens before. */
+/** Instants at which something happens unless a change comes first. */
 export interface Deadlines {
-  /** The agent has to have begun by then. */
+  /** The agent must have started by then. */
   readonly scheduled?: Instant;
   readonly workflow?: Instant;
-  /** Of the action that runs. */
+  /** Of the running action. */
   readonly action?: Instant;
-  /** The agent is taken for free then. */
+  /** The agent counts as free then. */
   readonly held?: Instant;
-  /** The agent, whose connection has ended, has to be back by then. */
+  /** The disconnected agent must be back by then. */
   readonly agent?: Instant;
 }
 
-/** A workflow, whatever its shape. Plain data, never edited in place. */
+/** Plain data, never edited in place. */
 export interface WorkflowState {
   readonly shape: Shape;
   readonly phase: Phase;
-  /** The agent of the task it is at: who may take it. */
+  /** Agent of the current task, which may take it. */
   readonly agentID: string;
-  /** Who else may take it, until somebody has: a machine of several interfaces starts from one of them. */
+  /** Other agents that may take it first: a machine boots from one of several interfaces. */
   readonly otherAgentIDs?: readonly string[];
   readonly actions: readonly Action[];
-  /** For the whole, from its first action on; 0 is none. */
+  /** For the whole workflow, from its first action; 0 is none. */
   readonly timeout: Millis;
   readonly startedAt?: Instant;
   readonly reason?: string;
@@ -129,27 +125,22 @@ export interface WorkflowState {
   readonly deadlines: Deadlines;
 }
 
-/** All who may take it. */
+/** All agents that may take it. */
 export const agentsOf = ({ agentID, otherAgentIDs = [] }: WorkflowState): readonly string[] =>
   agentID === "" ? [] : [agentID, ...otherAgentIDs];
 
-/** Such a workflow does not change any more, but for its agent being let go. */
+/** Final, except that its agent is released. */
 export const isTerminal = (phase: Phase): boolean =>
   phase === "Canceled" || phase === "Succeeded" || phase === "Failed";
 
-/** Its result is recorded. */
 const isFinished = ({ phase }: Action): boolean => phase === "Succeeded" || phase === "Failed";
 
-/** Index of the first action that has not ended; their number when all have. */
+/** Index of the first unfinished action; the number of actions if there is none. */
 export function currentIndex({ actions }: Pick<WorkflowState, "actions">): number {
   const at = actions.findIndex((action) => !isFinished(action));
   return at < 0 ? actions.length : at;
 }
 
-/**
- * What one agent is told at once: the actions from the first unfinished one on that belong to its agent, up to the first of another one.
- * Empty when all have ended.
- */
 export function segmentOf(state: Pick<WorkflowState, "actions">): readonly Action[] {
   const rest = state.actions.slice(currentIndex(state));
   const agentID = rest[0]?.task.agentID;
@@ -157,30 +148,30 @@ export function segmentOf(state: Pick<WorkflowState, "actions">): readonly Actio
   return end < 0 ? rest : rest.slice(0, end);
 }
 
-/** True when an agent may be told of it: it waits for its first agent, or a part for another agent is next. */
+/** It waits for its first agent, or for the agent of its next part. */
 export const awaitsDispatch = (state: WorkflowState): boolean => {
   if (state.dispatch.held) return false;
   if (state.phase === "Pending") return true;
   return state.phase === "Running" && state.actions[currentIndex(state)]?.phase === "Pending";
 };
 
-/** What people call the actions, by their ids: names are unique within a task only, and those that are not are told with it. */
+/** Step names of actions, by id; names that are not unique include the task. */
 export function stepIds(actions: readonly RenderedAction[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>();
   for (const { name } of actions) counts.set(name, (counts.get(name) ?? 0) + 1);
   return new Map(actions.map(({ id, name, task }) => [id, counts.get(name) === 1 ? name : `${task.name}/${name}`]));
 }
 
-/** The same with this action instead of the one of its id. */
+/** Replaces the action of the same id. */
 export const withAction = (actions: readonly Action[], changed: Action): readonly Action[] =>
   actions.map((action) => (action.id === changed.id ? changed : action));
 
 const macs = /^(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}$/i;
 
-/** Whether two ids name one agent: the same text, or the same MAC address in different writing. */
+/** The same text, or the same MAC address in another spelling. */
 export function isSameAgent(a: string, b: string): boolean {
   return a === b || (a !== "" && agentKey(a) === agentKey(b));
 }
 
-/** Equal for ids of one agent, and for no others: the key to look agents up by. */
+/** Equal for ids of one agent. */
 export const agentKey = (id: string): string => (macs.test(id) ? id.toLowerCase().replaceAll("-", ":") : id);

@@ -3,14 +3,13 @@ import { instantOf, present, timeOf } from "./members.ts";
 import type { WorkflowStatusV1 } from "./kinds.ts";
 import { type Deadlines, type Dispatch, type WorkflowState } from "./state.ts";
 
-/** What both versions carry alike: see the status's schema. */
 type Additions = Pick<
   WorkflowStatusV1,
   "shape" | "failureReason" | "failureMessage" | "dispatch" | "cancel" | "deadlines"
 >;
 type Told = Pick<WorkflowState, "dispatch" | "deadlines" | "cancel" | "reason" | "message">;
 
-/** The part of the state that stands under the same names in both versions. Times that cannot be read count as absent. */
+/** Fields with the same names in both versions. Unreadable times count as absent. */
 export function decodeAdditions({ dispatch, cancel, deadlines, failureReason, failureMessage }: Additions): Told {
   return {
     dispatch: decodeDispatch(dispatch),
@@ -19,7 +18,7 @@ export function decodeAdditions({ dispatch, cancel, deadlines, failureReason, fa
   };
 }
 
-/** A workflow nobody was told of has no such part. */
+/** Absent before the first dispatch. */
 function decodeDispatch({ lastRejection, ...told }: NonNullable<Additions["dispatch"]> = {}): Dispatch {
   const { held = false, attempt = 0, rejections = 0 } = told;
   return {
@@ -42,7 +41,6 @@ function decodeDispatch({ lastRejection, ...told }: NonNullable<Additions["dispa
   };
 }
 
-/** Those that are not set are absent. */
 const decodeDeadlines = (told: Additions["deadlines"] = {}): Deadlines =>
   present({
     scheduled: instantOf(told.scheduled),
@@ -52,7 +50,7 @@ const decodeDeadlines = (told: Additions["deadlines"] = {}): Deadlines =>
     agent: instantOf(told.agent),
   });
 
-/** One without a deadline is somebody's word only: the supervisor sets it. */
+/** Without a deadline it was written by a person; the supervisor sets one. */
 function decodeCancel(told: Additions["cancel"]): WorkflowState["cancel"] {
   const requestedAt = instantOf(told?.requestedAt);
   const deadline = instantOf(told?.deadline);
@@ -60,7 +58,7 @@ function decodeCancel(told: Additions["cancel"]): WorkflowState["cancel"] {
   return { requestedAt, deadline, by: told?.by ?? "User" };
 }
 
-/** As JSON; members that are undefined are to be taken away. */
+/** Undefined members are removed. */
 export function encodeAdditions(state: WorkflowState): { readonly [K in keyof Additions]: Additions[K] | undefined } {
   const { dispatch, cancel, deadlines, reason, message, shape } = state;
   const { lastRejection } = dispatch;
@@ -96,7 +94,6 @@ export function encodeAdditions(state: WorkflowState): { readonly [K in keyof Ad
   };
 }
 
-/** Without any the part is taken away. */
 function encodeDeadlines(deadlines: Deadlines): Additions["deadlines"] {
   const told = present({
     scheduled: timeOf(deadlines.scheduled),

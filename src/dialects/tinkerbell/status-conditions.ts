@@ -2,22 +2,17 @@ import { formatInstant, type Instant } from "#lib/base/index.ts";
 import { present } from "./members.ts";
 import { type WorkflowState } from "./state.ts";
 
-/** A condition of either version; the name of the time is the version's own. */
+/** Only the name of the time differs between versions. */
 export interface Condition {
   readonly type: string;
   readonly status: string;
   readonly reason?: string;
   readonly message?: string;
-  /** Of v1alpha1. */
   readonly time?: string;
-  /** Of v1alpha2. */
   readonly lastTransitionTime?: string;
 }
 
-/**
- * Brings one condition of a list up to date: the time moves only with the status, and the list stays the same one when nothing changes, so that
- * nothing is written for it.
- */
+/** Updates one condition: the time moves only with the status, and an unchanged list stays the same object. */
 export const putCondition =
   (timeName: "time" | "lastTransitionTime", now: Instant) =>
   (list: readonly Condition[], next: Omit<Condition, "time" | "lastTransitionTime">): readonly Condition[] => {
@@ -30,10 +25,7 @@ export const putCondition =
     return list.with(at, { ...kept, ...next, [timeName]: time ?? formatInstant(now) });
   };
 
-/**
- * Unknown until the end. Where an action has failed the condition carries the action's own reason and message, which is what
- * `kubectl wait` and people look at; else the workflow's.
- */
+/** Unknown until the end; then with the failed action's reason and message, or else the workflow's. */
 export function succeededCondition({ phase, actions, reason, message }: WorkflowState): Condition {
   if (phase === "Succeeded") return { type: "Succeeded", status: "True" };
   if (phase !== "Failed" && phase !== "Canceled") return { type: "Succeeded", status: "Unknown" };

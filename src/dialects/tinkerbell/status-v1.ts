@@ -9,7 +9,7 @@ import { type Action, currentIndex, type Phase, type Task, type WorkflowState } 
 type TaskStatus = NonNullable<WorkflowStatusV1["tasks"]>[number];
 type ActionStatus = NonNullable<TaskStatus["actions"]>[number];
 
-/** The words of released documents. `Scheduled` is told by a condition, a timeout by a word of its own. */
+/** States of released documents. `Scheduled` is a condition there, and a timeout has its own state. */
 const words: Readonly<Record<Phase, string>> = {
   "": "",
   Preparing: "PREPARING",
@@ -32,14 +32,14 @@ const phases: Readonly<Record<string, Phase>> = {
   SUCCESS: "Succeeded",
   FAILED: "Failed",
   TIMEOUT: "Failed",
-  // Written by people, in the words of the other version.
+  // Written by people, in the word of v1alpha2.
   Cancelling: "Cancelling",
 };
 
-/** Reasons that released documents tell by a state of its own. */
+/** Reasons that are states in released documents. */
 const timeouts: readonly (string | undefined)[] = ["ActionTimeout", "WorkflowTimeout"];
 
-/** Releases before 2025 wrote `STATE_X`; what they called pending was not prepared in a way that is known here. */
+/** Releases before 2025 wrote `STATE_X`; their pending workflows count as not prepared. */
 function phaseOf({ state = "", conditions = [] }: WorkflowStatusV1): Phase {
   if (state === "STATE_PENDING") return "";
   const phase = phases[state.replace(/^STATE_/, "")] ?? "";
@@ -47,7 +47,6 @@ function phaseOf({ state = "", conditions = [] }: WorkflowStatusV1): Phase {
   return phase === "Pending" && isScheduled ? "Scheduled" : phase;
 }
 
-/** The state that a status of v1alpha1 tells. */
 export function decodeV1(status: WorkflowStatusV1 = {}): WorkflowState {
   const phase = phaseOf(status);
   const { tasks = [], agentID = "", globalTimeout = 0, startedAt } = status;
@@ -62,12 +61,9 @@ export function decodeV1(status: WorkflowStatusV1 = {}): WorkflowState {
   };
 }
 
-/** The task an action stands in; its agent is who is to do it. */
+/** Task of an action, with its agent. */
 const taskOf = ({ id = "", name = "", agentID = "" }: TaskStatus): Task => ({ id, name, agentID });
-/**
- * What a release has written has no reason: one is made of the state. Namespaces stand in two places, of which the newer one
- * wins.
- */
+/** Releases store no reason: it is derived from the state. Of the two fields for namespaces the newer one wins. */
 function decodeAction(action: ActionStatus, task: Task): Action {
   const { id = "", name = "", image = "", command = [], environment = {}, volumes = [], timeout = 0 } = action;
   const { state = "PENDING", attempts = 0, failureReason, message, executionStart, executionStop } = action;
@@ -94,13 +90,10 @@ function decodeAction(action: ActionStatus, task: Task): Action {
   };
 }
 
-/** Released documents write what is absent as an empty text. */
+/** Released documents have empty texts for absent ones. */
 const textOf = (text: string | undefined): string | undefined => (text === "" ? undefined : text);
 
-/**
- * The status that tells this state, made from the one before: every field that is not about the state is kept. `now` is for conditions
- * that change.
- */
+/** The status for this state, keeping all other fields of the earlier one. `now` is for changed conditions. */
 export function encodeV1(state: WorkflowState, previous: WorkflowStatusV1 = {}, now: Instant): WorkflowStatusV1 {
   const current = state.actions[Math.min(currentIndex(state), state.actions.length - 1)];
   return withoutGone({
@@ -119,7 +112,6 @@ export function encodeV1(state: WorkflowState, previous: WorkflowStatusV1 = {}, 
 
 const seconds = (millis: Millis): number => Math.round(millis / 1000);
 
-/** What `kubectl get` shows of the action it is at. */
 function currentOf(action: Action, before: WorkflowStatusV1["currentState"]): WorkflowStatusV1["currentState"] {
   const { id: actionID, name: actionName, task } = action;
   const { agentID, id: taskID, name: taskName } = task;
@@ -127,13 +119,13 @@ function currentOf(action: Action, before: WorkflowStatusV1["currentState"]): Wo
   return jsonEquals(told, before) ? before : told;
 }
 
-/** The word of a release for where an action is. */
+/** The released word for an action's state. */
 const wordOf = ({ phase, reason }: Action): NonNullable<ActionStatus["state"]> => {
   if (phase === "Failed") return timeouts.includes(reason) ? "TIMEOUT" : "FAILED";
   return phase === "Succeeded" ? "SUCCESS" : phase === "Running" ? "RUNNING" : "PENDING";
 };
 
-/** Actions of one task stand together, in the order they are done. */
+/** Actions of one task, in order. */
 function encodeTasks(
   actions: readonly Action[],
   previous: readonly TaskStatus[] | undefined,
@@ -154,13 +146,12 @@ function encodeTasks(
   return isSameList(told, previous) ? previous : told;
 }
 
-// What is told already stays the very object that it is: whoever stores it sees by that alone that nothing of it has changed, and most of a
-// status is what was rendered once.
+// Unchanged parts stay the same objects, so that the store sees what changed.
 
 const isSameList = <T>(list: readonly T[], before: readonly T[] | undefined): before is readonly T[] =>
   before?.length === list.length && list.every((item, at) => item === before[at]);
 
-/** Whether a status says all there is to say of an action. What it says in other words, as releases do, is said. */
+/** Whether a status says everything about an action, if in other words. */
 function isToldBy(told: ActionStatus, action: Action): boolean {
   const { name, image, args, env, volumes, timeout, attempts, startedAt, finishedAt, pid, network } = action;
   const isOver = startedAt !== undefined && finishedAt !== undefined;
@@ -184,7 +175,7 @@ function isToldBy(told: ActionStatus, action: Action): boolean {
   );
 }
 
-/** The durations are for people; all rules work on the instants. */
+/** Durations are for people; rules use the instants. */
 function encodeAction(action: Action, before: TaskStatus | undefined): ActionStatus {
   const { id, name, image, args, env, volumes, timeout, attempts, startedAt, finishedAt, reason, message } = action;
   const { pid, network } = action;
@@ -213,10 +204,7 @@ function encodeAction(action: Action, before: TaskStatus | undefined): ActionSta
   });
 }
 
-/**
- * `Scheduled` appears with the first dispatch and is false from then on when it is not so; `Succeeded` is what
- * `kubectl wait` looks at, in both versions.
- */
+/** `Scheduled` appears with the first dispatch; `kubectl wait` uses `Succeeded`. */
 function conditionsOf(state: WorkflowState, previous: WorkflowStatusV1, now: Instant): WorkflowStatusV1["conditions"] {
   const told: readonly unknown[] = previous.conditions ?? [];
   const before = told.every(isCondition) ? told : told.filter(isCondition);

@@ -7,7 +7,7 @@ import { putCondition, succeededCondition } from "./status-conditions.ts";
 
 type ActionStatus = NonNullable<WorkflowStatusV2["actions"]>[number];
 
-/** The state in a status is the word itself; any other text counts as none. */
+/** Any other text counts as none. */
 const phases: readonly Phase[] = [
   "Preparing",
   "Pending",
@@ -21,8 +21,7 @@ const phases: readonly Phase[] = [
 ];
 
 /**
- * The state that a status of v1alpha2 tells. Its actions have no tasks and no timeouts of their own; `timeoutSeconds` is what the
- * specification says for the whole.
+ * The state of a v1alpha2 status, whose actions have neither tasks nor timeouts. `timeoutSeconds` comes from the spec.
  */
 export function decodeV2(status: WorkflowStatusV2 = {}, timeoutSeconds = 0): WorkflowState {
   const { state = "", agentID = "", otherAgentIDs, actions = [], startedAt } = status;
@@ -38,7 +37,7 @@ export function decodeV2(status: WorkflowStatusV2 = {}, timeoutSeconds = 0): Wor
   };
 }
 
-/** Where it is stands in the words that all rules use; when it ended is when it last moved. */
+/** The end is the last transition. */
 function decodeAction(
   { id = "", rendered = {}, state = "Pending", attempts = 0, ...told }: ActionStatus,
   task: Task,
@@ -68,7 +67,7 @@ function decodeAction(
   };
 }
 
-/** The status that tells this state, made from the one before: every field that is not about the state is kept. */
+/** The status for this state, keeping all other fields of the earlier one. */
 export function encodeV2(state: WorkflowState, previous: WorkflowStatusV2 = {}, now: Instant): WorkflowStatusV2 {
   const { phase, agentID, otherAgentIDs = [], actions } = state;
   const current =
@@ -87,7 +86,7 @@ export function encodeV2(state: WorkflowState, previous: WorkflowStatusV2 = {}, 
   });
 }
 
-/** What was rendered stays beside what came of it. */
+/** Rendering and result are separate members. */
 function encodeAction(action: Action, previous: WorkflowStatusV2, now: Instant): ActionStatus {
   const { id, name, image, cmd, args, env, volumes, pid, network, phase, attempts } = action;
   const before = previous.actions?.find((known) => known.id === id);
@@ -114,7 +113,7 @@ function encodeAction(action: Action, previous: WorkflowStatusV2, now: Instant):
   });
 }
 
-/** `Started` is false until its first action begins; `Succeeded` unknown until the end. */
+/** `Started` is false until the first action starts; `Succeeded` is unknown until the end. */
 function conditionsOf(state: WorkflowState, previous: WorkflowStatusV2, now: Instant): WorkflowStatusV2["conditions"] {
   if (state.phase === "") return previous.conditions;
   const put = putCondition("lastTransitionTime", now);

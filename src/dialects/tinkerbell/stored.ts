@@ -8,20 +8,17 @@ import type { WorkflowState } from "./state.ts";
 import { decodeV1, encodeV1 } from "./status-v1.ts";
 import { decodeV2, encodeV2 } from "./status-v2.ts";
 
-/**
- * A Workflow as a mirror has it: in the version that is stored, whatever its shape. Only what both versions have in common is known
- * of it.
- */
+/** A Workflow in the stored version, whatever its shape; only fields of both versions are typed. */
 export type AnyWorkflow = KubeObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
 
-/** The kind in whose version a document of this shape is written, and has to be changed: the other one's schema refuses it. */
+/** The kind of this shape's version, by which it must be changed: the other schema refuses it. */
 export const kindOf = ({ spec }: AnyWorkflow): typeof Workflow | typeof WorkflowV2 =>
   shapeOfWorkflow(spec) === "A" ? Workflow : WorkflowV2;
 
-/** Frozen objects never change, and mirrors and the embedded server's reads hand out the same one: whoever looks first decodes for all. */
+/** Mirrors and the embedded server share frozen objects, so one decoding serves all. */
 const decoded = new WeakMap<AnyWorkflow, WorkflowState>();
 
-/** What is known of a workflow; of one that was not prepared its shape alone. Decodes at most once for each version of an object. */
+/** Decodes each version of an object at most once. An unprepared workflow has only its shape. */
 export function stateOf(workflow: AnyWorkflow): WorkflowState {
   const known = decoded.get(workflow);
   if (known !== undefined) return known;
@@ -38,17 +35,14 @@ function decode(workflow: AnyWorkflow): WorkflowState {
   return { ...decodeV2(status, typeof timeout === "number" ? timeout : 0), shape };
 }
 
-/** The status that tells this state, in the words of the workflow's shape; what it has besides is kept. */
+/** The status for this state in the words of the workflow's shape. */
 export function statusOf(workflow: AnyWorkflow, state: WorkflowState, now: Instant): JsonObject {
   const { status = {} } = workflow;
   const told = state.shape === "A" ? encodeV1(state, status, now) : encodeV2(state, status, now);
   return isJsonObject(told) ? told : {};
 }
 
-/**
- * Stores this status, bound to the version of the object that was read: refused as a conflict when somebody has changed it
- * meanwhile. What it resolves with is durable.
- */
+/** Stores the status if nothing changed since the read, else rejects with a conflict. The result is durable. */
 export function storeStatus(
   client: ApiClient,
   workflow: Stored<AnyWorkflow>,
@@ -61,8 +55,8 @@ export function storeStatus(
 }
 
 /**
- * As `storeStatus`, of a workflow that is to be held from then on. Where the client can, it is one write; else the finalizer comes first: what is
- * prepared may be with an agent, and must not vanish.
+ * Like `storeStatus`, and adds the finalizer: in one write if possible, else first, because a dispatched workflow must
+ * not vanish.
  */
 export async function storeHeld(
   client: ApiClient,
@@ -82,7 +76,6 @@ export async function storeHeld(
   return await client.updateWhole<AnyWorkflow>(kind, next, signal === undefined ? {} : { signal });
 }
 
-/** As `storeStatus`, of a state. */
 export const storeState = (
   client: ApiClient,
   workflow: Stored<AnyWorkflow>,
@@ -91,22 +84,22 @@ export const storeState = (
   signal?: AbortSignal,
 ): Promise<Stored<AnyWorkflow>> => storeStatus(client, workflow, statusOf(workflow, state, now), signal);
 
-/** Where a workflow is found; mirrors and reads use the stored version. */
+/** Mirrors and reads use the stored version. */
 export const refOf = (namespace: string, name: string): Ref => ({ type: Workflow, namespace, name });
 
-/** Somebody else may write the same workflow at the same time, but not for ever. */
+/** Conflicts are retried for this long. */
 const conflictsFor: Millis = 10_000;
 const betweenConflicts: Millis = 20;
 
-/** What is decided of a workflow: a state to be stored, or none, and whatever the one who asks wants to know of it. */
+/** A decision: the state to store, if any, and a result for the caller. */
 export interface Decision<T> {
   readonly state?: WorkflowState | undefined;
   readonly answer: T;
 }
 
 /**
- * Reads a workflow, decides, and stores what was decided; again when somebody else has written in between, up to ten seconds.
- * `decide` must be pure. Rejects with NotFound, and with the conflict when the time is over.
+ * Reads a workflow, decides and stores, repeated on conflicts for up to ten seconds. `decide` must be pure. Rejects
+ * with NotFound or the last conflict.
  */
 export async function changeWorkflow<T>(
   { client, clock }: { readonly client: ApiClient; readonly clock: Clock },

@@ -4,26 +4,26 @@ import type { Settings } from "./settings.ts";
 import { isTerminal, type WorkflowState } from "./state.ts";
 import { andThen, beginCancel, cancel, fail, failRunning, letGo, type Move, runningAction } from "./transitions.ts";
 
-// Instants are absolute and stored, and the wall clock is compared with them: who was away acts at once on what is overdue, and a clock that
-// is set back makes things late, never early.
+// Deadlines are stored as instants of the wall clock: after an outage overdue ones act at once, and a clock set back
+// delays them.
 
-/** What the document asks for beside its state. */
+/** Requests in the document. */
 export interface Asked {
-  /** Somebody has deleted it. */
+  /** It is being deleted. */
   readonly isDeleted: boolean;
-  /** A person's command, which has not been carried out. */
+  /** A RunAction that was not carried out yet. */
   readonly cancelBy?: "User" | "CLI";
 }
 
 /**
- * What is due: cancellations somebody has asked for, and whatever a time has passed for. Undefined when nothing is. The earliest thing comes
- * first, so that a supervisor who was away decides as one who was there.
+ * Requested cancellations and expired deadlines, earliest first, so that a delayed supervisor decides the same.
+ * Undefined if nothing is due.
  */
 export function supervise(state: WorkflowState, asked: Asked, now: Instant, settings: Settings): Move | undefined {
   return expire(state, now, settings) ?? askedCancel(state, asked, now, settings);
 }
 
-/** The next instant at which `supervise` could have something to do; undefined when there is none. */
+/** The next instant at which `supervise` may act. */
 export function nextDeadline({ phase, deadlines, cancel: cancelling }: WorkflowState): Instant | undefined {
   const all = [
     deadlines.scheduled,
@@ -37,27 +37,26 @@ export function nextDeadline({ phase, deadlines, cancel: cancelling }: WorkflowS
 }
 
 /**
- * A person cancels by deleting, by a command, or by writing the state. What nobody is at work on is canceled at once; after its
- * last action a workflow is not cancelled any more.
+ * People cancel by deletion, a RunAction or the state. A workflow that no agent runs is canceled at once; after the
+ * last action it cannot be canceled.
  */
 function askedCancel(state: WorkflowState, { isDeleted, cancelBy }: Asked, now: Instant, settings: Settings) {
   const by = isDeleted ? "Delete" : cancelBy;
   const { phase, dispatch } = state;
-  // Whoever may write the state may ask that way, too; then nothing is known but the word.
+  // Requested by writing the state.
   if (phase === "Cancelling" && state.cancel === undefined)
     return isWithAgent(state) ? beginCancel(state, by ?? "User", now, settings) : canceledBy(state, by ?? "User");
   if (by === undefined || phase === "Cancelling" || phase === "Post" || isTerminal(phase)) return undefined;
   if (phase === "" || phase === "Pending" || phase === "Preparing") return canceledBy(state, by);
-  // Between two agents nobody has to be told.
+  // Between two agents nobody must be told.
   return dispatch.held ? beginCancel(state, by, now, settings) : canceledBy(state, by);
 }
 
-/** An agent may be at work on it. */
 const isWithAgent = (state: WorkflowState): boolean => state.dispatch.held || runningAction(state) !== undefined;
 
 const canceledBy = (state: WorkflowState, by: string): Move => cancel(state, failures.canceled(by));
 
-/** The earliest of all times that have passed, and what it means in this phase. */
+/** The earliest expired deadline. */
 function expire(state: WorkflowState, now: Instant, settings: Settings): Move | undefined {
   const { phase, deadlines } = state;
   if (phase === "Cancelling") return expireCancel(state, now, settings);
@@ -73,7 +72,7 @@ function expire(state: WorkflowState, now: Instant, settings: Settings): Move | 
   return expireRun(state, due.name, now, settings);
 }
 
-/** Nobody knows what the agent does: it stays held, so that it gets nothing else for a while. */
+/** The agent's state is unknown, so it stays held for a while. */
 function expireSchedule(state: WorkflowState, now: Instant, settings: Settings): Move {
   const reason = "ScheduledTimeout";
   const message = failures.scheduled(agentOf(state), settings.scheduledTimeout);
@@ -82,7 +81,7 @@ function expireSchedule(state: WorkflowState, now: Instant, settings: Settings):
   );
 }
 
-/** It may be at work all the same, and stays held as one that was stopped. */
+/** The agent may go on, and stays held like a stopped one. */
 function expireAgent(state: WorkflowState, now: Instant, settings: Settings): Move {
   const reason = "AgentLost";
   const message = failures.agentLost(agentOf(state), settings.agentLostTimeout);
@@ -91,7 +90,7 @@ function expireAgent(state: WorkflowState, now: Instant, settings: Settings): Mo
   );
 }
 
-/** The action that runs ends with the workflow, for the same reason. */
+/** The running action ends with the workflow, for the same reason. */
 function expireRun(state: WorkflowState, which: "action" | "workflow", now: Instant, settings: Settings): Move {
   const { name = "", timeout = 0 } = runningAction(state) ?? {};
   const reason = which === "action" ? "ActionTimeout" : "WorkflowTimeout";
@@ -102,7 +101,7 @@ function expireRun(state: WorkflowState, which: "action" | "workflow", now: Inst
   );
 }
 
-/** Nobody has confirmed the stop: people are told that the action may still be running. */
+/** The stop is not confirmed: people learn that the action may still run. */
 function expireCancel(state: WorkflowState, now: Instant, settings: Settings): Move | undefined {
   const { cancel: cancelling } = state;
   if (cancelling === undefined || cancelling.deadline > now) return undefined;
@@ -111,5 +110,5 @@ function expireCancel(state: WorkflowState, now: Instant, settings: Settings): M
   return andThen(failRunning(state, reason, message, now), (ended) => cancel(ended, message, reason));
 }
 
-/** Who was told; before that, who would be. */
+/** The agent it was sent to, or would be. */
 const agentOf = ({ dispatch, agentID }: WorkflowState): string => dispatch.agentID ?? agentID;

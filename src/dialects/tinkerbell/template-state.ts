@@ -7,8 +7,8 @@ import { functionsOf, type Renderer } from "./prepare.ts";
 import { shapeOfTemplate } from "./shape.ts";
 
 /**
- * Tells of a released template whether its text is a template at all. What it renders to depends on the workflow, and is judged there. A
- * list of actions is judged by its schema and has no such state.
+ * Reports whether the text of a released template can be parsed. Rendering depends on the workflow; lists of actions
+ * are validated by the schema.
  */
 export function templateReconciler({
   client,
@@ -24,7 +24,7 @@ export function templateReconciler({
       const text = template?.spec?.["data"];
       if (template === undefined || typeof text !== "string" || shapeOfTemplate(template.spec) !== "A") return;
       const parsed = await renderer.parse({ id: name, text, functions: functionsOf(template) }, signal);
-      // What may pass says nothing of the text.
+      // Temporary failures say nothing about the text.
       if (!parsed.ok && parsed.error.kind !== "template") throw new Error(parsed.error.message);
       await tell(
         client,
@@ -36,7 +36,7 @@ export function templateReconciler({
   };
 }
 
-/** The same words twice are not written again. */
+/** Not written again if unchanged. */
 async function tell(
   client: ApiClient,
   template: Stored<AnyTemplate>,

@@ -4,8 +4,8 @@ import type { SourceDocument } from "#kernel/dialect/index.ts";
 import { Template } from "./kinds.ts";
 
 /**
- * The Template that a file is the text of: one with tasks, and without the envelope that every object has. It is taken as it is written and
- * not read as YAML, because it need not be any before it is rendered. Its name is the one that the text tells, or else the file's.
+ * The Template whose text is this file: one with tasks and without the envelope of objects. Not parsed as YAML, which
+ * it need not be before rendering. Named by the text, or else the file.
  */
 export function templateOfText(text: string, file: string): SourceDocument | undefined {
   if (!/^tasks[ \t]*:/m.test(text) || /^(?:apiVersion|kind)[ \t]*:/m.test(text)) return undefined;
@@ -16,10 +16,9 @@ export function templateOfText(text: string, file: string): SourceDocument | und
   };
 }
 
-/** Without folders and ending. */
 const stemOf = (file: string): string => (file.split("/").at(-1) ?? "").replace(/\.[^.]*$/, "");
 
-/** As a name of Kubernetes; empty where what is written is still to be rendered, or has no letter or digit. */
+/** A Kubernetes name; empty if it must be rendered first or has no letter or digit. */
 const nameFrom = (written: string): string =>
   written.includes("{{")
     ? ""

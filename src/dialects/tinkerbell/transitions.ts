@@ -14,22 +14,17 @@ import {
   type WorkflowState,
 } from "./state.ts";
 
-// The moves of the state machine, one function each. Whether a move is allowed is decided by who makes it: agents' events in
-// `events.ts`, times in `supervise.ts`, agents that come back in `reconnect.ts`. All are pure.
+// Moves of the state machine, all pure. Callers decide which are allowed: `events.ts`, `supervise.ts`, `reconnect.ts`.
 
-/**
- * A move: the state after it, and what people are told. The state is stored, by a write that fails when somebody else has
- * changed the workflow meanwhile; only then people are told, and agents.
- */
+/** The state after a move, and notices. People and agents are told after the state is stored without a conflict. */
 export interface Move {
   readonly state: WorkflowState;
   readonly notices: readonly Notice[];
 }
 
-/** Without notices people are told nothing. */
 const moved = (state: WorkflowState, ...notices: readonly Notice[]): Move => ({ state, notices });
 
-/** Who takes a workflow: one process of an agent, by the protocol it speaks. */
+/** A process of an agent, and its protocol. */
 export interface Taker {
   readonly agentID: string;
   readonly instance?: string;
@@ -37,8 +32,8 @@ export interface Taker {
 }
 
 /**
- * An agent is about to be told of it, or of the next part of it: held from here on, until the agent is known to be free. The
- * deadline of the whole goes on; that of the start is new each time, because each agent gets the same time to begin.
+ * Sends the workflow, or its next part, to an agent, which holds it until it is known to be free. The workflow's
+ * deadline goes on; that of the start begins again.
  */
 export function dispatch(state: WorkflowState, taker: Taker, now: Instant, settings: Settings): Move {
   const { notBefore: _over, instance: _other, ...kept } = state.dispatch;
@@ -53,7 +48,7 @@ export function dispatch(state: WorkflowState, taker: Taker, now: Instant, setti
   );
 }
 
-/** Of all who might have taken it, one has: it is nobody else's from here on, also when it is refused. */
+/** The taker is its only agent from here on, even if it refuses. */
 function takenBy(state: WorkflowState, taker: string): WorkflowState {
   if (state.otherAgentIDs === undefined) return state;
   const { otherAgentIDs, ...kept } = state;
@@ -63,8 +58,8 @@ function takenBy(state: WorkflowState, taker: string): WorkflowState {
 }
 
 /**
- * The agent has said no, mostly because it is at work on something else that this side does not know of: somebody is to be told again, later and later. `seed` makes the delays of different
- * workflows differ, so that they do not all come back at once.
+ * The agent refused, mostly because it is busy: tried again with growing delays. `seed` spreads those of different
+ * workflows.
  */
 export function reject(
   state: WorkflowState,
@@ -94,8 +89,8 @@ export function reject(
 }
 
 /**
- * An action begins: also the first one, which begins the workflow, and one that is begun again after an interruption, whose
- * time begins anew while that of the whole does not. A start ends a row of rejections.
+ * Starts an action: the first one starts the workflow; a repeated one gets new time of its own. Ends a row of
+ * rejections.
  */
 export function startAction(state: WorkflowState, action: Action, now: Instant): Move {
   const isFirst = state.startedAt === undefined;
@@ -130,13 +125,10 @@ export function startAction(state: WorkflowState, action: Action, now: Instant):
   );
 }
 
-/** What an action that begins again does not have any more. */
+/** Removed when an action starts again. */
 const withoutEnd = ({ finishedAt: _at, reason: _reason, message: _message, ...action }: Action): Action => action;
 
-/**
- * What an action came to, recorded in it and nowhere else. One that never told its start has one attempt: it cannot have ended
- * without it.
- */
+/** Records an action's result. Without a reported start it has one attempt. */
 export function endAction(state: WorkflowState, action: Action, result: ActionResult, now: Instant): Move {
   const startedAt = action.startedAt ?? now;
   const ended: Action =
@@ -166,37 +158,36 @@ export function endAction(state: WorkflowState, action: Action, result: ActionRe
   );
 }
 
-/** What people are told of an action that has failed. That its time was over says all there is to say, whoever has noticed it. */
+/** For a timeout the text says nothing else, whoever noticed it. */
 export const failureText = ({ name, timeout }: Action, { reason, message }: ActionFailure): string =>
   reason === "ActionTimeout" && timeout > 0 ? failures.actionTimeout(name, timeout) : failures.action(name, message);
 
-/** Why it failed, in the agent's words. */
+/** In the agent's words. */
 interface ActionFailure {
   readonly reason: string;
   readonly message: string;
 }
 
-/** How an action ended. */
 export type ActionResult = { readonly is: "succeeded" } | ({ readonly is: "failed" } & ActionFailure);
 
-/** After the last action of an agent: the next agent's turn, or the end. `hasPostSteps` puts something between the two. */
+/** After the last action of an agent: the next agent's turn, the post steps, or the end. */
 export function goOn(state: WorkflowState, now: Instant, hasPostSteps: boolean): Move {
   const next = state.actions[currentIndex(state)];
   if (next === undefined) return hasPostSteps ? toPost(state) : succeed(state, now);
   if (next.task.agentID === state.agentID) return moved(state);
-  // Who comes next has not been told yet, so that its first dispatch is not one of the agent before.
+  // Fields of the earlier agent.
   const { agentID: _a, instance: _i, protocol: _p, ...kept } = state.dispatch;
   return moved({ ...state, agentID: next.task.agentID, dispatch: { ...kept, held: false } });
 }
 
-/** What is done after the actions is the controller's; the agent is free. */
+/** Post steps are the controller's; the agent is free. */
 function toPost(state: WorkflowState): Move {
   return moved({ ...state, phase: "Post", dispatch: free(state.dispatch), deadlines: {} });
 }
 
-/** All actions, and whatever was to be done after them, went well. */
+/** All actions and post steps succeeded. */
 export function succeed(state: WorkflowState, now: Instant): Move {
-  // The clock may have been set back in between.
+  // The clock may have been set back.
   const seconds = Math.max(0, Math.round((now - (state.startedAt ?? now)) / 1000));
   const begun = state.startedAt === undefined ? "" : ` after ${seconds} s`;
   return moved(
@@ -205,12 +196,12 @@ export function succeed(state: WorkflowState, now: Instant): Move {
   );
 }
 
-/** The agent is known not to be at work on it. */
+/** The agent is known to be free. */
 const free = ({ rerun: _rerun, ...dispatched }: Dispatch): Dispatch => ({ ...dispatched, held: false });
 
 /**
- * The workflow has failed. `isFree`: the agent is known not to be at work on it any more; otherwise it stays held, for `cancellingTimeout`
- * at most, so that nothing else is given to an agent that is still busy.
+ * Fails the workflow. Unless `isFree`, the agent stays held for up to `cancellingTimeout`, so that it gets nothing else
+ * while busy.
  */
 export function fail(
   state: WorkflowState,
@@ -231,10 +222,7 @@ export function fail(
   );
 }
 
-/**
- * Told, or about to be told, to stop. From here on only the time to confirm counts: an action that takes too long is being
- * stopped already.
- */
+/** Asks the agent to stop. Only the time to confirm counts from here on. */
 export function beginCancel(state: WorkflowState, by: Cancelling["by"], now: Instant, settings: Settings): Move {
   const { workflow: _w, scheduled: _s, action: _a, agent: _g, ...deadlines } = state.deadlines;
   return moved(
@@ -248,7 +236,7 @@ export function beginCancel(state: WorkflowState, by: Cancelling["by"], now: Ins
   );
 }
 
-/** Stopped, as far as anybody knows. Another reason than the usual one is a warning to people. */
+/** Canceled, as far as is known. Another reason than the default is a warning. */
 export function cancel(state: WorkflowState, message: string, reason = "Canceled"): Move {
   return moved(
     { ...state, phase: "Canceled", reason, message, dispatch: free(state.dispatch), deadlines: {} },
@@ -256,23 +244,21 @@ export function cancel(state: WorkflowState, message: string, reason = "Canceled
   );
 }
 
-/** The agent of a workflow that has ended is free again, or taken for free. */
+/** Releases the agent of a finished workflow. */
 export function letGo(state: WorkflowState): Move {
   const { held: _over, ...deadlines } = state.deadlines;
   return moved({ ...state, dispatch: free(state.dispatch), deadlines });
 }
 
-/** The action that runs, if one does, ends with the workflow. */
 export function failRunning(state: WorkflowState, reason: string, message: string, now: Instant): Move {
   const action = runningAction(state);
   return action === undefined ? moved(state) : endAction(state, action, { is: "failed", reason, message }, now);
 }
 
-/** The action that runs. */
 export const runningAction = (state: WorkflowState): Action | undefined =>
   state.actions.find(({ phase }) => phase === "Running");
 
-/** The agent is to begin again with the action that was interrupted: what it is told, see `segmentOf`. */
+/** The agent repeats the interrupted action; see `segmentOf`. */
 export function rerun(state: WorkflowState, action: Action, taker: Taker, now: Instant, settings: Settings): Move {
   const { action: _over, agent: _back, ...deadlines } = state.deadlines;
   return moved({
@@ -285,12 +271,11 @@ export function rerun(state: WorkflowState, action: Action, taker: Taker, now: I
       at: now,
       rerun: action.id,
     },
-    // It has to be begun in time, as after any dispatch.
+    // As after any dispatch.
     deadlines: { ...deadlines, scheduled: now + settings.scheduledTimeout },
   });
 }
 
-/** One move after another. */
 export function andThen(first: Move, next: (state: WorkflowState) => Move): Move {
   const { state, notices } = next(first.state);
   return { state, notices: [...first.notices, ...notices] };

@@ -12,9 +12,9 @@ import { present } from "./members.ts";
 import { type Action, currentIndex, isTerminal, type Phase, stepIds, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 
-// Nothing here needs Node: the web interface looks at workflows through this file too.
+// Browser-safe: the web interface uses it.
 
-/** In the engine's words. What nobody has begun is pending, however far it is on its way. */
+/** A workflow that no agent has started is pending. */
 const phases: Readonly<Record<Phase, RunPhase>> = {
   "": "Pending",
   Preparing: "Pending",
@@ -28,10 +28,7 @@ const phases: Readonly<Record<Phase, RunPhase>> = {
   Failed: "Failed",
 };
 
-/**
- * A workflow as every face shows it: its actions are the steps, each after the one before. Also one that was not prepared, which has
- * none yet.
- */
+/** A workflow as a run whose steps are its actions in order; none before it is prepared. */
 export function viewWorkflow(workflow: AnyWorkflow): RunView {
   const { apiVersion, kind, metadata, status = {} } = workflow;
   const state = stateOf(workflow);
@@ -61,13 +58,13 @@ export function viewWorkflow(workflow: AnyWorkflow): RunView {
   };
 }
 
-/** When the last of its actions ended; of one that ended before its first action nothing is known. */
+/** End of its last action; undefined if none ended. */
 const lastInstant = ({ actions }: WorkflowState): number | undefined => {
   const ends = actions.flatMap(({ finishedAt }) => finishedAt ?? []);
   return ends.length === 0 ? undefined : Math.max(...ends);
 };
 
-/** Why it is not prepared, if somebody has said so; also that it never will be, because this version does not carry out what it asks for. */
+/** Why it is not prepared, or never will be because this version does not support it. */
 export function renderProblem({
   status,
 }: AnyWorkflow): { readonly reason?: string; readonly message?: string } | undefined {
@@ -80,15 +77,13 @@ export function renderProblem({
   ) as { readonly reason?: string; readonly message?: string } | undefined;
 }
 
-/**
- * What can be done to it now: a command that would be refused is not offered. While it is being ended nothing more can be asked.
- */
+/** Actions that would be accepted now. */
 function actionsOf({ metadata }: KubeObject, { phase }: WorkflowState): readonly ActionName[] {
   if (metadata.deletionTimestamp !== undefined || phase === "Post" || phase === "Cancelling") return [];
   return isTerminal(phase) ? ["retry"] : ["cancel"];
 }
 
-/** One action. It has no child object: what runs is with the agent, which tells of it and sends its log. */
+/** An action has no child object: it runs on the agent, which sends its log. */
 function viewAction(state: WorkflowState, at: number, run: ObjectRef, ids: ReadonlyMap<string, string>): StepView {
   const stepOf = ({ id }: Action): string => ids.get(id) ?? id;
   const action = state.actions[at];
@@ -116,7 +111,7 @@ function viewAction(state: WorkflowState, at: number, run: ObjectRef, ids: Reado
   };
 }
 
-/** Why it has ended as it did; or who is to begin with it. */
+/** Why it ended, or which agent is to start it. */
 function whyOf(state: WorkflowState, action: Action, at: number): Pick<StepView, "reason" | "message" | "notBefore"> {
   const { reason, message } = action;
   if (reason !== undefined || phaseOf(state, action, at) !== "Waiting") return present({ reason, message });
@@ -126,10 +121,9 @@ function whyOf(state: WorkflowState, action: Action, at: number): Pick<StepView,
   return present({ reason: "Agent", message: state.dispatch.held ? `${who} to begin` : told, notBefore });
 }
 
-/** Its result is recorded. */
 const isDone = ({ phase }: Action): boolean => phase === "Succeeded" || phase === "Failed";
 
-/** What will not be done any more is skipped; the next action of a workflow that waits for its agent waits with it. */
+/** Actions that will not run are skipped; the next action of a waiting workflow waits, too. */
 function phaseOf(state: WorkflowState, action: Action, at: number): StepPhase {
   if (action.phase === "Running") return state.phase === "Cancelling" ? "Cancelling" : "Running";
   if (action.phase === "Failed") return action.reason === "Canceled" ? "Canceled" : "Failed";

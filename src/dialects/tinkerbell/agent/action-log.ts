@@ -7,33 +7,29 @@ import { LogWriter, readLogs, removeLog } from "#kernel/logs/index.ts";
 import { logRotation } from "../log-places.ts";
 import { writingFileOf } from "./places.ts";
 
-/** Lines that are looked at for one that is not empty, and their bytes. */
 const tail = { tailLines: 20, limitBytes: 64 * 1024 } as const;
 
-/** The last line on stderr since then that is not empty; empty when there is none, or no log. */
 export async function lastErrorLine(path: string, since: Instant): Promise<string> {
   const pieces: Uint8Array[] = [];
   try {
     for await (const piece of readLogs(path, { stream: "stderr", since, ...tail })) pieces.push(piece);
   } catch {
-    // It would only have made a message longer.
     return "";
   }
   const lines = Buffer.concat(pieces).toString("utf8").split("\n");
   return lines.findLast((line) => line.trim() !== "")?.trim() ?? "";
 }
 
-/** The log is to be written anew, and who was reading it is to know. */
+/** Empties the log and tells its readers to start again. */
 export async function clearLog(path: string): Promise<void> {
   await removeLog(path);
   await writeFile(writingFileOf(path), randomUUID());
 }
 
-/** A line of the agent's own in the log of an action, which nobody else writes to at the moment. */
 export async function remark(path: string, text: string, clock: Clock): Promise<void> {
   await makeDirectories(dirname(path), 0o750);
   const log = new LogWriter(path, { clock, rotation: logRotation });
-  // Not on stderr, whose last line is taken for the action's last words.
+  // Not on stderr, whose last line is used as the action's error message.
   log.append("stdout", Buffer.from(`slipway: ${text}\n`));
   await log.close();
 }

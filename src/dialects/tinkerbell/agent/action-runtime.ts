@@ -1,31 +1,28 @@
 import type { Millis } from "#lib/base/index.ts";
 import type { Ending, Execution } from "./work.ts";
 
-/** Everything is ready for the start, or will never be. */
 export type Prepared =
   | { readonly is: "prepared"; readonly handle: string }
   | Extract<Ending, { readonly is: "failed" }>;
 
 /**
- * Where actions run, each in a life of its own that does not end with the agent's. Rejections are the world's trouble and may pass:
- * who calls tries again. What is wrong with an action is its ending.
- *
- * Starting in two steps is what keeps an action from running twice: an agent that has noted no handle has started nothing.
+ * Runs actions, which outlive the agent. A rejection is a temporary failure that the caller retries; a faulty action
+ * ends as failed. The two steps prevent a second start: without a noted handle nothing was started.
  */
 export interface ActionRuntime {
-  /** Fetches and makes what is needed and starts nothing. What an earlier try of the same execution has left is taken or replaced. */
+  /** Pulls and creates what is needed and starts nothing. Reuses or replaces leftovers of an earlier try. */
   prepare(execution: Execution, signal: AbortSignal): Promise<Prepared>;
-  /** Starts it unless it was started, and resolves when it has ended. For an ended one again with how it has. */
+  /** Starts the action unless it was started, and resolves when it has ended, also if it ended before. */
   run(execution: Execution, handle: string): Promise<Ending>;
-  /** Nothing is known of it but that it was prepared once, or it is not known any more how it has ended. */
+  /** True if it was never started, or its result is no longer known. */
   isGone(execution: Execution, handle: string): Promise<boolean>;
   /**
-   * Asks it to end (TERM), and ends it (KILL) when the grace is over. Resolves when nothing of it runs, and nothing of it will be started;
-   * at once for one that is unknown.
+   * Sends TERM, then KILL after the grace. Resolves when nothing of it runs or will be started; at once for an unknown
+   * one.
    */
   stop(execution: Execution, grace: Millis): Promise<void>;
-  /** Removes its traces but for its log. Unknown ones are no error. */
+  /** Removes everything but the log. Unknown executions are no error. */
   discard(execution: Execution): Promise<void>;
-  /** The same for all that are this agent's but one, also of earlier processes; what runs is ended. */
+  /** Stops and removes all executions of this agent but one, including those of earlier processes. */
   sweep(keep: Execution | undefined): Promise<void>;
 }

@@ -6,15 +6,13 @@ import type { Journal } from "./journal.ts";
 import type { LogPusher } from "./log-pusher.ts";
 import { type Execution, isSameExecution } from "./work.ts";
 
-/** What has ended is removed within this when the agent is to end, or left where it is. */
+/** How long removals may delay the agent's end. */
 const removalPatience: Millis = 5_000;
 
 export interface DeskOptions {
   readonly runtime: ActionRuntime;
-  /** Is told which logs are written to. */
   readonly logs?: Pick<LogPusher, "began" | "ended">;
   readonly journal: Journal;
-  /** Time an action has to end by itself when it is stopped. */
   readonly stopGrace: Millis;
   readonly clock: Clock;
   readonly random: Random;
@@ -22,24 +20,21 @@ export interface DeskOptions {
 }
 
 /**
- * Carries out what the machine decides: takes inputs one after the other, makes each state durable, and only then begins its effects, whose
- * answers are inputs again. What the world refuses is tried again for ever: a full disk or an engine that restarts is no reason to lose an
- * action.
+ * Applies inputs to the state machine one at a time: makes each state durable, then starts its effects, whose results
+ * are inputs again. Failed effects are retried for ever.
  */
 export class AgentDesk {
   readonly #options: DeskOptions;
   #state: AgentState;
-  /** The last input that was put; each waits for the one before. */
   #turn: Promise<void> = Promise.resolve();
   #changed = deferred<void>();
-  /** Ends waits and retries, and starts nothing more; what runs goes on. */
+  /** Ends waits and retries; running actions go on. */
   readonly #closed = new AbortController();
-  /** Of what is being prepared: a stop ends it early. */
+  /** A stop aborts the preparation. */
   #preparing:
     | { readonly execution: Execution; readonly abort: AbortController; readonly done: Promise<void> }
     | undefined;
 
-  /** Under way. */
   readonly #discards = new Set<Promise<void>>();
 
   private constructor(options: DeskOptions, state: AgentState) {
@@ -48,8 +43,8 @@ export class AgentDesk {
   }
 
   /**
-   * Takes up where the journal says. Resolves when it is known what became of the action that was running: before that a server cannot
-   * be told. A signal that aborts before closes it.
+   * Resumes from the journal. Resolves when the state of the running action is known. Closes if the signal aborts
+   * before.
    */
   static async open(options: DeskOptions, signal: AbortSignal): Promise<AgentDesk> {
     const desk = new AgentDesk(options, await options.journal.read());
@@ -61,25 +56,20 @@ export class AgentDesk {
     return desk;
   }
 
-  /** As it is on the disk. */
   get state(): AgentState {
     return this.#state;
   }
 
-  /** Resolves with the next state. */
   changed(): Promise<void> {
     return this.#changed.promise;
   }
 
-  /** Resolves when the input is durable and its effects have begun. Never rejects; after `close` nothing is taken. */
+  /** Resolves when the input is durable and its effects have begun. Never rejects; ignored after `close`. */
   put(input: Input): Promise<void> {
     return (this.#turn = this.#turn.then(() => this.#take(input)));
   }
 
-  /**
-   * Lets go: what runs goes on, and what is durable is all there is. What is being removed has a moment for it, because a run on
-   * this machine has no next process that would sweep.
-   */
+  /** Running actions go on. Removals get a moment, because a local run has no next process to sweep. */
   async close(): Promise<void> {
     this.#closed.abort(new Error("the agent ends"));
     await this.#turn;
@@ -103,7 +93,7 @@ export class AgentDesk {
     for (const effect of effects) void this.#begin(effect);
   }
 
-  /** Tries until it works. Undefined when the desk was closed, or the signal has aborted, before. */
+  /** Retries until it works. Undefined if the desk was closed or the signal aborted before. */
   async #persist<T>(
     trouble: string,
     work: () => Promise<T>,
@@ -124,7 +114,6 @@ export class AgentDesk {
     return undefined;
   }
 
-  /** Resolves when the effect is under way; for `recover`, when it is known what is left of the action. Never rejects. */
   async #begin(effect: Effect): Promise<void> {
     switch (effect.do) {
       case "prepare":
@@ -142,7 +131,7 @@ export class AgentDesk {
     }
   }
 
-  /** A stop ends it early; what it comes to then is of no interest, because the stop is answered by itself. */
+  /** A stop aborts it; its result is then ignored. */
   async #prepare(execution: Execution): Promise<void> {
     const { runtime, log } = this.#options;
     const abort = new AbortController();
@@ -156,7 +145,6 @@ export class AgentDesk {
     const prepared = await this.#persist("an action cannot be prepared", work, abort.signal);
     if (this.#preparing === preparing) this.#preparing = undefined;
     done.resolve();
-    // What was stopped is answered by the stop.
     if (prepared === undefined) return this.#options.logs?.ended(execution);
     const { value } = prepared;
     if (value.is !== "prepared") this.#options.logs?.ended(execution);
@@ -164,7 +152,7 @@ export class AgentDesk {
     else await this.put({ is: "ended", execution, ending: value });
   }
 
-  /** Watching may fail, as when the engine is started anew. The action goes on, and is watched again. */
+  /** A watch that fails, such as when the engine restarts, is repeated. */
   async #run(execution: Execution, handle: string): Promise<void> {
     const { runtime, log, logs } = this.#options;
     await logs?.began(execution);
@@ -176,7 +164,7 @@ export class AgentDesk {
     await this.put({ is: "ended", execution, ending: ended.value });
   }
 
-  /** What is found is watched; only what is certainly gone is interrupted, so that an engine that is away is waited for. */
+  /** An engine that is away is waited for: only an action that is certainly gone counts as interrupted. */
   async #recover(execution: Execution, handle: string): Promise<void> {
     const { runtime, log } = this.#options;
     const found = await this.#persist("an action cannot be looked for", () => runtime.isGone(execution, handle));
@@ -186,7 +174,7 @@ export class AgentDesk {
     await this.put({ is: "gone", execution });
   }
 
-  /** What is being prepared has to come to its end first, or the stop would find nothing yet. */
+  /** Waits for the preparation, so that the stop finds its container. */
   async #stop(execution: Execution): Promise<void> {
     const { runtime, stopGrace, log } = this.#options;
     log.info("ending an action", { workflow: execution.workflow, action: execution.action.name });
@@ -199,7 +187,6 @@ export class AgentDesk {
     if (stopped !== undefined) await this.put({ is: "stopped", execution });
   }
 
-  /** Once: what stays is swept by the next process. */
   async #discard(execution: Execution): Promise<void> {
     const { runtime, log } = this.#options;
     const discarded = runtime
@@ -210,7 +197,7 @@ export class AgentDesk {
     this.#discards.delete(discarded);
   }
 
-  /** Waited for, so that it never meets what a later input has begun. */
+  /** Awaited, so that it never removes what a later input created. */
   async #sweep(keep: Execution | undefined): Promise<void> {
     await this.#persist("what an earlier process has left cannot be removed", () => this.#options.runtime.sweep(keep));
   }

@@ -35,7 +35,7 @@ export interface OptionRow {
   readonly variables?: readonly string[];
 }
 
-/** Every option of an agent, set by its flag, its variable `SLIPWAY_AGENT_...`, or a variable of released agents; the first one counts. */
+/** Options of an agent: the flag counts, then `SLIPWAY_AGENT_...`, then variables of released agents. */
 export const agentOptions = {
   server: {
     value: "host:port",

@@ -9,76 +9,67 @@ import {
   type Undelivered,
 } from "./work.ts";
 
-// The agent as a pure machine. Whatever happens is an input; the answer is a new state, which is durable before anything else is done, and
-// what is then to be done. Because of that order a crash at any moment leaves one of two things: the earlier state, as if the input had not
-// come yet (commands come again, and how an action has ended can be seen again), or the later one, whose effects `restarted` asks for.
+// The agent as a pure state machine. A new state is durable before its effects begin, so a crash leaves either the
+// earlier state (commands come again, and an action's end can be observed again) or the later one, whose effects
+// `restarted` repeats.
 
-/** Where the action that is the turn's stands. */
 export type Phase =
-  /** Its start is told and not acknowledged: nothing runs. */
+  /** Its start was reported and not acknowledged; nothing runs. */
   | { readonly is: "announced" }
-  /** It may run. Its image is fetched, its container made; nothing was started. */
   | { readonly is: "preparing" }
-  /** It was started, or is just being started. */
   | { readonly is: "running"; readonly handle: string }
-  /** It is being ended; `message` is what is told of it then. */
+  /** It is being stopped; `message` is reported then. */
   | { readonly is: "stopping"; readonly message: string }
-  /** It has succeeded, another one follows, and the server does not know of it yet. */
+  /** It succeeded and another one follows, but the server does not know yet. */
   | { readonly is: "finished" }
-  /** It was started, and what became of it is not known: the server decides what to do. */
+  /** It was started and its result is unknown; the server decides. */
   | { readonly is: "interrupted" };
 
-/** A workflow that is being carried out. */
 export interface Work {
   readonly workflow: AgentWorkflow;
-  /** Of the action whose turn it is. */
   readonly index: number;
   readonly attempt: number;
   readonly phase: Phase;
 }
 
-/** All that an agent has to know after a crash. Plain data. */
+/** Everything an agent needs after a crash. Plain data. */
 export interface AgentState {
-  /** Absent: free. */
   readonly work?: Work;
-  /** In the order in which they are to be told. What is told last of a workflow may still be here when the next one has begun. */
+  /** In order of delivery. The last events of a workflow may remain when the next one has begun. */
   readonly outbox: readonly Undelivered[];
-  /** Of the next event. */
   readonly nextSeq: number;
 }
 
-/** What may happen to an agent. */
 export type Input =
   | { readonly is: "start"; readonly workflow: AgentWorkflow }
-  /** `message` tells people why. */
+  /** `message` is the reason for people. */
   | { readonly is: "stop"; readonly workflow: string; readonly message: string }
-  /** The server has answered an event. */
   | { readonly is: "answered"; readonly seq: number; readonly answer: Answer }
   | { readonly is: "prepared"; readonly execution: Execution; readonly handle: string }
   | { readonly is: "ended"; readonly execution: Execution; readonly ending: Ending }
-  /** Nothing of it runs any more, by our doing. */
+  /** Stopped by the agent; nothing of it runs. */
   | { readonly is: "stopped"; readonly execution: Execution }
-  /** Looked for after a restart and not found. */
+  /** Not found after a restart. */
   | { readonly is: "gone"; readonly execution: Execution }
   /** The first input of every process. */
   | { readonly is: "restarted" };
 
-/** `refused`: the event can never be recorded, and the workflow is not to go on. */
+/** `refused`: the event can never be recorded and the workflow must stop. */
 export type Answer = "ok" | "refused";
 
-/** What is to be done once the state is durable. Each may be asked for again after a crash. */
+/** What to do once the state is durable. Each may be repeated after a crash. */
 export type Effect =
-  /** Everything but the start; answered by `prepared` or `ended`. */
+  /** Everything but the start; results in `prepared` or `ended`. */
   | { readonly do: "prepare"; readonly execution: Execution }
-  /** The start, and to wait for the end; answered by `ended`. */
+  /** Starts it and waits for the end; results in `ended`. */
   | { readonly do: "run"; readonly execution: Execution; readonly handle: string }
-  /** The same after a restart, answered by `gone` when nothing of it is found. */
+  /** The same after a restart; results in `gone` if nothing is found. */
   | { readonly do: "recover"; readonly execution: Execution; readonly handle: string }
-  /** Answered by `stopped`, or by `ended` if that comes first. */
+  /** Results in `stopped`, or `ended` if that comes first. */
   | { readonly do: "stop"; readonly execution: Execution }
-  /** Its traces are not needed any more. */
+  /** Removes its traces. */
   | { readonly do: "discard"; readonly execution: Execution }
-  /** The same for all of this agent but one, which an earlier process may not have come to. */
+  /** Removes the traces of all other executions, which an earlier process may have left. */
   | { readonly do: "sweep"; readonly keep: Execution | undefined };
 
 export interface Step {
@@ -86,10 +77,9 @@ export interface Step {
   readonly effects: readonly Effect[];
 }
 
-/** Of an agent that has never done anything. */
 export const idle: AgentState = { outbox: [], nextSeq: 1 };
 
-/** What becomes of the state. The same object when nothing does. Inputs may come twice, late and after a crash. */
+/** The next state; the same object if nothing changes. Inputs may be repeated, late, and after a crash. */
 export function advance(state: AgentState, input: Input): Step {
   switch (input.is) {
     case "start":
@@ -113,7 +103,6 @@ export function advance(state: AgentState, input: Input): Step {
 
 const step = (state: AgentState, ...effects: readonly Effect[]): Step => ({ state, effects });
 
-/** The action whose turn it is. */
 export function currentAction({ workflow, index }: Pick<Work, "workflow" | "index">): AgentAction {
   const action = workflow.actions[index];
   if (action === undefined) throw new Error(`workflow ${workflow.id} has no action ${index}`);
@@ -129,7 +118,6 @@ export const executionOf = (work: Work): Execution => ({
 const isOf = (work: Work | undefined, execution: Execution): work is Work =>
   work !== undefined && isSameExecution(executionOf(work), execution);
 
-/** One more event to tell. */
 const tell = (state: AgentState, workflow: string, event: AgentEvent): AgentState => ({
   ...state,
   outbox: [...state.outbox, { seq: state.nextSeq, workflow, event }],
@@ -138,20 +126,20 @@ const tell = (state: AgentState, workflow: string, event: AgentEvent): AgentStat
 
 const inPhase = (state: AgentState, work: Work, phase: Phase): AgentState => ({ ...state, work: { ...work, phase } });
 
-/** Free for the next workflow; what is still to be told is told first. */
+/** Free for the next workflow; pending events are delivered first. */
 function free({ work: _done, ...rest }: AgentState): AgentState {
   return rest;
 }
 
-/** Nothing runs before the server has agreed to it. */
+/** Nothing runs before the server accepts the start. */
 function announce(state: AgentState, work: Omit<Work, "phase">): AgentState {
   const announced = tell(state, work.workflow.id, { is: "started", action: currentAction(work).id });
   return { ...announced, work: { ...work, phase: { is: "announced" } } };
 }
 
 /**
- * Commands come at least once. One for the workflow at hand is answered by telling its last event again, unless that is about to be told
- * anyway; one for another workflow is refused, so that it comes again later. An agent that was interrupted runs nothing, and takes both.
+ * Commands may be repeated. For the current workflow the last event is delivered again, unless it is pending anyway;
+ * another workflow is refused and comes again later. An interrupted agent runs nothing and accepts both.
  */
 function start(state: AgentState, workflow: AgentWorkflow): AgentState {
   const { work, outbox } = state;
@@ -174,7 +162,6 @@ function start(state: AgentState, workflow: AgentWorkflow): AgentState {
   return announce(state, { workflow, index: 0, attempt: 1 });
 }
 
-/** A workflow that is not at hand has ended, or was never begun. */
 function stop(state: AgentState, workflow: string, message: string): Step {
   const { work } = state;
   if (work?.workflow.id !== workflow) return step(state);
@@ -192,19 +179,19 @@ function stop(state: AgentState, workflow: string, message: string): Step {
   }
 }
 
-/** Confirmed by the failure of the action that runs, or would have run next. */
+/** Confirmed by a failure of the action that runs or would have run next. */
 function canceled(state: AgentState, action: AgentAction, message: string): AgentState {
   const workflow = state.work?.workflow.id ?? "";
   return tell(free(state), workflow, { is: "failed", action: action.id, reason: "Canceled", message });
 }
 
-/** A start that is not to happen any more is not told either. One that is just being told is answered late, which is harmless. */
+/** Drops a start that was not delivered. If it is being delivered, its answer comes late, which is harmless. */
 const withoutStart = (state: AgentState, { workflow }: Work): AgentState => ({
   ...state,
   outbox: state.outbox.filter((waiting) => waiting.workflow !== workflow.id || waiting.event.is !== "started"),
 });
 
-/** An event that is not waiting any more was answered before, or taken back. */
+/** Answers of unknown events are ignored: the event was answered before or dropped. */
 function answered(state: AgentState, seq: number, answer: Answer): Step {
   const delivered = state.outbox.find((waiting) => waiting.seq === seq);
   if (delivered === undefined) return step(state);
@@ -223,8 +210,8 @@ function agreed(state: AgentState, work: Work, { is }: AgentEvent): Step {
 }
 
 /**
- * What the server does not want does not run, and what runs is ended. That it has not run is told like a cancellation: a server that
- * is cancelling waits for just that, and any other is free to refuse it again.
+ * A refused workflow stops. This is reported like a cancellation, which a cancelling server waits for and any other may
+ * refuse.
  */
 function refused(state: AgentState, work: Work, { is }: AgentEvent): Step {
   if (is === "started") return stop(state, work.workflow.id, told.refused);
@@ -238,7 +225,7 @@ function prepared(state: AgentState, execution: Execution, handle: string): Step
   return step(inPhase(state, work, { is: "running", handle }), { do: "run", execution, handle });
 }
 
-/** However an action ends after it was told to stop, it was canceled: many programs end well when they are asked to end. */
+/** An action that was told to stop counts as canceled however it ends: many programs then exit with 0. */
 function ended(state: AgentState, execution: Execution, ending: Ending): Step {
   const { work } = state;
   if (!isOf(work, execution)) return step(state);
@@ -251,14 +238,13 @@ function ended(state: AgentState, execution: Execution, ending: Ending): Step {
   return step(goesOn ? inPhase(result, work, { is: "finished" }) : free(result), discard);
 }
 
-/** It was started, and may have done anything. Only the server knows how often it may be tried. */
+/** It was started and may have done anything; only the server knows whether to try again. */
 function gone(state: AgentState, execution: Execution): Step {
   const { work } = state;
   if (!isOf(work, execution) || work.phase.is !== "running") return step(state);
   return step(inPhase(withoutStart(state, work), work, { is: "interrupted" }), { do: "discard", execution });
 }
 
-/** What a process that has begun anew has to do for the state it finds. */
 function effectsOwed({ work }: AgentState): readonly Effect[] {
   const owed = work === undefined ? undefined : effectFor(work);
   return owed === undefined ? [{ do: "sweep", keep: undefined }] : [{ do: "sweep", keep: owed.execution }, owed];
@@ -280,7 +266,6 @@ function effectFor(work: Work): Exclude<Effect, { readonly do: "sweep" }> | unde
   }
 }
 
-/** What a server is told of a workflow when the connection is made. */
 export interface Resumed {
   readonly workflow: string;
   readonly action: string;
@@ -288,8 +273,8 @@ export interface Resumed {
 }
 
 /**
- * All workflows that the agent is not free of: the one at hand, and those whose end was not acknowledged. Who names none is taken to have
- * lost what it had, and is told to do it again.
+ * All workflows the agent still holds, including those whose end was not acknowledged. A server sends unnamed ones
+ * again.
  */
 export function resumedBy({ work, outbox }: AgentState): readonly Resumed[] {
   const resumed = new Map<string, Resumed>();

@@ -6,8 +6,8 @@ const longest: Millis = 15_000;
 const jitter = 0.2;
 
 /**
- * How long to wait after so many failures in a row, from 1 on: half a second, doubled each time, at most 15 s, and a fifth more or less, so
- * that a rack of machines does not come back in one moment.
+ * Delay after consecutive failures: 0.5 s, doubled each time up to 15 s, plus or minus 20% so that a rack of machines
+ * spreads.
  */
 export function retryDelay(failures: number, random: Random): Millis {
   const even = exponential(failures, { base: first, factor: 2, cap: longest });

@@ -4,44 +4,35 @@ import type { Answer, Resumed } from "./agent-state.ts";
 import type { LogPush } from "./log-push.ts";
 import type { AgentWorkflow } from "./work.ts";
 
-/** What a server tells an agent to do. Each may come more than once. */
+/** A command of the server. Each may come more than once. */
 export type Command =
   | { readonly is: "start"; readonly workflow: AgentWorkflow }
   | { readonly is: "stop"; readonly workflow: string };
 
-/** Where a server takes what actions print. */
 export interface LogSink {
-  /**
-   * Calls that may be made for a log before the first of them is answered: each brings the chunks that follow those of the one before. 1 for a
-   * server that takes them one after the other.
-   */
+  /** Calls for one log that may be unanswered at once, each with the chunks after the previous one's. */
   readonly mostCalls: number;
   /**
-   * Sends the chunks that follow what was acknowledged of a log; none only asks. Resolves with the number up to which the server has all
-   * durably, or `refused` when it never will; everything else is a rejection, and may be tried again.
+   * Sends the chunks after the acknowledged ones; none only asks. Resolves with the number up to which all chunks are
+   * durable, or `refused` if the server will never take them. A rejection may be retried.
    */
   push(of: LogPush, chunks: readonly LogPiece[], signal: AbortSignal): Promise<number | "refused">;
 }
 
-/** Output of one stream and one time. */
 export type LogPiece = Pick<FeedChunk, "stream" | "at" | "data">;
 
-/** A server that was reached, until the connection breaks. */
 export interface AgentConnection {
-  /** Ends, or throws, when the connection breaks; is read once. */
+  /** Ends or throws when the connection breaks; read once. */
   readonly commands: AsyncIterable<Command>;
-  /**
-   * Tells an event. The answer means that it is recorded for good, or never will be; everything else, an answer that was lost
-   * included, is a rejection, and the event may be told again.
-   */
+  /** Delivers an event. An answer is final; after a rejection, including a lost answer, the event may be sent again. */
   publish(workflow: string, event: AgentEvent, signal: AbortSignal): Promise<Answer>;
   /** Resolves when the server has said whether it takes logs; perhaps never. */
   readonly logs: Promise<LogSink | undefined>;
   close(): void;
 }
 
-/** How an agent reaches its server, whatever protocol that speaks. */
+/** Reaches the server by whatever protocol it speaks. */
 export interface AgentServer {
-  /** Rejects when the server cannot be reached now. `resumed`: what the agent is not free of. */
+  /** Rejects if the server is unreachable. `resumed`: the workflows the agent still holds. */
   connect(resumed: readonly Resumed[], signal: AbortSignal): Promise<AgentConnection>;
 }

@@ -3,9 +3,9 @@ import { withoutMasks } from "../masking.ts";
 import type { FailureFiles } from "./failure-files.ts";
 import type { Execution } from "./work.ts";
 
-// What the engine is asked to create for an action: pure functions from the action's words to those of `POST /containers/create`.
+// Pure functions from an action to the body of `POST /containers/create`.
 
-/** What everything of ours in an engine bears. */
+/** Set on every container of an agent. */
 export const labels = {
   workflow: "slipway.dev/workflow-id",
   action: "slipway.dev/action-id",
@@ -13,7 +13,7 @@ export const labels = {
   attempt: "slipway.dev/attempt",
 } as const;
 
-/** Somebody else's container of the same name is not touched: the engine refuses a second one, and the action fails with its words. */
+/** A foreign container of the same name is left alone: the engine refuses a second one and the action fails. */
 export const isOwnContainer = (found: Readonly<Record<string, string | undefined>>): boolean =>
   found[labels.agent] !== undefined;
 
@@ -21,18 +21,17 @@ export const isOwnContainer = (found: Readonly<Record<string, string | undefined
 export const containerName = ({ action }: Execution): string =>
   `tinkerbell_${action.name}_${action.id}`.replaceAll(/[^A-Za-z0-9_.-]/g, "_");
 
-/** The engine's own copy of what is printed, from which the log is written anew after a crash: as much as the log keeps. */
+/** The engine's copy of the output, from which the log is rebuilt after a crash; as large as the log. */
 const logging: JsonObject = { Type: "json-file", Config: { "max-size": "5m", "max-file": "2" } };
 
-/** What is said of a container by the agent and not by the action. */
 export interface ContainerTraits {
   readonly agentId: string;
   readonly isPrivileged: boolean;
-  /** Undefined where the engine has no files of this machine. */
+  /** Undefined if the engine is on another machine. */
   readonly files: FailureFiles | undefined;
 }
 
-/** Volumes are passed on as they are: what is wrong with one is said by the engine. */
+/** Volumes are passed on unchecked; the engine reports errors. */
 export function containerSettings({ action, workflow, attempt }: Execution, traits: ContainerTraits): JsonObject {
   const { agentId, isPrivileged, files } = traits;
   const { image, cmd, args, env, volumes, pid, network } = action;
@@ -44,11 +43,11 @@ export function containerSettings({ action, workflow, attempt }: Execution, trai
     Image: image,
     ...(cmd === undefined || cmd === "" ? {} : { Entrypoint: [cmd] }),
     ...(args.length === 0 ? {} : { Cmd: [...args] }),
-    // In order, so that the same action is the same container to who compares them.
+    // Sorted, so that the same action gives the same container.
     Env: Object.entries(withoutMasks(env))
       .map(([name, value]) => `${name}=${value}`)
       .sort(),
-    // A terminal would make one stream of the two.
+    // A terminal would merge the two streams.
     Tty: false,
     AttachStdout: true,
     AttachStderr: true,
@@ -64,7 +63,7 @@ export function containerSettings({ action, workflow, attempt }: Execution, trai
       ...(network === undefined || network === "" ? {} : { NetworkMode: network }),
       Privileged: isPrivileged,
       LogConfig: logging,
-      // Whether it runs again is not the engine's to decide.
+      // The agent decides about restarts.
       RestartPolicy: { Name: "no" },
     },
   };
@@ -72,9 +71,8 @@ export function containerSettings({ action, workflow, attempt }: Execution, trai
 
 const dockerHub = "docker.io";
 
-/** The host that an image is fetched from, with its port, as its name says. */
 export function registryOf(image: string): string {
   const [first = "", ...rest] = image.split("/");
-  // Docker's own rule: without one of these the first part is a folder of the hub.
+  // Docker's rule: otherwise the first part is a folder of Docker Hub.
   return rest.length > 0 && (/[.:]/.test(first) || first === "localhost") ? first : dockerHub;
 }

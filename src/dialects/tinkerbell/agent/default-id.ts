@@ -1,17 +1,16 @@
 import { readFile } from "node:fs/promises";
 
-/** No device has it; interfaces without an address of their own, such as tunnels, show it. */
+/** Shown by interfaces without an address, such as tunnels. */
 const noAddress = "00:00:00:00:00:00";
 
 /**
- * The hardware address of the interface that leads to the world, as `/proc/net/route` and `/sys/class/net` have it: the name under which
- * a machine that has started over the network is known. Undefined where there is none, or no such files.
+ * MAC address of the interface of the default route, from `/proc/net` and `/sys/class/net`; undefined if there is none.
+ * Network boot knows the machine by it.
  */
 export async function defaultAgentId(root = "/"): Promise<string | undefined> {
   const read = (path: string) => readFile(`${root}${path}`, "utf8").catch(() => "");
   const [four, six] = await Promise.all([read("proc/net/route"), read("proc/net/ipv6_route")]);
   const name = defaultInterface4(four) ?? defaultInterface6(six);
-  // What the kernel calls an interface is part of a path here.
   if (name === undefined || name.includes("/")) return undefined;
   const address = (await read(`sys/class/net/${name}/address`)).trim().toLowerCase();
   return address === "" || address === noAddress ? undefined : address;
@@ -22,14 +21,14 @@ interface Route {
   readonly metric: number;
 }
 
-/** The first of those with the lowest metric, as the kernel itself chooses. */
+/** The first with the lowest metric, as the kernel chooses. */
 const nearest = (routes: readonly Route[]): string | undefined =>
   routes.reduce<Route | undefined>(
     (best, route) => (best === undefined || route.metric < best.metric ? route : best),
     undefined,
   )?.name;
 
-/** Columns: interface, destination, gateway, flags, reference count, use, metric (decimal), mask, … Addresses are hexadecimal. */
+/** Columns: interface, destination, gateway, flags, references, use, metric (decimal), mask, … Addresses in hexadecimal. */
 export function defaultInterface4(table: string): string | undefined {
   const rows = table.split("\n").map((line) => line.trim().split(/\s+/));
   return nearest(
@@ -39,7 +38,7 @@ export function defaultInterface4(table: string): string | undefined {
   );
 }
 
-/** Columns: destination, its prefix, source, its prefix, next hop, metric, reference count, use, flags, interface. All hexadecimal. */
+/** Columns: destination, prefix, source, prefix, next hop, metric, references, use, flags, interface. In hexadecimal. */
 export function defaultInterface6(table: string): string | undefined {
   const rows = table.split("\n").map((line) => line.trim().split(/\s+/));
   return nearest(
@@ -51,5 +50,5 @@ export function defaultInterface6(table: string): string | undefined {
   );
 }
 
-/** RTF_UP, without RTF_REJECT: a route that says "not this way" is a default route, too. */
+/** RTF_UP without RTF_REJECT: a reject route is a default route, too. */
 const isUsable = (flags: string): boolean => (Number.parseInt(flags, 16) & 0x0201) === 0x0001;

@@ -14,18 +14,16 @@ import { told } from "./messages.ts";
 import { logPathOf, removeWork, workDirectoryOf } from "./places.ts";
 import type { Ending, Execution } from "./work.ts";
 
-/** When an image is fetched: each time, when it is not there, or not at all. */
 export type PullPolicy = "always" | "missing" | "never";
 
 export interface DockerRuntimeOptions {
   readonly engine: ContainerEngine;
   readonly agentId: string;
-  /** The agent's. */
   readonly directory: string;
   readonly pull: PullPolicy;
-  /** Actions that provision a machine own it: disks, kernel, firmware. */
+  /** Provisioning needs disks, kernel and firmware. */
   readonly isPrivileged: boolean;
-  /** Told only to the registry of exactly this name. */
+  /** Sent only to the registry of exactly this name. */
   readonly login?: RegistryLogin;
   readonly clock: Clock;
   readonly log: Logger;
@@ -35,8 +33,8 @@ const pullAttempts = 5;
 const firstPause: Millis = 100;
 
 /**
- * Runs actions as containers of a Docker Engine. The engine is the memory: a container has a name made of its action, which the engine
- * gives only once, and labels that say whose it is; it stays until its result is in the journal.
+ * Runs actions as containers of a Docker Engine, which is the memory: a container's name is unique per action, its
+ * labels say whose it is, and it stays until its result is in the journal.
  */
 export class DockerRuntime implements ActionRuntime {
   readonly #options: DockerRuntimeOptions;
@@ -45,7 +43,10 @@ export class DockerRuntime implements ActionRuntime {
     this.#options = options;
   }
 
-  /** The image first, which takes longest; the name is taken last, so that little is left behind by a stop in between. */
+  /**
+   * Pulls the image first, which takes longest, and creates the container last, so that a stop in between leaves
+   * little.
+   */
   async prepare(execution: Execution, signal: AbortSignal): Promise<Prepared> {
     const refusal = await this.#ensureImage(execution, signal);
     if (refusal !== undefined) return refusal;
@@ -53,7 +54,7 @@ export class DockerRuntime implements ActionRuntime {
     const name = containerName(execution);
     const found = await engine.find(name);
     if (found !== undefined && isOwnContainer(found.labels)) {
-      // An earlier process of ours has made it for just this, and did not come to note it.
+      // Created by an earlier process that did not note it.
       if (
         found.labels[labels.attempt] === `${execution.attempt}` &&
         found.labels[labels.workflow] === execution.workflow
@@ -61,7 +62,7 @@ export class DockerRuntime implements ActionRuntime {
         return { is: "prepared", handle: found.id };
       await engine.remove(found.id);
     }
-    // A remote engine has no files of this machine; there an action cannot say why it fails.
+    // A remote engine has no files of this machine; actions there cannot leave a failure message.
     const files = engine.isLocal ? await makeFailureFiles(workDirectoryOf(directory, execution)) : undefined;
     const settings = containerSettings(execution, { agentId, isPrivileged, files });
     const made = await engine.create(name, settings);
@@ -69,8 +70,8 @@ export class DockerRuntime implements ActionRuntime {
   }
 
   /**
-   * Output is attached to before the start, so that not a byte is missed. One that was started by an earlier process has its log
-   * written anew from the engine's copy, which also has what was printed while nobody listened.
+   * Attaches before the start, so that no output is missed. For a container started by an earlier process the log is
+   * rebuilt from the engine's copy.
    */
   async run(execution: Execution, handle: string): Promise<Ending> {
     const { engine, directory } = this.#options;
@@ -93,12 +94,12 @@ export class DockerRuntime implements ActionRuntime {
     return this.#endingOf(execution, handle);
   }
 
-  /** By its id, not its name: a container of that name which somebody made meanwhile is not this one. */
+  /** By id, because a container made by others may have taken the name. */
   async isGone(_execution: Execution, handle: string): Promise<boolean> {
     return (await this.#options.engine.find(handle)) === undefined;
   }
 
-  /** It is removed, so that a start that is just being asked for finds nothing. */
+  /** Removes the container, so that a pending start finds nothing. */
   async stop(execution: Execution, grace: Millis): Promise<void> {
     const { engine, clock } = this.#options;
     const name = containerName(execution);
@@ -113,7 +114,7 @@ export class DockerRuntime implements ActionRuntime {
     await engine.remove(found.id);
   }
 
-  /** By its name: also one whose id an earlier process did not come to note. */
+  /** By name, because an earlier process may not have noted the id. */
   async discard(execution: Execution): Promise<void> {
     const { engine, directory } = this.#options;
     const found = await engine.find(containerName(execution));
@@ -130,7 +131,6 @@ export class DockerRuntime implements ActionRuntime {
     await removeWork(directory, keep);
   }
 
-  /** An answer is how it has failed. */
   async #start(handle: string): Promise<Extract<Ending, { readonly is: "failed" }> | undefined> {
     const started = await this.#options.engine.start(handle);
     if (started.ok) return undefined;
@@ -138,13 +138,13 @@ export class DockerRuntime implements ActionRuntime {
     return failed(isProgramMissing ? "CommandNotFound" : "ContainerStartFailed", message);
   }
 
-  /** Asked of the engine after the end, because waiting tells the exit code alone. */
+  /** Inspects the container, because waiting returns only the exit code. */
   async #endingOf(execution: Execution, handle: string): Promise<Ending> {
     const { engine, directory } = this.#options;
     const found = await engine.find(handle);
     if (found === undefined) return failed("RuntimeError", told.containerGone);
     const { exitCode, outOfMemory, createdAt = 0, isRunning } = found.life;
-    // The wait was cut off by whatever stands between: an exit code of 0 would mean nothing yet.
+    // Something between cut off the wait: exit code 0 would mean nothing.
     if (isRunning) throw new Error("the wait for the container has ended before the container");
     const files = failureFilesIn(workDirectoryOf(directory, execution));
     const own = engine.isLocal ? await readFailureFiles(files) : { reason: "", message: "" };
@@ -155,8 +155,8 @@ export class DockerRuntime implements ActionRuntime {
   }
 
   /**
-   * Undefined when the image is there. A registry that is away is no reason to stop a machine's provisioning while the image is at hand;
-   * that an older one may have been used is said in the log.
+   * Undefined if the image is present. If a pull fails, a present image is used and the log says that it may be
+   * outdated.
    */
   async #ensureImage(
     execution: Execution,
@@ -174,7 +174,7 @@ export class DockerRuntime implements ActionRuntime {
     return undefined;
   }
 
-  /** The registry's last words, if it did not work. */
+  /** The last error of the registry, if the pull failed. */
   async #pull(image: string, signal: AbortSignal): Promise<string | undefined> {
     const { engine, login, clock } = this.#options;
     const own = login?.server === registryOf(image) ? login : undefined;

@@ -1,26 +1,23 @@
 import type { Ending } from "./work.ts";
 
-// How an action that has run is judged. It may say itself why it failed, in two files; what it leaves there was written by a program that
-// has failed, and is trusted with nothing but to be shown.
+// Judges an action that has run. Its two failure files were written by a failed program and are only shown.
 
-/** What is known of an action that has ended. */
 export interface Evidence {
   readonly exitCode: number;
   readonly isOutOfMemory: boolean;
-  /** What it has written into its two files; empty when they are empty, gone, or no files any more. */
+  /** Content of its two files; empty if they are empty or not plain files. */
   readonly reason: string;
   readonly message: string;
-  /** The last line on stderr that is not empty; empty when there is none. */
+  /** The last non-empty line on stderr. */
   readonly lastError: string;
 }
 
-/** A word of a condition, as Kubernetes has them, but without punctuation. */
+/** A condition reason of Kubernetes, without punctuation. */
 const validReason = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 
-/** Bytes of a message; what is longer is cut. */
+/** In bytes; longer messages are cut. */
 export const longestMessage = 4096;
 
-/** 0 is success, whatever the files say. */
 export function endingOf(evidence: Evidence): Ending {
   if (evidence.exitCode === 0) return { is: "succeeded" };
   const reason = trimEnd(evidence.reason);
@@ -36,7 +33,6 @@ export const failed = (reason: string, message: string): Extract<Ending, { reado
   message: cut(message),
 });
 
-/** The action's own words, else what a shell would show. */
 function messageOf({ message, exitCode, lastError }: Evidence): string {
   const own = trimEnd(message);
   if (own !== "") return oneLine(cut(own));
@@ -49,7 +45,7 @@ const trimEnd = (text: string): string => text.replace(/[\r\n]+$/, "");
 /** Tables and conditions have one line for it. */
 const oneLine = (text: string): string => text.replaceAll("\r\n", "\n").replaceAll("\n", "\\n");
 
-/** To the limit, without half a character at the end. */
+/** Cuts at the limit, between characters. */
 function cut(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= longestMessage) return text;

@@ -2,20 +2,18 @@ import { type Clock, type Logger, type Millis, sleep } from "#lib/base/index.ts"
 import { meantOf, notedAt, notedServers } from "#kernel/doors/index.ts";
 import type { AgentSettings } from "./agent-options.ts";
 
-/** Where a server is, and the file of the token to present there. */
 export interface ServerPlace {
-  /** `host:port`. */
   readonly address: string;
   readonly tokenFile: string | undefined;
 }
 
-/** A server that has just opened its port is found after this time. */
+/** How soon a server that opens its port is found. */
 const lookEvery: Millis = 500;
 const usualUrl = "http://127.0.0.1:42113";
 
 /**
- * The server that was named, else the one that this user runs on this machine, which is waited for. Unless a token file was named, it is the one that the
- * server has noted. Rejects when several servers could be meant, and with the reason of the signal.
+ * The named server, else this user's server on this machine, which is waited for. The token file defaults to the one
+ * the server noted. Rejects if several servers are candidates, and with the signal's reason.
  */
 export async function findServer(
   { server, tokenFile, tls }: Pick<AgentSettings, "server" | "tokenFile" | "tls">,
@@ -27,7 +25,7 @@ export async function findServer(
   if (server !== undefined) {
     const found = notedAt(await noted(), `http://${server}`);
     if (found === undefined) return { address: server, tokenFile };
-    // A certificate is for the name that was given, and says itself who answers there.
+    // With TLS the given name is kept, because the certificate is for it.
     return { address: tls === undefined ? new URL(found.url).host : server, tokenFile: found.tokenFile };
   }
   for (let isFirst = true; ; isFirst = false) {

@@ -14,29 +14,28 @@ import { keyOf, logPathOf, removeWork, workDirectoryOf } from "./places.ts";
 import type { AgentAction, Ending, Execution } from "./work.ts";
 
 export interface HostRuntimeOptions {
-  /** Of host processes that outlive this one; used by nobody else. */
+  /** Runs processes that outlive the agent; used by nothing else. */
   readonly processes: Runtime;
-  /** The agent's. */
   readonly directory: string;
-  /** Of the agent's own environment: what actions get of it. */
+  /** The part of the agent's environment that actions get. */
   readonly inherited: Readonly<Record<"PATH" | "HOME", string>>;
   readonly clock: Clock;
 }
 
 /**
- * Runs actions as processes of this machine, as the agent's user, for trying workflows out: images are not looked at. Each is a task of the
- * process runtime with the execution's key as its id, and that runtime's promises are what keeps it alive, found again, and run once.
+ * Runs actions as processes of this machine, for trials: images are ignored. Each is a task of the process runtime
+ * whose id is the execution's key.
  */
 export class HostRuntime implements ActionRuntime {
   readonly #options: HostRuntimeOptions;
-  /** Being started: a stop waits for it, for what is not known yet cannot be stopped. */
+  /** A stop waits for starts in progress. */
   readonly #starting = new Map<string, Promise<unknown>>();
 
   constructor(options: HostRuntimeOptions) {
     this.#options = options;
   }
 
-  /** Files and directories only: making them again, after a crash, empties what nobody has written to yet. */
+  /** Creates files and directories only; repeated after a crash it loses nothing. */
   async prepare(execution: Execution): Promise<Prepared> {
     const { directory, clock } = this.#options;
     const { action } = execution;
@@ -49,7 +48,7 @@ export class HostRuntime implements ActionRuntime {
     return { is: "prepared", handle: keyOf(execution) };
   }
 
-  /** A start that is asked for again starts nothing: the runner knows the id, and answers with how the task stands. */
+  /** A repeated start starts nothing: the runner knows the id and returns the task's state. */
   async run(execution: Execution, handle: string): Promise<Ending> {
     const { processes } = this.#options;
     const starting = processes.start(this.#taskOf(execution, handle));
@@ -63,13 +62,13 @@ export class HostRuntime implements ActionRuntime {
     return this.#endingOf(execution, outcome);
   }
 
-  /** One that the runner does not know was never started: the runner notes what it starts before it does. */
+  /** The runner notes a task before it starts, so an unknown one was never started. */
   async isGone(_execution: Execution, handle: string): Promise<boolean> {
     const status = await this.#find(handle);
     return status?.state.phase === "ended" && status.state.outcome.kind === "lost";
   }
 
-  /** The whole process group is asked, and killed: a shell's children would go on without it. */
+  /** Signals the whole process group: children of a shell would go on. */
   async stop(execution: Execution, grace: Millis): Promise<void> {
     const { processes } = this.#options;
     const id = keyOf(execution);
@@ -79,13 +78,12 @@ export class HostRuntime implements ActionRuntime {
     await this.#ended(id);
   }
 
-  /** The log is kept: people look at it when the workflow is long over. */
+  /** Keeps the log. */
   async discard(execution: Execution): Promise<void> {
     await this.#options.processes.remove([keyOf(execution)]);
     await rm(workDirectoryOf(this.#options.directory, execution), { recursive: true, force: true });
   }
 
-  /** What runs and belongs to nothing gets no grace: its agent was told to let go of it before it was killed. */
   async sweep(keep: Execution | undefined): Promise<void> {
     const { processes, directory } = this.#options;
     const kept = keep === undefined ? undefined : keyOf(keep);
@@ -96,12 +94,11 @@ export class HostRuntime implements ActionRuntime {
     await removeWork(directory, keep);
   }
 
-  /** By the list, which waits until the runner of an earlier process was attached to; `find` would know of nothing before. */
+  /** The list waits for the runner of an earlier process; `find` does not. */
   async #find(id: string): Promise<TaskStatus | undefined> {
     return (await this.#options.processes.list()).find((status) => status.id === id);
   }
 
-  /** Of a task that is known. */
   #ended(id: string): Promise<TaskOutcome> {
     const { processes } = this.#options;
     return new Promise((resolve) => {
@@ -115,7 +112,7 @@ export class HostRuntime implements ActionRuntime {
     });
   }
 
-  /** Nothing of the agent's own environment but where programs and the user's home are: it may hold tokens. */
+  /** Actions get only PATH and HOME of the agent's environment, which may hold tokens. */
   #taskOf(execution: Execution, id: string): Task {
     const { directory, inherited } = this.#options;
     const place = workDirectoryOf(directory, execution);
@@ -137,8 +134,8 @@ export class HostRuntime implements ActionRuntime {
   }
 
   /**
-   * One that is lost while the agent lives is a failure, not an interruption: the machine has not been started anew, so that somebody
-   * has killed the runner, and a server is told of interruptions only when an agent connects.
+   * A lost task is a failure, not an interruption: somebody killed the runner, and a server hears of interruptions only
+   * when an agent connects.
    */
   async #endingOf(execution: Execution, outcome: TaskOutcome): Promise<Ending> {
     if (outcome.kind === "lost") return failed("RuntimeError", outcome.message);
@@ -158,13 +155,12 @@ export class HostRuntime implements ActionRuntime {
   }
 }
 
-/** The program and its arguments; without a program the first argument is it. */
 function commandOf({ cmd, args }: AgentAction): Task["command"] | undefined {
   const [program, ...rest] = cmd === undefined || cmd === "" ? args : [cmd, ...args];
   return program === undefined ? undefined : [program, ...rest];
 }
 
-/** What an action asks for that only containers have. */
+/** Settings of an action that apply only to containers. */
 const ignoredBy = ({ volumes, pid, network }: AgentAction): string =>
   [
     ...(volumes.length > 0 ? ["volumes"] : []),

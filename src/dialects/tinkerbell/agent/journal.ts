@@ -4,20 +4,19 @@ import { codeOf, isJsonObject, SlipwayError } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { type AgentState, idle } from "./agent-state.ts";
 
-/** What is kept of an agent across its own end. */
 export interface Journal {
-  /** As it was written last; of an agent that is new here, one that is idle. */
+  /** The last state written; an idle one if there is none. */
   read(): Promise<AgentState>;
-  /** Resolves when no crash can undo it. One at a time. */
+  /** Resolves when the state is durable. One at a time. */
   write(state: AgentState): Promise<void>;
 }
 
-/** Of the file's format: a later release that writes another one says so. */
+/** Version of the file's format. */
 const format = 1;
 
 /**
- * The journal in `directory`/current.json. The file is always a whole one, old or new: it is written beside, flushed, and renamed, and the
- * rename is flushed, too. Only its user can read it, because actions have secrets in their environment.
+ * The journal in `directory`/current.json, replaced atomically and flushed. Only its user can read it, because
+ * environments of actions hold secrets.
  */
 export function fileJournal(directory: string): Journal {
   const path = join(directory, "current.json");
@@ -39,7 +38,6 @@ export function fileJournal(directory: string): Journal {
   };
 }
 
-/** Writes, if there is something to write, and waits for the disk. */
 async function flushed(file: FileHandle, text?: string): Promise<void> {
   try {
     if (text !== undefined) await file.writeFile(text);
@@ -49,14 +47,14 @@ async function flushed(file: FileHandle, text?: string): Promise<void> {
   }
 }
 
-/** A file of ours is never half written: what cannot be read was changed by somebody, and to begin anew could run an action again. */
+/** An unreadable journal was changed by others; starting over could run an action twice. */
 function decode(path: string, text: string): AgentState {
   try {
     const value: unknown = JSON.parse(text);
     if (isJsonObject(value) && value["format"] === format && isJsonObject(value["state"]))
       return value["state"] as unknown as AgentState;
   } catch {
-    // Told below like everything else that is no journal.
+    // Reported below.
   }
   throw new SlipwayError("agent-journal", `${path} is not a journal of this release of the agent`, {
     hint: "remove it if the action that this machine was at may be carried out again",

@@ -9,25 +9,22 @@ import { told } from "./messages.ts";
 export interface LinkOptions {
   readonly server: AgentServer;
   readonly desk: AgentDesk;
-  /** What actions print stays here without. */
+  /** Without it output stays on this machine. */
   readonly logs?: LogPusher;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** A connection that has lasted this long was a good one: the next wait begins anew. */
+/** A connection that lasted this long resets the backoff. */
 const lasting: Millis = 15_000;
 
-/**
- * Connects, hears commands and tells events, and connects again, for ever. Resolves when the signal aborts; never rejects: a server that
- * is away is what an agent waits for.
- */
+/** Stays connected until the signal aborts. Never rejects; an unreachable server is retried for ever. */
 export async function keepConnected(options: LinkOptions, signal: AbortSignal): Promise<void> {
   const { server, desk, clock, random, log } = options;
   for (let failures = 1; !signal.aborted; failures++) {
     const began = clock.monotonic();
-    // What is resumed is looked up for each connection: an action may have ended while there was none.
+    // Looked up for each connection: an action may have ended meanwhile.
     const trouble = await connectOnce(server, desk, options, signal).catch(messageOf);
     if (signal.aborted) return;
     if (clock.monotonic() - began >= lasting) failures = 1;
@@ -40,7 +37,6 @@ export async function keepConnected(options: LinkOptions, signal: AbortSignal): 
   }
 }
 
-/** One connection, from its beginning to its break; an answer says why it broke. */
 async function connectOnce(
   server: AgentServer,
   desk: AgentDesk,
@@ -52,7 +48,7 @@ async function connectOnce(
   const broken = new AbortController();
   const end = () => broken.abort(new Error("the connection is broken"));
   signal.addEventListener("abort", end, { once: true });
-  // Closing it is also what ends the commands.
+  // Also ends the commands.
   broken.signal.addEventListener("abort", () => connection.close(), { once: true });
   const telling = tellEvents(connection, options, broken.signal);
   const pushing = pushLogs(connection, options, broken.signal);
@@ -66,26 +62,20 @@ async function connectOnce(
   }
 }
 
-/**
- * One after the other, each durable before the next is read. A command that was read and lost in a crash comes again: a server sends what is
- * not acknowledged by an event.
- */
+/** One at a time, each durable before the next is read. A server repeats commands that no event acknowledged. */
 async function hearCommands({ commands }: AgentConnection, desk: AgentDesk): Promise<void> {
   for await (const command of commands) {
     await desk.put(command.is === "stop" ? { ...command, message: told.stoppedByServer } : command);
   }
 }
 
-/** Beside the events, which never wait for it. Ends with the connection and never rejects. */
+/** Runs beside the events. Ends with the connection and never rejects. */
 async function pushLogs(connection: AgentConnection, { logs }: LinkOptions, broken: AbortSignal): Promise<void> {
   const sink = await Promise.race([connection.logs, aborted(broken).then(() => undefined)]);
   if (sink !== undefined) await logs?.run(sink, broken);
 }
 
-/**
- * Tells what waits, one after the other and each until it is answered: order is what a server relies on. Ends with the connection and never
- * rejects.
- */
+/** Delivers events in order, each until it is answered. Ends with the connection and never rejects. */
 async function tellEvents(connection: AgentConnection, options: LinkOptions, broken: AbortSignal): Promise<void> {
   const { desk, clock, random, log } = options;
   const over = aborted(broken);

@@ -19,64 +19,58 @@ import { advancePush, type LogPush, newPush, pushFileOf, readPush, settlePush, w
 import { logPathOf, writingFileOf } from "./places.ts";
 import type { Execution } from "./work.ts";
 
-// A log is looked at while its action runs, by its length and by nothing else: watches of a file system are few on small machines. A batch is noted,
-// sent, and answered. A few may be under way to a server that can bear it; so there are never more than those in memory, and none that is not on
-// the disk as well. Answers are heard in the order of their batches.
+// Watches the length of a log while its action runs (file watches are scarce on small machines), and sends what is new
+// in batches. Each batch is noted before it is sent; a few may be unanswered, and answers are read in order.
 
 export interface LogPusherOptions {
-  /** The agent's. */
   readonly directory: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** What is sent at once, but for a chunk that is longer; 1 MiB when absent. */
+  /** Bytes sent at once, unless one chunk is longer; 1 MiB by default. */
   readonly batchBytes?: number;
 }
 
-/** One log on its way. */
 interface Job {
   readonly path: string;
   push: LogPush;
-  /** Its action has ended. */
   isOver: boolean;
-  /** How often its action has begun: one that begins and ends while the end of the one before is told is not over with that. */
+  /** Starts of its action: a new one during the final call keeps the log open. */
   begins: number;
-  /** What was sent last was not answered, or by an earlier process. */
+  /** The last batch was not answered, or an earlier process sent it. */
   isUnsure: boolean;
 }
 
-/** One batch that is under way. */
 interface Call {
-  /** Of its last chunk. */
   readonly seq: number;
   readonly answer: Promise<number | "refused">;
 }
 
 const none = Buffer.alloc(0);
-/** Lines appear within a second; and a busy action's lines are gathered for so long. */
+/** Lines appear within a second, and output of a busy action is batched for this long. */
 const lookEvery: Millis = 300;
 const usualBatch = 1024 * 1024;
-/** More are of one batch only when an action prints on both streams by turns. */
+/** Reached only by an action that alternates between its streams. */
 const batchChunks = 2000;
-/** Workflows whose logs stay on this machine. */
+/** Workflows whose logs this machine keeps. */
 const keptWorkflows = 100;
 
 /**
- * Sends what actions print to a server that wants it, beside everything else an agent does and never in its way: what cannot be sent waits on
- * the disk, where the log is a ring.
+ * Sends logs of actions to a server that takes them, without delaying anything else. Unsent output waits on the disk,
+ * where the log is a ring.
  */
 export class LogPusher {
   readonly #options: LogPusherOptions;
-  /** By path; few: the action that runs, and those whose end the server has not heard of. */
+  /** By path: the running action, and those whose end was not acknowledged. */
   readonly #jobs = new Map<string, Job>();
-  /** Something begins or ends, which is no reason to wait for the next look. */
+  /** Interrupts the wait for the next look. */
   #changed = deferred<void>();
 
   constructor(options: LogPusherOptions) {
     this.#options = options;
   }
 
-  /** Takes up what earlier processes have not sent, all of which is over unless it begins again. Never rejects. */
+  /** Adopts what earlier processes left; it counts as ended unless it starts again. Never rejects. */
   async open(): Promise<void> {
     try {
       for (const folder of await this.#folders()) {
@@ -92,7 +86,7 @@ export class LogPusher {
     }
   }
 
-  /** An action begins, or goes on. Resolves when a later process would know of it. Never rejects. */
+  /** An action starts or goes on. Resolves when a later process would know. Never rejects. */
   async began(execution: Execution): Promise<void> {
     const path = logPathOf(this.#options.directory, execution);
     const { workflow, action } = execution;
@@ -115,7 +109,7 @@ export class LogPusher {
     }
   }
 
-  /** Nothing is written to its log any more. */
+  /** Nothing writes to its log any more. */
   ended(execution: Execution): void {
     const job = this.#jobs.get(logPathOf(this.#options.directory, execution));
     if (job !== undefined) job.isOver = true;
@@ -126,7 +120,7 @@ export class LogPusher {
   async run(sink: LogSink, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#options;
     const over = aborted(signal);
-    // What was under way when the connection broke may have arrived.
+    // Unanswered batches may have arrived.
     for (const job of this.#jobs.values()) job.isUnsure = true;
     for (let failures = 0; !signal.aborted; ) {
       const change = this.#changed.promise;
@@ -135,7 +129,7 @@ export class LogPusher {
         for (const job of this.#jobs.values()) isBusy = (await this.#advance(job, sink, signal)) || isBusy;
         failures = 0;
         if (isBusy) continue;
-        // Files are looked at while something may write to them, and only then.
+        // Polls only while something may write.
         const pause = this.#jobs.size === 0 ? change : sleep(clock, lookEvery, signal).catch(() => undefined);
         await Promise.race([pause, change, over]);
       } catch (thrown) {
@@ -147,9 +141,9 @@ export class LogPusher {
     }
   }
 
-  /** Sends what there is of a log now, or its end; false when there is nothing to do. */
+  /** Sends what a log has now, or its end; false if there is nothing to do. */
   async #advance(job: Job, sink: LogSink, signal: AbortSignal): Promise<boolean> {
-    // Before the look: what was written until then is certainly seen.
+    // Before the read, which then sees everything written until now.
     const { isOver, begins } = job;
     if (job.isUnsure) {
       const answer = await sink.push(job.push, [], signal);
@@ -162,7 +156,7 @@ export class LogPusher {
     return await this.#sendAll(job, first, sink, signal);
   }
 
-  /** What follows all that was sent. Undefined while the log is being written anew. */
+  /** What follows all that was sent. Undefined while the log is being rewritten. */
   async #read({ path, push }: Job): Promise<readonly FeedChunk[] | undefined> {
     const { batchBytes = usualBatch } = this.#options;
     const writing = await writingOf(path);
@@ -171,8 +165,8 @@ export class LogPusher {
   }
 
   /**
-   * As many batches as the server bears at once, the next when the oldest is answered, until there are no more or another log is to have its
-   * turn. What goes wrong with one ends all that are under way.
+   * Sends batches, as many unanswered as the server allows, until the log has no more or another one is due. A failure
+   * ends all of them.
    */
   async #sendAll(job: Job, first: readonly FeedChunk[], sink: LogSink, signal: AbortSignal): Promise<true> {
     const stop = new AbortController();
@@ -197,7 +191,7 @@ export class LogPusher {
     }
   }
 
-  /** Begins to send what follows all that is under way. It is noted before that. */
+  /** Notes and starts to send the next batch. */
   async #send(job: Job, chunks: readonly FeedChunk[], sink: LogSink, signal: AbortSignal): Promise<Call> {
     const seq = job.push.seq + job.push.underWay.length;
     job.push = { ...job.push, underWay: [...job.push.underWay, ...chunks.map(({ place }) => place)] };
@@ -208,14 +202,14 @@ export class LogPusher {
     return { seq: seq + chunks.length, answer };
   }
 
-  /** False when what was sent behind it is not to be waited for. */
+  /** False if later batches need not be awaited. */
   async #hear(job: Job, { seq, answer }: Call): Promise<boolean> {
     const received = await answer;
     if (received === "refused") {
       await this.#giveUp(job);
       return false;
     }
-    // Less is what the server had when it answered, which may be less than it has said since, and others are still under way: it is asked when none is.
+    // Later answers may say more: asked again when none is pending.
     if (received < seq) return false;
     job.push = advancePush(job.push, received);
     job.isUnsure = job.push.underWay.length > 0;
@@ -223,7 +217,7 @@ export class LogPusher {
     return true;
   }
 
-  /** Tells that there is no more of so many begins. */
+  /** Reports the end after so many starts. */
   async #sendEnd(job: Job, begins: number, sink: LogSink, signal: AbortSignal): Promise<boolean> {
     job.push = { ...job.push, underWay: [job.push.place] };
     await writePush(pushFileOf(job.path), job.push);
@@ -236,7 +230,7 @@ export class LogPusher {
     return true;
   }
 
-  /** The server has said how much it has, which is the truth. */
+  /** The server's number counts. */
   async #settle(job: Job, seq: number): Promise<void> {
     job.push = settlePush(job.push, seq);
     await writePush(pushFileOf(job.path), job.push);
@@ -244,8 +238,8 @@ export class LogPusher {
   }
 
   /**
-   * The server has it all, unless the action has begun again meanwhile. The log is forgotten when that is written, because of two who write
-   * it at once one fails: until then it is known to whoever begins it again, and stays this one's.
+   * The server has everything, unless the action started again meanwhile. The job stays known until that is written,
+   * because concurrent writes of one file fail.
    */
   async #finish(job: Job, begins: number): Promise<void> {
     if (job.begins !== begins) return;
@@ -254,7 +248,7 @@ export class LogPusher {
     else await writePush(pushFileOf(job.path), job.push);
   }
 
-  /** What a server does not want once, it will not want later: the workflow has gone, or is somebody else's. */
+  /** A refusal is final: the workflow is gone or belongs to another. */
   async #giveUp(job: Job): Promise<boolean> {
     const { workflow, action } = job.push;
     this.#options.log.warn("the server does not take the log of an action", { workflow, action });
@@ -263,20 +257,18 @@ export class LogPusher {
     return true;
   }
 
-  /** Whoever waits looks again. */
   #wake(): void {
     const { resolve } = this.#changed;
     this.#changed = deferred();
     resolve();
   }
 
-  /** One for each workflow; none when nothing was ever printed. */
   async #folders(): Promise<readonly string[]> {
     const directory = logsIn(this.#options.directory);
     return (await readdir(directory).catch(() => [])).map((name) => join(directory, name));
   }
 
-  /** Those that were written to last stay, whether they were sent or not: a disk is not for ever. */
+  /** Removes the logs written to least recently, sent or not. */
   async #forgetOldest(current: string): Promise<void> {
     const folders = (await this.#folders()).filter((folder) => folder !== current);
     if (folders.length < keptWorkflows) return;
@@ -290,5 +282,5 @@ export class LogPusher {
   }
 }
 
-/** Empty until the log is written anew for the first time. */
+/** Empty until the log is rewritten for the first time. */
 const writingOf = (path: string): Promise<string> => readFile(writingFileOf(path), "utf8").catch(() => "");

@@ -3,15 +3,13 @@ import { agentV1, type MessageInitShape, type RpcChannel, RpcError, type StatusN
 import type { LogPiece, LogSink } from "./connection.ts";
 import type { LogPush } from "./log-push.ts";
 
-// A batch is one call: its answer is the only one that the interface has.
-
-/** For a call that brings a mebibyte over a slow line to a slow disk. */
+/** Enough for 1 MiB over a slow line to a slow disk. */
 const answerLimit: Millis = 60_000;
 
-/** Of a server that puts them in order: while one is flushed the next is on its way. Each is a batch in memory here. */
+/** For servers that order calls: one is flushed while the next arrives. Each is a batch in memory. */
 const mostOverlapping = 4;
 
-/** What would be answered the same each time. Who is not let in tries again, as for events: that may pass. */
+/** Answers that would not change. Authentication errors are retried, as for events. */
 const final: ReadonlySet<StatusName> = new Set([
   "INVALID_ARGUMENT",
   "NOT_FOUND",
@@ -22,27 +20,24 @@ const final: ReadonlySet<StatusName> = new Set([
 const { pushLogs } = agentV1.AgentService.method;
 type ChunkInit = MessageInitShape<typeof agentV1.LogChunkSchema>;
 
-/** What a server says of itself when it takes logs. */
+/** What a server announces when it takes logs. */
 export interface LogFeatures {
   readonly overlap: boolean;
 }
 
-/**
- * Reads the words that a server names its features by, with commas between them; undefined when it takes no logs. Unknown ones are
- * somebody's of tomorrow.
- */
+/** Reads the server's comma-separated features; undefined if it takes no logs. Unknown ones are ignored. */
 export function logFeaturesIn(text: string): LogFeatures | undefined {
   const words = text.split(",").map((word) => word.trim());
   return words.includes("logs") ? { overlap: words.includes("logs-overlap") } : undefined;
 }
 
-/** The service for logs of a server that has one. `identity` are the headers by which the agent proves who it is. */
+/** The log service of a server. `identity`: headers that authenticate the agent. */
 export function logSink(
   channel: Pick<RpcChannel, "send">,
   identity: Readonly<Record<string, string>>,
   { overlap }: LogFeatures,
 ): LogSink {
-  /** Until what came before has been sent: calls that share the line would all be late, where the first can be on the disk meanwhile. */
+  /** Calls are sent one after the other, because in parallel on one line all would be late. */
   let line: Promise<void> = Promise.resolve();
   return {
     mostCalls: overlap ? mostOverlapping : 1,
@@ -64,7 +59,7 @@ export function logSink(
         const own = received.find(
           ({ workflowId, actionId }) => workflowId === push.workflow && actionId === push.action,
         );
-        // Taken for a server that has nothing, it would be sent the whole log a second time.
+        // Treating this as 0 would send the whole log again.
         if (own === undefined)
           throw new RpcError("UNAVAILABLE", "the answer does not say how much of the log has arrived");
         return Number(own.seq);
@@ -78,10 +73,10 @@ export function logSink(
   };
 }
 
-/** Numbers begin with 1: this one is no part of a log, and is answered all the same. */
+/** Number 0 is no part of a log, and is answered all the same. */
 const questionOf = ({ workflow, action }: LogPush): ChunkInit => ({ workflowId: workflow, actionId: action, seq: 0n });
 
-/** Numbered from the one that was acknowledged last. */
+/** Numbered after the last acknowledged one. */
 const messageOf = ({ workflow, action, seq }: LogPush, { stream, at, data }: LogPiece, offset: number): ChunkInit => ({
   workflowId: workflow,
   actionId: action,

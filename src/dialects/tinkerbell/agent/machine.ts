@@ -1,20 +1,18 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { JsonObject } from "#lib/base/index.ts";
 
-// What an agent tells of the machine that it is on, in the names that released agents have for it, so that whoever looks for a machine by what it
-// is need not know which agent has told. As the kernel of Linux shows it in files; where there are none, nothing is told.
+// Describes the machine by the names that released agents use, from files of the Linux kernel; nothing where there are
+// none.
 
-/**
- * Bytes of it as JSON. It travels in a header, base64 on top, and what stands between agent and server may take 8 KiB of headers and not more.
- */
+/** As JSON. It travels base64-encoded in a header, and proxies may limit headers to 8 KiB. */
 export const maxMachineBytes = 5000;
-/** Firmware may say anything. */
+/** Firmware may hold anything. */
 const maxText = 100;
 
-/** Answers undefined for a file that is not there, is not for this user, or is empty. */
+/** Undefined for a file that is missing, unreadable or empty. */
 type Read = (path: string) => Promise<string | undefined>;
 
-/** Processor, memory, disks, interfaces and the makers' names and numbers. Never rejects. */
+/** Never rejects. */
 export async function describeMachine(root = "/"): Promise<JsonObject> {
   const read: Read = async (path) => {
     const text = (await readFile(`${root}${path}`, "utf8").catch(() => "")).trim();
@@ -34,7 +32,6 @@ export async function describeMachine(root = "/"): Promise<JsonObject> {
 
 const inOrder = (names: readonly string[]): readonly string[] => names.toSorted();
 
-/** Only what there is a word for. */
 function said(members: Readonly<Record<string, string | number | undefined>>): JsonObject {
   const known: Record<string, string | number> = {};
   for (const [name, value] of Object.entries(members))
@@ -43,11 +40,10 @@ function said(members: Readonly<Record<string, string | number | undefined>>): J
   return known;
 }
 
-/** A member of that name, unless there is nothing to say in it. */
 const under = (name: string, members: JsonObject): JsonObject =>
   Object.keys(members).length === 0 ? {} : { [name]: members };
 
-/** A block of lines for each thread: `name : value`. Machines without `physical id` have one thread for each core. */
+/** One block of `name : value` lines per thread. Machines without `physical id` have one thread per core. */
 export function cpuIn(text: string): JsonObject {
   const threads = text
     .split(/\n\s*\n/)
@@ -70,18 +66,17 @@ function splitAt(line: string, mark: string): readonly [string, string] {
   return at < 0 ? [line.trim(), ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
 }
 
-/** What the kernel has to give away, which is a little less than is built in. */
+/** Slightly less than is installed. */
 export function memoryIn(text: string): JsonObject {
   const [, kibibytes] = /^MemTotal:\s+(\d+) kB$/m.exec(text) ?? [];
   return kibibytes === undefined ? {} : { memory: { usable: `${kibibytes}Ki` } };
 }
 
-/** Of what has a device behind it; the others are made of files, of memory or of other disks. */
 async function diskAt(name: string, read: Read): Promise<JsonObject[]> {
   const at = (file: string) => read(`sys/block/${name}/${file}`);
   const device = await at("device/uevent");
   const sectors = Number(await at("size"));
-  // A drive without a disk in it.
+  // A drive without a medium.
   if (device === undefined || !(sectors > 0)) return [];
   const isTurning = await at("queue/rotational");
   return [
@@ -98,7 +93,7 @@ async function diskAt(name: string, read: Read): Promise<JsonObject[]> {
   ];
 }
 
-/** Of what has a device behind it, as disks. The speed is -1 where there is no link. */
+/** Only those with a device. The speed is -1 without a link. */
 async function interfaceAt(name: string, read: Read): Promise<JsonObject[]> {
   const at = (file: string) => read(`sys/class/net/${name}/${file}`);
   if ((await at("device/uevent")) === undefined) return [];
@@ -106,7 +101,7 @@ async function interfaceAt(name: string, read: Read): Promise<JsonObject[]> {
   return [said({ name, mac: await at("address"), speed: speed > 0 ? `${speed}Mb/s` : undefined })];
 }
 
-/** As the firmware tells it; serial numbers are for root alone. */
+/** Serial numbers are readable by root only. */
 async function firmwareOf(read: Read): Promise<JsonObject> {
   const at = (file: string) => read(`sys/class/dmi/id/${file}`);
   return {
@@ -139,7 +134,7 @@ async function firmwareOf(read: Read): Promise<JsonObject> {
   };
 }
 
-/** As many of the lists as there is room for; the longest gives way first. */
+/** As many entries as fit; the longest list is cut first. */
 function fitting(rest: JsonObject, lists: Readonly<Record<"block" | "network", readonly JsonObject[]>>): JsonObject {
   let { block, network } = lists;
   for (;;) {

@@ -1,7 +1,4 @@
-/**
- * What people read of an agent's doings in the status of an action or a workflow. They stand behind a reason, so that each says only what
- * the reason does not.
- */
+/** Messages of an agent in the status. They stand behind a reason and say only what it does not. */
 export const told = {
   stopped: "the agent has stopped it",
   stoppedByServer: "stopped at the server's request",

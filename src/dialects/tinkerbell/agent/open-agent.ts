@@ -18,31 +18,28 @@ import { describeMachine } from "./machine.ts";
 import { runAgent } from "./run-agent.ts";
 import { streamClient } from "./stream-client.ts";
 
-/** What of its surroundings an agent uses. */
 export interface AgentSurroundings {
-  /** Of this program, told to the server. */
   readonly version?: string;
-  /** The runner's bundle, for actions on the host. */
+  /** The runner's bundle, for actions as processes. */
   readonly runnerPath: string;
-  /** What runs actions on the host instead of that runner, the agent's to close: they end with this process, and are not found again. */
+  /** Replaces that runner: its processes end with this one. Closed by the agent. */
   readonly processes?: Runtime;
-  /** Directories where servers of this user are noted. */
   readonly notes: readonly string[];
-  /** Answers undefined for what is unset or empty. */
+  /** Undefined if unset or empty. */
   readonly variable: (name: string) => string | undefined;
   readonly home: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A server that was unplugged is noticed after half a minute; a stream without commands is kept open through firewalls. */
+/** Detects an unplugged server in half a minute and keeps idle streams open through firewalls. */
 const keepalive = { time: 20_000, timeout: 10_000 } as const;
-/** Longer than a name server and a slow handshake take, and short enough to try the next address of a name. */
+/** Longer than DNS and a slow handshake, short enough to try the next address. */
 const connectLimit: Millis = 10_000;
 
 /**
- * Is an agent until the signal aborts. Rejects when it cannot begin: another one has the directory, or the journal cannot be read. A server
- * or an engine that is away is waited for.
+ * Runs an agent until the signal aborts. Rejects if another agent has the directory or the journal cannot be read;
+ * waits for an unreachable server or engine.
  */
 export async function openAgent(
   settings: AgentSettings,
@@ -64,7 +61,7 @@ export async function openAgent(
       settings.runtime === "docker"
         ? await openDocker(settings, around, systemRandom, signal)
         : openHost(settings, around);
-    // The signal came before the engine did, and nothing was begun.
+    // Aborted before the engine answered; nothing was started.
     if (opened === undefined) return;
     const { stopGrace, killsOnExit } = settings;
     const journal = fileJournal(directory);
@@ -102,27 +99,26 @@ export async function openAgent(
   }
 }
 
-/** Two agents on one journal would run everything twice. */
+/** Two agents with one journal would run everything twice. */
 const agentRunning = (directory: string): SlipwayError =>
   new SlipwayError("agent-running", `another agent is running on ${directory}`, {
     hint: "end it first, or give this one a directory of its own with --state-dir",
   });
 
-/** Whoever supervises the agent tries again: a full disk may have room then, and the action that runs goes on meanwhile. */
+/** A supervisor retries: a full disk may have room then, and the running action goes on. */
 const directoryUnusable = (directory: string, cause: unknown): SlipwayError =>
   new SlipwayError("agent-directory", `cannot keep the agent's journal in ${directory}: ${messageOf(cause)}`, {
     hint: "name a directory that this user may write to with --state-dir",
     cause,
   });
 
-/** A runtime in use. */
 interface Opened {
   readonly runtime: ActionRuntime;
-  /** Lets go of it; actions go on. */
+  /** Running actions go on. */
   readonly close: () => Promise<void>;
 }
 
-/** An engine that is not there yet is waited for: a machine that has just started begins everything at once. */
+/** Waits for the engine, which may still be starting after a boot. */
 async function openDocker(
   { id, directory, pull, isPrivileged, registry }: AgentSettings,
   { variable, home, clock, log }: AgentSurroundings,
@@ -146,7 +142,7 @@ async function openDocker(
   return undefined;
 }
 
-/** Needs no waiting: the runner is started by the first action, or found when an earlier agent has left one. */
+/** The runner starts with the first action, or is adopted from an earlier agent. */
 function openHost({ directory }: AgentSettings, around: AgentSurroundings): Opened {
   const { runnerPath, variable, home, clock, log } = around;
   log.warn("actions run as processes of this machine, and their images are not looked at");
@@ -162,8 +158,8 @@ function openHost({ directory }: AgentSettings, around: AgentSurroundings): Open
 }
 
 /**
- * Read anew for each connection, so that certificates can be replaced while the agent runs. A file that is missing for a moment is trouble
- * with the connection like any other, and tried again.
+ * Read again for each connection, so that certificates can be replaced. A missing file fails the connection, which is
+ * retried.
  */
 async function channelTo(address: string, { tls }: AgentSettings, clock: Clock): Promise<RpcChannelOptions> {
   const plain = { address, keepalive, connectLimit, clock };
@@ -181,6 +177,6 @@ async function channelTo(address: string, { tls }: AgentSettings, clock: Clock):
   };
 }
 
-/** Files of secrets mostly end in a newline, which is none of it. */
+/** Without the newline at the end. */
 const tokenIn = async (file: string | undefined): Promise<string | undefined> =>
   file === undefined ? undefined : (await readFile(file, "utf8")).trim();

@@ -12,17 +12,17 @@ import type { Execution } from "./work.ts";
 //   work/<execution>/                  of one execution: its failure files, and on the host its directory
 //   runner/                            of the host runtime
 
-/** The last part of `<namespace>/<name>/<uid>`, or all of an id of another form. */
+/** The last part of `<namespace>/<name>/<uid>`, or the whole id if it has another form. */
 export const uidOf = (workflow: string): string => workflow.slice(workflow.lastIndexOf("/") + 1);
 
-/** Short for the workflow's uid, the action and the attempt; the same for the same execution, and for no other. */
+/** Unique per execution: workflow uid, action and attempt. */
 export const keyOf = ({ workflow, action, attempt }: Execution): string =>
   `${fileName(uidOf(workflow))}/${fileName(action.id)}/${attempt}`;
 
 export const logPathOf = (directory: string, { workflow, action }: Execution): string =>
   logPath(logsIn(directory), uidOf(workflow), action.id);
 
-/** Tells one writing of a log from the next: see `FeedPlace`. */
+/** Changes with each rewriting of the log: see `FeedPlace`. */
 export const writingFileOf = (log: string): string => `${log}.writing`;
 
 const workDirectories = (directory: string): string => join(directory, "work");
@@ -30,7 +30,7 @@ const workDirectories = (directory: string): string => join(directory, "work");
 export const workDirectoryOf = (directory: string, execution: Execution): string =>
   join(workDirectories(directory), keyOf(execution).replaceAll("/", "+"));
 
-/** Removes what earlier executions have left, but for one. Logs stay: people look at them when all is over. */
+/** Removes traces of all executions but one. Logs stay. */
 export async function removeWork(directory: string, keep: Execution | undefined): Promise<void> {
   const kept = keep === undefined ? undefined : workDirectoryOf(directory, keep);
   const names = await readdir(workDirectories(directory)).catch((thrown: unknown) => {

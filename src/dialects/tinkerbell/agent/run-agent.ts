@@ -6,36 +6,35 @@ import type { LogPusher } from "./log-pusher.ts";
 import { told } from "./messages.ts";
 
 export interface AgentOptions extends Omit<DeskOptions, "logs"> {
-  /** What actions print stays on this machine without. */
+  /** Without it output stays on this machine. */
   readonly logs?: LogPusher;
   readonly server: AgentServer;
-  /** An action that runs is ended with the agent. Otherwise it goes on, and the next process on this journal takes it up. */
+  /** Otherwise the running action goes on, and the next process with this journal adopts it. */
   readonly killsOnExit: boolean;
 }
 
-/** What is left to tell when the agent is to end has this long; the journal keeps the rest. */
+/** Time to deliver the last events at the end; the journal keeps the rest. */
 const farewell: Millis = 5_000;
 
 /**
- * Is an agent until the signal aborts: takes up what an earlier process has left, and carries out what the server says. Rejects only when
- * the journal cannot be read.
+ * Runs an agent until the signal aborts, adopting what an earlier process left. Rejects only if the journal cannot be
+ * read.
  */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
   await options.logs?.open();
   const desk = await AgentDesk.open(options, signal);
-  // Before it was known what became of the action: there is nothing to tell, and nobody to tell it to.
+  // The state of the action is unknown, so there is nothing to report.
   if (signal.aborted) return desk.close();
   const link = new AbortController();
   const linked = keepConnected({ ...options, desk }, link.signal);
   await aborted(signal);
   if (options.killsOnExit) await endWork(desk, options);
   link.abort(signal.reason);
-  // The desk first: what the link waits for may be a disk that stays full.
+  // First, because the link may wait for a full disk.
   await desk.close();
   await linked;
 }
 
-/** The server is told, if it is there. */
 async function endWork(desk: AgentDesk, { clock, stopGrace }: AgentOptions): Promise<void> {
   const { work } = desk.state;
   if (work === undefined) return;

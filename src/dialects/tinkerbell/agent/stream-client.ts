@@ -7,24 +7,23 @@ import { decodeCommand, encodeEvent, formatResumed } from "./wire.ts";
 
 export interface StreamClientOptions {
   readonly agentId: string;
-  /** Of this process: a server tells one that has begun anew from one that has only lost its connection. */
+  /** Tells a restarted process from a lost connection. */
   readonly instance: string;
-  /** Of this program, and where actions run: for people who look at the agent. */
   readonly version?: string;
   readonly runtime?: string;
-  /** What this machine is, asked for each connection: links and disks come and go. */
+  /** Asked for each connection, because disks and links change. */
   readonly attributes?: () => Promise<JsonObject>;
-  /** Asked for each connection, the channel first, so that servers, certificates and tokens may be replaced. */
+  /** Asked for each connection, the channel first, so that servers, certificates and tokens can be replaced. */
   readonly channel: (signal: AbortSignal) => Promise<RpcChannelOptions>;
   readonly token: () => Promise<string | undefined>;
 }
 
-/** For an answer to an event: longer than a server tries to store one. */
+/** For an answer to an event; longer than a server tries to store one. */
 const answerLimit: Millis = 30_000;
 
 const { getWorkflows, publishEvent } = workflowV2.WorkflowService.method;
 
-/** A server reached by the command stream, with what Slipway's own agents say besides in headers; others do not look at those. */
+/** Speaks the command stream. Slipway's additions are headers, which other servers ignore. */
 export const streamClient = (options: StreamClientOptions): AgentServer => ({
   async connect(resumed, signal): Promise<AgentConnection> {
     const to = await options.channel(signal);
@@ -34,7 +33,7 @@ export const streamClient = (options: StreamClientOptions): AgentServer => ({
     const closed = new AbortController();
     const hello = {
       ...identity,
-      // What a server that does not know these headers takes for nothing, so that one agent serves all of them.
+      // Ignored by servers that do not know these headers.
       "x-slipway-instance": options.instance,
       "x-slipway-version": options.version ?? [],
       "x-slipway-runtime": options.runtime ?? [],
@@ -43,7 +42,7 @@ export const streamClient = (options: StreamClientOptions): AgentServer => ({
     };
     const features = deferred<string>();
     const request = { agentId: options.agentId };
-    // Opened when it is first read from, which is at once.
+    // Opened by the first read, which follows at once.
     const messages = channel.stream(getWorkflows, request, {
       headers: hello,
       signal: closed.signal,
@@ -65,7 +64,7 @@ export const streamClient = (options: StreamClientOptions): AgentServer => ({
         }
       },
       close() {
-        // The stream first, so that it ends as one that was left and not as one that broke.
+        // First, so that the stream ends as canceled and not as broken.
         closed.abort();
         channel.close();
       },
@@ -73,7 +72,7 @@ export const streamClient = (options: StreamClientOptions): AgentServer => ({
   },
 });
 
-/** Saying it again would be answered the same. Who is not let in, or does not reach the server, tries again: that may pass. */
+/** Answers that would not change; others are retried. */
 const final: ReadonlySet<StatusName> = new Set(["INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION"]);
 
 function answerTo(thrown: unknown): Answer {
@@ -81,7 +80,7 @@ function answerTo(thrown: unknown): Answer {
   throw thrown;
 }
 
-/** What is no command to this release is passed over: a newer server may say more, and has to bear that it is not heard. */
+/** Unknown commands of newer servers are ignored. */
 async function* commandsOf(messages: AsyncIterable<Parameters<typeof decodeCommand>[0]>): AsyncGenerator<Command> {
   for await (const message of messages) {
     const command = decodeCommand(message);

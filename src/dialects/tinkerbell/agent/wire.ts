@@ -5,26 +5,25 @@ import type { Resumed } from "./agent-state.ts";
 import type { Command } from "./connection.ts";
 import type { AgentAction, AgentWorkflow } from "./work.ts";
 
-// Messages of the command stream to what the agent works with, and back. Pure.
+// Converts messages of the command stream. Pure.
 
 type CommandMessage = MessageShape<typeof workflowV2.GetWorkflowsResponseSchema>;
 type WorkflowMessage = MessageShape<typeof workflowV2.WorkflowSchema>;
 type EventInit = MessageInitShape<typeof workflowV2.EventSchema>;
 
-/** Undefined for what this release does not know, or that lacks what it is about. */
+/** Undefined for unknown or incomplete commands. */
 export function decodeCommand({ cmd }: CommandMessage): Command | undefined {
   if (cmd.case === "stopWorkflow") return { is: "stop", workflow: cmd.value.workflowId };
   const workflow = cmd.case === "startWorkflow" ? cmd.value.workflow : undefined;
   return workflow === undefined ? undefined : { is: "start", workflow: decodeWorkflow(workflow) };
 }
 
-/** Actions keep their order, which is what they are carried out in. */
 const decodeWorkflow = ({ workflowId, actions }: WorkflowMessage): AgentWorkflow => ({
   id: workflowId,
   actions: actions.map(decodeAction),
 });
 
-/** Plain data, for it goes into the journal. Empty texts say nothing, as everywhere in this protocol. */
+/** Plain data for the journal. Empty texts are absent, as everywhere in this protocol. */
 function decodeAction(message: WorkflowMessage["actions"][number]): AgentAction {
   const { id, name, image, cmd, args, env, volumes, ns } = message;
   const given = (text: string | undefined) => (text === "" ? undefined : text);
@@ -39,10 +38,7 @@ function decodeAction(message: WorkflowMessage["actions"][number]): AgentAction 
   };
 }
 
-/**
- * An event as the protocol has it. Times are not told: servers count by their own clock, because that of a machine which has just been
- * started may show any year.
- */
+/** Without times: the clock of a machine that just booted may be wrong, so servers use their own. */
 export function encodeEvent(workflow: string, event: AgentEvent): EventInit {
   const of = (told: NonNullable<EventInit["event"]>): EventInit => ({ workflowId: workflow, event: told });
   switch (event.is) {
@@ -64,9 +60,6 @@ export function encodeEvent(workflow: string, event: AgentEvent): EventInit {
   }
 }
 
-/**
- * One value of the header `x-slipway-resume`. Ids of workflows hold slashes, but neither commas nor semicolons: they are made of names of
- * Kubernetes.
- */
+/** One value of the header `x-slipway-resume`. Ids consist of Kubernetes names, without commas and semicolons. */
 export const formatResumed = ({ workflow, action, state }: Resumed): string =>
   `${workflow};action=${action};state=${state}`;

@@ -1,37 +1,34 @@
 import type { AgentEvent } from "../events.ts";
 import type { RenderedAction } from "../state.ts";
 
-/** One action as an agent is told of it. When it has to end is not the agent's business: who supervises tells it to stop. */
+/** An action as sent to an agent. Timeouts are the server's business. */
 export type AgentAction = Omit<RenderedAction, "timeout" | "task">;
 
-/** What an agent is told to carry out: actions, one after the other. After an interruption only those that are left. */
+/** Actions to run in order; after an interruption only the remaining ones. */
 export interface AgentWorkflow {
-  /** `<namespace>/<name>/<uid>`, opaque but for the names of files. */
+  /** `<namespace>/<name>/<uid>`, opaque except for file names. */
   readonly id: string;
   readonly actions: readonly AgentAction[];
 }
 
-/** One carrying out of one action: there is never a second one with the same workflow, action and attempt. */
+/** One attempt of one action, started at most once. */
 export interface Execution {
   readonly workflow: string;
   readonly action: AgentAction;
-  /** From 1 on; the next one is begun only when nobody knows how the one before has ended. */
+  /** From 1. The next attempt begins only if the result of the one before is unknown. */
   readonly attempt: number;
 }
 
-/** How an action has ended: the event that tells it, without the action. */
 export type Ending =
   | { readonly is: "succeeded" }
   | {
       readonly is: "failed";
-      /** One UpperCamelCase word. */
       readonly reason: string;
       readonly message: string;
     };
 
-/** An event that the server has not acknowledged yet. */
 export interface Undelivered {
-  /** Tells it apart from every other one of this agent. */
+  /** Unique for this agent. */
   readonly seq: number;
   readonly workflow: string;
   readonly event: AgentEvent;

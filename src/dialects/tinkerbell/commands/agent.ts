@@ -14,8 +14,8 @@ const options: readonly OptionSpec[] = Object.entries(agentOptions).map(
 );
 
 /**
- * Runs until a signal and then exits with 0, so that a supervisor does not report a failure. The running action goes on; the next agent with the same
- * directory adopts it. Exits with 2 for wrong options and with 1 if it cannot start.
+ * Runs until a signal and then exits with 0, so that a supervisor sees no failure. The running action goes on and the
+ * next agent with the same directory adopts it. Exits with 2 for wrong options, 1 if it cannot start.
  */
 export const agentCommand = command<object>({
   name: "agent",

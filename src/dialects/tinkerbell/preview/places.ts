@@ -3,16 +3,16 @@ import type { TemplateProblem } from "#kernel/template/index.ts";
 import type { AnyTemplate } from "../inputs.ts";
 import type { Written } from "./sources.ts";
 
-/** Where in a file something is wrong; `inText` tells the place in the template's own text where none in the file is certain. */
+/** A place in a file; `inText` is the place in the template's text if the one in the file is uncertain. */
 export interface TemplatePlace {
   readonly position: Position;
   readonly inText?: string;
 }
 
 /**
- * The place of a problem in the file of its template. The renderer counts in the text that the document holds, of which the file shows each
- * line as it is, folds lines or has escapes in them, as its author liked. So a place is told exactly only when the line found there
- * is that line of the text; else the place is where the text begins.
+ * Finds a problem in the file of its template. The renderer counts lines of the text, which the file may fold or
+ * escape, so the place is exact only if that line of the file equals the line of the text; otherwise it is where the
+ * text begins.
  */
 export function placeOf(
   written: Written<AnyTemplate>,
@@ -32,7 +32,6 @@ export function placeOf(
   };
 }
 
-/** The line of the file that shows this line of a text, and how much stands before it there. */
 function lineIn(
   lines: readonly string[],
   start: Position,
@@ -40,7 +39,7 @@ function lineIn(
   line: number,
 ): { readonly line: number; readonly before: number } | undefined {
   const first = lines[start.line - 1] ?? "";
-  // On the line of its key, bare or behind a quotation mark.
+  // On the line of its key, with or without a quotation mark.
   const inline = [start.column - 1, start.column].find((at) => line === 1 && first.startsWith(wanted, at));
   if (inline !== undefined) return { line: start.line, before: inline };
   // In a block below its key.
@@ -50,7 +49,7 @@ function lineIn(
   return isShown ? { line: start.line + line, before } : undefined;
 }
 
-/** Members of the path as the renderer writes it, `spec.env.A[0]`, in which names of members may have dots. */
+/** Fields of a path like `spec.env.A[0]`; names may contain dots. */
 function fieldsOf(path: string, root: JsonValue): FieldPath {
   const fields: (string | number)[] = [];
   let value: JsonValue | undefined = root;
@@ -66,13 +65,13 @@ function fieldsOf(path: string, root: JsonValue): FieldPath {
   return fields;
 }
 
-/** The longest name that the rest of a path may begin with. */
+/** The longest matching name. */
 const nameIn = (value: JsonValue | undefined, rest: string): string | undefined =>
   Object.keys(isJsonObject(value) ? value : {})
     .filter((name) => rest.startsWith(name) && /^(?:$|[.[])/.test(rest.slice(name.length)))
     .toSorted((a, b) => b.length - a.length)[0];
 
-/** Undefined for a path that does not exist. */
+/** Undefined if the path does not exist. */
 function valueAt(root: JsonValue | undefined, fields: FieldPath): JsonValue | undefined {
   let value = root;
   for (const field of fields) {

@@ -6,10 +6,7 @@ import { placeOf } from "./places.ts";
 import type { Subject } from "./subjects.ts";
 import type { Prepared } from "../planned.ts";
 
-/**
- * What an agent would be told of an action. Times are seconds, as documents have them; what is empty is absent, so that a person sees what was
- * written and nothing else.
- */
+/** An action as an agent would get it. Times in seconds; empty members are absent. */
 interface PreviewedAction extends Partial<Pick<Action, "cmd" | "network" | "pid">> {
   readonly name: string;
   readonly image: string;
@@ -19,17 +16,16 @@ interface PreviewedAction extends Partial<Pick<Action, "cmd" | "network" | "pid"
   readonly timeout?: number;
 }
 
-/** Actions for one agent, one after the other. */
+/** Actions of one agent, in order. */
 interface PreviewedTask {
-  /** Absent where documents have no tasks. */
   readonly name?: string;
   readonly agentID: string;
   readonly actions: readonly PreviewedAction[];
 }
 
-/** What a template comes to for one machine. `tasks` are absent when it comes to nothing, for which the problems are why. */
+/** A rendered template for one machine. Without `tasks` the problems say why. */
 export interface Preview {
-  /** Of a workflow that was written. */
+  /** Name of a written workflow. */
   readonly workflow?: string;
   readonly template: string;
   readonly hardware?: string;
@@ -38,7 +34,7 @@ export interface Preview {
   readonly problems: readonly Problem[];
 }
 
-/** What can be wrong with a template, in the codes of the renderer. */
+/** Problem codes of the renderer. */
 const codes: Readonly<Record<string, string>> = {
   syntax: "template-syntax",
   execution: "template-execution",
@@ -47,13 +43,10 @@ const codes: Readonly<Record<string, string>> = {
   invalid: "template-invalid",
   workflow: "workflow-invalid",
 };
-/** Where the renderer has no word for it. */
+/** For other problems. */
 const anyCode = "template-invalid";
 
-/**
- * Renders every subject, with nothing stored and nobody told. The answers are in the order of the subjects, whatever took longest. Rejects only
- * for a broken installation: whatever a template does is one of the answers.
- */
+/** Renders every subject, in order, without storing anything. Rejects only for a broken installation. */
 export async function previewAll(
   subjects: readonly Subject[],
   kitchen: Pick<Kitchen, "renderer" | "signal">,
@@ -62,7 +55,7 @@ export async function previewAll(
   const run = async ([at, subject]: readonly [number, Subject]): Promise<void> => {
     previews[at] = await preview(subject, kitchen);
   };
-  // As many as there are threads, and a few that wait for them: the queue of the renderer has an end.
+  // Bounded, because the renderer's queue is.
   await inParallel([...subjects.entries()], run, 8);
   return previews;
 }
@@ -89,7 +82,6 @@ async function preview(subject: Subject, kitchen: Pick<Kitchen, "renderer" | "si
   };
 }
 
-/** Each with its place, as far as one is known. */
 function problemsOf(
   { template, written }: Subject,
   { message, problems = [], rendered }: PrepareFailure,
@@ -112,8 +104,8 @@ function problemsOf(
 }
 
 /**
- * The line that a message of YAML means, which it counts in the rendered text: somebody who wrote the template has never seen that one. Of
- * errors of syntax the line is where the reader gave up, which may be the one after.
+ * Adds the rendered line that a YAML error refers to, because the author has not seen the rendered text. For syntax
+ * errors it is where the parser gave up.
  */
 function renderedHint(message: string, rendered: string | undefined): readonly string[] {
   const line = Number(/\bline (\d+):/.exec(message)?.[1]);
@@ -121,7 +113,7 @@ function renderedHint(message: string, rendered: string | undefined): readonly s
   return shown === undefined ? [] : [`line ${line} of the rendered text is ${JSON.stringify(shown.slice(0, 200))}`];
 }
 
-/** Tasks without actions are told to nobody. */
+/** Tasks without actions are sent to no agent. */
 function tasksOf({ actions }: Prepared): readonly PreviewedTask[] {
   const tasks = new Map(actions.map(({ task }) => [task.id, task]));
   return [...tasks.values()].map(({ id, name, agentID }) => ({
@@ -144,8 +136,7 @@ const actionOf = ({ name, image, cmd, args, env, volumes, timeout, pid, network 
 });
 
 /**
- * What is wrong for several machines alike is told once, with their names, in the order in which it was found: a template that is wrong
- * itself is wrong for each machine of a fleet, and nobody reads a thousand lines to see that it is one mistake.
+ * Merges equal problems of several machines into one that names them: a wrong template is wrong for the whole fleet.
  */
 export function problemsTogether(previews: readonly Preview[]): readonly Problem[] {
   const found = new Map<string, { readonly problem: Problem; readonly machines: string[] }>();
@@ -163,7 +154,7 @@ export function problemsTogether(previews: readonly Preview[]): readonly Problem
   });
 }
 
-/** Names of machines in one problem; who wants all of them asks for data. */
+/** Machines named in one problem. */
 const mostNames = 10;
 
 const listed = (names: readonly string[]): string =>

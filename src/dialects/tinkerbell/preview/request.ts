@@ -11,31 +11,32 @@ import { type Preview, previewAll, problemsTogether } from "./preview.ts";
 import { fromServer, readSourceTexts, type Sources, type SourceText, type Written } from "./sources.ts";
 import { subjectsOf } from "./subjects.ts";
 
-/** What is to be rendered, for which machines. */
 export interface PreviewRequest {
-  /** Files, which may hold templates, machines and workflows. */
+  /** Files with templates, machines and workflows. */
   readonly sources: readonly SourceText[];
-  /** Names of objects of the server. A workflow brings the template and the machine that it names. */
+  /** Objects of the server. A workflow includes its template and machine. */
   readonly stored: { readonly templates: readonly string[]; readonly workflows: readonly string[] };
   readonly values: Readonly<Record<string, string>>;
-  /** Absent: those that the documents name. Where the files hold none, they are the server's. */
+  /** If absent, those that the documents name, from the files or else the server. */
   readonly machines?: "all" | { readonly named: string } | { readonly sources: readonly SourceText[] };
 }
 
-/** What it takes. The server is asked for only when something is wanted that no file holds. */
 export interface PreviewPlace {
   readonly renderer: Renderer;
   readonly server: () => Promise<{ readonly client: ApiClient; readonly namespace: string }>;
   readonly signal: AbortSignal;
 }
 
-/** Every plan that could be made, and everything that is wrong, warnings too. */
+/** Every plan that could be made, and all problems. */
 export interface PreviewAnswer {
   readonly previews: readonly Preview[];
   readonly problems: readonly Problem[];
 }
 
-/** Renders templates as a controller would, with nothing stored and nobody told. Rejects when the server or the installation is broken. */
+/**
+ * Renders templates as a controller would, without storing anything. Rejects if the server or the installation is
+ * broken.
+ */
 export async function previewTemplates(request: PreviewRequest, place: PreviewPlace): Promise<PreviewAnswer> {
   const files = readSourceTexts(request.sources);
   const stored = await storedSources(request.stored, place);
@@ -48,7 +49,7 @@ export async function previewTemplates(request: PreviewRequest, place: PreviewPl
   };
   if (sources.templates.length === 0 && !hasErrors(found))
     found.push(missing("there is no template to render: expected a Template or the text of one"));
-  // Of a template whose machine is not known there is nothing to say yet.
+  // Without its machine a template cannot be rendered.
   if (machines.problems.length > 0) return { previews: [], problems: found };
   const choice = { values: request.values, ...(machines.list === undefined ? {} : { machines: machines.list }) };
   const { subjects, problems } = subjectsOf(sources, choice);
@@ -58,7 +59,7 @@ export async function previewTemplates(request: PreviewRequest, place: PreviewPl
 
 const missing = (message: string): Problem => ({ severity: "error", code: "missing-reference", path: "", message });
 
-/** Objects of the server. What was asked for by name and is not there is a problem; what a workflow names in vain is told where it is named. */
+/** A missing object is a problem if it was named on the command line; references are checked where they are written. */
 async function storedSources(names: PreviewRequest["stored"], place: PreviewPlace): Promise<Sources> {
   const problems: Problem[] = [];
   const read = async <T extends KubeObject>(type: ResourceType, asked: readonly string[], more: readonly string[]) => {
@@ -80,10 +81,7 @@ async function storedSources(names: PreviewRequest["stored"], place: PreviewPlac
   return { templates, hardware, workflows, problems };
 }
 
-/**
- * The machines that were asked for. Without a list it is the documents that say for which machines; a problem means that it is not known for
- * which ones, so that nothing can be rendered.
- */
+/** The requested machines. A problem means that they are unknown, and nothing is rendered. */
 async function machinesOf(
   wanted: PreviewRequest["machines"],
   { hardware }: Sources,
@@ -100,7 +98,7 @@ async function machinesOf(
   const written = hardware.map(({ object }) => object);
   const own = name === undefined ? written : written.filter(({ metadata }) => metadata.name === name);
   if (own.length > 0) return { list: own, problems: [] };
-  // Who brings machines means those.
+  // Machines in the named files.
   if (written.length > 0) {
     const names = written.map(({ metadata }) => metadata.name ?? "").join(", ");
     return { problems: [missing(`hardware not found: "${name ?? ""}"; the files hold ${names}`)] };
@@ -110,7 +108,6 @@ async function machinesOf(
   return { list: objects, problems: objects.length > 0 ? [] : [missing(`${what} in namespace ${namespace}`)] };
 }
 
-/** The object of this name, or all. */
 async function storedOf<T extends KubeObject>(type: ResourceType, name: string | undefined, place: PreviewPlace) {
   const { client, namespace } = await place.server();
   const only = name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };

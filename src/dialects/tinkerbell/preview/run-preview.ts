@@ -9,12 +9,12 @@ import type { Written } from "./sources.ts";
 import { subjectsOf } from "./subjects.ts";
 import { previewText } from "./text.ts";
 
-/** Of a document that was read the lines of its file are not known, so that places within texts are told beside that of the text. */
+/** Lines of the file are unknown, so places within texts are reported relative to the text. */
 const noLines = [""];
 
 /**
- * What the Workflows among these documents come to, each with the template and the machine that it names, which have to be among them. With
- * nothing stored and nobody told.
+ * Renders the Workflows among these documents, whose template and hardware must be among them, without storing
+ * anything.
  */
 export async function previewRuns(
   documents: readonly CheckedDocument[],
@@ -39,7 +39,7 @@ export async function previewRuns(
   };
 }
 
-/** The reader of documents has checked what objects of a kind hold. */
+/** Validated by the document reader. */
 function writtenOf<T extends CheckedDocument["object"] & { readonly spec?: JsonObject }>(
   documents: readonly CheckedDocument[],
   kind: string,

@@ -8,7 +8,6 @@ import type { AnyTemplate } from "../inputs.ts";
 import type { AnyWorkflow } from "../stored.ts";
 import { templateOfText } from "../template-text.ts";
 
-/** The text of one file. */
 export interface SourceText {
   readonly file: string;
   readonly text: string;
@@ -17,15 +16,14 @@ export interface SourceText {
 /** An object and where it is written. */
 export interface Written<T extends KubeObject> {
   readonly object: T;
-  /** Where the value at a path stands. */
   readonly positionOf: (path: FieldPath) => Position;
-  /** Lines of the file that it is in; none of an object that comes from a server. */
+  /** Lines of its file; none for an object of a server. */
   readonly lines: readonly string[];
-  /** The template's text is the whole file. */
+  /** The file is the template's text. */
   readonly isBare: boolean;
 }
 
-/** What files hold of this dialect, in their order. Documents of others are left alone. */
+/** The objects of this dialect in files, in order. */
 export interface Sources {
   readonly templates: readonly Written<AnyTemplate>[];
   readonly hardware: readonly Written<AnyHardware>[];
@@ -33,7 +31,7 @@ export interface Sources {
   readonly problems: readonly Problem[];
 }
 
-/** Reads documents and bare templates; every problem of every file at once. */
+/** Reads documents and bare templates, and all their problems. */
 export function readSourceTexts(sources: readonly SourceText[]): Sources {
   const problems: Problem[] = [];
   const objects: Written<SpecObject>[] = [];
@@ -45,7 +43,7 @@ export function readSourceTexts(sources: readonly SourceText[]): Sources {
       const { object, problems: found } = documents.read(document);
       problems.push(...found);
       if (object === undefined) continue;
-      // The schema has looked at it.
+      // Validated by the schema.
       const checked = object as SpecObject;
       objects.push({ object: checked, positionOf: document.positionOf, lines, isBare: bare !== undefined });
     }
@@ -54,17 +52,16 @@ export function readSourceTexts(sources: readonly SourceText[]): Sources {
   return { templates: ofKind("Template"), hardware: ofKind("Hardware"), workflows: ofKind("Workflow"), problems };
 }
 
-/** What all kinds of this dialect have in common. */
 type SpecObject = KubeObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
 
-/** The documents of a file that is YAML; what is wrong with it goes to the problems. */
+/** The documents of a YAML file. */
 function documentsIn(text: string, file: string, problems: Problem[]): readonly SourceDocument[] {
   const read = readYaml(text, { file });
   problems.push(...(read.ok ? read.value.warnings : read.error));
   return read.ok ? read.value.documents : [];
 }
 
-/** An object that a server has: problems of it name it instead of a file. */
+/** An object of a server; problems name it instead of a file. */
 export const fromServer = <T extends KubeObject>(object: T): Written<T> => ({
   object,
   positionOf: () => ({ file: `${object.kind.toLowerCase()}/${object.metadata.name ?? ""}`, line: 1, column: 1 }),

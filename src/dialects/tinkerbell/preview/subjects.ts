@@ -7,27 +7,27 @@ import { shapeOfTemplate, shapeOfWorkflow } from "../shape.ts";
 import type { AnyWorkflow } from "../stored.ts";
 import type { Sources, Written } from "./sources.ts";
 
-/** A template to be rendered, by whom it is used and for which machine. */
 export interface Subject {
   readonly template: Written<AnyTemplate>;
   readonly hardware: AnyHardware | undefined;
-  /** The one that was written, or one that stands for those that will use the template. */
+  /** A written one, or a stand-in. */
   readonly workflow: AnyWorkflow;
-  /** Where the workflow is written; absent for a stand-in. */
+  /** Absent for a stand-in. */
   readonly written?: Written<AnyWorkflow>;
 }
 
-/** What is asked for. */
 export interface Choice {
-  /** Values beside those of the workflow, before which they come. */
+  /** Override the workflow's values. */
   readonly values: Readonly<Record<string, string>>;
-  /** For each of these machines, whatever workflows say. Absent: for those that workflows name, and templates without one for all of the files. */
+  /**
+   * Replace the machines of workflows. If absent, workflows use theirs, and other templates all machines of the files.
+   */
   readonly machines?: readonly AnyHardware[];
 }
 
 /**
- * What there is to render: each workflow with the template and the machine it names, each template that no workflow names for itself. What a
- * workflow names and nobody has is a problem where it is named.
+ * Each workflow with its template and machine, and each template that no workflow names. Dangling references are
+ * problems.
  */
 export function subjectsOf(sources: Pick<Sources, "hardware" | "templates" | "workflows">, choice: Choice) {
   const problems: Problem[] = [];
@@ -60,14 +60,14 @@ export function subjectsOf(sources: Pick<Sources, "hardware" | "templates" | "wo
   return { subjects, problems };
 }
 
-/** Without any, a template is rendered for none: not all of them ask for one. */
+/** Without machines a template is rendered once, for none. */
 const machinesBeside = ({ hardware }: Pick<Sources, "hardware">): readonly (AnyHardware | undefined)[] =>
   hardware.length === 0 ? [undefined] : hardware.map(({ object }) => object);
 
-/** Where the values of either shape are; of the draft nothing is rendered. */
+/** Where each shape has its values; drafts are not rendered. */
 const valuesOf = { A: "hardwareMap", B: "templateParams", C: "templateParams" } as const;
 
-/** The workflow with values of the command line before its own, which are kept where none has the same name. */
+/** Values of the command line override the workflow's. */
 function withValues(workflow: AnyWorkflow, values: Choice["values"]): AnyWorkflow {
   const { spec = {} } = workflow;
   const member = valuesOf[shapeOfWorkflow(spec)];
@@ -75,7 +75,7 @@ function withValues(workflow: AnyWorkflow, values: Choice["values"]): AnyWorkflo
   return { ...workflow, spec: { ...spec, [member]: { ...before, ...values } } };
 }
 
-/** A workflow as somebody would write it for this template and machine, named after the template. */
+/** A workflow for this template and machine, named after the template. */
 function standIn(template: AnyTemplate, hardware: AnyHardware | undefined, { values }: Choice): AnyWorkflow {
   const { name = "", namespace } = template.metadata;
   const machine = hardware?.metadata.name ?? "";

@@ -1,6 +1,6 @@
 import type { Preview } from "./preview.ts";
 
-/** A plan for people: what each agent is told, in order. Ends with a line end. */
+/** A plan for people, with a line end. */
 export function previewText({ workflow, template, hardware, timeout, tasks = [] }: Preview): string {
   const subject = workflow === undefined ? `template ${template}` : `workflow ${workflow}, template ${template}`;
   const lines = [`${subject}${hardware === undefined ? "" : `, hardware ${hardware}`}${limit(timeout)}`];
@@ -15,13 +15,13 @@ export function previewText({ workflow, template, hardware, timeout, tasks = [] 
 
 const limit = (seconds: number | undefined): string => (seconds === undefined ? "" : `, at most ${seconds} s`);
 
-/** As JSON where it has parts, so that nobody has to guess where an argument ends. */
+/** As JSON, so that it is clear where an argument ends. */
 const detailsOf = (details: object): readonly string[] =>
   Object.entries(details).map(
     ([key, value]: [string, unknown]) => `       ${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
 
-/** One line for each machine, which is what somebody with a thousand of them reads. */
+/** One line per machine. */
 export function fleetText(previews: readonly Preview[]): string {
   return previews
     .map(({ hardware = "", tasks, template, workflow }) => {

@@ -1,15 +1,15 @@
 import { s } from "#lib/schema/index.ts";
 import { flag, open, reference, text, texts, whole } from "./fields.ts";
 
-// Names of fields, and what they may hold, are those of the released definitions: documents are written for them, templates look
-// into them, and other programs (the DHCP and netboot server, power control) read the parts that nothing here needs.
+// Field names and limits are the original's: other programs (DHCP, netboot and power control) read the parts that
+// Slipway does not use.
 
-/** Only this writing is taken, because machines are looked up by it. */
+/** Normalized, because machines are looked up by it. */
 const mac = s.optional(
   s.string({ pattern: "^([0-9a-f]{2}:){5}[0-9a-f]{2}$", description: "Lower-case, with colons." }),
 );
 
-/** An address as the machine is to have it. */
+/** An address assigned to the machine. */
 const address = s.object({
   address: text("The machine's address."),
   netmask: text(),
@@ -17,14 +17,11 @@ const address = s.object({
   family: s.optional(s.integer({ description: "4 or 6." })),
 });
 
-/** Of a server without a file, or a file without a server, a machine can make nothing. */
+/** A file without a server is useless, and vice versa. */
 export const bootFileAlone = "tftp_server_name and boot_file_name are for each other: both or neither";
 const isGiven = (name: string): string => `(has(self.${name}) && self.${name} != "")`;
 
-/**
- * One interface's answer to DHCP. Members have the names of the released definitions, some with an underscore, some
- * without.
- */
+/** DHCP settings of an interface. The mixed spelling is the original's. */
 const dhcp = s.object(
   {
     mac,
@@ -54,7 +51,7 @@ const dhcp = s.object(
   },
 );
 
-/** A workflow sets `allowPXE` when its boot options ask for it. */
+/** A workflow sets `allowPXE` if its boot options ask for it. */
 const netboot = open(
   {
     allowPXE: flag("The machine may boot from the network."),
@@ -65,7 +62,7 @@ const netboot = open(
   "What the machine gets when it boots from the network.",
 );
 
-/** One address of the machine in use, as metadata tell it. */
+/** An address of the machine in use, for metadata services. */
 const instanceAddress = s.object({
   address: text(),
   netmask: text(),
@@ -75,10 +72,7 @@ const instanceAddress = s.object({
   management: flag(),
 });
 
-/**
- * What the machine is told of itself once it is in use, by a metadata service. Templates write it to disks: user data, host
- * name, keys.
- */
+/** Metadata of the machine in use, which templates write to disks: user data, host name, keys. */
 const instance = open({
   id: text(),
   state: text(),
@@ -99,7 +93,7 @@ const instance = open({
   storage: s.optional(s.anyObject()),
 });
 
-/** What is known of the machine beyond its interfaces. `custom` is for whoever writes it. */
+/** Other facts about the machine. `custom` is free. */
 const metadata = open({
   state: text(),
   bonding_mode: s.optional(s.integer()),
@@ -109,12 +103,11 @@ const metadata = open({
   custom: s.optional(s.anyObject()),
 });
 
-/** The same in both versions: either would lose what only the other one knew. */
+/** The same in both versions, so that neither loses the other's fields. */
 const bmcRef = s.optional(
   s.object({ apiGroup: text(), kind: text(), name: text() }, { description: "What controls its power." }),
 );
 
-/** Hardware as released: a list of interfaces. */
 export const HardwareSpec = open(
   {
     agentID: text("The agent on this machine, where it is not the address of an interface."),
@@ -145,7 +138,7 @@ export const HardwareSpec = open(
   "One machine.",
 );
 
-/** One interface, under its address; times are seconds here as well, which the name says. */
+/** An interface under its address. Times are in seconds here, too, as the names say. */
 const interfaceV2 = open({
   dhcp: s.optional(
     open({
@@ -163,7 +156,6 @@ const interfaceV2 = open({
   disableNetboot: flag(),
 });
 
-/** Hardware of v1alpha2: interfaces by their address. */
 export const HardwareSpecV2 = open(
   {
     agentID: text("The agent on this machine, where it is not the address of an interface."),
@@ -178,5 +170,5 @@ export const HardwareSpecV2 = open(
   "One machine.",
 );
 
-/** Written by people or other programs; nothing here does. */
+/** Written by people or other programs only. */
 export const HardwareStatus = open({ state: text() });

@@ -1,10 +1,7 @@
 import { s } from "#lib/schema/index.ts";
 import { environment, flag, instant, open, text, texts, whole } from "./fields.ts";
 
-/**
- * The same in both versions: what this system adds. Instants at which something is due are stored, so that a server or a
- * controller that begins anew acts on the same ones, and none is extended by a restart.
- */
+/** Slipway's additions, the same in both versions. Deadlines are stored as instants, so that a restart extends none. */
 const additions = {
   rerendered: text("The value of the annotation slipway.dev/rerender that was answered last."),
   observedGeneration: whole("The generation of the specification that was looked at last."),
@@ -46,10 +43,7 @@ const additions = {
   ),
 };
 
-/**
- * An action as it was rendered, and what came of it. `failureReason` and `attempts` are additions: released documents tell a
- * failure by `state` and `message` alone.
- */
+/** A rendered action and its result. `failureReason` and `attempts` are additions. */
 const actionStateV1 = open({
   id: text(),
   name: text(),
@@ -72,7 +66,7 @@ const actionStateV1 = open({
 /** Released conditions call the time `time`. */
 const conditionV1 = open({ type: s.string(), status: s.string(), reason: text(), message: text(), time: instant() });
 
-/** Words of `state` are upper-case; a workflow that was told to an agent is `PENDING` still, with the condition `Scheduled`. */
+/** A dispatched workflow is still `PENDING`, with the condition `Scheduled`. */
 export const WorkflowStatus = open({
   ...additions,
   state: text("Empty until it is prepared."),
@@ -105,7 +99,6 @@ export const WorkflowStatus = open({
   conditions: s.optional(s.list(conditionV1, { key: "type" })),
 });
 
-/** An action as it was rendered. */
 const rendered = open({
   name: text(),
   image: text(),
@@ -116,7 +109,6 @@ const rendered = open({
   namespaces: s.optional(open({ network: text(), pid: s.optional(s.intOrString()) })),
 });
 
-/** As Kubernetes has them. */
 const conditionV2 = open({
   type: s.string(),
   status: s.string(),
@@ -125,7 +117,7 @@ const conditionV2 = open({
   lastTransitionTime: instant(),
 });
 
-/** Actions are one list, each with what was rendered and what came of it. */
+/** A list of actions, each with its rendering and result. */
 export const WorkflowStatusV2 = open({
   ...additions,
   state: text("Empty until it is prepared."),

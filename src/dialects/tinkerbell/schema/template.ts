@@ -1,16 +1,12 @@
 import { s } from "#lib/schema/index.ts";
 import { environment, open, text, texts } from "./fields.ts";
 
-/** A template as released: one text. */
 export const TemplateSpec = open(
   { data: text("The tasks as YAML, in the language of Go's templates; rendered for each workflow.") },
   "What to do on a machine.",
 );
 
-/**
- * One action. Every text but its name is rendered; the result is what an agent is told, so that limits hold for the
- * texts as they are written.
- */
+/** An action. Every text but its name is rendered; limits apply to the unrendered texts. */
 const action = open({
   name: s.string({ minLength: 1, description: "Unique in the template." }),
   image: s.string({ minLength: 1, description: "The container image that does it." }),
@@ -26,7 +22,7 @@ const action = open({
   ),
 });
 
-/** A template of v1alpha2: a list of actions, every text of which is a template of its own. */
+/** A list of actions, whose texts are templates. */
 export const TemplateSpecV2 = open(
   {
     actions: s.list(action, { minItems: 1, key: "name", description: "Done one after the other." }),
@@ -36,7 +32,7 @@ export const TemplateSpecV2 = open(
   "What to do on a machine.",
 );
 
-/** Of the released shape only: a list of actions is judged by its schema. */
+/** Only for released templates; lists of actions are validated by the schema. */
 export const TemplateStatus = open({
   state: s.optional(s.oneOf(["Ready", "Error"], { description: "Whether the text is a template at all." })),
   message: text("What is wrong with it."),

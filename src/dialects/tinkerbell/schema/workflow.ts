@@ -1,10 +1,9 @@
 import { s } from "#lib/schema/index.ts";
 import { flag, name, open, reference, text } from "./fields.ts";
 
-/** Steps of power control, in the words of its own kinds: handed on as they are. */
+/** Actions for power control, passed on unchanged. */
 const bmcActions = s.optional(s.list(s.anyObject()));
 
-/** A workflow as released. */
 export const WorkflowSpec = open(
   {
     templateRef: name("The Template to carry out."),
@@ -23,7 +22,6 @@ export const WorkflowSpec = open(
   "One run of a template on a machine.",
 );
 
-/** A workflow of v1alpha2. */
 export const WorkflowSpecV2 = open(
   {
     hardwareRef: s.optional(reference("The Hardware it is rendered for.")),

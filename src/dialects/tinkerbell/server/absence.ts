@@ -16,16 +16,16 @@ export interface AbsenceParts {
   readonly settings: Settings;
   readonly mirror: WorkflowMirror;
   readonly lanes: Lanes;
-  /** Whether an agent is connected to this server. */
   readonly isPresent: (key: string) => boolean;
 }
 
-/** After a write that failed. */
+/** After a failed write. */
 const retryAfter: Millis = 1000;
 
 /**
- * Says in the workflows of an agent by when it has to be back. Who had its connection says so when it ends, and who begins, of all that may have lost
- * theirs meanwhile; who has its connection takes it back, whoever has said it. Nothing is ever done where there is no limit.
+ * Stores by when a disconnected agent must return. The server that held the connection records the loss; a starting
+ * server records it for every agent that may have lost its connection in between; the server with a new connection
+ * clears it. Does nothing without a limit.
  */
 export class Absence {
   readonly #parts: AbsenceParts;
@@ -36,17 +36,15 @@ export class Absence {
     this.#timers = new WakeTimers(parts.clock, (key) => this.#look(key, true));
   }
 
-  /** All agents that hold something: before anybody can have connected. */
+  /** For all agents that hold something, before any has connected. */
   begin(): void {
     for (const key of this.#parts.mirror.holders()) this.#look(key, true);
   }
 
-  /** Its connection has ended. */
   left(agent: string): void {
     this.#look(agentKey(agent), true);
   }
 
-  /** It has come, or something of it has changed. */
   changed(agent: string): void {
     this.#look(agentKey(agent), false);
   }
@@ -55,7 +53,7 @@ export class Absence {
     this.#timers.close();
   }
 
-  /** `isLost`: it may be gone; otherwise only its return is looked at. */
+  /** `isLost`: it may be gone; otherwise only its return is recorded. */
   #look(key: string, isLost: boolean): void {
     const { settings, mirror, lanes, isPresent, log } = this.#parts;
     if (settings.agentLostTimeout <= 0) return;
@@ -65,7 +63,7 @@ export class Absence {
       return isLost ? lose(state, now, settings) : undefined;
     };
     lanes
-      // What it was just being told when its connection ended is its own, too.
+      // In the agent's lane, after a dispatch in progress.
       .run(key, async () => {
         for (const each of mirror.heldBy(key)) await this.#change(key, each, next);
       })
@@ -86,7 +84,7 @@ export class Absence {
       const isMeant = current.metadata.uid === uid && held && agentKey(agentID) === key;
       return { state: isMeant ? next(state, now) : undefined, answer: undefined };
     }).catch((thrown: unknown) => {
-      // What has gone meanwhile waits for nobody.
+      // A deleted workflow waits for no agent.
       if (!isNotFound(thrown)) throw thrown;
     });
   }

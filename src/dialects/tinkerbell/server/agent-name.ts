@@ -4,8 +4,8 @@ import { agentKey } from "../state.ts";
 const maxLength = 63;
 
 /**
- * The name of the object that shows an agent: its id with everything replaced that names may not hold. Ids that come to the same name are told apart by
- * `isTaken`: then a hash of the id is a part of it.
+ * The name of the object of an agent: its id with invalid characters replaced. Different ids with one name are
+ * distinguished by a hash (`isTaken`).
  */
 export function agentName(agentID: string, isTaken = false): string {
   const key = agentKey(agentID.trim());

@@ -17,65 +17,62 @@ import { agentName } from "./agent-name.ts";
 import type { Hello } from "./connections.ts";
 import { WakeTimers } from "./wake-timers.ts";
 
-/** What records are written with. */
 export interface AgentRecordsOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly log: Logger;
   readonly recorder: EventRecorder;
-  /** The server the agents are connected to. */
+  /** Name of the server that agents are connected to. */
   readonly server: string;
-  /** Namespace and name of what an agent is at, by its key. */
+  /** Namespace and name of an agent's workflow. */
   readonly workflowOf: (key: string) => string | undefined;
-  /** Whether a Hardware or a Workflow names the agent. */
+  /** Whether a Hardware or Workflow names the agent. */
   readonly isNamed: (agentID: string) => boolean;
-  /** How many agents may come that were never seen before; 20,000 at once and as many a week unless told. */
+  /** Limit of new agents; by default 20,000 at once and as many per week. */
   readonly newcomers?: { readonly perSecond: number; readonly burst: number };
 }
 
-/** What an agent says of itself when it comes. */
+/** What an agent says of itself when it connects. */
 interface Newcomer extends Pick<Hello, "agentID" | "instance" | "version" | "runtime" | "attributes"> {
-  /** Its credential is for this id alone. */
+  /** Its credential is for this id only. */
   readonly isIndividual?: boolean;
 }
 
-// An Agent is for people: which machines are there, what they do, when they were last heard of. Ten thousand agents that ask every few seconds must
-// not become as many writes, and agents that are made up must not fill the store's memory here.
+// Agent objects show people which machines exist, what they do, and when they were last seen. Ten thousand polling
+// agents must not cause as many writes, and invented ids must not fill the store.
 
 /**
- * Objects of agents that were never seen before: as many at once as may be connected, and as many more in the week for which they are kept. Who makes up ids
- * fills this and not the store; agents beyond it are served, and not shown.
+ * New objects at once and per week, after which unused ones are deleted. Agents beyond the limit are served but not
+ * shown.
  */
 const usualNewcomers = { perSecond: 20_000 / (7 * 86_400), burst: 20_000 };
-/** The same for ids that nothing names and no credential is for: whoever may speak for any agent can make them up. */
+/** For ids that nothing names and no credential is for, which anyone may invent. */
 const strangers = { perSecond: 100 / (7 * 86_400), burst: 100 };
-/** Whatever else is heard of an agent is written at most so often. */
+/** Minimum time between other writes for one agent. */
 const between: Millis = 60_000;
-/** That it was heard of and nothing else: of ten thousand agents that ask twice a minute these are 17 writes a second. */
+/** Between writes of the last-seen time alone: 17 writes per second for ten thousand agents. */
 const betweenSigns: Millis = 600_000;
 
-/** What is known of an agent and not all written. */
 interface Entry {
   readonly agentID: string;
-  /** See `Newcomer`. */
   isIndividual: boolean;
-  /** All that is known but the time at which it was heard of; whole in each write, so that one that was lost is made good. */
+  /** Everything known but the last-seen time; written whole, so that a lost write is made good. */
   status: JsonObject;
   heardAt: Instant;
-  /** Events that are told when its object is there. */
+  /** Events to record once the object exists. */
   notes: (readonly ["Normal" | "Warning", string, string])[];
-  /** When the last write began, whatever became of it; undefined before the first. */
+  /** Start of the last write, whatever its result; undefined before the first. */
   writtenAt: Instant | undefined;
   isDirty: boolean;
-  /** Something besides the time at which it was heard of is not written. */
+  /** Something besides the last-seen time is not written. */
   isNews: boolean;
   isWriting: boolean;
 }
 
 /**
- * Agents as people see them: an object each, written when an agent comes or goes, and at most once a minute for what is heard of it meanwhile. Of an
- * agent that comes back to a server that was killed nothing is written, and nobody told, if its object says what is the case: ten thousand of them come
- * back at once. Best effort: nothing is decided by these objects, so that a write that fails is told of in the log and made good by the next.
+ * One object per agent, written when it connects or disconnects and otherwise at most once a minute. An agent that
+ * reconnects to a restarted server is not written if its object is right, because all of them do at once. Best effort:
+ * nothing depends on these objects, and a failed write is logged and made good by the next.
  */
 export class AgentRecords {
   readonly #options: AgentRecordsOptions;
@@ -84,7 +81,7 @@ export class AgentRecords {
   readonly #later: WakeTimers;
   readonly #newcomers: TokenBucket;
   readonly #strangers = new TokenBucket(strangers);
-  /** The log says once that strangers are not stored any more, until one is. */
+  /** The log says once that no more strangers are stored. */
   #isFull = false;
 
   constructor(options: AgentRecordsOptions) {
@@ -93,7 +90,6 @@ export class AgentRecords {
     this.#later = new WakeTimers(options.clock, (key) => this.#write(key));
   }
 
-  /** An agent has come. */
   came(
     { agentID, instance, version, runtime, attributes, isIndividual = false }: Newcomer,
     protocol: Protocol,
@@ -108,13 +104,13 @@ export class AgentRecords {
         "DuplicateAgent",
         `two agents may use the id ${agentID}: it connected while it was connected`,
       ]);
-    // Null takes away what the process before has told.
+    // Null removes the values of an earlier process.
     const its = { instance: instance ?? null, version: version ?? null, runtime: runtime ?? null };
     this.#note(entry, { connected: true, protocol, ...its, ...present({ attributes }) });
     this.#write(agentKey(agentID));
   }
 
-  /** It has gone, and nothing of the same id has taken its place. */
+  /** It disconnected and no other connection has its id. */
   left(agentID: string): void {
     const entry = this.#entry(agentID);
     entry.notes.push(["Normal", "AgentDisconnected", `agent ${agentID} has disconnected`]);
@@ -122,24 +118,24 @@ export class AgentRecords {
     this.#write(agentKey(agentID));
   }
 
-  /** Something was heard of it. */
+  /** A sign of life. */
   seen(agentID: string): void {
     const entry = this.#entries.get(agentKey(agentID));
-    // Who has not come cannot be seen: what is told late needs no object.
+    // Only connected agents are recorded.
     if (entry === undefined) return;
     entry.heardAt = this.#options.clock.now();
     entry.isDirty = true;
-    // What it is at is looked up with each of its events until that is news, and once more when it is written.
+    // Its workflow is looked up with each event until it changes, and again when it is written.
     if (!entry.isNews) this.#note(entry, {});
     const { writtenAt, isNews } = entry;
     const pause = isNews ? between : betweenSigns;
-    // Not more than that when the clock has been set back since.
+    // The upper limit matters if the clock was set back.
     const left = writtenAt === undefined ? 0 : Math.min(pause, writtenAt + pause - this.#options.clock.now());
     if (left <= 0) this.#write(agentKey(agentID));
     else this.#later.setAfter(agentKey(agentID), left);
   }
 
-  /** Writes what is known of it, though nothing of that is new: its object may say something else. */
+  /** Writes its record even if nothing is new, because the object may differ. */
   show(agentID: string): void {
     const key = agentKey(agentID);
     const entry = this.#entries.get(key);
@@ -148,7 +144,7 @@ export class AgentRecords {
     this.#write(key);
   }
 
-  /** Resolves when what was begun is written, or has failed. */
+  /** Resolves when pending writes have ended. */
   async close(): Promise<void> {
     this.#later.close();
     await Promise.all(this.#writes);
@@ -184,7 +180,7 @@ export class AgentRecords {
     entry.status = { ...entry.status, ...next };
   }
 
-  /** One write of an agent at a time; what changes meanwhile is written after it. */
+  /** One write per agent at a time; later changes are written after it. */
   #write(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.isWriting || !entry.isDirty) return;
@@ -193,13 +189,12 @@ export class AgentRecords {
       entry.isWriting = false;
       this.#writes.delete(written);
       if (entry.isDirty) return this.#write(key);
-      // An agent that has gone is not remembered here: ids may be made up.
+      // Disconnected agents are forgotten, because ids may be invented.
       if (entry.status["connected"] === false) this.#entries.delete(key);
     });
     this.#writes.add(written);
   }
 
-  /** Never rejects. */
   async #flush(entry: Entry): Promise<void> {
     const { clock, log, recorder } = this.#options;
     const { notes, agentID, writtenAt, heardAt } = entry;
@@ -213,7 +208,7 @@ export class AgentRecords {
       const found = await this.#ensure(entry);
       if (found === undefined) return;
       const { name, known } = found;
-      // Its leaving was never written: to people it was there all the time.
+      // Its leaving was never written, so it was there all the time.
       const isBack = writtenAt === undefined && notes.length === 1 && status["connected"] === true;
       if (isBack && known?.["connected"] === true && says(known, status)) return;
       const ref = { type: Agent, name };
@@ -230,8 +225,8 @@ export class AgentRecords {
   }
 
   /**
-   * The name of the agent's object, which exists, and what it says: another one if the usual name is that of an agent with a similar id. Undefined for a
-   * stranger beyond the limit.
+   * The name and status of the agent's object, created if missing, under another name if the usual one is taken.
+   * Undefined for a stranger beyond the limit.
    */
   async #ensure({
     agentID,
@@ -262,19 +257,18 @@ export class AgentRecords {
     return isAdmitted;
   }
 
-  /** Answers the name. */
   async #create(agentID: string, name: string): Promise<string> {
     const agent: Agent = { apiVersion: "slipway.dev/v1alpha1", kind: "Agent", metadata: { name }, spec: { agentID } };
     try {
       await this.#options.client.create(Agent, agent);
     } catch (thrown) {
-      // Another server was faster.
+      // Another server created it.
       if (!isAlreadyExists(thrown)) throw thrown;
     }
     return name;
   }
 }
 
-/** Whether a status has these members, but for the time at which the agent was heard of; null is an absent one. */
+/** Whether a status has these members; null means absent. */
 const says = (status: JsonObject, members: JsonObject): boolean =>
   Object.entries(members).every(([name, value]) => name === "lastSeen" || jsonEquals(status[name] ?? null, value));

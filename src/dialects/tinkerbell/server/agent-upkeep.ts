@@ -7,27 +7,25 @@ export interface AgentUpkeepOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The server whose agents are looked after first. */
   readonly server: string;
-  /** Whether an agent is there now, whatever its object says. */
+  /** Whether an agent is connected now. */
   readonly isPresent: (agentID: string) => boolean;
-  /** Writes an agent's object as it is, whatever it says. */
+  /** Writes an agent's object. */
   readonly show: (agentID: string) => void;
 }
 
-/** An agent that was not heard of for so long is forgotten. */
+/** Agents not seen for this long are deleted. */
 const forgottenAfter: Millis = 7 * 24 * 3_600_000;
 const lookEvery: Millis = 3_600_000;
-/** Agents that have lost their server try again within 18 s; whoever is not back then has gone. */
+/** Agents reconnect within 18 s. */
 const comesBackWithin: Millis = 20_000;
-/** On a machine that is too busy to take them all in at once they are still coming then: each one that is marked as gone first is two writes more. */
+/** On a busy machine they may still be connecting then; marking them as gone would cost two more writes each. */
 const stillComing: Millis = 5_000;
 const comesAtLatest: Millis = 120_000;
 
 /**
- * Makes good what nobody was there to write: a server that was killed leaves agents that seem to be connected to it. And forgets those that have not been
- * heard of for a week. Once an hour, because neither is urgent; and for the first time when agents have had time to come back, whose objects are right then:
- * after 20 s and 5 s in which none has come, at the latest after two minutes.
+ * Corrects objects of agents that seem connected to a killed server, and deletes those not seen for a week. Runs
+ * hourly, and first when agents had time to reconnect: after 20 s plus 5 s without a new one, at most two minutes.
  */
 export class AgentUpkeep {
   readonly #options: AgentUpkeepOptions;
@@ -39,18 +37,17 @@ export class AgentUpkeep {
     this.#options = options;
   }
 
-  /** An agent has come. */
   came(): void {
     this.#cameAt = this.#options.clock.monotonic();
   }
 
-  /** Looks through all agents in a moment, and from then on. */
+  /** Starts the checks. */
   start(): void {
     const { clock } = this.#options;
     this.#begin(comesBackWithin, clock.monotonic() + comesAtLatest);
   }
 
-  /** Looks after a while, or later for as long as agents come. */
+  /** Postponed while agents connect. */
   #begin(pause: Millis, latest: Millis): void {
     const { clock } = this.#options;
     this.#cancel = clock.after(pause, () => {
@@ -60,7 +57,6 @@ export class AgentUpkeep {
     });
   }
 
-  /** Never rejects. */
   async #run(): Promise<void> {
     const { client, clock, log } = this.#options;
     try {
@@ -89,10 +85,10 @@ export class AgentUpkeep {
       if (status.connected !== true || status.server !== server) return;
       const body = { metadata: { resourceVersion: metadata.resourceVersion }, status: { connected: false } };
       await client.patch(ref, { type: "merge", body }, { subresource: "status" });
-      // It has come back meanwhile, and its object was right then.
+      // It reconnected, so its object is right.
       if (isPresent(agentID)) show(agentID);
     } catch (thrown) {
-      // Somebody else was faster, or the agent has come back in this moment.
+      // Another server was faster, or the agent just reconnected.
       if (!isNotFound(thrown)) this.#options.log.debug("an agent was left as it is", { error: messageOf(thrown) });
     }
   }

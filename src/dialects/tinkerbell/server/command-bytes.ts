@@ -1,7 +1,7 @@
-// Commands on the wire, written by hand: what an agent is told at once is a tree of some thirty small fields, for which the encoder that works by
-// descriptors takes four times as long, and it is a good part of what a workflow costs from its creation to its agent. A property compares the two.
+// Hand-written encoder of commands: four times as fast as the one by descriptors, which is a good part of dispatching a
+// workflow. A property test compares the two.
 
-/** One action as an agent on a command stream is told it: the interface's message. */
+/** The message of the protocol. */
 export interface StartedAction {
   readonly id: string;
   readonly name: string;
@@ -13,16 +13,15 @@ export interface StartedAction {
   readonly ns?: { readonly pid?: string; readonly net?: string };
 }
 
-/** What an agent is to begin. */
 export interface StartedWorkflow {
   readonly workflowId: string;
   readonly actions: readonly StartedAction[];
 }
 
-/** Field numbers and the wire type of what has a length, as a byte: all of them are below 16. */
+/** Tag of a length-delimited field in one byte: all numbers are below 16. */
 const of = (field: number): number => (field << 3) | 2;
 
-/** Written from its end to its beginning, so that every length is known when it is its turn. */
+/** Writes from the end to the beginning, so that lengths are known in time. */
 class Backwards {
   #bytes: Buffer;
   #at: number;
@@ -32,12 +31,10 @@ class Backwards {
     this.#at = room;
   }
 
-  /** How much has been written. */
   get length(): number {
     return this.#bytes.length - this.#at;
   }
 
-  /** A field with a text. */
   text(field: number, text: string): void {
     const length = Buffer.byteLength(text);
     this.#room(length);
@@ -46,12 +43,11 @@ class Backwards {
     this.#head(field, length);
   }
 
-  /** Makes a field of all that was written since it was as long as `end`. */
+  /** Makes everything written since `end` a field. */
   message(field: number, end: number): void {
     this.#head(field, this.length - end);
   }
 
-  /** The whole. */
   done(): Uint8Array {
     return this.#bytes.subarray(this.#at);
   }
@@ -69,7 +65,7 @@ class Backwards {
     this.#bytes[--this.#at] = of(field);
   }
 
-  /** At least twice as much when what is left is not enough. */
+  /** At least doubles the buffer if needed. */
   #room(needed: number): void {
     if (this.#at >= needed) return;
     const { length } = this;
@@ -103,7 +99,7 @@ export function stopBytes(workflowId: string): Uint8Array {
   return out.done();
 }
 
-/** The last field first. */
+/** Last field first. */
 function writeAction(out: Backwards, { id, name, image, cmd, args, env, volumes, ns }: StartedAction): void {
   if (ns !== undefined) {
     const end = out.length;
@@ -114,7 +110,7 @@ function writeAction(out: Backwards, { id, name, image, cmd, args, env, volumes,
   texts(out, 7, volumes);
   for (const key of Object.keys(env).reverse()) {
     const end = out.length;
-    // Both fields of an entry are there, also when they are empty.
+    // Map entries have both fields, even if empty.
     out.text(2, env[key] ?? "");
     out.text(1, key);
     out.message(6, end);
@@ -126,7 +122,7 @@ function writeAction(out: Backwards, { id, name, image, cmd, args, env, volumes,
   scalar(out, 1, id);
 }
 
-/** Without presence: an empty one is not written. */
+/** Without presence: an empty text is not written. */
 function scalar(out: Backwards, field: number, text: string): void {
   if (text !== "") out.text(field, text);
 }

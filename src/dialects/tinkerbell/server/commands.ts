@@ -3,20 +3,18 @@ import { present } from "../members.ts";
 import { type Action, segmentOf, type WorkflowState } from "../state.ts";
 import { type StartedAction, type StartedWorkflow, startBytes, stopBytes } from "./command-bytes.ts";
 
-/** What an agent on a command stream is told. */
 export interface Command {
   readonly cmd:
     | { readonly case: "startWorkflow"; readonly value: { readonly workflow: StartedWorkflow } }
     | { readonly case: "stopWorkflow"; readonly value: { readonly workflowId: string } };
 }
 
-/** The command as the interface has it on the wire. */
 export const commandBytes = ({ cmd }: Command): Uint8Array =>
   cmd.case === "startWorkflow" ? startBytes(cmd.value.workflow) : stopBytes(cmd.value.workflowId);
 
 /**
- * The actions that are this agent's, from the first unfinished one on. `masks`: names of variables whose values are kept out of logs, for an
- * agent that heeds them.
+ * The agent's actions from the first unfinished one. `masks`: variables whose values agents that support it mask in
+ * logs.
  */
 export const startCommand = (id: string, state: WorkflowState, masks: readonly string[] = []): Command => ({
   cmd: {
@@ -27,7 +25,7 @@ export const startCommand = (id: string, state: WorkflowState, masks: readonly s
 
 export const stopCommand = (id: string): Command => ({ cmd: { case: "stopWorkflow", value: { workflowId: id } } });
 
-/** Namespaces are left out unless they are set: released agents know another type under their number. */
+/** Omitted unless set: released agents use their field number for another type. */
 const actionMessage = (
   { id, name, image, cmd, args, env, volumes, pid, network }: Action,
   masks: readonly string[],

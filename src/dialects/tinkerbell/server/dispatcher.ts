@@ -17,10 +17,9 @@ import { WakeTimers } from "./wake-timers.ts";
 import { parseWorkflowId, workflowId } from "./workflow-id.ts";
 import type { Mirrored, WorkflowMirror } from "./workflow-mirror.ts";
 
-// A look at an agent compares what the stored workflows say with what its stream was told. Looks are cheap and may be too many; they must not be
-// too few. Whoever changes anything wakes the agents it concerns, and nobody carries over what a look has found to the next.
+// A look compares the stored workflows of an agent with what its stream was sent. Extra looks are harmless, missing
+// ones are not: whoever changes something wakes the agents concerned, and no result is carried over.
 
-/** What dispatching works with. */
 export interface DispatchParts {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -29,25 +28,23 @@ export interface DispatchParts {
   readonly mirror: WorkflowMirror;
   readonly connections: Connections;
   readonly lanes: Lanes;
-  /** Tells people, after the fact is durable. */
+  /** Called once the fact is durable. */
   readonly tell: (workflow: Stored<AnyWorkflow>, notices: readonly Notice[]) => void;
-  /** A command to begin has gone out. */
   readonly onSent?: (how: "sent" | "resent") => void;
 }
 
-/** After a write that failed: storage may be back then. */
+/** After a failed write. */
 const retryAfter = 1000;
-/** After somebody else's write: the mirror has heard of it then. */
+/** After a conflict: the mirror is up to date then. */
 const lookAgainAfter = 20;
 
 /**
- * Tells connected agents what to do: what they were told before they came back, what to stop, and what comes next. Everything of one agent
- * is done one after the other, and nothing is sent before the write that explains it is durable.
+ * Sends connected agents their commands: resumed workflows, stops, the next workflow. Works on one agent at a time in
+ * its lane, and sends nothing before the write behind it is durable.
  */
 export class Dispatcher {
   readonly #parts: DispatchParts;
   readonly #timers: WakeTimers;
-  /** Agents that will be looked at. */
   readonly #woken = new Set<string>();
   #isClosed = false;
 
@@ -57,8 +54,8 @@ export class Dispatcher {
   }
 
   /**
-   * Looks at an agent soon: something of it has changed. However often it is called, it is one look; and none of an agent that goes on with
-   * what it was told, which is what most events say. A look that fails is repeated after a second, for as long as the agent is connected.
+   * Schedules one look, unless the agent goes on with what it was sent, as after most events. A failed look is repeated
+   * after a second while the agent is connected.
    */
   wake(agent: string): void {
     const key = agentKey(agent);
@@ -78,7 +75,7 @@ export class Dispatcher {
     });
   }
 
-  /** Tells an agent to stop a workflow, also when it was told before. */
+  /** Tells an agent to stop a workflow, even if it was told before. */
   stopAgain(agent: string, id: string): void {
     const connection = this.#parts.connections.get(agent);
     connection?.stopped.delete(id);
@@ -90,13 +87,13 @@ export class Dispatcher {
     this.#timers.close();
   }
 
-  /** All that is due for an agent, in the order in which it matters: what it has, what it is to leave, what it gets. */
+  /** Everything due for an agent: resumes, stops, then new work. */
   async #look(key: string): Promise<void> {
     const { connections, mirror, clock } = this.#parts;
     const connection = connections.get(key);
     if (connection === undefined || this.#isClosed) return this.#timers.delete(key);
     if (!connection.isGreeted) await this.#greet(connection);
-    // A newer stream is looked at by itself, and has to be greeted first.
+    // A newer stream has its own look, after its greeting.
     if (!connections.isCurrent(connection)) return;
     const queue = mirror.queueOf(key);
     this.#catchUp(connection, queue.held);
@@ -107,8 +104,8 @@ export class Dispatcher {
   }
 
   /**
-   * What the agent is held for and was not told: to stop, or to begin. A dispatch whose write was answered with an error may be durable all the
-   * same; then this is what sends it.
+   * Sends what the agent holds and was not sent: a stop or a start. This covers a dispatch whose write failed but is
+   * durable.
    */
   #catchUp(connection: Connection, held: readonly Mirrored[]): void {
     const ids = new Set(held.map(({ workflow }) => workflowId(workflow)));
@@ -119,17 +116,17 @@ export class Dispatcher {
     }
   }
 
-  /** Once for each dispatch on each stream. */
+  /** Once per dispatch and stream. */
   #start(connection: Connection, workflow: Mirrored["workflow"], state: WorkflowState, how: "sent" | "resent"): void {
     if (isStarted(connection, workflow, state)) return;
     const id = workflowId(workflow);
     connection.started = { id, attempt: state.dispatch.attempt };
-    // Only our own agents say which process they are.
+    // Only Slipway's agents support masking.
     connection.send(startCommand(id, state, connection.instance === undefined ? [] : masksOf(workflow)));
     this.#parts.onSent?.(how);
   }
 
-  /** A workflow is the agent's from the write on; whether the command arrives is a matter of its connection. */
+  /** The workflow is the agent's from the write on, whether or not the command arrives. */
   async #dispatch(connection: Connection, { workflow, state }: Mirrored): Promise<void> {
     const { client, clock, settings, tell } = this.#parts;
     const now = clock.now();
@@ -139,13 +136,13 @@ export class Dispatcher {
       tell(stored, move.notices);
     } catch (thrown) {
       if (!isConflict(thrown) && !isNotFound(thrown)) throw thrown;
-      // Somebody else was faster; what is to be done now is another question.
+      // Someone else was faster; decide again.
       return this.#timers.setAfter(connection.key, lookAgainAfter);
     }
     this.#start(connection, workflow, move.state, "sent");
   }
 
-  /** Settles what the agent is held for, by what it says of it; and tells it to stop what it should not be at work on. */
+  /** Settles the held workflows by what the agent says of them, and stops what it should not run. */
   async #greet(connection: Connection): Promise<void> {
     const { mirror } = this.#parts;
     const held = mirror.heldBy(connection.key);
@@ -159,7 +156,7 @@ export class Dispatcher {
     connection.isGreeted = true;
   }
 
-  /** Decides on the workflow as it is stored now, because an event of the stream before may have come since. */
+  /** Reads the workflow again, because an event of the earlier stream may have changed it. */
   async #resume(connection: Connection, workflow: Mirrored["workflow"], said: Resumed): Promise<void> {
     const { settings, tell } = this.#parts;
     const { namespace = "", name, uid } = workflow.metadata;
@@ -169,7 +166,7 @@ export class Dispatcher {
       const resumption = resume(state, said, takerOf(connection), now, settings);
       return { state: resumption.move?.state, answer: { ...resumption, before: state } };
     }).catch((thrown: unknown) => {
-      // What has gone meanwhile needs no agent.
+      // A deleted workflow needs no agent.
       if (isNotFound(thrown)) return { answer: undefined };
       throw thrown;
     });
@@ -178,37 +175,37 @@ export class Dispatcher {
     if (send === "stop") stop(connection, workflowId(workflow));
     const id = workflowId(workflow);
     if (send === "start" && move !== undefined) this.#start(connection, workflow, move.state, "resent");
-    // It goes on with it, so that it needs no command.
+    // It goes on with it and needs no command.
     else if (before !== undefined && said === "running") connection.started = { id, attempt: before.dispatch.attempt };
   }
 }
 
-/** Its agent is held for it and not to go on. */
+/** Held, and not to go on. */
 const isToStop = ({ phase }: WorkflowState): boolean => phase === "Cancelling" || isTerminal(phase);
 
-/** This dispatch of it was told on this stream, or the agent has said that it goes on with it. */
+/** Sent on this stream, or the agent goes on with it. */
 const isStarted = ({ started }: Connection, workflow: Mirrored["workflow"], { dispatch }: WorkflowState): boolean =>
   started !== undefined && started.attempt === dispatch.attempt && started.id === workflowId(workflow);
 
-/** A look would find nothing to tell: it is held for what it was told on this stream, and there is nothing that it is to stop or was told to. */
+/** A look would send nothing. */
 const isAtWork = (connection: Connection, held: readonly Mirrored[]): boolean =>
   connection.isGreeted &&
   connection.stopped.size === 0 &&
   held.length > 0 &&
   held.every(({ workflow, state }) => !isToStop(state) && isStarted(connection, workflow, state));
 
-/** Once on each stream: an agent that was told and does not stop is the supervisor's affair. */
+/** Once per stream; an agent that does not stop is left to the supervisor. */
 function stop(connection: Connection, id: string): void {
   if (connection.stopped.has(id)) return;
   connection.stopped.add(id);
   connection.send(stopCommand(id));
 }
 
-/** Nobody is to be at work on it, or somebody else. */
+/** Nobody or another agent should run it. */
 const isElsewhere = ({ state: { phase, dispatch: told } }: Mirrored, key: string): boolean =>
   isTerminal(phase) || agentKey(told.agentID ?? key) !== key;
 
-/** What the agent says of a workflow, by whichever form of its id. */
+/** What the agent says of a workflow, by either form of its id. */
 function saidBy({ resumed }: Connection): (workflow: Mirrored["workflow"]) => Resumed | undefined {
   return (workflow) => {
     const { namespace = "", name } = workflow.metadata;

@@ -4,19 +4,19 @@ import { toldFailure, toldRejection } from "./told-failure.ts";
 
 type EventMessage = MessageShape<typeof workflowV2.EventSchema>;
 
-/** Members of the message by which an action is named, as the interface spells them: what is missing is told in those words. */
+/** Field names of the protocol, for messages about missing ones. */
 const fieldNames = {
   actionStarted: "action_started",
   actionSucceeded: "action_succeeded",
   actionFailed: "action_failed",
 } as const;
 
-/** Both are optional on the wire; people are to read something all the same. */
+/** Both are optional in the protocol. */
 const untold = { reason: "RuntimeError", message: "the agent reported a failure without details" };
 
 const missing = (field: string): RpcError => new RpcError("INVALID_ARGUMENT", `${field} is empty`);
 
-/** An event and the id of the workflow it is of; INVALID_ARGUMENT names what is missing. */
+/** An event and its workflow's id. INVALID_ARGUMENT names a missing field. */
 export function eventIn(message: EventMessage | undefined): readonly [string, AgentEvent] {
   if (message === undefined) throw missing("event");
   const { workflowId, event } = message;

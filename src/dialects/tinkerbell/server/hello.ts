@@ -4,8 +4,8 @@ import { present } from "../members.ts";
 import type { Resumed } from "../reconnect.ts";
 import type { Hello } from "./connections.ts";
 
-// What Slipway's own agent says besides its id, in headers of the call that opens its stream. Agents of other makers send none of them, and must
-// not be refused for it; an agent that sends one wrongly is told so, because it would be taken to have begun anew.
+// What a Slipway agent adds in headers of its stream. Foreign agents send none; a malformed one is an error, because
+// ignoring it would count as a restart.
 
 const instanceHeader = "x-slipway-instance";
 const resumeHeader = "x-slipway-resume";
@@ -13,16 +13,15 @@ const versionHeader = "x-slipway-version";
 const runtimeHeader = "x-slipway-runtime";
 const attributesHeader = "x-slipway-attributes-bin";
 
-/** Bytes of all values of a header that is a text. */
+/** Bytes of all values of a text header. */
 const maxHeader = 8192;
-/** It becomes a part of every workflow that the agent is told of. */
+/** Stored in every workflow that the agent is sent. */
 const maxInstance = 256;
-/** Words for people. */
 const maxWord = 100;
-/** Bytes of the attributes, which become a part of an object in the store. */
+/** Bytes; stored in the Agent object. */
 const maxAttributes = 65_536;
 
-/** Reads the headers; INVALID_ARGUMENT for one that is too long or means nothing. */
+/** Throws INVALID_ARGUMENT for malformed headers. */
 export function helloIn(call: CallContext): Omit<Hello, "agentID" | "isIndividual"> {
   const instance = headerOf(call, instanceHeader, maxInstance);
   const version = headerOf(call, versionHeader, maxWord);
@@ -42,13 +41,13 @@ function headerOf(call: CallContext, name: string, max = maxHeader): string {
   return text;
 }
 
-/** `<workflow_id>;action=<id>;state=running`: ids of workflows hold neither semicolons nor commas. */
+/** `<workflow_id>;action=<id>;state=running`: ids hold neither semicolons nor commas. */
 const resumption = /^([^;,]+);action=([^;,]*);state=(running|interrupted)$/;
 
-/** Most agents go on with nothing, and there are very many. */
+/** Shared by most agents. */
 const none: ReadonlyMap<string, Exclude<Resumed, "none">> = new Map();
 
-/** As often as needed: headers of one name arrive joined by commas. Which action it is at does not matter here: the stored state says it. */
+/** Repeated headers arrive joined by commas. The action is not needed: the stored state has it. */
 function resumedIn(text: string): ReadonlyMap<string, Exclude<Resumed, "none">> {
   if (text === "") return none;
   const resumed = new Map<string, Exclude<Resumed, "none">>();
@@ -64,7 +63,7 @@ function resumedIn(text: string): ReadonlyMap<string, Exclude<Resumed, "none">> 
   return resumed;
 }
 
-/** An object of JSON; what is none is not kept, because nothing depends on it. */
+/** A JSON object; anything else is ignored, because nothing depends on it. */
 function attributesIn(bytes: Uint8Array | undefined): JsonObject | undefined {
   if (bytes === undefined) return undefined;
   if (bytes.length > maxAttributes)
@@ -73,7 +72,7 @@ function attributesIn(bytes: Uint8Array | undefined): JsonObject | undefined {
     const attributes: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
     return isJsonObject(attributes) ? attributes : undefined;
   } catch {
-    // Somebody else's header of the same name.
+    // Another program's header of the same name.
     return undefined;
   }
 }

@@ -7,28 +7,27 @@ import { RpcError } from "#kernel/rpc/index.ts";
 import { isSameAgent } from "../state.ts";
 import { anonymous, anybody, type Identify, never } from "./caller.ts";
 
-/** How agents prove who they are. */
+/** How agents authenticate. */
 export type AgentAuth =
-  /** Not at all: for tests. */
+  /** For tests. */
   | { readonly mode: "none" }
   | TokenAuth
-  /** A name in the certificate is the agent's id. The listener has checked who has signed it. */
+  /** A name in the verified certificate is the agent's id. */
   | { readonly mode: "mtls" };
 
 interface TokenAuth {
   readonly mode: "token";
-  /** A Secret in this namespace maps the SHA-256 of a token, in hexadecimal digits, to the id it is for, or to `*` for any. */
+  /** A Secret in this namespace maps the hexadecimal SHA-256 of a token to its agent id, or `*` for any. */
   readonly namespace: string;
-  /** The server's own token, which is for any id. */
+  /** The server's own token, valid for any id. */
   readonly token?: string;
-  /** Callers without a token are let in as any id: released agents have none. */
+  /** Admits callers without a token as any id, because released agents have none. */
   readonly allowsAnonymous?: boolean;
 }
 
-/** The Secret of tokens. */
 export const tokenSecret = "tink-agent-tokens";
 
-/** Only before the manager starts: tokens are read from a mirror of one Secret, so that a change counts at once. */
+/** Call it before the manager starts: tokens come from a mirror of the Secret, so that changes count at once. */
 export function identifyBy(auth: AgentAuth, manager: Manager): Identify {
   if (auth.mode === "none") return anybody;
   if (auth.mode === "mtls") return byCertificate;
@@ -41,14 +40,14 @@ const hashOf = (token: string): string => createHash("sha256").update(token).dig
 
 const bearer = /^bearer +(\S+)$/i;
 
-/** Looked up by the hash, so that neither the Secret nor the time an answer takes tells of tokens. */
+/** Looked up by hash, so that neither the Secret nor timing reveals tokens. */
 function byToken(
   secrets: Informer<KubeObject & { readonly data?: unknown }>,
   key: string,
   { token: own, allowsAnonymous = false }: TokenAuth,
 ): Identify {
   const ownHash = own === undefined ? undefined : hashOf(own);
-  // Whoever holds a call open; there is one mirror for all.
+  // Open calls; they share one mirror.
   const observers = new Set<() => void>();
   const tell = (): void => {
     for (const changed of observers) changed();
@@ -95,13 +94,13 @@ const byCertificate: Identify = ({ certificate }) => {
   };
 };
 
-/** The common name, and the alternative names that are names of a host or URIs. */
+/** The common name, and alternative names that are host names or URIs. */
 export function namesIn({
   subject,
   subjectaltname = "",
 }: Pick<PeerCertificate, "subject" | "subjectaltname">): readonly string[] {
   const common: readonly string[] = [subject?.CN ?? []].flat();
-  // Node writes a name that holds a comma or a quote as a text of JSON, so that none can pretend to be two.
+  // Node quotes a name with commas as JSON, so that it cannot pretend to be two.
   const alternatives = [...subjectaltname.matchAll(/(?:^|, )(DNS|URI):("(?:[^"\\]|\\.)*"|[^,"]*)/g)].map(
     ([, , text = ""]) => (text.startsWith('"') ? String(JSON.parse(text)) : text),
   );

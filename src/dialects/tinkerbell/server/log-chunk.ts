@@ -2,19 +2,17 @@ import type { Instant } from "#lib/base/index.ts";
 import type { LogStream, ReceivedChunk } from "#kernel/logs/index.ts";
 import { agentV1, type MessageShape, RpcError } from "#kernel/rpc/index.ts";
 
-// Chunks as the wire has them, made into what a log takes. Whatever an agent says here ends up in a file that people read.
+// Validates chunks of logs, which end up in files that people read.
 
-/** Part of the output of an action, as an agent sends it. */
 export interface TaggedChunk extends ReceivedChunk {
-  /** As the agent calls it. */
   readonly workflow: string;
   readonly action: string;
 }
 
-/** Bytes of one chunk. Agents of ours send 64 KiB, and a longer line whole. */
+/** Slipway's agents send 64 KiB, and longer lines whole. */
 export const maxChunkBytes = 262_144;
 
-/** Reads a message; INVALID_ARGUMENT for one that cannot be kept. `now` stands for a time that is none. */
+/** Throws INVALID_ARGUMENT for an invalid chunk. `now` replaces an invalid time. */
 export function chunkIn(message: MessageShape<typeof agentV1.LogChunkSchema>, now: Instant): TaggedChunk {
   const { workflowId: workflow, actionId: action, data } = message;
   if (workflow === "") throw invalid("workflow_id is empty");
@@ -32,10 +30,10 @@ export function chunkIn(message: MessageShape<typeof agentV1.LogChunkSchema>, no
   };
 }
 
-/** Sending it again would be answered the same. */
+/** Final: repeating it gets the same answer. */
 const invalid = (message: string): RpcError => new RpcError("INVALID_ARGUMENT", message);
 
-/** What asks a question, or tells the end, is of no stream. */
+/** Questions and ends belong to no stream. */
 function streamIn({ stream, data }: MessageShape<typeof agentV1.LogChunkSchema>): LogStream {
   if (stream === agentV1.LogChunk_Stream.STDERR) return "stderr";
   const isNeither = stream === agentV1.LogChunk_Stream.UNSPECIFIED && data.length === 0;
@@ -43,10 +41,10 @@ function streamIn({ stream, data }: MessageShape<typeof agentV1.LogChunkSchema>)
   throw invalid(`expected STREAM_STDOUT or STREAM_STDERR for stream, found ${stream}`);
 }
 
-/** 9999-12-31T23:59:59Z: records have four digits for a year. */
+/** 9999-12-31T23:59:59Z: records have four digits for the year. */
 const lastSecond = 253_402_300_799n;
 
-/** Machines that have just been started may show any year; what a record has no room for is none. */
+/** The clock of a machine that just booted may be wrong; undefined if a record cannot hold it. */
 function instantIn(time: { readonly seconds: bigint; readonly nanos: number } | undefined): Instant | undefined {
   if (time === undefined || time.seconds < 0n || time.seconds > lastSecond) return undefined;
   return Number(time.seconds) * 1000 + Math.min(999, Math.max(0, Math.floor(time.nanos / 1e6)));

@@ -8,36 +8,34 @@ import type { HeldLog, LogShelf } from "./log-shelf.ts";
 import { asUnavailable } from "./record-event.ts";
 import { parseWorkflowId } from "./workflow-id.ts";
 
-// An agent sends what it has of a log in calls of a few chunks each, and hears at the end of each how much of it is durable. A call that breaks
-// off is answered by nothing; the next one may ask, by a chunk with the number 0. Other clients may hold one call open for as long as they like.
-// An agent that says so makes its next calls before it has heard of the first: their chunks are taken in the order of their numbers.
+// Agents send logs in calls of a few chunks and learn at the end of each how much is durable. A broken call has no
+// answer; the next may ask with chunk 0. Other clients may keep one call open. An agent that says so overlaps its
+// calls, whose chunks are taken in order of number.
 
-/** What taking logs works with. */
 export interface LogParts {
   readonly clock: Clock;
   readonly shelf: LogShelf;
   readonly identify: Identify;
-  /** There is more than before. */
+  /** The log has grown. */
   readonly onGrown: () => void;
-  /** The workflow of that id as it is now, or undefined. */
+  /** The workflow with that id, or undefined. */
   readonly find: (id: string) => Promise<{ readonly uid: string; readonly state: WorkflowState } | undefined>;
 }
 
-/** Whose numbers the chunks of a call have: who has lost its own sends another text here, and begins with 1 again. */
+/** Whose numbers the chunks have: an agent that lost its own starts again at 1 under a new source. */
 const sourceHeader = "x-slipway-log-source";
 const maxSource = 100;
-/** `true`: other calls of the same source bring what this one's chunks follow. */
+/** `true`: other calls of the source bring the preceding chunks. */
 const overlapHeader = "x-slipway-log-overlap";
-/** For those chunks to come, from calls that were begun earlier on the same connection. */
+/** How long to wait for preceding chunks. */
 const turnLimit: Millis = 10_000;
-/** Chunks that were taken and cannot be read yet, of one call. */
+/** Bytes of one call that were taken and are not yet readable. */
 const mostUnread = 1024 * 1024;
-/** Logs of one call. */
+/** Per call. */
 const maxLogs = 64;
-/** What a call has brought is made durable at its end, and each time after so much. */
+/** Commits at the end of a call, and after so many bytes. */
 const commitEvery = 4 * 1024 * 1024;
 
-/** One log that a call writes to. */
 interface Open {
   readonly workflow: string;
   readonly action: string;
@@ -46,7 +44,7 @@ interface Open {
   readonly held: HeldLog;
 }
 
-/** Takes what actions print. An answer means that it is durable; without one the agent has it still, and sends it again. */
+/** Receives logs of actions. An answer means that the chunks are durable; otherwise the agent sends them again. */
 export const logService = (parts: LogParts): RpcService =>
   service(agentV1.AgentService, {
     async pushLogs(messages, call) {
@@ -65,7 +63,6 @@ export const logService = (parts: LogParts): RpcService =>
     },
   });
 
-/** Empty for who does not say: then all calls have one count. */
 function sourceOf(call: CallContext): string {
   const source = call.header(sourceHeader);
   if (source.length > maxSource)
@@ -73,18 +70,17 @@ function sourceOf(call: CallContext): string {
   return source;
 }
 
-/** What one call brings. */
 class Intake {
   readonly #parts: LogParts;
   readonly #caller: Caller;
   readonly #source: string;
   readonly #open = new Map<string, Open>();
   readonly #call: CallContext;
-  /** Other calls may bring what comes before this one's chunks. */
+  /** Other calls may bring preceding chunks. */
   #isOverlapping: boolean;
   /** Bytes since the last commit. */
   #uncommitted = 0;
-  /** Chunks that cannot be read yet, and their bytes. */
+  /** Chunks that are not yet readable, and their bytes. */
   #unread: Promise<void>[] = [];
   #unreadBytes = 0;
 
@@ -96,14 +92,14 @@ class Intake {
     this.#isOverlapping = call.header(overlapHeader) === "true";
   }
 
-  /** Resolves when there is room for the next chunk, so that an agent is as fast as this disk. */
+  /** Resolves when there is room, which slows the agent down to the disk. */
   async take(chunk: TaggedChunk): Promise<void> {
     const { shelf, clock } = this.#parts;
     const { uid, held } = await this.#logOf(chunk);
     const delay = shelf.delayOf(uid, chunk.data.length);
     if (delay > 0) await sleep(clock, delay, this.#call.signal);
     if (this.#isOverlapping) await this.#awaitTurn(held.log, chunk.seq - 1);
-    // Who has taken the call back has asked, or will ask, how far the log is: what comes after that answer would be there in other pieces.
+    // The canceled caller asks how far the log is; later chunks would contradict that answer.
     this.#call.signal.throwIfAborted();
     const written = held.log.append(this.#source, chunk).then((grown) => {
       shelf.grown(uid, grown);
@@ -116,13 +112,13 @@ class Intake {
     if (this.#uncommitted > commitEvery) await this.commit();
   }
 
-  /** Resolves when everything taken can be read. */
+  /** Resolves when everything taken is readable. */
   async #settle(): Promise<void> {
     this.#unreadBytes = 0;
     await Promise.all(this.#unread.splice(0));
   }
 
-  /** What does not come in time is missing; the chunks of this call are passed over then, and the answer says so. */
+  /** Missing chunks in time fail: the rest of the call is skipped and the answer says so. */
   async #awaitTurn(log: ReceivedLog, seq: number): Promise<void> {
     if (log.seqOf(this.#source) >= seq) return;
     const late = new AbortController();
@@ -132,7 +128,6 @@ class Intake {
     if (log.seqOf(this.#source) < seq) this.#isOverlapping = false;
   }
 
-  /** Makes durable what was taken; up to where nothing is missing of each log. */
   async commit() {
     await this.#settle();
     this.#uncommitted = 0;
@@ -146,7 +141,7 @@ class Intake {
     }));
   }
 
-  /** Of a call that has broken off, too, what came is kept, so that it need not come again. */
+  /** A broken call keeps what came. */
   async close(isWhole: boolean): Promise<void> {
     for (const { held } of this.#open.values()) {
       const isGood =
@@ -159,7 +154,7 @@ class Intake {
     }
   }
 
-  /** Looked up once for each call: it is to be as cheap as the write. */
+  /** Looked up once per call. */
   async #logOf({ workflow, action }: TaggedChunk): Promise<Open> {
     const key = `${workflow} ${action}`;
     const known = this.#open.get(key);
@@ -175,7 +170,7 @@ class Intake {
     return open;
   }
 
-  /** The workflow's uid, and the agent of the action, if that is the caller. */
+  /** The workflow's uid and the action's agent, if it is the caller. */
   async #permit(workflow: string, action: string): Promise<Pick<Open, "uid" | "agentID">> {
     const found = parseWorkflowId(workflow) === undefined ? undefined : await this.#parts.find(workflow);
     if (found === undefined)
@@ -183,7 +178,7 @@ class Intake {
     const its = found.state.actions.find(({ id }) => id === action);
     if (its === undefined)
       throw new RpcError("NOT_FOUND", `workflow ${workflow} has no action ${JSON.stringify(action.slice(0, 100))}`);
-    // Not that of the workflow: other tasks of it are other agents'.
+    // Other tasks of the workflow belong to other agents.
     const { agentID } = its.task;
     if (!this.#caller.isAgent(agentID))
       throw new RpcError("PERMISSION_DENIED", `the action is not ${this.#caller.name}'s`);

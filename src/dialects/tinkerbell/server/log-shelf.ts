@@ -6,64 +6,61 @@ import { ReceivedLog } from "#kernel/logs/index.ts";
 import { RpcError } from "#kernel/rpc/index.ts";
 import { fileName, logFolder, logPath, logRotation } from "../log-places.ts";
 
-// What agents print is somebody else's and may be anything: a log is a ring, a workflow has a rate, and all logs together have a limit. Nothing
-// of it is acknowledged before it is on the disk, so that an agent which is not answered has it still, and whatever is refused here is not lost.
+// Output is foreign: a log is a ring, a workflow has a rate limit, all logs together have a size limit. Nothing is
+// acknowledged before it is on the disk, so refused chunks are not lost.
 
 export interface LogShelfOptions {
-  /** Nobody else writes there. */
+  /** Used by nothing else. */
   readonly directory: string;
   readonly clock: Clock;
   /** Of all logs together. */
   readonly maxBytes: number;
 }
 
-/** A log for one writer, until it is released. */
 export interface HeldLog {
   readonly log: ReceivedLog;
-  /** `isWhole`: nothing that was done with it has failed. */
+  /** `isWhole`: no operation on it failed. */
   release(isWhole: boolean): Promise<void>;
 }
 
-/** A log that is open. */
 interface Taken {
   log: Promise<ReceivedLog>;
-  /** Nobody writes to it while there are none. */
+  /** Writers. */
   users: number;
-  /** Present while there are none: keeps it from being closed. */
+  /** Set without writers: prevents closing. */
   forget?: Cancel;
 }
 
 /** Each costs an open file. */
 const maxOpen = 2000;
-/** Of those that nobody writes to: whoever sent a batch sends the next one soon. */
+/** Logs without writers stay open for the next batch. */
 const maxIdle = 200;
 const idleFor: Millis = 10_000;
 const mebibyte = 1024 * 1024;
-/** What one workflow may send: more than its actions print, and less than keeps everybody else waiting. Each chunk costs something besides. */
+/** More than actions print, less than blocks others. Each chunk costs something besides. */
 const rate = { perSecond: 128 * mebibyte, burst: 128 * mebibyte };
 const costOfChunk = 512;
 
-/** The logs of actions on this server's disk: each is written by one at a time, however many streams bring it. */
+/** Logs on this server's disk, each with one writer at a time for all its streams. */
 export class LogShelf {
   readonly #options: LogShelfOptions;
-  /** By path: those that are written to, and those that were a moment ago, which are in the order of their last use. */
+  /** By path: open logs, idle ones in order of last use. */
   readonly #taken = new Map<string, Taken>();
-  /** Of those, how many nobody writes to. */
   #idle = 0;
-  /** By path: those that are being closed. */
+  /** By path: logs being closed. */
   readonly #closing = new Map<string, Promise<void>>();
   #isClosed = false;
   readonly #rates = new Map<string, TokenBucket>();
-  /** Bytes by the name of the workflow's folder, as far as they were counted. */
+  /** Bytes by folder of a workflow, as far as counted. */
   readonly #sizes = new Map<string, number>();
-  /** All that is left belongs to workflows that go on. */
+  /** All remaining logs belong to unfinished workflows. */
   #isFull = false;
 
   constructor(options: LogShelfOptions) {
     this.#options = options;
   }
 
-  /** Opens a log, or shares one that is open. Rejects with UNAVAILABLE when there is no room. */
+  /** Opens or shares a log. Rejects with UNAVAILABLE if there is no room. */
   async open(uid: string, action: string): Promise<HeldLog> {
     if (this.#isFull) throw new RpcError("UNAVAILABLE", "this server has no room for more logs");
     const path = logPath(this.#options.directory, uid, action);
@@ -76,39 +73,37 @@ export class LogShelf {
     }
   }
 
-  /** Whether somebody writes to it. */
   isTaken(uid: string, action: string): boolean {
     return (this.#taken.get(logPath(this.#options.directory, uid, action))?.users ?? 0) > 0;
   }
 
-  /** How long a workflow has to wait before it may send so much more. */
+  /** How long a workflow must wait before it may send so many bytes. */
   delayOf(uid: string, bytes: number): Millis {
     const bucket = this.#rates.get(uid) ?? new TokenBucket(rate);
-    // Those that were not asked for a while are full again.
+    // Unused limits are full again.
     if (this.#rates.size >= maxOpen) this.#rates.clear();
     this.#rates.set(uid, bucket);
     return bucket.reserve(this.#options.clock.monotonic(), bytes + costOfChunk);
   }
 
-  /** A log has grown. */
   grown(uid: string, bytes: number): void {
     const name = fileName(uid);
     this.#sizes.set(name, (this.#sizes.get(name) ?? 0) + bytes);
   }
 
-  /** Whether there are more than may be, as far as it was counted. What the rings have dropped is counted until `measure`. */
+  /** Whether the limit is exceeded, as far as counted; what rings dropped is counted until `measure`. */
   get isOverfull(): boolean {
     let total = 0;
     for (const size of this.#sizes.values()) total += size;
     return total > this.#options.maxBytes;
   }
 
-  /** Names of the folders that are there, whatever they hold. */
+  /** Names of the folders on disk. */
   async folders(): Promise<readonly string[]> {
     return await readdir(this.#options.directory).catch(orNone);
   }
 
-  /** Counts what is there. */
+  /** Counts the bytes on disk. */
   async measure(): Promise<void> {
     const names = await this.folders();
     for (const known of this.#sizes.keys()) if (!names.includes(known)) this.#sizes.delete(known);
@@ -116,7 +111,7 @@ export class LogShelf {
     this.#isFull = this.isOverfull;
   }
 
-  /** Removes a folder with all that is in it, also while somebody writes. */
+  /** Removes a folder, even while it is written to. */
   async remove(name: string): Promise<void> {
     const folder = join(this.#options.directory, name, "/");
     for (const [path, taken] of this.#taken) if (path.startsWith(folder)) await this.#forget(path, taken);
@@ -125,18 +120,18 @@ export class LogShelf {
     this.#isFull &&= this.isOverfull;
   }
 
-  /** Whether there is anything of a workflow, if only somebody who waits for its logs. */
+  /** Whether a workflow has a folder or readers. */
   async has(uid: string): Promise<boolean> {
     return (await stat(logFolder(this.#options.directory, uid)).catch(() => undefined)) !== undefined;
   }
 
-  /** Closes what nobody writes to, and the rest when its writers have ended. */
+  /** Closes idle logs now and the rest when their writers end. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const [path, taken] of this.#taken) await this.#forget(path, taken);
   }
 
-  /** What is not whole is opened anew by whoever comes next, which takes back what is half there. */
+  /** A log with a failed operation is reopened by the next writer, which repairs it. */
   async #release(path: string, taken: Taken, isWhole: boolean): Promise<void> {
     taken.users--;
     const isKnown = this.#taken.get(path) === taken;
@@ -151,14 +146,13 @@ export class LogShelf {
     if (oldest !== undefined) await this.#forget(...oldest);
   }
 
-  /** Closes it if nobody writes to it. */
   async #forget(path: string, taken: Taken): Promise<void> {
     if (taken.users > 0 || this.#taken.get(path) !== taken) return;
     this.#wake(taken);
     await this.#close(path, taken);
   }
 
-  /** Never rejects: what goes wrong now was told to whoever has written. */
+  /** Never rejects: the writers know of the failure. */
   async #close(path: string, taken: Taken): Promise<void> {
     if (this.#taken.get(path) === taken) this.#taken.delete(path);
     const done = taken.log.then((log) => log.close()).catch(() => undefined);
@@ -167,7 +161,6 @@ export class LogShelf {
     if (this.#closing.get(path) === done) this.#closing.delete(path);
   }
 
-  /** It is not idle any more. */
   #wake(taken: Taken): void {
     if (taken.forget === undefined) return;
     taken.forget();
@@ -178,7 +171,7 @@ export class LogShelf {
   #take(path: string): Taken {
     const known = this.#taken.get(path);
     if (known !== undefined) {
-      // Who has removed files meanwhile may not have asked this server.
+      // Another process may have removed the files.
       if (known.users++ === 0) known.log = known.log.then((log) => whereItWas(log, path));
       this.#wake(known);
       return known;
@@ -192,20 +185,20 @@ export class LogShelf {
   }
 }
 
-/** The log itself, or another one for its path when its file has gone. */
+/** The log, or a new one if its file is gone. */
 async function whereItWas(log: ReceivedLog, path: string): Promise<ReceivedLog> {
   if (await log.isThere()) return log;
   await log.close().catch(() => undefined); // What it could not remove has gone, too.
   return await ReceivedLog.open(path, logRotation);
 }
 
-/** Nothing was kept yet. */
+/** No logs yet. */
 const orNone = (thrown: unknown): readonly string[] => {
   if (codeOf(thrown) === "ENOENT") return [];
   throw thrown;
 };
 
-/** Files that go in this moment count as nothing. */
+/** Files that vanish count as empty. */
 async function sizeOf(folder: string): Promise<number> {
   let total = 0;
   for (const file of await readdir(folder).catch(() => [])) {

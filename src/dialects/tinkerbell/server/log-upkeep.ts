@@ -7,8 +7,8 @@ import type { LogShelf } from "./log-shelf.ts";
 import type { WorkflowPlace } from "./workflow-id.ts";
 import type { Mirrored, WorkflowMirror } from "./workflow-mirror.ts";
 
-// Logs are files that nobody but time looks after: which are over, which are too many, and which are left of workflows that somebody has deleted
-// while no server ran. The store says what there is; what the disk has besides is removed.
+// Finds logs that have ended, are too many, or are left of workflows deleted while no server ran. The store decides;
+// whatever else is on disk is removed.
 
 export interface LogUpkeepOptions {
   readonly clock: Clock;
@@ -18,22 +18,20 @@ export interface LogUpkeepOptions {
   readonly mirror: WorkflowMirror;
 }
 
-/** Agents of other makers never say that a log has ended, and one of ours may be gone: nobody is to wait for more than this. */
+/** Foreign agents never report the end of a log, and Slipway's may be gone: readers wait no longer. */
 const lateLines: Millis = 5_000;
 const lookEvery: Millis = 3_600_000;
-/** More than may be is looked for at once, and not at each chunk. */
+/** Delays the check of the limit, which need not follow each chunk. */
 const shortly: Millis = 1_000;
 
 /**
- * Ends logs of actions that have ended, removes those of workflows that have gone, and the oldest ones of ended workflows when there are
- * more than there may be.
+ * Ends logs of finished actions, removes those of deleted workflows, and the oldest of finished workflows when the
+ * limit is exceeded.
  */
 export class LogUpkeep {
   readonly #options: LogUpkeepOptions;
-  /** By uid: when the logs of a workflow are looked at. */
   readonly #due = new Map<string, Cancel>();
   readonly #unsubscribe: () => void;
-  /** The next look at everything. */
   #sweep: Cancel | undefined;
   #sweeping: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -46,7 +44,7 @@ export class LogUpkeep {
     });
   }
 
-  /** The first look at all that is there. Never rejects. */
+  /** The first look. Never rejects. */
   async run(): Promise<void> {
     const { mirror } = this.#options;
     await this.#lookAtAll();
@@ -54,7 +52,6 @@ export class LogUpkeep {
     for (const workflow of mirror.all()) if (folders.has(fileName(workflow.metadata.uid))) this.#changed(workflow);
   }
 
-  /** A log has grown. */
   grown(): void {
     if (this.#options.shelf.isOverfull) this.#lookAfter(shortly);
   }
@@ -68,7 +65,7 @@ export class LogUpkeep {
     await this.#sweeping;
   }
 
-  /** Whether something has ended is looked at later, and only of workflows that have logs. */
+  /** Checked later, and only for workflows with logs. */
   #changed(workflow: Stored): void {
     const { uid } = workflow.metadata;
     if (this.#isClosed || this.#due.has(uid)) return;
@@ -81,7 +78,7 @@ export class LogUpkeep {
     this.#due.set(uid, this.#options.clock.after(lateLines, look));
   }
 
-  /** Of actions that have ended for a while, and whose agent says nothing of it. */
+  /** Of finished actions whose agent does not report the log's end. */
   async #endLogs(place: WorkflowPlace): Promise<void> {
     const { mirror, shelf } = this.#options;
     const found = (await shelf.has(place.uid ?? "")) ? mirror.get(place) : undefined;
@@ -91,7 +88,7 @@ export class LogUpkeep {
       if (!(await this.#end(found.uid, id, finishedAt))) this.#changed(found.workflow);
   }
 
-  /** False when it is to be looked at again: it is just being sent, or the action has ended a moment ago. */
+  /** False if it must be checked again: it is being sent, or the action has just ended. */
   async #end(uid: string, action: string, finishedAt: Instant): Promise<boolean> {
     const { shelf, directory, clock } = this.#options;
     const received = await readReceived(logPath(directory, uid, action));
@@ -112,7 +109,6 @@ export class LogUpkeep {
     if (!this.#isClosed) this.#sweep = this.#options.clock.after(delay, () => void this.#lookAtAll());
   }
 
-  /** One look at a time. */
   #lookAtAll(): Promise<void> {
     this.#sweeping = this.#sweeping
       .then(() => this.#look())
@@ -123,7 +119,7 @@ export class LogUpkeep {
     return this.#sweeping;
   }
 
-  /** Removes what belongs to nothing, then counts, then removes what is too much. */
+  /** Removes orphans, counts, then removes what exceeds the limit. */
   async #look(): Promise<void> {
     const { shelf, mirror, log } = this.#options;
     const folders = await shelf.folders();
@@ -143,7 +139,7 @@ export class LogUpkeep {
     }
   }
 
-  /** What stays is removed by a later look. */
+  /** A later look tries again. */
   async #remove(name: string): Promise<void> {
     await this.#options.shelf
       .remove(name)
@@ -151,12 +147,12 @@ export class LogUpkeep {
   }
 }
 
-/** With its uid: another one of its name is not meant. */
+/** With its uid, so that another one of its name is not meant. */
 const placeIn = ({ metadata: { namespace = "", name, uid } }: Stored): WorkflowPlace => ({ namespace, name, uid });
 
-/** Nothing more comes of it but what is on its way. */
+/** At most lines on their way may follow. */
 const isOver = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
 
-/** When the last action of a workflow ended. */
+/** When its last action ended. */
 const lastOf = ({ state, createdAt }: Mirrored): Instant =>
   Math.max(createdAt, ...state.actions.map(({ finishedAt }) => finishedAt ?? 0));

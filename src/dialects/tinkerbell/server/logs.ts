@@ -7,10 +7,10 @@ import { LogUpkeep } from "./log-upkeep.ts";
 import { parseWorkflowId } from "./workflow-id.ts";
 import type { WorkflowMirror } from "./workflow-mirror.ts";
 
-/** Room for a hundred rings that are full. */
+/** Room for a hundred full rings. */
 const usualBytes = 1024 ** 3;
 
-/** The parts that keep logs of actions, bound to each other. */
+/** Creates the parts that keep logs. */
 export function addLogs(
   { client, clock, log }: Manager,
   mirror: WorkflowMirror,
@@ -18,7 +18,7 @@ export function addLogs(
 ): { readonly parts: Omit<LogParts, "identify">; readonly upkeep: LogUpkeep; readonly close: () => Promise<void> } {
   const shelf = new LogShelf({ directory, clock, maxBytes });
   const upkeep = new LogUpkeep({ clock, log, directory, shelf, mirror });
-  /** From the store where the mirror has not heard of it yet. */
+  /** From the store if the mirror is behind. */
   const find: LogParts["find"] = async (id) => {
     const place = parseWorkflowId(id);
     if (place === undefined) return undefined;
@@ -33,7 +33,7 @@ export function addLogs(
       throw thrown;
     }
   };
-  // What is too much is removed soon, and not at the cost of who has brought it.
+  // Excess is removed later, not during the caller's request.
   const onGrown = (): void => upkeep.grown();
   const close = async (): Promise<void> => {
     await upkeep.close();

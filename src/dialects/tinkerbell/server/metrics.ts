@@ -3,14 +3,14 @@ import type { Metrics } from "#kernel/kit/index.ts";
 import type { CallObserver, StatusName } from "#kernel/rpc/index.ts";
 import type { AgentEvent, Verdict } from "../events.ts";
 
-/** What the server counts. Names of calls are those that gRPC's own servers use, so that dashboards for them work. */
+/** Call metrics have the names of gRPC's own servers, so that dashboards work. */
 export interface ServerMetrics {
   readonly onSent: (how: "sent" | "resent") => void;
   readonly onJudged: (event: AgentEvent["is"], verdict: Verdict) => void;
   readonly observe: CallObserver;
 }
 
-/** Adds the families of the server to the metrics. `agents` is asked when somebody looks. */
+/** Registers the metrics. `agents` is called on each scrape. */
 export function serverMetrics(
   metrics: Metrics,
   clock: Clock,
@@ -28,14 +28,14 @@ export function serverMetrics(
     onSent: (result) => dispatched.series({ result }).add(),
     onJudged(type, { code: result, state }) {
       events.series({ type, result }).add();
-      // One that comes too late refuses nothing.
+      // A late rejection does not count.
       if (type === "rejected" && state !== undefined) dispatched.series({ result: "rejected" }).add();
     },
     observe: callObserver(metrics, clock),
   };
 }
 
-/** What is counted of one method is looked up once, and not with each of its calls. */
+/** Series are looked up once per method, not per call. */
 function callObserver(metrics: Metrics, clock: Clock): CallObserver {
   const started = metrics.counter("grpc_server_started_total", "Calls that have begun.");
   const handled = metrics.counter("grpc_server_handled_total", "Calls that have ended, by code.");
@@ -61,7 +61,6 @@ function callObserver(metrics: Metrics, clock: Clock): CallObserver {
   };
 }
 
-/** The same for each key as the first time. */
 function remembered<K, V>(make: (key: K) => V): (key: K) => V {
   const known = new Map<K, V>();
   return (key) => {

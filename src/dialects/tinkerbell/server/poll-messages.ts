@@ -13,28 +13,28 @@ import { type Action, currentIndex, type WorkflowState } from "../state.ts";
 
 type ActionMessage = MessageInitShape<typeof workflowV1.ActionResponseSchema>;
 
-/** An agent takes no time for no time at all, and gives up at once: ten years are as good as none. */
+/** Ten years: for an agent 0 seconds means no time at all. */
 const forEver = 315_360_000;
 
-/** Seconds an action may take: its own, or what is left of the whole, or no limit. At least one, which is what an agent that is late gets. */
+/** Seconds an action may take: its own limit, the workflow's remaining time, or none. At least 1. */
 export function timeoutOf(action: Action, { deadlines, timeout }: WorkflowState, now: Instant): bigint {
   if (action.timeout > 0) return BigInt(Math.ceil(action.timeout / 1000));
-  // Before the first action the whole has no deadline yet, but its time.
+  // The deadline starts with the first action.
   const left = deadlines.workflow === undefined ? timeout : deadlines.workflow - now;
   if (deadlines.workflow === undefined && timeout === 0) return BigInt(forEver);
   return BigInt(Math.max(1, Math.ceil(left / 1000)));
 }
 
-/** `NAME=value`, sorted, as both older protocols have it. */
+/** `NAME=value`, sorted, as in both older protocols. */
 export const environmentOf = ({ env }: Action): string[] =>
   Object.entries(env)
     .map(([name, value]) => `${name}=${value}`)
     .sort();
 
-/** The command of an action in one list: what takes the place of the entrypoint comes first. */
+/** Command and arguments in one list; the entrypoint's replacement comes first. */
 export const commandOf = ({ cmd, args }: Action): string[] => [...(cmd === undefined ? [] : [cmd]), ...args];
 
-/** The action a workflow is at, for an agent that asks for one at a time; undefined when there is none left. */
+/** The current action for a polling agent; undefined if none is left. */
 export function actionMessage(id: string, state: WorkflowState, clock: Clock): ActionMessage | undefined {
   const action = state.actions[currentIndex(state)];
   if (action === undefined) return undefined;
@@ -55,7 +55,7 @@ export function actionMessage(id: string, state: WorkflowState, clock: Clock): A
   };
 }
 
-/** Told to an agent for which there will be something, but not now: it asks again without a word in its log. */
+/** The agent asks again without logging it. */
 export const noActionYet = (): RpcError =>
   new RpcError("FAILED_PRECONDITION", "no action available", {
     details: [
@@ -66,14 +66,14 @@ export const noActionYet = (): RpcError =>
     ],
   });
 
-/** Told to an agent that has no unfinished workflow at all. */
+/** For an agent without unfinished workflows. */
 export const noWorkflows = (): RpcError => new RpcError("NOT_FOUND", "no Workflows found");
 
 type Attributes = MessageShape<typeof workflowV1.AgentAttributesSchema>;
-/** Characters as JSON, of which a part of an object in the store is made. */
+/** Characters of JSON; stored in the Agent object. */
 const maxAttributes = 65_536;
 
-/** What an agent tells of its machine, in the names of the interface; undefined for none, and for more than is kept. */
+/** Facts about the machine, by the names of the protocol; undefined if empty or too large. */
 export function attributesOf(attributes: Attributes | undefined): JsonObject | undefined {
   if (attributes === undefined) return undefined;
   const told: unknown = toJson(workflowV1.AgentAttributesSchema, attributes, { useProtoFieldName: true });
@@ -83,7 +83,7 @@ export function attributesOf(attributes: Attributes | undefined): JsonObject | u
 type StatusRequest = MessageInitShape<typeof workflowV1.ActionStatusRequestSchema>;
 const StateType = workflowV1.ActionStatusRequest_StateType;
 
-/** What a report comes to, and whether its action has ended; INVALID_ARGUMENT for one that says nothing. */
+/** The event of a report; INVALID_ARGUMENT if it has none. */
 export function reportedEvent({ actionId = "", actionState }: StatusRequest): AgentEvent {
   switch (actionState) {
     case StateType.RUNNING:
@@ -91,7 +91,7 @@ export function reportedEvent({ actionId = "", actionState }: StatusRequest): Ag
     case StateType.SUCCESS:
       return { is: "succeeded", action: actionId };
     case StateType.FAILED:
-      // What has happened is never sent: the message of a report is always the same.
+      // Reports have no failure message: theirs is constant.
       return {
         is: "failed",
         action: actionId,
@@ -105,7 +105,7 @@ export function reportedEvent({ actionId = "", actionState }: StatusRequest): Ag
     case undefined:
       throw noState();
   }
-  // A number that the protocol does not have.
+  // Unknown to the protocol.
   throw noState();
 }
 

@@ -11,21 +11,23 @@ import { take, type Taken, type TakeParts } from "./taking.ts";
 import type { Waiters } from "./waiters.ts";
 import { workflowId } from "./workflow-id.ts";
 
-/** What the older protocols are made of. */
 export interface AskParts extends TakeParts {
   readonly identify: Identify;
   readonly lanes: Lanes;
   readonly waiters: Waiters;
-  /** How long a call without an answer is held. */
+  /** How long an unanswered call is held. */
   readonly pollHold: Millis;
-  /** An agent was heard of that has no stream. */
+  /** An agent without a stream was heard of. */
   readonly seen: (agentID: string, protocol: Protocol, caller: Caller, attributes?: JsonObject) => void;
 }
 
-/** After somebody else's write: the mirror has heard of it then. */
+/** After a conflict: the mirror is up to date then. */
 const lookAgainAfter: Millis = 20;
 
-/** The agent's question: what is it to do now? It is held until there is something, so that an idle agent asks twice a minute and still begins at once. */
+/**
+ * Asks for the next action. The call is held until there is one, so that idle agents poll twice a minute and still
+ * start at once.
+ */
 export const getAction =
   (parts: AskParts): NonNullable<Handlers<typeof workflowV1.WorkflowService>["getAction"]> =>
   async ({ agentId = "", agentAttributes }, call) => {
@@ -37,11 +39,11 @@ export const getAction =
     const message =
       taken?.is === "at" ? actionMessage(workflowId(taken.workflow), taken.state, parts.clock) : undefined;
     if (message !== undefined) return message;
-    // Something of the agent will be to do one day.
+    // There will be work for the agent.
     throw parts.mirror.hasUnfinished(agentKey(taker.agentID)) ? noActionYet() : noWorkflows();
   };
 
-/** What the agent is to do, or undefined when the time is over, or it has asked again meanwhile. */
+/** Undefined when the time is over or the agent asked again. */
 async function waitFor(
   parts: AskParts,
   taker: Taker,
@@ -52,7 +54,7 @@ async function waitFor(
   const key = agentKey(taker.agentID);
   const end = clock.monotonic() + pollHold;
   for (;;) {
-    // Waits from before the look on: what changes in between is not missed.
+    // Registered before the look, so that no change is missed.
     const patience = new AbortController();
     const changed = waiters.next(key, patience.signal);
     try {
@@ -72,7 +74,7 @@ async function waitFor(
   }
 }
 
-/** Nothing is given to an agent that does not wait for it any more. */
+/** An agent that hung up gets nothing. */
 export async function takeUnlessGone(parts: AskParts, taker: Taker, signal: AbortSignal): Promise<Taken> {
   signal.throwIfAborted();
   try {
@@ -85,7 +87,7 @@ export async function takeUnlessGone(parts: AskParts, taker: Taker, signal: Abor
 const untilOf = (until: number | undefined, clock: Clock): Millis =>
   until === undefined ? Number.POSITIVE_INFINITY : Math.max(0, until - clock.now());
 
-/** Resolves after the time, or when nobody waits for it any more. */
+/** Also resolves on abort. */
 const pauseFor = (clock: Clock, time: Millis, signal: AbortSignal): Promise<"over"> =>
   sleep(clock, time, signal).then(
     () => "over",

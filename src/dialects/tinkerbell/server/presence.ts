@@ -2,12 +2,12 @@ import type { Clock, Millis } from "#lib/base/index.ts";
 import { agentKey } from "../state.ts";
 import { WakeTimers } from "./wake-timers.ts";
 
-/** More are served, and not shown: ids may be made up. */
+/** More agents are served but not shown: ids may be invented. */
 const maxPresent = 20_000;
 
 /**
- * Agents that ask, and have no stream whose end could be noticed: present from the first time they are heard of until they were silent for a
- * while. One that holds a workflow is at work, and does not ask.
+ * Polling agents have no stream whose end could be noticed: present until silent for a while. Agents that hold a
+ * workflow are busy and do not poll.
  */
 export class Presence {
   readonly #present = new Map<string, string>();
@@ -28,12 +28,11 @@ export class Presence {
     });
   }
 
-  /** How many there are. */
   get size(): number {
     return this.#present.size;
   }
 
-  /** True when it was not there before. */
+  /** True if it was not present. */
   heard(agentID: string): boolean {
     const key = agentKey(agentID);
     const isNew = !this.#present.has(key);
@@ -43,7 +42,7 @@ export class Presence {
     return isNew;
   }
 
-  /** It is connected by a stream from now on. */
+  /** It has a stream now. */
   forget(agentID: string): void {
     const key = agentKey(agentID);
     this.#present.delete(key);
@@ -54,7 +53,6 @@ export class Presence {
     return this.#present.has(agentKey(agentID));
   }
 
-  /** Nobody is told that agents have left any more. */
   close(): void {
     this.#timers.close();
   }

@@ -13,10 +13,9 @@ import type { Lanes } from "./lanes.ts";
 import { parseWorkflowId, placeKey, type WorkflowPlace } from "./workflow-id.ts";
 import type { WorkflowMirror } from "./workflow-mirror.ts";
 
-// Agents tell an event again until it is answered, and do nothing in between. So an answer must mean something: with OK it is durable or changes nothing, and
-// with any other code nothing was recorded and, but for UNAVAILABLE, never will be.
+// Agents repeat an event until it is answered and do nothing else meanwhile. OK means that it is durable or changes
+// nothing; any other code that nothing was recorded and, except for UNAVAILABLE, never will be.
 
-/** What recording works with. */
 export interface RecordParts {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -24,14 +23,12 @@ export interface RecordParts {
   readonly mirror: WorkflowMirror;
   readonly lanes: Lanes;
   readonly tell: (workflow: Stored<AnyWorkflow>, notices: readonly Notice[]) => void;
-  /** Something may follow for these agents. */
+  /** These agents may have work. */
   readonly wake: (agent: string) => void;
   readonly stopAgain: (agent: string, id: string) => void;
-  /** An event was judged. */
   readonly onJudged?: (event: AgentEvent["is"], verdict: Verdict) => void;
 }
 
-/** What reports work with. */
 export interface ReportParts {
   readonly identify: Identify;
   readonly mirror: WorkflowMirror;
@@ -43,10 +40,7 @@ export interface ReportParts {
   ) => Promise<void>;
 }
 
-/**
- * Records what an agent tells of a workflow. When it resolves, the event is durable, or is one of those that change nothing; when it rejects, nothing
- * was recorded: the codes are those of the protocol.
- */
+/** Records an event. Resolves when it is durable or changes nothing; otherwise rejects with the protocol's code. */
 export async function recordEvent(
   parts: RecordParts,
   id: string,
@@ -64,13 +58,13 @@ export async function recordEvent(
   if (verdict.code !== "OK") throw new RpcError(verdict.code, verdict.message ?? "refused");
 }
 
-/** The agent's own lane: what it tells and what it is told do not overtake each other. */
+/** The agent's lane keeps its events and commands in order. */
 function laneOf(mirror: WorkflowMirror, place: WorkflowPlace): string {
   const state = mirror.get(place)?.state;
   return agentKey(state?.dispatch.agentID ?? state?.agentID ?? placeKey(place));
 }
 
-/** Reads, judges and stores, again when somebody else has written in between. What has gone, or is another one of its name, is not found. */
+/** Reads, judges and stores, repeated on conflicts. A deleted or recreated workflow is not found. */
 async function judge(
   parts: RecordParts,
   place: WorkflowPlace,
@@ -101,13 +95,13 @@ async function judge(
   }
 }
 
-/** Whose the workflow is: who was told, whose turn it is, and who has done the action that is spoken of. */
+/** Agents of the workflow: the one it was sent to, the next, and the one of the action. */
 function concernedBy(state: WorkflowState, event: AgentEvent): readonly string[] {
   const action = event.is === "rejected" ? undefined : state.actions.find(({ id }) => id === event.action);
   return [state.dispatch.agentID, ...agentsOf(state), action?.task.agentID].filter((agent) => agent !== undefined);
 }
 
-/** What storage says no to is no fault of the agent, which tells it again. */
+/** Errors of storage are not the agent's fault; it repeats the event. */
 export function asUnavailable(thrown: unknown): unknown {
   const isOfStorage = thrown instanceof ApiError || codeOf(thrown) !== undefined;
   if (thrown instanceof RpcError || !isOfStorage) return thrown;

@@ -1,16 +1,15 @@
-// Two protocols send different messages to one path. Both are sequences of numbered fields; where a number is a text in the one and a count in the
-// other, the wire type tells them apart, without a guess at what the bytes mean.
+// Two protocols send different messages to one path. The wire type of a field number that is a text in one and a count
+// in the other tells them apart.
 
-/** Wire types of the encoding. */
 const varint = 0;
 const fixed64 = 1;
 const lengthDelimited = 2;
 const fixed32 = 5;
 
-/** Whose report these bytes are; undefined when they do not say. */
+/** The protocol of a report; undefined if it cannot be told. */
 export function reportKind(bytes: Uint8Array): "poll" | "worker" | undefined {
   for (const [field, type] of fieldsIn(bytes)) {
-    // 4 is a state to workers and an id to agents, 5 are seconds or a name, 6 is a text or a state.
+    // 4 is a state for workers and an id for agents, 5 seconds or a name, 6 a text or a state.
     if (
       (field === 4 && type === varint) ||
       (field === 5 && type === varint) ||
@@ -22,12 +21,12 @@ export function reportKind(bytes: Uint8Array): "poll" | "worker" | undefined {
   return undefined;
 }
 
-/** Numbers and wire types of the fields of a message, up to where it stops making sense. */
+/** Numbers and wire types of the fields, up to the first invalid one. */
 function* fieldsIn(bytes: Uint8Array): Generator<readonly [number, number]> {
   let at = 0;
   const readVarint = (): number => {
     let value = 0;
-    // Ten bytes at most; what goes beyond 2^53 is no length and no field.
+    // At most ten bytes; beyond 2^53 it is neither a length nor a field.
     for (let shift = 0; shift < 70; shift += 7) {
       const byte = bytes[at++] ?? Number.NaN;
       value += (byte & 127) * 2 ** shift;
@@ -36,7 +35,7 @@ function* fieldsIn(bytes: Uint8Array): Generator<readonly [number, number]> {
     return Number.NaN;
   };
   const skip = (type: number): number => {
-    // Reading it is passing it; one that does not end is no field.
+    // Skips it; an unterminated one is no field.
     if (type === varint) return Number.isNaN(readVarint()) ? Number.NaN : 0;
     if (type === fixed64) return 8;
     if (type === fixed32) return 4;
@@ -47,7 +46,7 @@ function* fieldsIn(bytes: Uint8Array): Generator<readonly [number, number]> {
     const type = tag % 8;
     const length = skip(type);
     at += length;
-    // NaN is greater than nothing.
+    // Also ends at NaN.
     if (!(at <= bytes.length)) return;
     yield [Math.floor(tag / 8), type];
   }

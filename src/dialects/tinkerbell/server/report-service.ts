@@ -18,10 +18,9 @@ import { parseWorkflowId } from "./workflow-id.ts";
 
 type Report = MessageShape<typeof workflowV1.ActionStatusRequestSchema>;
 
-/** Both protocols expect an empty message. */
 const received = toBinary(workflowV1.ActionStatusResponseSchema, create(workflowV1.ActionStatusResponseSchema));
 
-/** What agents of the older protocols tell of an action. The path is one and the message is not: the bytes say which it is. */
+/** Reports of actions by both older protocols. They share a path but not a message, so the bytes decide. */
 export const reportActionStatus = (parts: AskParts & ReportParts): RawUnary => ({
   async raw(bytes, call) {
     const caller = parts.identify(call);
@@ -41,12 +40,12 @@ function decode(bytes: Uint8Array): Report {
   }
 }
 
-/** Codes that make a released agent exit when its last report of an action is answered with them. */
+/** A released agent exits when its last report gets one of these. */
 const deadly: readonly string[] = ["NOT_FOUND", "INVALID_ARGUMENT", "FAILED_PRECONDITION"];
 
 /**
- * A start that is refused keeps the action from being run. An end that is refused ends the agent's process, and with it all that comes
- * after: so whatever cannot be recorded of an end is told to people, and answered as if it had been.
+ * A refused start prevents the action. A refused end would kill the agent's process, so an end that cannot be recorded
+ * is reported to people and answered as if it had been.
  */
 async function takeReport({ record, mirror, tell }: ReportParts, report: Report, caller: Caller): Promise<void> {
   const { workflowId: id = "", actionId = "" } = report;

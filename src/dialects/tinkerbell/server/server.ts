@@ -26,44 +26,41 @@ import type { ReportParts } from "./record-event.ts";
 import { Waiters } from "./waiters.ts";
 import { WorkflowMirror } from "./workflow-mirror.ts";
 
-/** Where the server listens, and what may differ from the usual. */
 export interface TinkerbellServerOptions {
-  /** `host:port`; port 0 is a free one. */
+  /** `host:port`; port 0 is any free one. */
   readonly listen: string;
-  /** The port of that address, where it is opened elsewhere. The server closes it. */
+  /** The port if it was opened elsewhere; the server closes it. */
   readonly port?: Promise<RpcPort>;
-  /** What Agent objects call this server. */
+  /** The server's name in Agent objects. */
   readonly name?: string;
   readonly settings?: Partial<Settings>;
-  /** `none` unless told. */
   readonly auth?: AgentAuth;
-  /** Plaintext without. */
+  /** Plaintext without it. */
   readonly tls?: TlsPaths;
-  /** How long a question of an agent that polls is held; 30 s unless told. */
+  /** How long a poll is held; 30 s by default. */
   readonly pollHold?: Millis;
   readonly keepalive?: { readonly time: Millis; readonly timeout: Millis };
-  /** Where logs of actions are kept, and how many bytes of them, 1 GiB unless told; agents keep theirs to themselves without. */
+  /** Directory and size limit of logs, 1 GiB by default. Without it agents keep their logs. */
   readonly logs?: { readonly directory: string; readonly maxBytes?: number };
 }
 
-/** An agent that was unplugged is noticed after both together. */
+/** An unplugged agent is noticed after the sum. */
 export const usualKeepalive = { time: 30_000, timeout: 10_000 };
 const usualPollHold: Millis = 30_000;
-/** Agents that poll wait five seconds at most before they ask again; one that does not for so long has gone. */
+/** Polling agents pause for at most five seconds, so a longer silence means that they are gone. */
 const silenceAfterHold: Millis = 30_000;
 
-/** What agents speak with, without the port: for the listener, and for tests. */
+/** The server without its port, for the listener and tests. */
 export interface TinkerbellDesk {
-  /** Loaded with the messages they speak when they are asked for: by the first connection. */
+  /** Loaded by the first connection. */
   readonly services: () => Promise<readonly RpcService[]>;
-  /** Counts calls. */
   readonly observe: CallObserver;
-  /** Resolves when it knows all workflows; before, agents are not to be told anything. */
+  /** Resolves when all workflows are known; until then agents get no commands. */
   ready(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Makes the parts of a server and binds them to each other. Mirrors are the manager's, which must not have started. */
+/** Creates the parts of a server, for a manager that has not started. */
 export function createDesk(
   manager: Manager,
   options: Omit<TinkerbellServerOptions, "listen" | "port" | "tls">,
@@ -136,7 +133,7 @@ export function createDesk(
     onJudged,
     stopAgain: (agent, id) => dispatcher.stopAgain(agent, id),
   };
-  // Before the manager starts, because it looks at workflows through the same mirror.
+  // Before the manager starts, because it uses the same mirror.
   const logs = options.logs === undefined ? undefined : addLogs(manager, mirror, options.logs);
   const identify = identifyBy(options.auth ?? { mode: "none" }, manager);
   const connect = (connection: Connection): (() => void) => {
@@ -197,7 +194,7 @@ export function createDesk(
   };
 }
 
-/** Kubernetes events of a workflow. */
+/** Records Kubernetes events. */
 const tellerOf =
   (recorder: EventRecorder) =>
   (workflow: Stored, notices: readonly Notice[]): void => {
@@ -206,8 +203,8 @@ const tellerOf =
   };
 
 /**
- * Adds the server of this dialect to a manager that has not started. It listens from when it knows all workflows until the manager stops, on every
- * server and not on the leader alone: each owns the streams that are connected to it. Resolves with the port.
+ * Adds the server for agents to a manager that has not started. Serves on every server, not only on the leader, because
+ * each owns its streams, from the initial sync until the manager stops. Resolves with the port.
  */
 export function addTinkerbellServer(
   manager: Manager,
@@ -215,7 +212,7 @@ export function addTinkerbellServer(
 ): { readonly port: Promise<number> } {
   const desk = createDesk(manager, options);
   const port = deferred<number>();
-  // Whoever does not ask for the port hears of a failure from the manager.
+  // The manager reports a failure, too.
   port.promise.catch(() => undefined);
   manager.add({
     name: "tinkerbell-server",
@@ -234,7 +231,7 @@ export function addTinkerbellServer(
   return { port: port.promise };
 }
 
-/** From the first moment at which agents can be told the truth until the stop. */
+/** From the initial sync until the stop. */
 async function serve(
   { clock, log }: Manager,
   desk: TinkerbellDesk,
@@ -252,7 +249,7 @@ async function serve(
     keepalive,
     ...(tls === undefined ? {} : { tls }),
   });
-  // Its port may have been left to the system.
+  // Shows the port that the system chose.
   log.info("agents are served", { address: listen.replace(/:0$/, `:${listener.port}`) });
   onListening(listener.port);
   if (!stop.aborted)

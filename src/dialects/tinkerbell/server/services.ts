@@ -6,15 +6,13 @@ import { reportActionStatus } from "./report-service.ts";
 import { type StreamParts, streamService } from "./stream-service.ts";
 import { workerHandlers } from "./worker-service.ts";
 
-// Nothing but the first connection needs the services and the descriptors of their messages, so that this file is imported by import() only.
+// Imported dynamically by the first connection, because it loads descriptors of messages.
 
-/** What all services of a server work with. */
 export interface ServiceParts extends AskParts, ReportParts, Pick<StreamParts, "connect"> {
-  /** Logs of actions stay with their agents without. */
+  /** Without it agents keep their logs. */
   readonly logs: Omit<LogParts, "identify"> | undefined;
 }
 
-/** Everything that agents may speak, old and new. */
 export const servicesOf = ({ connect, logs, ...parts }: ServiceParts): readonly RpcService[] => [
   streamService({
     identify: parts.identify,
@@ -22,7 +20,7 @@ export const servicesOf = ({ connect, logs, ...parts }: ServiceParts): readonly 
     connect,
     record: (id, event, caller) => parts.record(id, event, { caller, protocol: "stream" }),
   }),
-  // Released agents and workers: two protocols under one name, which share the path of their reports.
+  // Released agents and workers: two protocols with one service name and one path for reports.
   service(workflowV1.WorkflowService, {
     getAction: getAction(parts),
     reportActionStatus: reportActionStatus(parts),

@@ -7,18 +7,17 @@ import type { Connection, Hello } from "./connections.ts";
 import { eventIn } from "./event-message.ts";
 import { helloIn } from "./hello.ts";
 
-/** What the command stream and its events are made of. */
 export interface StreamParts {
   readonly identify: Identify;
-  /** What Slipway's own agent may use besides the interface, told when its stream opens. */
+  /** Features for Slipway's agents, announced when the stream opens. */
   readonly features: string;
-  /** An agent has come; it is connected until the answered function is called. */
+  /** An agent connected, until the returned function is called. */
   readonly connect: (connection: Connection) => () => void;
-  /** Resolves when the event is durable, or changes nothing. */
+  /** Resolves when the event is durable or changes nothing. */
   readonly record: (id: string, event: AgentEvent, caller: Caller) => Promise<void>;
 }
 
-/** The command stream of the proposal, with what Slipway's own agent says besides. */
+/** The command stream of the proposal, with additions for Slipway's agents. */
 export function streamService({ identify, features, connect, record }: StreamParts): RpcService {
   return service(workflowV2.WorkflowService, {
     async getWorkflows({ agentId }, replies, call) {
@@ -26,7 +25,7 @@ export function streamService({ identify, features, connect, record }: StreamPar
       const caller = identify(call);
       allow(caller, agentID);
       const hello = { agentID, isIndividual: caller.isIndividual, ...helloIn(call) };
-      // At once, and not with the first command, which may be days away: the agent learns that it is connected.
+      // Immediately, because the first command may take days.
       call.sendHeaders({ "x-slipway-features": features });
       await stay(hello, call, whileAllowed(connect, caller), (command) => replies.sendBytes(commandBytes(command)));
     },
@@ -38,7 +37,7 @@ export function streamService({ identify, features, connect, record }: StreamPar
   });
 }
 
-/** A proof that is taken back ends the stream that it has opened. */
+/** A revoked credential ends the stream. */
 const whileAllowed =
   (connect: StreamParts["connect"], caller: Caller): StreamParts["connect"] =>
   (connection) => {
@@ -52,26 +51,23 @@ const whileAllowed =
     };
   };
 
-/**
- * Holds the stream open. Never resolves, because streams do not end well: it rejects with the status to end with, which is that of a newer stream, of the
- * listener that closes, or that the agent has gone.
- */
+/** Never resolves: rejects with the status that ends the stream. */
 const stay = (hello: Hello, call: CallContext, connect: StreamParts["connect"], send: Connection["send"]) =>
   new Promise<never>((_resolve, reject) => {
     let isOver = false;
-    // What it throws is what the stream ends with.
+    // An exception ends the stream.
     const disconnect = connect({
       ...hello,
       key: agentKey(hello.agentID),
       stopped: new Set(),
       isGreeted: false,
       send(command) {
-        // What an agent misses that goes in this moment, it is told when it comes back.
+        // A command lost now is sent again on reconnection.
         if (isOver) return;
         try {
           send(command);
         } catch (thrown) {
-          // It takes nothing any more; by itself it comes back, or its keepalive ends it.
+          // The stream is broken; keepalive ends it or the agent reconnects.
           reject(thrown);
         }
       },

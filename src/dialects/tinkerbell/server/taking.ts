@@ -10,10 +10,9 @@ import { type AnyWorkflow, changeWorkflow, refOf, storeState } from "../stored.t
 import { dispatch, letGo, runningAction, type Taker } from "../transitions.ts";
 import type { Mirrored, WorkflowMirror } from "./workflow-mirror.ts";
 
-// Agents of the older protocols have no stream to be told on: they ask, and what they ask tells where they are. One that asks is not at work on
-// anything, because it asks only between two actions.
+// Agents of the older protocols have no stream: they poll, and only between two actions, so a polling agent runs
+// nothing.
 
-/** What taking works with. */
 export interface TakeParts {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -23,18 +22,17 @@ export interface TakeParts {
   readonly onSent?: (how: "sent" | "resent") => void;
 }
 
-/** What an agent that asks is to do. */
 export type Taken =
-  /** The action this workflow is at. */
+  /** The workflow's current action. */
   | { readonly is: "at"; readonly workflow: Stored<AnyWorkflow>; readonly state: WorkflowState }
-  /** Nothing before something changes, or before this time. */
+  /** Nothing until a change or this time. */
   | { readonly is: "nothing"; readonly until?: Instant }
-  /** Somebody else has changed what was about to be taken. */
+  /** A conflict. */
   | { readonly is: "again" };
 
 /**
- * What the agent goes on with, or the next workflow that is its own. Only in the agent's lane. What it answers is durable: the agent is held
- * for the workflow from here on.
+ * The agent's current or next workflow. Call it in the agent's lane. The answer is durable: the agent holds the
+ * workflow from here on.
  */
 export async function take(parts: TakeParts, taker: Taker): Promise<Taken> {
   const { client, clock, mirror, settings, tell, onSent } = parts;
@@ -46,7 +44,7 @@ export async function take(parts: TakeParts, taker: Taker): Promise<Taken> {
   const now = clock.now();
   const choice = choose(mirror.queueOf(key), now);
   if (choice.is === "later") return { is: "nothing", until: choice.at };
-  // What it was held for has been settled a moment ago, and the mirror has yet to hear of it.
+  // The mirror does not have the last write yet.
   if (choice.is === "busy") return { is: "again" };
   if (choice.is === "nothing") return choice;
   const next = choice.candidate;
@@ -62,7 +60,7 @@ export async function take(parts: TakeParts, taker: Taker): Promise<Taken> {
   }
 }
 
-/** What is done for a workflow that the agent holds and does not work on; undefined when it is free of it. */
+/** For a workflow that the agent holds and does not run; undefined if it is free of it. */
 async function goOnWith(parts: TakeParts, { workflow }: Mirrored, taker: Taker): Promise<Taken | undefined> {
   const { tell, settings, onSent } = parts;
   const { namespace = "", name, uid } = workflow.metadata;
@@ -73,7 +71,7 @@ async function goOnWith(parts: TakeParts, { workflow }: Mirrored, taker: Taker):
     const next = resumption.move?.state;
     return { state: next, answer: { ...resumption, state: next ?? state } };
   }).catch((thrown: unknown) => {
-    // What has gone needs no agent.
+    // A deleted workflow needs no agent.
     if (isNotFound(thrown)) return { answer: {}, workflow };
     throw thrown;
   });
@@ -88,12 +86,15 @@ async function goOnWith(parts: TakeParts, { workflow }: Mirrored, taker: Taker):
   return { is: "at", workflow: stored, state };
 }
 
-/** By asking, the agent says that nothing of it runs: it confirms a stop, lets go of what has ended, and was interrupted if an action ran. */
+/**
+ * Polling says that nothing runs: it confirms a stop, releases what has ended, and means an interruption if an action
+ * ran.
+ */
 function asked(state: WorkflowState, taker: Taker, now: Instant, settings: Settings): Resumption {
   if (state.phase === "Cancelling") return { move: confirmCancel(state, now) };
   if (isTerminal(state.phase)) return { move: letGo(state) };
   const running = runningAction(state);
-  // It was told to run it once more, and asks again before it has begun.
+  // It was told to repeat the action and has not started it.
   const isRerun = running !== undefined && state.dispatch.rerun === running.id;
   if ((running === undefined || isRerun) && !isByOther(state, taker)) return { send: "start" };
   return interrupted(state, taker, now, settings);

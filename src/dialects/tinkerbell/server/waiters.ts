@@ -1,16 +1,13 @@
 import { agentKey } from "../state.ts";
 
-/** Why a call stops waiting: `replaced` by a newer call of its kind, `superseded` by a stream. */
+/** `replaced` by a newer poll of the agent, `superseded` by a stream. */
 type Why = "changed" | "over" | "replaced" | "superseded";
 
-/**
- * Calls that wait for something to change for an agent. One at a time each: an agent asks once and waits, so that an older call is one whose agent
- * has given it up.
- */
+/** Calls that wait for a change for an agent, one each: the agent has given up an older call. */
 export class Waiters {
   readonly #waiting = new Map<string, (why: Exclude<Why, "over">) => void>();
 
-  /** Resolves with the next change of the agent, or when another call of it begins to wait. `until` says when nobody waits any more. */
+  /** Resolves with the agent's next change, when a newer call replaces it, or when `until` aborts. */
   next(key: string, until: AbortSignal): Promise<Why> {
     this.#waiting.get(key)?.("replaced");
     return new Promise((resolve) => {
@@ -26,7 +23,7 @@ export class Waiters {
     });
   }
 
-  /** The agent has opened a stream. False when no call of it waits. */
+  /** The agent has opened a stream. False if no call waits. */
   supersede(agent: string): boolean {
     const waiting = this.#waiting.get(agentKey(agent));
     waiting?.("superseded");

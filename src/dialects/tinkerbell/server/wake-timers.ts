@@ -1,7 +1,7 @@
 import type { Cancel, Clock, Instant, Millis } from "#lib/base/index.ts";
 import { DelayHeap } from "#kernel/kit/index.ts";
 
-/** Keys to be looked at again at a time, all by one timer: there may be an agent on each of ten thousand machines. */
+/** Wakes keys at given times, with one timer for all: there may be ten thousand agents. */
 export class WakeTimers {
   readonly #clock: Clock;
   readonly #wake: (key: string) => void;
@@ -15,31 +15,28 @@ export class WakeTimers {
     this.#wake = wake;
   }
 
-  /** Wakes the key at an instant of the day, or a moment later. The time that it had before is forgotten. */
+  /** Replaces the key's earlier time. */
   setAt(key: string, at: Instant): void {
     this.setAfter(key, at - this.#clock.now());
   }
 
-  /** As `setAt`, after a while. */
+  /** Like `setAt`, after a delay. */
   setAfter(key: string, delay: Millis): void {
     if (this.#isClosed) return;
     this.#heap.set(key, this.#clock.monotonic() + Math.max(0, delay));
     this.#schedule();
   }
 
-  /** No effect on a key that waits for nothing. */
   delete(key: string): void {
     this.#heap.delete(key);
   }
 
-  /** Wakes nobody any more. */
   close(): void {
     this.#isClosed = true;
     this.#cancel?.();
     this.#heap.clear();
   }
 
-  /** One timer, for the earliest. */
   #schedule(): void {
     const next = this.#heap.next();
     if (next === undefined || next >= this.#at) return;
@@ -48,7 +45,7 @@ export class WakeTimers {
     this.#cancel = this.#clock.after(next - this.#clock.monotonic(), () => this.#fire());
   }
 
-  /** Whoever is woken may set its next time at once. */
+  /** A callback may set the key again. */
   #fire(): void {
     this.#at = Number.POSITIVE_INFINITY;
     const now = this.#clock.monotonic();

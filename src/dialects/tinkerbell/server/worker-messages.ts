@@ -8,12 +8,12 @@ import { commandOf, environmentOf, timeoutOf } from "./poll-messages.ts";
 
 const { State } = workerV1;
 
-/** Workers insist on tasks with names; where a document has no tasks, they get the name of the workflow. */
+/** Workers need task names; in documents without tasks it is the workflow's. */
 const taskNameOf = ({ task }: Action, workflow: string): string => (task.name === "" ? workflow : task.name);
 
 /**
- * Where a workflow is, for the worker whose turn it is. What it is at counts as pending even if it was begun: a worker that is told of a running action
- * runs it without saying so.
+ * The position in a workflow for the worker whose turn it is. A started action counts as pending, because a worker runs
+ * a running action without reporting it.
  */
 export function contextMessage(
   id: string,
@@ -28,7 +28,7 @@ export function contextMessage(
     workflowId: id,
     currentWorker: worker,
     currentTask: action === undefined ? "" : taskNameOf(action, workflow),
-    // Empty means the first of all.
+    // Empty means the first action.
     currentAction: isBegun ? action.name : "",
     currentActionIndex: BigInt(isBegun ? at : 0),
     currentActionState: State.PENDING,
@@ -36,11 +36,11 @@ export function contextMessage(
   };
 }
 
-/** The id of an agent as the one who was told spells his own: a worker takes an action for its own only where the ids are the same letter by letter. */
+/** In the worker's own spelling: it compares ids letter by letter. */
 const spelled = (agentID: string, { dispatch }: WorkflowState): string =>
   dispatch.agentID !== undefined && isSameAgent(agentID, dispatch.agentID) ? dispatch.agentID : agentID;
 
-/** All actions of a workflow, those of other workers as well: the context counts through them. */
+/** All actions of a workflow, including other workers', because the context counts them. */
 export const actionList = (
   workflow: string,
   state: WorkflowState,
@@ -63,14 +63,14 @@ type Report = MessageShape<typeof workerV1.WorkflowActionStatusSchema>;
 
 const invalid = (message: string): RpcError => new RpcError("INVALID_ARGUMENT", message);
 
-/** Refuses a report that lacks a name, in the words that workers know. */
+/** Refuses a report without a name, in words that workers know. */
 export function checkReport({ workflowId, taskName, actionName }: Report): void {
   if (workflowId === "") throw invalid("invalid workflow id");
   if (taskName === "") throw invalid("invalid task name");
   if (actionName === "") throw invalid("invalid action name");
 }
 
-/** The id of the action that a report names; workers know names only. */
+/** Workers report names, not ids. */
 export function reportedAction({ taskName, actionName }: Report, workflow: string, { actions }: WorkflowState): string {
   const inTask = actions.filter((action) => taskNameOf(action, workflow) === taskName);
   if (inTask.length === 0) throw invalid("reported task name does not match the current action details");
@@ -79,11 +79,9 @@ export function reportedAction({ taskName, actionName }: Report, workflow: strin
   return action.id;
 }
 
-/** Whether its action has ended. */
 export const isEnd = ({ actionStatus }: Report): boolean =>
   actionStatus === State.SUCCESS || actionStatus === State.FAILED || actionStatus === State.TIMEOUT;
 
-/** What a report comes to. */
 export function workerEvent({ actionStatus, message }: Report, action: string): AgentEvent {
   const failed = (reason: string, otherwise: string): AgentEvent => ({
     is: "failed",
@@ -102,6 +100,6 @@ export function workerEvent({ actionStatus, message }: Report, action: string): 
     case State.PENDING:
       throw invalid("invalid action status");
   }
-  // A number that is none of them.
+  // Unknown to the protocol.
   throw invalid("invalid action status");
 }

@@ -12,18 +12,17 @@ import type { Taken } from "./taking.ts";
 import { actionList, checkReport, contextMessage, isEnd, reportedAction, workerEvent } from "./worker-messages.ts";
 import { parseWorkflowId } from "./workflow-id.ts";
 
-// Workers of before 2024: they ask for workflows, for the actions of each, and report by names. A worker asks again three seconds after an answer
-// ended, so that nothing is held; and it is given one workflow at a time, because that is what may be begun.
+// Workers from before 2024 ask for workflows and their actions, and report by names. They ask again three seconds after
+// an answer, so calls are not held; each gets one workflow at a time.
 
 type WorkerHandlers = Required<
   Pick<Handlers<typeof workflowV1.WorkflowService>, "getWorkflowContexts" | "getWorkflowActions">
 >;
 
-/** How often a change by somebody else is waited for before the worker is let go until its next question. */
+/** How often a conflict is retried before the worker must ask again. */
 const looks = 5;
 const between: Millis = 20;
 
-/** What workers ask. */
 export const workerHandlers = (parts: AskParts): WorkerHandlers => ({
   async getWorkflowContexts({ workerId }, replies, call) {
     const taker: Taker = { agentID: checkedAgentID(workerId, "invalid worker id"), protocol: "worker" };
@@ -33,7 +32,7 @@ export const workerHandlers = (parts: AskParts): WorkerHandlers => ({
     const taken = await takeOne(parts, taker, call.signal);
     if (taken?.is !== "at") return;
     const { namespace = "", name } = taken.workflow.metadata;
-    // Mounted into actions as a folder of this name, which can hold no third part.
+    // Workers mount it as a directory, so it has two parts.
     replies.send(contextMessage(`${namespace}/${name}`, name, taken.state, taker.agentID));
   },
   async getWorkflowActions({ workflowId }, call) {
@@ -53,12 +52,12 @@ async function takeOne(parts: AskParts, taker: Taker, signal: AbortSignal): Prom
   return undefined;
 }
 
-/** Answers that do not change: a worker tells its report again every three seconds until it is answered OK, and does nothing else. */
+/** Final answers: a worker repeats its report until it gets OK. */
 const final: readonly string[] = ["NOT_FOUND", "FAILED_PRECONDITION"];
 
 /**
- * What a worker reports of an action; resolves when it is durable. A start that is refused keeps the action from being run, at the price of the
- * worker, which waits until somebody starts it anew. An end that comes too late is nobody's any more: refusing it would cost the worker for nothing.
+ * Records a worker's report; resolves when it is durable. A refused start prevents the action and blocks the worker
+ * until it is restarted. A late end is answered with OK, because refusing it would only block the worker.
  */
 export async function takeWorkerReport(
   parts: AskParts & ReportParts,
@@ -83,7 +82,7 @@ async function takeChecked(
   checkConcerned(caller, state);
   const action = reportedAction(report, workflow.metadata.name, state);
   const { namespace = "", name, uid } = workflow.metadata;
-  // The uid, so that names that were read of one workflow are not recorded for another.
+  // With the uid, so that a recreated workflow does not get the report.
   await parts.record(`${namespace}/${name}/${uid}`, workerEvent(report, action), { caller, protocol: "worker" });
 }
 
@@ -109,7 +108,7 @@ async function read(
   }
 }
 
-/** Who has no part in a workflow does not learn what is in it. */
+/** Other agents must not learn what a workflow holds. */
 function checkConcerned(caller: Caller, state: WorkflowState): void {
   const agents = [...agentsOf(state), ...state.actions.map(({ task }) => task.agentID)];
   if (!agents.some((agent) => caller.isAgent(agent)))

@@ -7,42 +7,37 @@ import { agentKey } from "../state.ts";
 import type { AnyWorkflow } from "../stored.ts";
 import { placeKey, type WorkflowPlace } from "./workflow-id.ts";
 
-/** A workflow as the server looks at it. */
 export interface Mirrored extends Candidate {
   readonly workflow: Stored<AnyWorkflow>;
 }
 
-/** Is told of workflows. */
 interface WorkflowObserver {
   readonly changed: (workflow: Stored<AnyWorkflow>) => void;
   readonly gone: (uid: string) => void;
 }
 
-/** Workflows that are not at an end, those that wait, and those that are held, by the keys of their agents; the oldest first each. */
+/** Indexes by agent key, oldest first: unfinished, waiting and held workflows. */
 const unfinished = "tinkerbell-unfinished";
 const waiting = "tinkerbell-waiting";
 const held = "tinkerbell-held";
 
-/** States after which nothing comes, in the words of both versions and of releases before 2025. */
+/** Final states of both versions and of releases before 2025. */
 const ended = /^(?:STATE_)?(?:SUCCESS|FAILED|TIMEOUT|CANCELED|Succeeded|Failed|Canceled)$/;
 
-/** What the indexes ask again and again of one version of a workflow. Little of each: very many may wait. */
+/** Cached for the indexes; small, because many workflows may wait. */
 interface Card extends Age {
   readonly awaited: readonly string[];
 }
 
-/**
- * All workflows, by the agents they concern: whose turn it is, and who was told last. What an agent gets next costs the same however many
- * wait for it, and so does each change of one of them, but for O(log n) comparisons to put it in its place.
- */
+/** All workflows by agent. Finding the next one costs the same however many wait; a change costs O(log n). */
 export class WorkflowMirror {
   readonly #informer: Informer<AnyWorkflow>;
-  /** Objects of a mirror are frozen, and new ones with every change. */
+  /** Objects of a mirror are frozen and replaced on change. */
   readonly #decoded = new WeakMap<Stored<AnyWorkflow>, Mirrored>();
 
   readonly #cards = new WeakMap<Stored<AnyWorkflow>, Card>();
 
-  /** Only before the informer is used otherwise: it gets indexes. */
+  /** Adds indexes, so call it before other uses of the informer. */
   constructor(informer: Informer<AnyWorkflow>) {
     this.#informer = informer;
     const order = (a: Stored<AnyWorkflow>, b: Stored<AnyWorkflow>): number => byAge(this.#card(a), this.#card(b));
@@ -51,12 +46,12 @@ export class WorkflowMirror {
     informer.addIndex(waiting, (workflow) => this.#card(workflow).awaited, order);
   }
 
-  /** Resolves when all workflows have been read once. */
+  /** Resolves when all workflows were read. */
   synced(signal: AbortSignal): Promise<void> {
     return this.#informer.synced(signal);
   }
 
-  /** Calls `changed` with the key of each agent that a change concerns; until the answered function is called. */
+  /** Calls `changed` with each agent that a change concerns, until the returned function is called. */
   onChange(changed: (agent: string) => void): () => void {
     const tell = (...versions: readonly Stored<AnyWorkflow>[]): void => {
       for (const agent of new Set(versions.flatMap(agentsOf))) changed(agent);
@@ -69,7 +64,7 @@ export class WorkflowMirror {
     return this.#informer.addHandler(handler);
   }
 
-  /** Tells of changes of workflows, but not of new ones; until the answered function is called. */
+  /** Reports changes and deletions, until the returned function is called. */
   onWorkflow({ changed, gone }: WorkflowObserver): () => void {
     return this.#informer.addHandler({
       add: () => undefined,
@@ -78,32 +73,30 @@ export class WorkflowMirror {
     });
   }
 
-  /** Every workflow, in no order. */
   all(): readonly Stored<AnyWorkflow>[] {
     return this.#informer.list();
   }
 
-  /** What decides what the agent gets next. */
+  /** Decides what the agent gets next. */
   queueOf(key: string): Queue<Mirrored> {
     return { held: this.heldBy(key), oldest: this.#first(waiting, key) };
   }
 
-  /** Those an agent is not known to be free of, the oldest first. */
+  /** Workflows the agent may still hold, oldest first. */
   heldBy(key: string): readonly Mirrored[] {
     return Array.from(this.#informer.inOrder(held, key), (workflow) => this.#mirrored(workflow));
   }
 
-  /** Keys of all agents that are not known to be free. */
+  /** Agents that may hold a workflow. */
   holders(): ReadonlySet<string> {
     return new Set(this.all().flatMap((workflow) => some(toldOf(workflow))));
   }
 
-  /** Whether one whose turn it is at is not at an end. */
+  /** Whether an unfinished workflow is the agent's. */
   hasUnfinished(key: string): boolean {
     return this.#first(unfinished, key) !== undefined;
   }
 
-  /** The workflow of that name, if it is the one that is meant. */
   get(place: WorkflowPlace): Mirrored | undefined {
     const workflow = this.#informer.get(placeKey(place));
     return workflow === undefined || (place.uid !== undefined && workflow.metadata.uid !== place.uid)
@@ -116,7 +109,7 @@ export class WorkflowMirror {
     return undefined;
   }
 
-  /** Decodes at most once for each version of an object. */
+  /** Decodes each version at most once. */
   #mirrored(workflow: Stored<AnyWorkflow>): Mirrored {
     const known = this.#decoded.get(workflow);
     if (known !== undefined) return known;
@@ -129,7 +122,7 @@ export class WorkflowMirror {
   #card(workflow: Stored<AnyWorkflow>): Card {
     const known = this.#cards.get(workflow);
     if (known !== undefined) return known;
-    // What is at an end, and what is held, waits for nobody: most need not be decoded to know it.
+    // Finished and held workflows do not wait; most need not be decoded to know.
     const mayWait = unfinishedOf(workflow).length > 0 && toldOf(workflow) === undefined;
     const card = { ...ageOf(workflow), awaited: mayWait ? awaitedAgents(candidateOf(workflow)) : [] };
     this.#cards.set(workflow, card);
@@ -139,9 +132,8 @@ export class WorkflowMirror {
 
 const some = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
 
-// Read from the status as it is, which both shapes have in these places: indexes are computed for every change of every workflow.
+// Reads the raw status, because indexes are computed on every change; both shapes have these fields.
 
-/** The key of the agent that holds it. */
 function toldOf({ status = {} }: AnyWorkflow): string | undefined {
   const { dispatch } = status;
   if (!isJsonObject(dispatch) || dispatch["held"] !== true) return undefined;
@@ -149,7 +141,7 @@ function toldOf({ status = {} }: AnyWorkflow): string | undefined {
   return typeof agentID === "string" && agentID !== "" ? agentKey(agentID) : undefined;
 }
 
-/** The keys of the agents whose turn it is, of one that is not at an end: mostly one. */
+/** Agents whose turn it is; mostly one. */
 function unfinishedOf({ status = {} }: AnyWorkflow): readonly string[] {
   const { agentID, otherAgentIDs, state } = status;
   if (typeof agentID !== "string" || agentID === "" || (typeof state === "string" && ended.test(state))) return [];
@@ -157,5 +149,5 @@ function unfinishedOf({ status = {} }: AnyWorkflow): readonly string[] {
   return [agentID, ...otherAgentIDs].filter((id) => typeof id === "string").map(agentKey);
 }
 
-/** Every agent that a change of it may concern: what has ended concerns nobody, once its agent is free of it. */
+/** Agents that a change may concern; none for a finished workflow whose agent is free. */
 const agentsOf = (workflow: AnyWorkflow): readonly string[] => [...unfinishedOf(workflow), ...some(toldOf(workflow))];
