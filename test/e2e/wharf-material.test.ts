@@ -41,7 +41,7 @@ describe("secrets of the user", () => {
     const { code, out } = await run(at, "--project-id", "7", "--build-id", "1");
     expect(code).toBe(1);
     expect(out).toMatch(
-      /there is no secret wharf-local-project-7-secretname-mine; it was looked for in \/.*\/slipway\/secrets\/wharf-local-/,
+      /there is no secret wharf-local-project-7-secretname-mine; looked in \/.*\/slipway\/secrets\/wharf-local-/,
     );
   });
 });

@@ -302,7 +302,7 @@ describe("first contact", () => {
     const at = await project(`environments: {e: {}}\ns:\n  environments: [e]\n  a: ${step("true")}\n`);
     expect(await said(at, "--runtime", "host")).toEqual({
       code: 1,
-      err: "slipway: there is nothing to run: no stage is selected without --environment\n",
+      err: "slipway: nothing to run: no stage is selected without --environment\n",
     });
   });
 
@@ -429,7 +429,7 @@ describe("around a build", () => {
     const { code, out } = await run(at, "--project-id", "7", "--build-id", "1");
     expect(code).toBe(1);
     expect(await messagesOf(resultsOf(at, 1), 1)).toEqual(["token ***", "1"]);
-    expect(out).toContain("there is no secret wharf-local-project-7-secretname-none; it was looked for in ");
+    expect(out).toContain("there is no secret wharf-local-project-7-secretname-none; looked in ");
     expect(out).not.toContain("geheimnis");
   });
 

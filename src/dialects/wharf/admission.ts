@@ -28,7 +28,7 @@ const admissionOf = ({ group, kind }: Kind, check: Check): Admission => ({
   validate(object, old) {
     const found = collectProblems();
     if (old !== undefined && creatorIn(object) !== creatorIn(old))
-      found.error(["metadata", "annotations", createdByAnnotation], "immutable", "the server says who created a build");
+      found.error(["metadata", "annotations", createdByAnnotation], "immutable", "set by the server and immutable");
     const [spec, before] = [specOf(object), specOf(old)];
     // // The server reports schema errors. Objects that are being deleted are not checked.
     if (spec !== undefined && !isSame(spec, before)) check(spec, found.error, before, ownSecretOf(object));

@@ -26,7 +26,7 @@ test("variables are listed by source, those that are overridden on demand, passw
   const short = await line.run("wharf", "vars", "list", "p");
   expect(short.code).toBe(0);
   expect(short.out).toBe(
-    "input defaults:\n  version  1.0\n  pw       ***\nset by nobody, left as written:\n  HOME     line 7, column 47\n",
+    "input defaults:\n  version  1.0\n  pw       ***\nnot set, left as written:\n  HOME     line 7, column 47\n",
   );
   const all = await line.run("wharf", "vars", "list", "p", "-a", "-e", "e", "-i", "version=a=b");
   expect(all.out).toBe(
@@ -35,7 +35,7 @@ test("variables are listed by source, those that are overridden on demand, passw
       "input defaults:\n  version  1.0    (overridden)\n  pw       ***\n",
       "environment:\n  version  other  (overridden)\n",
       "process environment:\n  version  third  (overridden)\n",
-      "set by nobody, left as written:\n  HOME     line 7, column 47\n",
+      "not set, left as written:\n  HOME     line 7, column 47\n",
     ].join(""),
   );
   const data = JSON.parse((await line.run("wharf", "vars", "list", "p", "-o", "json")).out) as unknown[];

@@ -37,12 +37,12 @@ const servesToken: OptionSpec = {
 };
 const bearsToken: OptionSpec = {
   flags: "--auth-token-file <file>",
-  summary: "bearer token to present there (default: its note's)",
+  summary: "bearer token to present (default: found with the service)",
 };
 const serving: readonly OptionSpec[] = [
-  { flags: "--address <host:port>", summary: "where it answers, as the option of `slipway up` says it" },
+  { flags: "--address <host:port>", summary: "address to listen on, like the option of `slipway up`" },
   servesToken,
-  loglevelOption("what is logged, as --log-level"),
+  loglevelOption("log level, like --log-level"),
 ];
 const unleased = clusterOptions.filter(({ flags }) => !flags.startsWith("--lease-namespace"));
 
@@ -55,12 +55,12 @@ const run = command<WharfRunOptions>({
   examples: ["slipway wharf run examples/wharf/hello --runtime host"],
   options: [
     ...definitionOptions,
-    dryRunOption("print what would run and run nothing (client), and look whether it could run here (server)"),
+    dryRunOption("print the plan without running it; server also checks that it can run here"),
     ...wharfRunOptions,
     { flags: "-o, --output <format>", summary: "auto, pretty, plain or json", choices: outputForms },
     {
       flags: "--runtime <name>",
-      summary: "where steps run: in containers (docker), in Pods (kubernetes), or as you (host)",
+      summary: "where steps run: containers (docker), Pods (kubernetes) or this host (host)",
       choices: runtimeNames,
     },
   ],
@@ -85,10 +85,10 @@ const varsList = command<DefinitionFlags>({
   name: "wharf vars list",
   args: ["[path...]"],
   shown: ["[path]"],
-  summary: "Print the variables of a definition, by where they come from",
+  summary: "Print the variables of a definition by source",
   group,
   examples: ["slipway wharf vars list examples/wharf -a"],
-  options: [{ flags: "-a, --all", summary: "also variables that are overridden" }, ...reading, json],
+  options: [{ flags: "-a, --all", summary: "include overridden variables" }, ...reading, json],
   completes: ["file"],
   action: async (invocation) => await (await import("./commands/definition.ts")).printDefinition(invocation, "list"),
 });
@@ -97,7 +97,7 @@ const varsYml = command<DefinitionFlags>({
   name: "wharf vars yml",
   args: ["[path...]"],
   shown: ["[path]"],
-  summary: "Print a definition with its variables",
+  summary: "Print a definition with its variables substituted",
   group,
   examples: ["slipway wharf vars yml examples/wharf --input version=2.0"],
   options: [...reading, json],
@@ -109,7 +109,7 @@ const varsSub = command<DefinitionFlags>({
   name: "wharf vars sub",
   args: ["[file...]"],
   shown: ["[file]"],
-  summary: "Print a text, or standard input, with the variables of a definition",
+  summary: "Substitute the variables of a definition in a file or standard input",
   group,
   examples: ["echo '${GIT_BRANCH}' | slipway wharf vars sub --file examples/wharf/.wharf-ci.yml"],
   options: reading,
@@ -120,10 +120,10 @@ const varsSub = command<DefinitionFlags>({
 const shell = command<WharfRunOptions>({
   name: "wharf shell",
   args: ["<build/step>"],
-  summary: "Open a shell in what --keep has kept of a failed step",
+  summary: "Open a shell in the files of a failed step that --keep has kept",
   group,
   examples: ["slipway wharf shell 12/2"],
-  options: [...stepClusterOptions, loglevelOption("how much is told of settings (default: info)")],
+  options: [...stepClusterOptions, loglevelOption("verbosity of Slipway's own messages (default: info)")],
   action: async (invocation) =>
     await (await import("./commands/shell.ts")).openShell(invocation, invocation.args[0] ?? ""),
 });
@@ -131,13 +131,13 @@ const shell = command<WharfRunOptions>({
 const clone = command<CloneFlags>({
   name: "wharf clone",
   args: ["<url>", "<directory>"],
-  summary: "Clone a repository as workers do; a token for HTTP is the variable WHARF_GIT_TOKEN",
+  summary: "Clone a repository as workers do; WHARF_GIT_TOKEN is the token for HTTP",
   group,
   examples: ["slipway wharf clone https://example.org/group/name.git name --branch main"],
   options: [
-    { flags: "--branch <name>", summary: "a branch (default: the one that the repository says)" },
-    { flags: "--ref <ref>", summary: "a full ref, as in refs/tags/v1" },
-    { flags: "--commit <hash>", summary: "a commit" },
+    { flags: "--branch <name>", summary: "branch to clone (default: the repository's default branch)" },
+    { flags: "--ref <ref>", summary: "full ref to check out, such as refs/tags/v1" },
+    { flags: "--commit <hash>", summary: "commit to check out" },
   ],
   completes: [[], "file"],
   action: async (invocation) => await (await import("./commands/launch.ts")).cloneRepository(invocation),
@@ -146,7 +146,7 @@ const clone = command<CloneFlags>({
 const create = command<ProvisionerFlags>({
   name: "wharf provisioner create",
   args: ["<name=value...>"],
-  summary: "Ask a provisioner for a worker: GIT_FULLURL=…, and NAME=@FILE for what must not stand on a command line",
+  summary: "Create a worker from parameters such as GIT_FULLURL=URL; use NAME=@FILE for secrets",
   group,
   examples: ["slipway wharf provisioner create GIT_FULLURL=https://example.org/group/name.git BUILD_REF=7"],
   options: [...provisionerAddressOptions, bearsToken, json],
@@ -166,13 +166,13 @@ const list = command<ProvisionerFlags>({
 const remove = command<ProvisionerFlags>({
   name: "wharf provisioner delete",
   args: ["<worker...>"],
-  summary: "End workers of a provisioner, with their builds",
+  summary: "Stop workers of a provisioner and their builds",
   group,
   examples: ["slipway wharf provisioner delete wharf-cmd-worker-local-7"],
   options: [
     ...provisionerAddressOptions,
     bearsToken,
-    { flags: "--force", summary: "at once, and the results with it" },
+    { flags: "--force", summary: "stop at once and discard the results" },
   ],
   action: async (invocation) => await (await import("./commands/provisioner.ts")).deleteWorkers(invocation),
 });
@@ -180,11 +180,11 @@ const remove = command<ProvisionerFlags>({
 const serveProvisioner = command<ProvisionerFlags & ClusterFlags & ServiceFlags>({
   name: "wharf provisioner serve",
   args: [],
-  summary: "Start workers of the builds of a cluster, on this machine or in Pods, until a signal",
+  summary: "Serve a provisioner for a cluster's builds; runs until interrupted",
   group,
   examples: ["slipway wharf provisioner serve --kubeconfig cluster.kubeconfig --data-dir provisioner"],
   options: [
-    { flags: "--backend <name>", summary: "what workers are, as --wharf-backend" },
+    { flags: "--backend <name>", summary: "how workers run, like --wharf-backend" },
     ...serving,
     ...wharfProvisionerOptions,
     ...clusterOptions,
@@ -195,7 +195,7 @@ const serveProvisioner = command<ProvisionerFlags & ClusterFlags & ServiceFlags>
 const serveApi = command<ClusterFlags & ServiceFlags>({
   name: "wharf api serve",
   args: [],
-  summary: "Be wharf-api of a cluster until a signal, and control its builds",
+  summary: "Serve wharf-api for a cluster and reconcile its builds; runs until interrupted",
   group,
   examples: [
     "slipway wharf api serve --kubeconfig cluster.kubeconfig --install-crds --data-dir api --wharf-engine-url http://127.0.0.1:5009/api/worker",
@@ -207,14 +207,14 @@ const serveApi = command<ClusterFlags & ServiceFlags>({
 const serveAggregator = command<WharfServiceFlags>({
   name: "wharf aggregator serve",
   args: [],
-  summary: "Carry results of workers to wharf-api until a signal",
+  summary: "Transfer results from workers to wharf-api; runs until interrupted",
   group,
   examples: ["slipway wharf aggregator serve --kubeconfig cluster.kubeconfig"],
   options: [
     ...serviceOptions,
     ...sharingOptions,
     bearsToken,
-    loglevelOption("what is logged, as --log-level"),
+    loglevelOption("log level, like --log-level"),
     ...unleased,
   ],
   action: async (invocation) => await (await import("./commands/services.ts")).serveAggregator(invocation),
@@ -223,17 +223,17 @@ const serveAggregator = command<WharfServiceFlags>({
 const serveWatchdog = command<WharfServiceFlags>({
   name: "wharf watchdog serve",
   args: [],
-  summary: "End workers without a build, and fail builds without a worker, until a signal",
+  summary: "Stop orphaned workers and fail builds that lost theirs; runs until interrupted",
   group,
   examples: ["slipway wharf watchdog serve --kubeconfig cluster.kubeconfig"],
-  options: [...serviceOptions, bearsToken, loglevelOption("what is logged, as --log-level"), ...unleased],
+  options: [...serviceOptions, bearsToken, loglevelOption("log level, like --log-level"), ...unleased],
   action: async (invocation) => await (await import("./commands/services.ts")).serveWatchdog(invocation),
 });
 
 const launch = command<WharfRunOptions>({
   name: "wharf launch",
   args: ["<directory>", "<request>"],
-  summary: "Be a worker of this machine",
+  summary: "Run a worker on this machine",
   group,
   examples: [],
   options: [],
@@ -244,7 +244,7 @@ const launch = command<WharfRunOptions>({
 const launchClone = command<object>({
   name: "wharf launch-clone",
   args: ["<file>", "<directory>"],
-  summary: "Clone for a worker that is a Pod",
+  summary: "Clone the repository for a worker's Pod",
   group,
   examples: [],
   options: [],
@@ -275,22 +275,22 @@ const withMembers = (name: string, summary: string, members: readonly CommandSpe
   ...members,
 ];
 
-const varsCommands = withMembers("wharf vars", "Variables of a definition", [varsList, varsSub, varsYml]);
-const provisionerCommands = withMembers("wharf provisioner", "Who starts workers", [
+const varsCommands = withMembers("wharf vars", "Print or substitute the variables of a definition", [varsList, varsSub, varsYml]);
+const provisionerCommands = withMembers("wharf provisioner", "Manage the provisioner, which runs workers", [
   list,
   create,
   remove,
   serveProvisioner,
 ]);
-const apiCommands = withMembers("wharf api", "The REST API of hosted builds", [serveApi]);
-const aggregatorCommands = withMembers("wharf aggregator", "Who carries results of workers to wharf-api", [
+const apiCommands = withMembers("wharf api", "Serve wharf-api, the REST API of hosted builds", [serveApi]);
+const aggregatorCommands = withMembers("wharf aggregator", "Serve the aggregator, which transfers results to wharf-api", [
   serveAggregator,
 ]);
-const watchdogCommands = withMembers("wharf watchdog", "Who compares workers and builds", [serveWatchdog]);
+const watchdogCommands = withMembers("wharf watchdog", "Serve the watchdog, which compares workers and builds", [serveWatchdog]);
 const alone = [lint, run, shell, clone, wharfResultsCommand];
 const families = [varsCommands, provisionerCommands, apiCommands, aggregatorCommands, watchdogCommands];
 
-const summary = "Wharf: run a .wharf-ci.yml, check it, show its variables; parts of the system that hosts builds";
+const summary = "Run or check a .wharf-ci.yml, show its variables, or serve parts of hosted Wharf";
 
 export const commands: readonly CommandSpec[] = [
   {

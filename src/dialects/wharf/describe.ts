@@ -1,6 +1,6 @@
 import { formatAge, type Instant, parseInstant } from "#lib/base/index.ts";
 import { type DescribeOptions, pairsOf, tableOf } from "#kernel/dialect/index.ts";
-import { phaseOf, wordOf } from "./build-status.ts";
+import { phaseOf, wordOf } from "./state.ts";
 import type { Build, BuildStatus } from "./kinds.ts";
 
 export function describeBuild(build: Build, { now }: DescribeOptions): string {

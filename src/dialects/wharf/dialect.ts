@@ -39,7 +39,7 @@ export const dialect: Dialect = {
   },
   described: [],
   addControllers: async (manager, parts) =>
-    (await import("./add-controllers.ts")).addControllers(manager, parts as ControllerParts<WharfOptions>),
+    (await import("./controller.ts")).addControllers(manager, parts as ControllerParts<WharfOptions>),
 };
 
 export async function loadWharf() {

@@ -71,8 +71,8 @@ test("a build stays what it was asked for, may be given its number once, and is 
   expect(refusals("Build", { ...spec, buildId: 3 }, spec)).toEqual([]);
   expect(refusals("Build", { ...spec, cancel: true }, spec)).toEqual([]);
   expect(refusals("Build", { project: "q", stage: "test" }, spec)).toEqual([
-    "spec.project: a build cannot be changed; create another one",
-    "spec.stage: a build cannot be changed; create another one",
+    "spec.project: a build is immutable; create another build",
+    "spec.stage: a build is immutable; create another build",
   ]);
   expect(refusals("Build", { ...spec, buildId: 4 }, { ...spec, buildId: 3 })).toHaveLength(1);
   // A value may be moved to a Secret, and nothing else about inputs may change.
@@ -93,7 +93,7 @@ test("a build stays what it was asked for, may be given its number once, and is 
   expect(refusals("Build", inSecret("x-inputs-0123456789ab"), inSecret("y-inputs-7"))).toEqual([]);
   expect(refusals("Build", inSecret("x-inputs-0123456789ac"), inSecret("y-inputs-7"))).toHaveLength(1);
   expect(refusals("Build", spec, { ...spec, cancel: true })).toEqual([
-    "spec.cancel: a build that is to be ended is ended; create another one",
+    "spec.cancel: canceling cannot be undone; create another build",
   ]);
 });
 

@@ -11,7 +11,7 @@ export const Project = kind({
   ...common,
   kind: "Project",
   plural: "projects",
-  description: "A repository that builds are made of.",
+  description: "A repository to build.",
   spec: ProjectSpec,
   status: ProjectStatus,
   columns: [
@@ -32,7 +32,7 @@ export const Build = kind({
   ...common,
   kind: "Build",
   plural: "builds",
-  description: "One run of a .wharf-ci.yml, carried out by a worker.",
+  description: "One run of a .wharf-ci.yml by a worker.",
   spec: BuildSpec,
   status: BuildStatus,
   columns: [

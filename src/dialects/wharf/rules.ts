@@ -31,9 +31,9 @@ export function checkBuild(spec: JsonObject, report: Report, old?: JsonObject, o
       old[field] !== undefined &&
       !isSame(old[field], field === "inputs" ? shownAgain(spec, old, ownSecret) : spec[field])
     )
-      report(["spec", field], "immutable", "a build cannot be changed; create another one");
+      report(["spec", field], "immutable", "a build is immutable; create another build");
   if (old["cancel"] === true && spec["cancel"] !== true)
-    report(["spec", "cancel"], "immutable", "a build that is to be ended is ended; create another one");
+    report(["spec", "cancel"], "immutable", "canceling cannot be undone; create another build");
 }
 
 const isSame = (a: JsonValue | undefined, b: JsonValue | undefined): boolean => JSON.stringify(a) === JSON.stringify(b);

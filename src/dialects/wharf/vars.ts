@@ -18,7 +18,7 @@ export function listText({ listed, unknown }: Listed, options: { readonly all: b
     return own.length === 0 ? [] : [`${source}:`, ...own.map((item) => `  ${layOut(cellsOf(item), widths)}`)];
   });
   const names = [...unknown].map(([name, spots]) => `  ${layOut([name, placesOf(spots)], widths)}`);
-  const missing = names.length === 0 ? [] : ["set by nobody, left as written:", ...names];
+  const missing = names.length === 0 ? [] : ["not set, left as written:", ...names];
   return [...known, ...missing].map((line) => `${line}\n`).join("");
 }
 

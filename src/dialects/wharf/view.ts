@@ -1,6 +1,6 @@
 import { parseInstant } from "#lib/base/index.ts";
 import type { LogRef, ObjectRef, RunView, StepPhase, StepView } from "#engine/index.ts";
-import { isOver, phaseOf, wordOf } from "./build-status.ts";
+import { isOver, phaseOf, wordOf } from "./state.ts";
 import type { Build, BuildStatus } from "./kinds.ts";
 import type { StepStatus } from "./results/build-document.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { codeOf, type JsonObject, messageOf } from "#lib/base/index.ts";
-import type { BuildWord } from "../build-status.ts";
+import type { BuildWord } from "../state.ts";
 import { isFinal, type StepStatus } from "../results/build-document.ts";
 import type { WorkerBuild } from "../worker-api/worker-client.ts";
 import type { WorkerArtifact } from "../worker-api/worker-messages.ts";
@@ -104,7 +104,7 @@ async function tellUnwanted(
   problem: string,
   signal: AbortSignal,
 ): Promise<void> {
-  parts.log.warn("wharf-api does not take an artifact as it is", { step: stepId, artifact: name, problem });
+  parts.log.warn("wharf-api rejected an artifact", { step: stepId, artifact: name, problem });
   await tellInLog(parts, artifactId, `artifact ${JSON.stringify(name)} of step ${stepId}: ${problem}`, signal);
 }
 

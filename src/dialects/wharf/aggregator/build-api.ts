@@ -1,5 +1,5 @@
 import { codeOf, isJsonObject, type JsonObject } from "#lib/base/index.ts";
-import type { BuildWord } from "../build-status.ts";
+import type { BuildWord } from "../state.ts";
 import { timeText, timeToTell } from "../results-api/line-json.ts";
 import { type LineFrames, lineFramesType } from "../worker-api/line-frames.ts";
 import type { WorkerArtifact, WorkerLine } from "../worker-api/worker-messages.ts";

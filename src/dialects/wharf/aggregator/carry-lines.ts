@@ -71,7 +71,7 @@ export async function confirmLines(parts: AggregationParts, signal: AbortSignal)
     const kept = await insist(parts, signal, () => api.cursors(signal));
     // // New lines are durable; older ones if they still exist.
     if ([...known].some(([stepId, last]) => (kept.get(stepId) ?? 0) < last))
-      log.warn("wharf-api has lost lines that it had taken; they are carried again", {});
+      log.warn("wharf-api lost lines; they are sent again", {});
     else if (skipped === 0) return;
     else if (inserted === 0) return await tellSkipped(parts, skipped, problem ?? "no reason was given", signal);
   }
@@ -83,7 +83,7 @@ async function tellSkipped(
   problem: string,
   signal: AbortSignal,
 ): Promise<void> {
-  parts.log.warn("wharf-api does not take some lines", { lines: count, problem });
+  parts.log.warn("wharf-api rejected log lines", { lines: count, problem });
   const what = count === 1 ? "a line was not taken" : `${count} lines were not taken; the first`;
   await tellInLog(parts, skippedLine, `${what}: ${problem}`, signal);
 }

@@ -111,19 +111,19 @@ export class Duties {
         // // Loaded with the first worker.
         const { settleWorker } = await import("./settle-worker.ts");
         await settleWorker(duty.worker, this.#parts, signal, duty.own);
-        log.info("results carried", fields);
+        log.info("results transferred", fields);
         break;
       } catch (thrown) {
         if (signal.aborted) return;
         if (codeOf(thrown) === "wharf-unknown-build") {
           // // The watchdog ends workers without a build.
-          if (!duty.wasParked) log.warn("a worker runs a build that wharf-api does not know; it is left alone", fields);
+          if (!duty.wasParked) log.warn("worker runs a build that wharf-api does not know; it is left alone", fields);
           duty.isParked = duty.wasParked = true;
           duty.work = undefined;
           this.#begin();
           return;
         }
-        log.warn("results are not carried yet", { ...fields, error: messageOf(thrown) });
+        log.warn("transferring results failed; retrying", { ...fields, error: messageOf(thrown) });
       }
       await sleep(clock, wait * (0.5 + random() / 2), signal).catch(() => undefined);
       if (signal.aborted) return;
@@ -136,6 +136,6 @@ export class Duties {
   #tellNumberless({ metadata: { uid, name } }: Stored<Worker>): void {
     if (this.#numberless.has(uid)) return;
     this.#numberless.add(uid);
-    this.#parts.log.warn("a worker says no number of a build: nobody takes its results", { worker: name });
+    this.#parts.log.warn("worker reported no build number; its results are not collected", { worker: name });
   }
 }

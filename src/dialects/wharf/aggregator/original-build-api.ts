@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { type BuildWord, isOver } from "../build-status.ts";
+import { type BuildWord, isOver } from "../state.ts";
 import { type LineFrames, readLines } from "../worker-api/line-frames.ts";
 import type { WorkerArtifact, WorkerLine } from "../worker-api/worker-messages.ts";
 import type { ServiceAddress } from "./api-connection.ts";

@@ -43,7 +43,7 @@ export function readOutputs(text: string): ReadonlyMap<string, string> {
 
 function missingOf(left: readonly string[], isCut: boolean): string {
   const names = left.length === 0 ? "" : `, not ${left.slice(0, 5).join(", ")}${left.length > 5 ? ", …" : ""}`;
-  const file = isCut ? `; what is behind ${mostFileBytes} bytes of a file is not read` : "";
+  const file = isCut ? `; files are read up to ${mostFileBytes} bytes` : "";
   return `outputs: kept at most ${mostOutputs} of ${mostCharacters} characters together${names}${file}`;
 }
 

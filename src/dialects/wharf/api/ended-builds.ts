@@ -1,6 +1,6 @@
 import type { Cancel } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import { isOver, wordOf } from "../build-status.ts";
+import { isOver, wordOf } from "../state.ts";
 import { numberOfBuild } from "../builds/numbers.ts";
 import type { Records } from "../builds/records.ts";
 import type { Build } from "../kinds.ts";

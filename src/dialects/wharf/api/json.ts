@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseInstant } from "#lib/base/index.ts";
 import { asJson, type Stored } from "#kernel/model/index.ts";
-import { type BuildWord, wordOf } from "../build-status.ts";
+import { type BuildWord, wordOf } from "../state.ts";
 import { type Engine, type Engines, engineOf } from "../builds/engines.ts";
 import { shownInputs } from "../builds/shown-inputs.ts";
 import { withoutPassword } from "../clone/source-url.ts";

@@ -11,7 +11,7 @@ export function removeWithBuilds(records: Records, stores: Pick<BuildStores, "re
       const number = numberOfBuild(build);
       if (number === undefined || build.status?.reason === numberTaken || records.build(number) !== undefined) return;
       stores.remove(number).catch((thrown: unknown) => {
-        log.warn("results of a build that was deleted stay until the next start", {
+        log.warn("removing results of a deleted build failed; retried at the next start", {
           build: number,
           error: messageOf(thrown),
         });

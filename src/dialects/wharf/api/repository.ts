@@ -136,7 +136,7 @@ export class Repository {
         if (!isTaken(thrown)) throw thrown;
       }
     }
-    throw refuse("conflict", "no number was free");
+    throw refuse("conflict", "no free number was found");
   }
 }
 

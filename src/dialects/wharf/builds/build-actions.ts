@@ -2,7 +2,7 @@ import { type ApiClient, getOrUndefined, type Lister, refTo } from "#kernel/kit/
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import type { Instant } from "#lib/base/index.ts";
 import { actionsFor, answer, openActions, RunAction } from "#kernel/dialect/index.ts";
-import { isOver, wordOf } from "../build-status.ts";
+import { isOver, wordOf } from "../state.ts";
 import { Build } from "../kinds.ts";
 
 interface ActionParts {

@@ -1,7 +1,7 @@
 import { isJsonObject } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined, refTo } from "#kernel/kit/index.ts";
 import { asJson, isAlreadyExists, Secret, type Stored } from "#kernel/model/index.ts";
-import { isOver, wordOf } from "../build-status.ts";
+import { isOver, wordOf } from "../state.ts";
 import { Build } from "../kinds.ts";
 import { secretOf } from "../rules.ts";
 import type { InputValue } from "./inputs.ts";

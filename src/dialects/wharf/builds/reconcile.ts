@@ -12,7 +12,7 @@ import {
 } from "#kernel/kit/index.ts";
 import { isConflict, keyOf, type Stored } from "#kernel/model/index.ts";
 import type { RunAction } from "#kernel/dialect/index.ts";
-import { isOver, wordOf } from "../build-status.ts";
+import { isOver, wordOf } from "../state.ts";
 import { startedByAnnotation } from "../build-annotations.ts";
 import { Build, type BuildStatus, type Worker } from "../kinds.ts";
 import { answerActions } from "./build-actions.ts";
@@ -191,7 +191,7 @@ async function giveTime(pass: Pass): Promise<ReconcileResult | undefined> {
   const { build, now } = pass;
   const left = askedAt(build) + unknownDeadline - now;
   if (left > 0) return { requeueAfter: left };
-  const message = `nothing was heard of a worker for ten minutes: ${build.status?.message ?? ""}`;
+  const message = `no worker has reported for ten minutes: ${build.status?.message ?? ""}`;
   await store(pass, moved(build, "Failed", { reason: workerLost, message }, now));
   pass.record(build, { type: "Warning", reason: workerLost, message });
   return undefined;

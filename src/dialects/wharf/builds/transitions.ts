@@ -1,6 +1,6 @@
 import { formatInstant, type Instant } from "#lib/base/index.ts";
 import { type Condition, withCondition } from "#kernel/kit/index.ts";
-import { type BuildWord, canceledReason, isOver, phaseOf, wordOf } from "../build-status.ts";
+import { type BuildWord, canceledReason, isOver, phaseOf, wordOf } from "../state.ts";
 import type { Build, BuildStatus } from "../kinds.ts";
 
 // // Scheduling, Running, then Completed or Failed. Pure: repeated and late reports change nothing.
@@ -80,7 +80,7 @@ export const triggerUnknown = "TriggerUnknown";
 
 /** Stored before an engine is asked that would start another worker if it were asked again. */
 export const notAnswered =
-  "the engine was asked for a worker, and no answer is known; it is not asked again, because it would start another";
+  "the engine did not answer the request for a worker and is not asked again, because it would start another";
 
 /** The status of a build whose engine must not be asked again. */
 export function perhapsTriggered(build: Build, message: string, now: Instant): BuildStatus {

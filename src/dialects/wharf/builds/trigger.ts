@@ -171,7 +171,7 @@ const unrepeatable = (thrown: unknown): unknown =>
   codeOf(thrown) === "wharf-trigger-unanswered"
     ? new SlipwayError(
         "wharf-trigger-unknown",
-        `${messageOf(thrown)}; it may have started a worker, and is not asked again, because it would start another`,
+        `${messageOf(thrown)}; it may have started a worker and is not asked again, because it would start another`,
         { cause: thrown },
       )
     : thrown;

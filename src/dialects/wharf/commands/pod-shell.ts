@@ -44,9 +44,9 @@ export async function openPodShell(
   try {
     const pod = await findKeptPod(cluster, step);
     if (pod === undefined)
-      return refuse(`nothing is kept of ${step.called} in ${place}: --keep keeps the Pods of failed steps`);
+      return refuse(`no Pod of ${step.called} is kept in ${place}; use --keep to keep Pods of failed steps`);
     if (!pod.isOpen)
-      return refuse(`no shell can be opened in the Pod ${pod.name} in ${place}: nothing runs there any more`);
+      return refuse(`no shell can be opened in the Pod ${pod.name} in ${place}: its containers have ended`);
     const { container, ...command } = shellBeside(pod);
     environment.err.write(
       `${step.called}: ${pod.directory} of the Pod ${pod.name} in ${place}, read-only, from its container ${container}\n`,

@@ -15,7 +15,7 @@ export interface ProvisionerFlags {
 }
 
 export const provisionerAddressOptions: readonly OptionSpec[] = [
-  { flags: "--url <url>", summary: `which provisioner is asked (default: that of this user)` },
+  { flags: "--url <url>", summary: `URL of the provisioner (default: the one this user runs)` },
 ];
 
 type Asked = Invocation<ProvisionerFlags>;

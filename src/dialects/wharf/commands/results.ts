@@ -17,24 +17,24 @@ const usualAddress = "127.0.0.1:5010";
 export const wharfResultsCommand = command<ResultsOptions>({
   name: "wharf results",
   args: ["<action>", "[directory]"],
-  summary: "Results of builds: serve them as their worker did (serve), or remove old ones (prune)",
+  summary: "Serve the results of a build (serve) or remove old results (prune)",
   group: "Documents",
   examples: [
     "slipway wharf results serve /tmp/iver-wharf/build/7 --address 127.0.0.1:0",
     "slipway wharf results prune --keep 10 --older-than 168h",
   ],
   options: [
-    { flags: "--address <host:port>", summary: `serve: where (default: ${usualAddress}); port 0 is a free one` },
+    { flags: "--address <host:port>", summary: `serve: address to listen on (default: ${usualAddress})` },
     {
       flags: "--auth-token-file <file>",
       summary: "serve: bearer token that clients must present (default: a random one)",
     },
-    { flags: "--anonymous-auth", summary: "serve: clients without credentials, too" },
-    { flags: "--keep <number>", summary: "prune: the youngest so many stay, whatever their age", integer: true },
-    { flags: "--older-than <duration>", summary: "prune: only those that ended before that, 168h for a week" },
+    { flags: "--anonymous-auth", summary: "serve: also serve clients without credentials" },
+    { flags: "--keep <number>", summary: "prune: number of newest builds to keep", integer: true },
+    { flags: "--older-than <duration>", summary: "prune: remove only builds that ended longer ago, such as 168h" },
     {
       flags: "--results-dir <directory>",
-      summary: "prune: where results of builds lie (default: those that builds of this user have left)",
+      summary: "prune: directory of results (default: those of this user's builds)",
     },
   ],
   completes: [verbs, "file"],
@@ -82,7 +82,7 @@ async function prune(invocation: ResultsInvocation): Promise<number> {
   const age = olderThan === undefined ? undefined : parseDuration(olderThan);
   if (age !== undefined && !age.ok) throw new UsageError(`--older-than: ${age.error}`);
   if (age !== undefined && age.value < 0)
-    throw new UsageError(`--older-than: expected no time to come, found ${olderThan}`);
+    throw new UsageError(`--older-than: expected a duration of 0 or more, found ${olderThan}`);
   const { buildsIn, pruneResults } = await loadResults();
   const builds =
     resultsDir === undefined

@@ -46,24 +46,24 @@ export interface WharfRunOptions {
 export const definitionOptions: readonly OptionSpec[] = [
   { flags: "-e, --environment <name>", summary: "select an environment of the definition" },
   { flags: "-i, --input <name=value>", summary: "set an input; may be repeated", repeatable: true },
-  { flags: "--build-id <number>", summary: "the variable BUILD_REF", integer: true },
-  { flags: "--project-id <number>", summary: "the variable PROJECT_ID", integer: true },
-  { flags: "--file <file>", summary: "a definition of another name than .wharf-ci.yml" },
-  { flags: "--strict-vars", summary: "variables that nobody has set are errors" },
+  { flags: "--build-id <number>", summary: "build number, the variable BUILD_REF", integer: true },
+  { flags: "--project-id <number>", summary: "project number, the variable PROJECT_ID", integer: true },
+  { flags: "--file <file>", summary: "definition file (default: .wharf-ci.yml)" },
+  { flags: "--strict-vars", summary: "fail if a variable is not set" },
 ];
 
 export const selectionOptions: readonly OptionSpec[] = [
-  { flags: "-s, --stage <names>", summary: "only these stages, separated by commas", repeatable: true },
-  { flags: "--input-file <file>", summary: "inputs as a map in YAML or JSON" },
+  { flags: "-s, --stage <names>", summary: "run only these stages, comma-separated", repeatable: true },
+  { flags: "--input-file <file>", summary: "file with a map of inputs in YAML or JSON" },
 ];
 
 export const stepClusterOptions: readonly OptionSpec[] = [
-  { flags: "--k8s-kubeconfig <file>", summary: "of the cluster that steps run in as Pods" },
-  { flags: "--k8s-context <name>", summary: "of the kubeconfig" },
-  { flags: "--k8s-namespace <name>", summary: "where Pods are made (default: that of the context)" },
-  { flags: "--k8s-as <user>", summary: "act as somebody else in the cluster" },
-  { flags: "--k8s-as-uid <uid>", summary: "the uid of that user" },
-  { flags: "--k8s-as-group <group>", summary: "a group of that user; may be repeated", repeatable: true },
+  { flags: "--k8s-kubeconfig <file>", summary: "kubeconfig of the cluster for Pods of steps" },
+  { flags: "--k8s-context <name>", summary: "context of the kubeconfig" },
+  { flags: "--k8s-namespace <name>", summary: "namespace of the Pods (default: the context's)" },
+  { flags: "--k8s-as <user>", summary: "user to impersonate in the cluster" },
+  { flags: "--k8s-as-uid <uid>", summary: "uid of the impersonated user" },
+  { flags: "--k8s-as-group <group>", summary: "group of the impersonated user; may be repeated", repeatable: true },
 ];
 
 export const loglevelOption = (summary: string): OptionSpec => ({
@@ -74,29 +74,29 @@ export const loglevelOption = (summary: string): OptionSpec => ({
 
 export const wharfRunOptions: readonly OptionSpec[] = [
   ...selectionOptions,
-  { flags: "--instance <id>", summary: "whose secrets and labels are meant (default: local)" },
-  { flags: "--results-dir <directory>", summary: "where logs, statuses and artifacts are left" },
-  { flags: "--no-gitignore", summary: "steps get files that Git ignores, too" },
-  { flags: "--no-git-dir", summary: "steps get no .git" },
+  { flags: "--instance <id>", summary: "instance name in secrets and labels (default: local)" },
+  { flags: "--results-dir <directory>", summary: "directory for logs, statuses and artifacts" },
+  { flags: "--no-gitignore", summary: "include files that Git ignores in the steps' copies" },
+  { flags: "--no-git-dir", summary: "leave .git out of the steps' copies" },
   {
     flags: "--pull <policy>",
-    summary: "when images are fetched (default: missing, in Pods as steps say)",
+    summary: "when to pull images (default: missing; in Pods the step's policy)",
     choices: pullPolicies,
   },
   ...stepClusterOptions,
-  { flags: "--max-parallel <number>", summary: "steps of a stage that run at once", integer: true },
-  { flags: "--timeout <duration>", summary: "for the whole build" },
-  { flags: "--grace <duration>", summary: "what a cancelled step has to end politely (default: 10s)" },
-  { flags: "--always-on-cancel", summary: "stages that always run do so after a cancel, too" },
-  loglevelOption("how much is told beside the output of steps (default: info)"),
-  { flags: "--serve", summary: "serve the results over REST and gRPC, after the build until a signal" },
-  { flags: "--address <host:port>", summary: "where to serve them (default: 127.0.0.1:5010)" },
+  { flags: "--max-parallel <number>", summary: "maximum number of steps of a stage that run at once", integer: true },
+  { flags: "--timeout <duration>", summary: "timeout of the whole build" },
+  { flags: "--grace <duration>", summary: "time a canceled step gets before it is killed (default: 10s)" },
+  { flags: "--always-on-cancel", summary: "run stages with runs-if: always even after a cancel" },
+  loglevelOption("verbosity of Slipway's own messages (default: info)"),
+  { flags: "--serve", summary: "serve the results over REST and gRPC until interrupted" },
+  { flags: "--address <host:port>", summary: "address of --serve (default: 127.0.0.1:5010)" },
   { flags: "--auth-token-file <file>", summary: "bearer token that clients must present (default: a random one)" },
-  { flags: "--anonymous-auth", summary: "serve clients without credentials, too" },
-  { flags: "--rerun-failed <build>", summary: "what has not succeeded in a former build, by its number or as last" },
-  { flags: "--keep", summary: "what failed steps have worked in stays" },
-  { flags: "--quiet", summary: "only the last block" },
-  { flags: "--timestamps", summary: "each line with its time" },
+  { flags: "--anonymous-auth", summary: "also serve clients without credentials" },
+  { flags: "--rerun-failed <build>", summary: "re-run steps that did not succeed in a build (number or last)" },
+  { flags: "--keep", summary: "keep the working directories of failed steps" },
+  { flags: "--quiet", summary: "print only the final summary" },
+  { flags: "--timestamps", summary: "prefix each line with its time" },
 ];
 
 export const outputForms = ["auto", "pretty", "plain", "json"] as const;

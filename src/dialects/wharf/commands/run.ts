@@ -226,8 +226,8 @@ function nothingToRun({ environment, stages, former }: Wanted, { err }: Environm
   const why =
     former === undefined
       ? `no stage is selected ${filters.join(" and ")}`
-      : `every step of build ${former.buildId} has succeeded`;
-  err.write(`slipway: there is nothing to run: ${why}\n`);
+      : `every step of build ${former.buildId} succeeded`;
+  err.write(`slipway: nothing to run: ${why}\n`);
 }
 
 /** A build without secrets need not look for a server. */

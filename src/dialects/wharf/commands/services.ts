@@ -18,15 +18,15 @@ export interface WharfServiceFlags extends ClusterFlags {
 const [usualApi, usualProvisioner] = ["http://127.0.0.1:5001", "http://127.0.0.1:5009"];
 
 export const serviceOptions: readonly OptionSpec[] = [
-  { flags: "--api <url>", summary: "wharf-api, where results go (default: that of this user)" },
-  { flags: "--provisioner <url>", summary: "who ends workers (default: likewise)" },
-  { flags: "--api-token-file <file>", summary: "what wharf-api asks for (default: --auth-token-file)" },
-  { flags: "--provisioner-token-file <file>", summary: "what the provisioner does (default: the same)" },
+  { flags: "--api <url>", summary: "URL of wharf-api (default: the one this user runs)" },
+  { flags: "--provisioner <url>", summary: "URL of the provisioner (default: the one this user runs)" },
+  { flags: "--api-token-file <file>", summary: "token for wharf-api (default: --auth-token-file)" },
+  { flags: "--provisioner-token-file <file>", summary: "token for the provisioner (default: --auth-token-file)" },
 ];
 
 export const sharingOptions: readonly OptionSpec[] = [
-  { flags: "--shard <share>", summary: "which of several aggregators this is, as in 2/3 (default: 1/1)" },
-  { flags: "--max-workers <n>", summary: "workers at once (default: 1000)", integer: true },
+  { flags: "--shard <share>", summary: "share of this aggregator, such as 2/3 (default: 1/1)" },
+  { flags: "--max-workers <n>", summary: "maximum number of workers at once (default: 1000)", integer: true },
 ];
 
 export async function serveAggregator(invocation: Invocation<WharfServiceFlags>): Promise<number> {

@@ -25,7 +25,7 @@ export async function openShell(invocation: Invocation<WharfRunOptions>, word: s
   if (runtime === "docker")
     return refuse(
       environment.err,
-      `step ${step.name} ran in a container, which has ended: one that --keep has kept is listed by docker ps --all --filter label=slipway.dev/keep, and docker cp takes files out of it`,
+      `step ${step.name} ran in a container, which has ended; kept containers are listed by docker ps --all --filter label=slipway.dev/keep, and docker cp copies files from them`,
     );
   const { stat } = await import("node:fs/promises");
   const workspace = stepWorkspace(directory, step.stepId);
@@ -37,7 +37,7 @@ export async function openShell(invocation: Invocation<WharfRunOptions>, word: s
   )
     return refuse(
       environment.err,
-      `nothing is kept of step ${step.name}: --keep keeps what failed steps of the host have worked in`,
+      `no files of step ${step.name} are kept; use --keep to keep the directories of failed steps`,
     );
   const shell = environment.variable("SHELL") ?? "/bin/sh";
   environment.err.write(`step ${step.name} (${step.status}) of build ${build}: ${workspace.repository}\n`);

@@ -117,7 +117,7 @@ describe("a signal after a build", () => {
     signal("SIGINT");
     expect(exits).toEqual([]);
     expect(told.at(-1)).toBe(
-      "slipway: the build has ended and its scratch is being removed; once more to end at once\n",
+      "slipway: the build has ended and its scratch is being removed; interrupt again to exit now\n",
     );
     signal("SIGINT");
     expect([exits, build.kills]).toEqual([[130], 0]);

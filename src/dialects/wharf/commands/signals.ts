@@ -65,12 +65,12 @@ export function watchSignals(
       if (over === undefined) return force(forcedCodes.again);
       // // A second signal does not wait for slow readers, a third one not even for scratch to be removed.
       if (over.isWhole || count > 2) own.exit(over.code);
-      else tell("slipway: the build has ended and its scratch is being removed; once more to end at once\n");
+      else tell("slipway: the build has ended and its scratch is being removed; interrupt again to exit now\n");
       return;
     }
     came.resolve();
     if (over !== undefined) return;
-    tell("slipway: the build is being cancelled; once more to end it at once\n");
+    tell("slipway: the build is being cancelled; interrupt again to kill it\n");
     // // If the build was already canceled, this signal is not the cause.
     if (!cancelled.signal.aborted) cause = signal;
     cancelled.abort(signal);

@@ -68,6 +68,6 @@ async function isOfDead(path: string): Promise<boolean> {
     return isDead(JSON.parse(await readFile(path, "utf8")) as Owner);
   } catch (thrown) {
     if (codeOf(thrown) === "ENOENT") return false;
-    throw new SlipwayError("lock-held", `${path} is no lock of ours`, { hint: "remove the file", cause: thrown });
+    throw new SlipwayError("lock-held", `${path} is not a lock file`, { hint: "remove the file", cause: thrown });
   }
 }

@@ -41,7 +41,7 @@ export async function showBuild(results: Results, look: Look, output: ConsoleOut
 }
 
 function notice(directory: string, { form }: Look): string {
-  const text = `output is not read fast enough: some of it is left out here, all of it is in ${directory}`;
+  const text = `output is read too slowly and partly left out here; all of it is in ${directory}`;
   return form === "json" ? `${JSON.stringify({ type: "notice", msg: text })}\n` : `slipway: ${text}\n`;
 }
 

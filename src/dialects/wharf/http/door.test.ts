@@ -450,7 +450,7 @@ describe("who may ask", () => {
     await open({ address: "0.0.0.0:0", log, token: "t" });
     await open({ log });
     expect(warned).toEqual([
-      ["anybody who reaches this address is answered, because no token is asked for", { address: door.address }],
+      ["no token is required: every client that reaches this address is served", { address: door.address }],
     ]);
     expect(await statusFor(door, { host: "worker-7.builds" })).toBe(200);
   });

@@ -90,7 +90,7 @@ export class HttpDoor {
       ...(origins === undefined ? {} : { origins }),
     };
     if (!isLoopback && token === undefined)
-      options.log.warn("anybody who reaches this address is answered, because no token is asked for", {
+      options.log.warn("no token is required: every client that reaches this address is served", {
         address: this.address,
       });
   }
@@ -134,7 +134,7 @@ export class HttpDoor {
       if (protocol === "http1") rest.connect(socket);
       else this.#http2.give(socket);
     } catch (thrown) {
-      this.#options.log.error("nothing is served here", { address: this.address, error: messageOf(thrown) });
+      this.#options.log.error("loading the service failed", { address: this.address, error: messageOf(thrown) });
       if (socket.destroyed) return;
       // // HTTP/2 clients retry when the connection ends.
       if (protocol === "http2") socket.destroy();
@@ -152,7 +152,7 @@ export class HttpDoor {
       else if (!socket.destroyed) away.connect(socket);
     } catch (failure) {
       // // Loading the error server may fail for the same reason.
-      this.#options.log.error("nobody is told why", { address: this.address, error: messageOf(failure) });
+      this.#options.log.error("sending the error answer failed", { address: this.address, error: messageOf(failure) });
       socket.destroy();
     }
   }

@@ -39,7 +39,7 @@ export function addProvisioner(manager: Manager, { settings, backend: make }: Pr
     async run({ stop }) {
       await backend
         .sweep(() => workers.list().map(identityOf))
-        .catch((thrown: unknown) => log.warn("leftovers of workers stay", { error: thrown }));
+        .catch((thrown: unknown) => log.warn("removing leftovers of workers failed", { error: thrown }));
       await sweepSecrets(manager, namespace, (name) => workers.get(`${namespace}/${name}`) !== undefined);
       await aborted(stop);
       await backend.close();
@@ -69,6 +69,6 @@ async function sweepSecrets(
     }
   } catch (thrown) {
     // // Retried at the next start.
-    log.warn("secrets of workers that were never stored may be left", { error: thrown });
+    log.warn("removing leftover secrets of workers failed", { error: thrown });
   }
 }

@@ -265,7 +265,7 @@ describe("a provisioner that begins anew", () => {
     await place.stop();
     await place.backend.remove({ namespace: "default", name: name(7), uid: "" });
     await place.start();
-    const message = "everything of the worker has gone from where it ran";
+    const message = "the worker has disappeared from where it ran";
     await expect.poll(async () => (await place.workers())[0]?.status).toMatchObject({ status: "Failed", message });
     expect(started()).toEqual([name(7)]);
   });

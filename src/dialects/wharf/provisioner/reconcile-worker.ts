@@ -73,13 +73,13 @@ async function begin(parts: WorkerParts, worker: Stored<Worker>, now: Instant): 
     slots.settle(keyOf(worker));
     return { requeueAfter: idleMs };
   };
-  if (wasStarted(worker.status ?? {})) return await refuse("everything of the worker has gone from where it ran");
+  if (wasStarted(worker.status ?? {})) return await refuse("the worker has disappeared from where it ran");
   const request = await requestOf(parts, worker);
   if (typeof request === "string") return await refuse(request);
   const candidates = workers.list({ namespace: settings.namespace }).map(candidateOf);
   const waiting: Observed = { phase: "absent", isAlive: false, status: "Scheduling" };
   if (!slots.take(keyOf(worker), candidates)) {
-    const message = `waits: ${settings.maxWorkers} builds may be at work at once`;
+    const message = `waiting: ${settings.maxWorkers} builds run at most at once`;
     await writeStatus(parts, worker, statusOf(worker, backend.name, { ...waiting, message }));
     return { requeueAfter: idleMs };
   }
@@ -87,7 +87,7 @@ async function begin(parts: WorkerParts, worker: Stored<Worker>, now: Instant): 
     await backend.start(identityOf(worker), request);
   } catch (thrown) {
     if (codeOf(thrown) === "worker-refused") return await refuse(messageOf(thrown));
-    const message = `is not started yet: ${messageOf(thrown)}`;
+    const message = `not started yet: ${messageOf(thrown)}`;
     await writeStatus(parts, worker, statusOf(worker, backend.name, { ...waiting, message }));
     throw thrown;
   }

@@ -26,7 +26,7 @@ export async function observeEntries(
   const observe = (paths: readonly string[]) => observePaths(directory, paths, found, isNoText, signal);
   const failure = withIgnored ? undefined : await observeWorkTrees(options, found, observe);
   if (failure !== undefined) {
-    const message = `files that Git would ignore are copied, too, because Git says nothing of the project: ${failure}`;
+    const message = `files that Git would ignore are copied too, because Git cannot read the project: ${failure}`;
     onWarning({ code: "no-git", message });
   }
   if (withIgnored || failure !== undefined) await observe(await walk("", options));

@@ -71,7 +71,7 @@ describe("for one step alone", () => {
     await repository.copyTo(join(root, "copy"), [], signal);
     expect(Object.keys(await treeOf(join(root, "copy")))).toEqual(["a.txt"]);
     expect(warnings.map(({ message }) => message)).toEqual([
-      "b.txt is not copied: it was there a moment ago and is gone",
+      "b.txt is not copied: it disappeared during the copy",
     ]);
   });
 });
@@ -382,7 +382,7 @@ describe("a copy", () => {
     await repository.copyTo(join(work, "second"), [], signal);
     expect(Object.keys(await treeOf(join(work, "second")))).toEqual(["a", "d"]);
     expect(warnings).toEqual([
-      { code: "not-copied", message: "d/b is not copied: it was there a moment ago and is gone" },
+      { code: "not-copied", message: "d/b is not copied: it disappeared during the copy" },
     ]);
   });
 

@@ -67,7 +67,7 @@ export async function openRepository(options: RepositoryOptions): Promise<Reposi
   const gone = new Set<string>();
   const lose = (path: string): void => {
     gone.add(path);
-    onWarning({ code: "not-copied", message: `${path} is not copied: it was there a moment ago and is gone` });
+    onWarning({ code: "not-copied", message: `${path} is not copied: it disappeared during the copy` });
   };
   const snapshot = once(async () => {
     const target = join(work, "snapshot");

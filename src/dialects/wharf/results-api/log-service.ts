@@ -28,7 +28,7 @@ export const logService = (parts: ResultsApiParts): RpcService =>
       } finally {
         await intake.close();
         if (intake.skipped > 0)
-          parts.log.warn("lines that cannot be kept were passed over", {
+          parts.log.warn("lines that cannot be stored were skipped", {
             lines: intake.skipped,
             from: call.peer,
           });

@@ -1,4 +1,4 @@
-import type { BuildWord } from "../build-status.ts";
+import type { BuildWord } from "../state.ts";
 import type { StepStatus } from "./build-document.ts";
 
 /**

@@ -6,20 +6,20 @@ import { conditions, flag, instant, number, orNull, text, whole } from "./fields
 
 export const BuildSpec = s.object(
   {
-    project: text("A Project of this namespace: what is cloned, and which inputs there are."),
+    project: text("The Project in this namespace to build."),
     buildId: number,
     ref: text("The branch, tag or full ref to build; the project's default branch when absent."),
-    commit: text("The commit to build; wins over ref."),
-    stage: s.string({ default: "ALL", minLength: 1, description: "The stage to run; ALL is all of them." }),
-    environment: text("The environment of the definition whose variables and stages are used."),
+    commit: text("The commit to build; overrides ref."),
+    stage: s.string({ default: "ALL", minLength: 1, description: "The stage to run, or ALL." }),
+    environment: text("The environment of the definition to use."),
     inputs: s.optional(
       s.map(s.any(), {
-        description: "Values of inputs: a text, number or boolean, or for passwords {secretKeyRef: {name, key}}.",
+        description: "Inputs: texts, numbers or booleans; passwords as {secretKeyRef: {name, key}}.",
       }),
     ),
-    engine: text("Id of the engine that runs it; the server's default when absent."),
-    cancel: flag("Ends the build. It cannot be taken back."),
-    definition: text("The definition that inputs are read by, where it is not the project's."),
+    engine: text("Id of the engine that runs the build; default: the server's."),
+    cancel: flag("Cancels the build. This cannot be undone."),
+    definition: text("The definition to read inputs with; default: the project's."),
   },
   { description: "One run of a definition." },
 );
@@ -29,24 +29,24 @@ const stepStatus = (description: string) => s.oneOf(stepStatuses, { description 
 /** The worker's fields; step 0 is what happened before the first step. */
 const step = s.object({
   stepId: s.integer({ minimum: 0, description: "Within the build, from 1." }),
-  stageId: whole("Its stage."),
-  name: s.string({ description: "As it is written." }),
+  stageId: whole("The stage of the step."),
+  name: s.string({ description: "Name in the definition." }),
   type: text("The type of the step."),
-  image: text("What it runs in."),
-  status: stepStatus("What it has come to."),
-  exitCode: orNull(s.integer({ description: "Of its program." })),
-  startedAt: orNull(s.time({ description: "When its program began." })),
-  finishedAt: orNull(s.time({ description: "When it ended." })),
-  reason: text("Why it has failed, or waits for its worker, in one word."),
-  message: text("The same for people."),
+  image: text("Image of the step."),
+  status: stepStatus("Current status."),
+  exitCode: orNull(s.integer({ description: "Exit code of the step." })),
+  startedAt: orNull(s.time({ description: "Start time." })),
+  finishedAt: orNull(s.time({ description: "End time." })),
+  reason: text("One-word reason of a failure or of waiting for a worker."),
+  message: text("Human-readable reason."),
 });
 
 const stage = s.object({
   stageId: s.integer({ minimum: 0, description: "Within the build, from 1." }),
-  name: s.string({ description: "As it is written." }),
-  runsIf: s.optional(s.oneOf(["success", "fail", "always"], { description: "When it runs." })),
-  steps: s.optional(s.list(s.integer(), { description: "Its steps, by id." })),
-  status: stepStatus("What it has come to."),
+  name: s.string({ description: "Name in the definition." }),
+  runsIf: s.optional(s.oneOf(["success", "fail", "always"], { description: "Condition of the stage." })),
+  steps: s.optional(s.list(s.integer(), { description: "Ids of its steps." })),
+  status: stepStatus("Current status."),
 });
 
 /**
@@ -59,30 +59,30 @@ export const buildStatuses = ["Scheduling", "Running", "Completed", "Failed"] as
 export const BuildStatus = s.object({
   phase: s.optional(
     s.oneOf(["Pending", "Running", "Cancelling", "Canceled", "Succeeded", "Failed"], {
-      description: "As of every run of this system.",
+      description: "Phase common to all kinds of runs.",
     }),
   ),
-  status: s.optional(s.oneOf(buildStatuses, { description: "In the words of the REST API." })),
-  observedGeneration: whole("The generation of the specification that was looked at last."),
-  workerId: text("Who runs it."),
-  scheduledOn: instant("When it was asked for."),
-  startedOn: instant("When it began to run."),
-  finishedOn: instant("When it ended."),
-  canceledOn: instant("When it was asked to end."),
-  isInvalid: flag("It could not be started."),
-  reason: text("Why it has failed, in one word."),
-  message: text("The same for people."),
-  stages: s.optional(s.list(stage, { key: "stageId", description: "Stages, as far as they are known." })),
-  steps: s.optional(s.list(step, { key: "stepId", description: "Steps, as far as they are known." })),
+  status: s.optional(s.oneOf(buildStatuses, { description: "Status in the REST API." })),
+  observedGeneration: whole("The generation that was last reconciled."),
+  workerId: text("Id of the worker that runs the build."),
+  scheduledOn: instant("Time of the request."),
+  startedOn: instant("Start time."),
+  finishedOn: instant("End time."),
+  canceledOn: instant("Time of the cancellation request."),
+  isInvalid: flag("The build could not be started."),
+  reason: text("One-word reason of a failure."),
+  message: text("Human-readable reason."),
+  stages: s.optional(s.list(stage, { key: "stageId", description: "Known stages." })),
+  steps: s.optional(s.list(step, { key: "stepId", description: "Known steps." })),
   logs: s.optional(
-    s.object({ lines: whole("Lines that are stored."), bytes: whole("Their bytes.") }, { description: "Its log." }),
+    s.object({ lines: whole("Number of stored lines."), bytes: whole("Bytes of the messages.") }, { description: "Stored log." }),
   ),
   testResults: s.optional(
     s.object(
       { total: whole("All tests."), failed: whole("Failed."), passed: whole("Passed."), skipped: whole("Skipped.") },
-      { description: "Tests of all files of results together." },
+      { description: "Totals of all test result files." },
     ),
   ),
-  outputs: s.optional(s.map(s.string(), { description: "Last values of name=value lines of files outputs.env." })),
+  outputs: s.optional(s.map(s.string(), { description: "Outputs: name=value lines of outputs.env files; the last value wins." })),
   conditions,
 });

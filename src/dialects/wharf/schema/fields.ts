@@ -8,7 +8,7 @@ export const number = s.optional(
   s.integer({
     minimum: 1,
     maximum: highestNumber,
-    description: "What the REST API calls it; given by the controller where it is absent.",
+    description: "Number in the REST API; assigned by the controller if absent.",
   }),
 );
 export const flag = (description: string) => s.optional(s.boolean({ description }));
@@ -23,9 +23,9 @@ export const conditions = s.optional(
       type: s.string(),
       status: s.oneOf("True", "False", "Unknown"),
       reason: text("One CamelCase word."),
-      message: text("For people."),
-      lastTransitionTime: instant("When its status changed last."),
-      observedGeneration: whole("The generation of the specification it is about."),
+      message: text("Human-readable message."),
+      lastTransitionTime: instant("Time of the last change of status."),
+      observedGeneration: whole("The generation that the condition describes."),
     }),
     { key: "type" },
   ),

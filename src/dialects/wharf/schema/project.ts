@@ -7,44 +7,44 @@ export const ProjectSpec = s.object(
   {
     projectId: number,
     name: s.string({ minLength: 1, maxLength: 500, description: "Name of the repository." }),
-    groupName: text("Where the repository is: the path before its name."),
-    description: text("For people."),
-    avatarUrl: text("A picture of it."),
-    gitUrl: text("What workers clone; builds need it."),
-    remoteProjectId: text("What the provider calls it."),
-    providerId: whole("Who has told of it."),
+    groupName: text("Group of the repository: the path before its name."),
+    description: text("Human-readable description."),
+    avatarUrl: text("URL of an avatar."),
+    gitUrl: text("Address to clone; required for builds."),
+    remoteProjectId: text("Id of the project at its provider."),
+    providerId: whole("Id of the provider."),
     tokenSecretRef: s.optional(
       s.object(
         {
-          name: s.string({ minLength: 1, description: "A Secret of this namespace." }),
-          key: s.string({ default: "token", description: "The member that is the token." }),
+          name: s.string({ minLength: 1, description: "Name of a Secret in this namespace." }),
+          key: s.string({ default: "token", description: "Key of the token." }),
         },
-        { description: "What workers clone with." },
+        { description: "Token to clone with." },
       ),
     ),
-    buildDefinition: text("The text of its .wharf-ci.yml: what inputs a build has."),
+    buildDefinition: text("Text of the .wharf-ci.yml, which declares the inputs."),
     // // Merged by name, so that two appliers keep each other's branches.
     branches: s.optional(
       s.list(
         s.object({
-          name: s.string({ minLength: 1, description: "Name of a branch." }),
-          default: flag("Built when no branch is named; at most one is."),
+          name: s.string({ minLength: 1, description: "Name of the branch." }),
+          default: flag("The default branch; at most one."),
         }),
-        { key: "name", description: "Branches that are known." },
+        { key: "name", description: "Known branches." },
       ),
     ),
     overrides: s.optional(
       s.object(
         {
-          description: text("Instead of the description above."),
-          avatarUrl: text("Instead of the picture above."),
-          gitUrl: text("Instead of the URL above."),
+          description: text("Overrides description."),
+          avatarUrl: text("Overrides avatarUrl."),
+          gitUrl: text("Overrides gitUrl."),
         },
-        { description: "What people want otherwise than the provider tells it; empty texts change nothing." },
+        { description: "Values that override the provider's; empty texts are ignored." },
       ),
     ),
   },
-  { description: "A repository and what is known of it." },
+  { description: "A repository to build." },
 );
 
 export const ProjectStatus = s.object({ conditions });

@@ -7,35 +7,35 @@ import { instant, orNull, text, whole } from "./fields.ts";
 /** Secret parameters are in a Secret. */
 export const WorkerSpec = s.object(
   {
-    buildRef: whole("The build it runs; 0 for one that is known by no number."),
-    args: s.optional(s.map(s.string(), { description: "Parameters it was asked for with, without secret ones." })),
-    secretName: text("A Secret of this namespace whose members are further parameters; it goes with the worker."),
+    buildRef: whole("Number of the build; 0 if it has none."),
+    args: s.optional(s.map(s.string(), { description: "Parameters of the request, without secret ones." })),
+    secretName: text("A Secret in this namespace with further parameters; deleted with the worker."),
   },
   { description: "A program that runs one build." },
 );
 
 /** `process` identifies a program for a restarted provisioner, because pids are reused. */
 export const WorkerStatus = s.object({
-  workerId: text("What the provisioner's REST API calls it."),
-  status: s.optional(s.oneOf([...stepStatuses, "Unknown"], { description: "What its runtime says of it." })),
-  buildId: whole("The build it runs."),
-  projectId: whole("The project of that build."),
-  instance: text("Which installation it belongs to."),
-  runtime: text("What runs it: host, docker or kubernetes."),
-  address: text("Where it answers, host:port."),
-  createdAt: instant("When it was asked for."),
-  finishedAt: orNull(s.time({ description: "When it ended." })),
-  message: text("Why it is as it is, for people."),
-  runtimeId: text("Its container or Pod, by the id that its runtime has given it."),
+  workerId: text("Id in the provisioner's REST API."),
+  status: s.optional(s.oneOf([...stepStatuses, "Unknown"], { description: "Status reported by the runtime." })),
+  buildId: whole("Number of the build."),
+  projectId: whole("Number of the project."),
+  instance: text("Name of the installation."),
+  runtime: text("host, docker or kubernetes."),
+  address: text("Address of its API, host:port."),
+  createdAt: instant("Time of the request."),
+  finishedAt: orNull(s.time({ description: "End time." })),
+  message: text("Human-readable explanation of the status."),
+  runtimeId: text("Id of its container or Pod."),
   process: s.optional(
     s.object(
       {
-        host: s.string({ description: "The machine." }),
-        pid: s.integer({ description: "Of its first process, whose group it is." }),
-        startTime: text("Tells it from a later one of the same pid."),
-        boot: text("The start of the machine that startTime counts from."),
+        host: s.string({ description: "Host name." }),
+        pid: s.integer({ description: "Process id of the group leader." }),
+        startTime: text("Start time, which distinguishes reused process ids."),
+        boot: text("Id of the boot that startTime refers to."),
       },
-      { description: "Where it runs as processes of a host." },
+      { description: "Process of a worker on a host." },
     ),
   ),
 });

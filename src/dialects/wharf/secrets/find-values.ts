@@ -30,5 +30,5 @@ export async function findValues(
     if (found.value !== undefined) return ok(found.value);
   }
   const where = places.map((place) => place.where(kind, name)).join(", and in ");
-  return err(`there is no ${called}; it was looked for in ${where === "" ? "no place" : where}`);
+  return err(`there is no ${called}; looked in ${where === "" ? "no place" : where}`);
 }

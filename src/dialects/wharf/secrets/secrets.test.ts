@@ -62,7 +62,7 @@ describe("files of the user", () => {
 
   test("that are not there are told with where they were looked for", async () => {
     expect(await find("secret", "none")).toBe(
-      `there is no secret none; it was looked for in ${home}/.config/slipway/secrets/none`,
+      `there is no secret none; looked in ${home}/.config/slipway/secrets/none`,
     );
     expect(await find("configMap", "none")).toContain("slipway/configmaps/none");
     for (const name of ["../secrets/s", "", "a/b", ".."])
@@ -91,7 +91,7 @@ describe("a server that runs", () => {
     expect(await find("configMap", "c", [server, place])).toEqual({ a: "text", b: "\xff" });
     expect(await find("secret", "own", [server, place])).toEqual({ token: "own" });
     expect(await find("secret", "none", [server, place])).toMatch(
-      /^there is no secret none; it was looked for in the running server, and in .*\/secrets\/none$/,
+      /^there is no secret none; looked in the running server, and in .*\/secrets\/none$/,
     );
   });
 

@@ -76,7 +76,7 @@ test.each(["workers", "builds"])("without all %s nothing is done", async (what) 
   world.fails = what;
   await world.watchdog().round(signal);
   expect(world.done).toEqual([]);
-  expect(world.logged).toEqual(["warn workers and builds cannot be compared; nothing is done"]);
+  expect(world.logged).toEqual(["warn comparing workers and builds failed"]);
 });
 
 test("what cannot be done keeps nothing else from being done", async () => {
@@ -98,7 +98,7 @@ test("an empty list of workers does not fail twenty builds before it is seen twi
   const watchdog = world.watchdog();
   await watchdog.round(signal);
   expect(world.done).toEqual([]);
-  expect(world.logged).toEqual(["error most builds have no worker; they are failed if the next round sees the same"]);
+  expect(world.logged).toEqual(["error most builds have no worker; they fail if the next check agrees"]);
   // One that begins anew has seen nothing before.
   await world.watchdog().round(signal);
   expect(world.done).toEqual([]);

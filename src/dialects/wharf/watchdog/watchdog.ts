@@ -58,25 +58,25 @@ export class Watchdog {
       seen = await Promise.all([watched.workers(signal), watched.activeBuilds(signal)]);
     } catch (thrown) {
       if (!signal.aborted)
-        log.warn("workers and builds cannot be compared; nothing is done", { error: messageOf(thrown) });
+        log.warn("comparing workers and builds failed", { error: messageOf(thrown) });
       return;
     }
     const [workers, builds] = seen;
     const { strays, missing } = judge(workers, builds, clock.now(), limits);
     for (const worker of strays)
-      await this.#try("a stray worker stays", { worker: worker.workerId }, signal, () =>
+      await this.#try("stopping an orphaned worker failed", { worker: worker.workerId }, signal, () =>
         this.#endStray(worker, signal),
       );
     const ids = missing.map(({ build }) => build.buildId);
     const isHeld = isHeldBack(ids, builds.length, this.#held);
     this.#held = isHeld ? new Set(ids) : undefined;
     if (isHeld)
-      return log.error("most builds have no worker; they are failed if the next round sees the same", {
+      return log.error("most builds have no worker; they fail if the next check agrees", {
         missing: ids.length,
         active: builds.length,
       });
     for (const { build, reason } of missing)
-      await this.#try("a build without a worker stays", { build: build.buildId }, signal, () =>
+      await this.#try("failing a build without a worker failed", { build: build.buildId }, signal, () =>
         this.#fail(build, reason, signal),
       );
   }
@@ -86,14 +86,14 @@ export class Watchdog {
     const { watched, log } = this.#parts;
     if (buildId > 0 && (await watched.isActive(buildId, signal))) return;
     await watched.deleteWorker(workerId, signal);
-    log.warn("a worker without a build is ended", { worker: workerId, build: buildId });
+    log.warn("stopped a worker without a build", { worker: workerId, build: buildId });
   }
 
   async #fail({ buildId, workerId }: ActiveBuild, reason: LossReason, signal: AbortSignal): Promise<void> {
     const { watched, log } = this.#parts;
     if (!(await watched.isActive(buildId, signal))) return;
     await watched.failBuild(buildId, reason, signal);
-    log.warn("a build without a worker has failed", { build: buildId, worker: workerId, reason });
+    log.warn("failed a build without a worker", { build: buildId, worker: workerId, reason });
   }
 
   async #try(what: string, which: object, signal: AbortSignal, act: () => Promise<void>): Promise<void> {

@@ -74,7 +74,7 @@ async function readFormer(directory: string): Promise<Result<FormerBuild, string
       await readBuild(directory),
       JSON.parse(await readFile(selectionFile(directory), "utf8")) as unknown,
     ];
-    if (!isSelection(selection)) return err(`${selectionFile(directory)} is none of ours`);
+    if (!isSelection(selection)) return err(`${selectionFile(directory)} is not a selection of a build`);
     if (!build.frozen) return err(`build ${build.buildId} has not ended`);
     const stageNames = new Map(build.stages.map(({ stageId, name }) => [stageId, name]));
     const succeeded = build.steps

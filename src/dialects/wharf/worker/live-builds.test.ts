@@ -28,7 +28,7 @@ test("without notes there is nothing to clear; where notes cannot be read, that 
   expect(told).toEqual([]);
   await writeFile(join(root, "running"), "no directory");
   await clear();
-  expect(told).toEqual([expect.stringContaining("what former builds have left is not looked for: ENOTDIR")]);
+  expect(told).toEqual([expect.stringContaining("cannot look for leftovers of former builds: ENOTDIR")]);
 });
 
 test("what is gone is forgotten, what lives is left, and what cannot be cleared is told and kept for the next one", async () => {

@@ -37,7 +37,7 @@ export async function noteBuild(root: string, resultsDirectory: string): Promise
  */
 export async function clearDeadBuilds(root: string, now: Instant, onWarning: (message: string) => void): Promise<void> {
   const names = await readdir(notesIn(root)).catch((thrown: unknown) => {
-    if (codeOf(thrown) !== "ENOENT") onWarning(`what former builds have left is not looked for: ${messageOf(thrown)}`);
+    if (codeOf(thrown) !== "ENOENT") onWarning(`cannot look for leftovers of former builds: ${messageOf(thrown)}`);
     return [];
   });
   for (const name of names) {
@@ -51,7 +51,7 @@ export async function clearDeadBuilds(root: string, now: Instant, onWarning: (me
       await seal(noted.directory, now);
     } catch (thrown) {
       if (!(await isGone(noted.directory))) {
-        onWarning(`what a build has left in ${noted.directory} is not cleared away: ${messageOf(thrown)}`);
+        onWarning(`cannot remove the leftovers in ${noted.directory}: ${messageOf(thrown)}`);
         continue;
       }
     }

@@ -18,7 +18,7 @@ const signals = new Map(Object.entries(constants.signals).map(([name, number]) =
 export function endOfLife({ exitCode, outOfMemory }: ProgramEnd, isCancelled: boolean): StepEnd {
   if (isCancelled) return { status: "Cancelled", exitCode };
   if (exitCode === 0 && !outOfMemory) return { status: "Success", exitCode };
-  if (outOfMemory) return failed(exitCode, "OutOfMemory", "killed because it used more memory than it may");
+  if (outOfMemory) return failed(exitCode, "OutOfMemory", "killed because it exceeded its memory limit");
   const [reason, message] = commandReasons[exitCode] ?? reasonOf(exitCode);
   return failed(exitCode, reason, message);
 }

@@ -44,10 +44,10 @@ async function namedAlone(
     const found = await values.find(kind, name);
     const called = kind === "secret" ? "secret" : "config map";
     if (found.ok && found.value === undefined)
-      throw new Error(`there is no ${called} ${name}; it was looked for in ${values.where(kind, name)}`);
+      throw new Error(`there is no ${called} ${name}; looked in ${values.where(kind, name)}`);
     if (kind !== "secret") return;
     if (found.ok) for (const value of found.value?.values() ?? []) texts.add(value.toString());
-    else remarks.push(`values of the secret ${name} are not masked, because they cannot be read: ${found.error}`);
+    else remarks.push(`values of secret ${name} are not masked because it cannot be read: ${found.error}`);
   };
   try {
     await Promise.all([

@@ -38,7 +38,7 @@ export async function observeSurroundings(world: World, texts: readonly string[]
   if (git.ok) return { variables: [...variables, ...gitVariables(git.value)], diagnostics };
   const reporter = createReporter(projectDirectory);
   const hint = "variables such as GIT_BRANCH and REPO_NAME are not set";
-  reporter.warn({ scope: "" }, "no-git", `Git says nothing of the project: ${git.error}`, { hint });
+  reporter.warn({ scope: "" }, "no-git", `Git cannot read the project: ${git.error}`, { hint });
   return { variables, diagnostics: [...diagnostics, ...reporter.diagnostics()] };
 }
 

@@ -1,6 +1,6 @@
 import { parseInstant, type JsonObject } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import { type BuildWord, isOver, wordOf } from "../../build-status.ts";
+import { type BuildWord, isOver, wordOf } from "../../state.ts";
 import { moved } from "../../builds/transitions.ts";
 import { refuse } from "../../http/index.ts";
 import { type RestContext, sendJson, uintOf } from "../../http/rest-api.ts";

@@ -1,7 +1,7 @@
 import { messageOf } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { engineOf } from "../../builds/engines.ts";
-import { isOver, wordOf } from "../../build-status.ts";
+import { isOver, wordOf } from "../../state.ts";
 import { readInputs, resolveInputs } from "../../builds/inputs.ts";
 import { gitUrlOf } from "../../builds/parameters.ts";
 import { isRefused, isUnknown, isUnstartable, startWorker } from "../../builds/start-worker.ts";
@@ -85,10 +85,10 @@ async function trigger(build: Stored<Build>, { repository, start, clock, log }: 
   } catch (thrown) {
     const message = messageOf(thrown);
     if (isUnknown(thrown)) {
-      log.warn("a build waits for a worker that may not be there", { build: buildId, error: message });
+      log.warn("build waits for a worker that may not exist", { build: buildId, error: message });
       return await noteUnknown(message);
     }
-    if (!isRefused(thrown)) return log.warn("a build waits for its engine", { build: buildId, error: message });
+    if (!isRefused(thrown)) return log.warn("build waits for its engine", { build: buildId, error: message });
     const reason = isUnstartable(thrown) ? "Unstartable" : "TriggerFailed";
     const stored = await repository.updateStatus(buildId, (now) =>
       untriggered(withoutNote(now), reason, message, clock.now()),

@@ -134,7 +134,7 @@ export class DockerBackend implements WorkerBackend {
     const names = new Set(kept().map(containerName));
     for (const name of found) {
       if (names.has(name)) continue;
-      log.info("a worker that nothing is stored of any more is removed", { container: name });
+      log.info("removing a leftover worker", { container: name });
       await this.#drop(name);
       await rm(join(directory, name), { recursive: true, force: true, maxRetries: 3 });
     }

@@ -35,8 +35,8 @@ test("a directory whose owner cannot be read stays: its worker may live", async 
   await backend.sweep(() => []);
   expect(await readdir(directory)).toEqual(["broken"]);
   expect(told.toSorted()).toEqual([
-    "a worker that nothing is stored of any more is removed",
-    "a worker that nothing is stored of any more stays",
+    "removing a leftover worker",
+    "leftover of a worker cannot be removed",
   ]);
   await backend.close();
 });

@@ -161,10 +161,10 @@ export class HostBackend implements WorkerBackend {
       const owner = await ownerOf(directory).catch((thrown: unknown) => messageOf(thrown));
       if (typeof owner === "string") {
         // // The worker may be alive.
-        log.warn("a worker that nothing is stored of any more stays", { directory: name, error: owner });
+        log.warn("leftover of a worker cannot be removed", { directory: name, error: owner });
         continue;
       }
-      log.info("a worker that nothing is stored of any more is removed", { directory: name });
+      log.info("removing a leftover worker", { directory: name });
       await hasBecomeWorker(directory);
       await killLeftovers(workDirectory(resultsDirectory(directory)));
       await rm(directory, { recursive: true, force: true, maxRetries: 3 });

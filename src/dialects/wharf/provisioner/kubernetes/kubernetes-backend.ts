@@ -98,7 +98,7 @@ export class KubernetesBackend implements WorkerBackend {
     for (const { type, object } of found) {
       const { labels = {} } = object.metadata;
       if (uids.has(labels[workerUidLabel] ?? "")) continue;
-      log.info("what nothing is stored of any more is removed", { kind: type.kind, worker: labels[workerNameLabel] });
+      log.info("removing a leftover of a worker", { kind: type.kind, worker: labels[workerNameLabel] });
       await this.#delete(type, object, 0);
     }
   }
@@ -143,9 +143,9 @@ export class KubernetesBackend implements WorkerBackend {
       if (isOf(found, worker)) return;
       const { labels = {} } = found.metadata;
       if (labels[workerUidLabel] === undefined)
-        throw provisionerError("worker-refused", `a ${type.kind} ${worker.name} that is no worker's is in its place`);
+        throw provisionerError("worker-refused", `a ${type.kind} named ${worker.name} already exists and is not owned by this worker`);
       await this.#delete(type, found, graceSeconds);
-      throw new Error(`a ${type.kind} of an earlier worker of its name is still there`, { cause: thrown });
+      throw new Error(`a ${type.kind} of an earlier worker with this name still exists`, { cause: thrown });
     }
   }
 

@@ -15,7 +15,7 @@ export async function checkSteps(
   } catch (thrown) {
     signal.throwIfAborted();
     const hint = thrown instanceof SlipwayError ? thrown.hint : undefined;
-    return [problem(messageOf(thrown), "", hint ?? "start the engine, or take another runtime with --runtime")];
+    return [problem(messageOf(thrown), "", hint ?? "start the engine, or use another runtime with --runtime")];
   }
   return steps
     .filter(({ os }) => os !== system)
@@ -39,8 +39,8 @@ export async function missingImages(
   for (const { stage, step, type, image } of steps) {
     if ((await asked.get(image)) !== undefined) continue;
     const severity = pull === "never" ? "error" : "warning";
-    const then = pull === "never" ? "and --pull never forbids to fetch it" : "which would be fetched";
-    const message = `the engine has no image ${JSON.stringify(image)}, ${then}`;
+    const then = pull === "never" ? "--pull=never forbids pulling it" : "would be pulled";
+    const message = `image ${JSON.stringify(image)} is not present and ${then}`;
     found.push({ severity, code: "image-missing", message, path: `${stage}/${step}/${type}`, related: [] });
   }
   return found;

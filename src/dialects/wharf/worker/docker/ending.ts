@@ -5,7 +5,7 @@ type Life = EngineContainer["life"];
 
 export const notCreated = (image: string, { message }: Refused): StepFailure =>
   /no such image/i.test(message)
-    ? new StepFailure("ImageMissing", `the engine has no image "${image}": ${message}`)
+    ? new StepFailure("ImageMissing", `image "${image}" is not present: ${message}`)
     : new StepFailure("ContainerCreate", message);
 
 /** Exit codes as shells report them. */
@@ -27,7 +27,7 @@ export async function lifeAtEnd(
     await ask(() => engine.ended(id));
     const found = await ask(() => engine.find(id));
     if (found === undefined)
-      throw new StepFailure("ContainerGone", "somebody else has removed the container of the step");
+      throw new StepFailure("ContainerGone", "the container of the step was removed by another process");
     if (!found.life.isRunning) return found.life;
   }
 }

@@ -45,11 +45,11 @@ export class Images {
     const here = pull === "always" ? undefined : await find();
     if (here !== undefined) return here;
     if (pull === "never")
-      throw new StepFailure("ImageMissing", `the engine has no image "${image}", and --pull never forbids to fetch it`);
+      throw new StepFailure("ImageMissing", `image "${image}" is not present and --pull=never forbids pulling it`);
     await this.#pull(image);
     const pulled = await find();
     if (pulled === undefined)
-      throw new StepFailure("ImageMissing", `the engine has no image "${image}" after fetching it`);
+      throw new StepFailure("ImageMissing", `image "${image}" is not present after pulling it`);
     return pulled;
   }
 

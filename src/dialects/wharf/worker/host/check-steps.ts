@@ -10,7 +10,7 @@ import type { StepPlan } from "../../plan/step-plan.ts";
 /** Programs that step types need besides their entry. */
 const toolsByType: Readonly<Partial<Record<StepType, string>>> = { "helm-package": "helm", "nuget-package": "dotnet" };
 
-const hint = "install it, or take another runtime with --runtime docker or kubernetes";
+const hint = "install it, or use --runtime docker or kubernetes";
 
 export async function checkSteps(steps: readonly StepPlan[], path: readonly string[]): Promise<readonly Diagnostic[]> {
   const present = new Map<string, Promise<boolean>>();
@@ -21,7 +21,7 @@ export async function checkSteps(steps: readonly StepPlan[], path: readonly stri
   };
   const reporter = createReporter("");
   const named = steps.find(({ type }) => type === "container");
-  const ignored = "steps run on this machine, as you and unconfined: images are not used, here nor in other steps";
+  const ignored = "steps run unconfined on this machine as you; images are ignored";
   if (named !== undefined) reporter.warn({ scope: scopeOf(named) }, "image-ignored", ignored);
   for (const step of steps) await checkStep(step, isPresent, reporter);
   return reporter.diagnostics();
@@ -37,12 +37,12 @@ async function checkStep(
   const refuse = (message: string, advice: string): void =>
     reporter.error({ scope: scopeOf(step) }, "runtime-unsupported", message, { hint: advice });
   if (step.type === "docker")
-    return refuse("an image cannot be built on the host itself", "take another runtime, such as --runtime docker");
+    return refuse("the host runtime cannot build images", "use another runtime, such as --runtime docker");
   if (step.os === "windows") return refuse("a step for windows cannot run here", "leave its stage out with --stage");
   const tool = toolsByType[step.type];
   const needed = [...(step.entry?.slice(0, 1) ?? []), ...(tool === undefined ? [] : [tool])];
   for (const program of needed)
-    if (!(await isPresent(program))) refuse(`the program ${program} is not on this machine`, hint);
+    if (!(await isPresent(program))) refuse(`program ${program} is not installed`, hint);
 }
 
 async function isProgram(program: string, path: readonly string[]): Promise<boolean> {

@@ -349,7 +349,7 @@ describe("secrets and config maps of the cluster", () => {
     const step = shellStep("true", { env, envFrom: ["whole"], mounts: [mount] });
     expect(await materialOf(step, sources())).toEqual({
       ok: false,
-      error: "there is no config map kubectl-config; it was looked for in the namespace builds of https://cluster",
+      error: "there is no config map kubectl-config; looked in the namespace builds of https://cluster",
     });
     await memory.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: mount.name, namespace } });
     expect(await materialOf(step, sources())).toMatchObject({

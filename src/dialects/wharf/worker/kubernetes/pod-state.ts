@@ -64,7 +64,7 @@ export function podLoss({ pod, isGone }: PodView): StepFailure | undefined {
 }
 
 export const deletedByOthers = (pod: string): StepFailure =>
-  new StepFailure("PodDeleted", `somebody else has deleted the Pod ${pod} of the step`);
+  new StepFailure("PodDeleted", `the Pod ${pod} of the step was deleted by another client`);
 
 /** What keeps the Pod or a container from going on; undefined if nothing does. */
 export function podTrouble(view: PodView): PodTrouble | undefined {

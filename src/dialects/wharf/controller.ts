@@ -12,7 +12,7 @@ import { forwardBy } from "./provisioner/pod-address.ts";
 import { addBuildControllers } from "./builds/controller.ts";
 import type { Engine } from "./builds/engines.ts";
 import type { ServiceAccess } from "./open-service.ts";
-import { isOver, wordOf } from "./build-status.ts";
+import { isOver, wordOf } from "./state.ts";
 import { Build, Worker } from "./kinds.ts";
 import type { WharfOptions } from "./given-options.ts";
 import { Records } from "./builds/records.ts";
@@ -69,7 +69,7 @@ const noProvisioner = (isTrue: boolean): ServerCondition => ({
   isTrue,
   reason: isTrue ? "Off" : "Serves",
   message: isTrue
-    ? "this server starts no workers for builds: a provisioner has to run beside it"
+    ? "this server starts no workers for builds; it needs a provisioner beside it"
     : "this server starts workers for builds",
 });
 
