@@ -38,5 +38,5 @@ export const dialect: Dialect = {
   described: [],
   agents,
   addControllers: async (manager, parts) =>
-    (await import("./controller.ts")).addControllers(manager, parts as ControllerParts<TinkerbellOptions>),
+    (await import("./add-controllers.ts")).addControllers(manager, parts as ControllerParts<TinkerbellOptions>),
 };

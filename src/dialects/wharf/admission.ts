@@ -30,7 +30,7 @@ const admissionOf = ({ group, kind }: Kind, check: Check): Admission => ({
     if (old !== undefined && creatorIn(object) !== creatorIn(old))
       found.error(["metadata", "annotations", createdByAnnotation], "immutable", "set by the server and immutable");
     const [spec, before] = [specOf(object), specOf(old)];
-    // // The server reports schema errors. Objects that are being deleted are not checked.
+    // The server reports schema errors. Objects that are being deleted are not checked.
     if (spec !== undefined && !isSame(spec, before)) check(spec, found.error, before, ownSecretOf(object));
     return admitted(found.problems);
   },
@@ -58,6 +58,6 @@ const isSame = (spec: JsonObject, before: JsonObject | undefined): boolean =>
 export const admission: readonly Admission[] = [
   { ...admissionOf(Build, checkBuild), ownStatus: (status) => status },
   admissionOf(Project, checkProject),
-  // // The status names the address that a token is sent to and the processes that are killed.
+  // The status names the address that a token is sent to and the processes that are killed.
   guardStatus(Worker),
 ];

@@ -1,4 +1,4 @@
-// // Each verb is a command of its own, so that each has its own help and rejects options of the others.
+// Each verb is a command of its own, so that each has its own help and rejects options of the others.
 
 import {
   type ClusterFlags,
@@ -275,7 +275,11 @@ const withMembers = (name: string, summary: string, members: readonly CommandSpe
   ...members,
 ];
 
-const varsCommands = withMembers("wharf vars", "Print or substitute the variables of a definition", [varsList, varsSub, varsYml]);
+const varsCommands = withMembers("wharf vars", "Print or substitute the variables of a definition", [
+  varsList,
+  varsSub,
+  varsYml,
+]);
 const provisionerCommands = withMembers("wharf provisioner", "Manage the provisioner, which runs workers", [
   list,
   create,
@@ -283,10 +287,14 @@ const provisionerCommands = withMembers("wharf provisioner", "Manage the provisi
   serveProvisioner,
 ]);
 const apiCommands = withMembers("wharf api", "Serve wharf-api, the REST API of hosted builds", [serveApi]);
-const aggregatorCommands = withMembers("wharf aggregator", "Serve the aggregator, which transfers results to wharf-api", [
-  serveAggregator,
+const aggregatorCommands = withMembers(
+  "wharf aggregator",
+  "Serve the aggregator, which transfers results to wharf-api",
+  [serveAggregator],
+);
+const watchdogCommands = withMembers("wharf watchdog", "Serve the watchdog, which compares workers and builds", [
+  serveWatchdog,
 ]);
-const watchdogCommands = withMembers("wharf watchdog", "Serve the watchdog, which compares workers and builds", [serveWatchdog]);
 const alone = [lint, run, shell, clone, wharfResultsCommand];
 const families = [varsCommands, provisionerCommands, apiCommands, aggregatorCommands, watchdogCommands];
 

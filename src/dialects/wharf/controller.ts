@@ -52,12 +52,12 @@ export async function addControllers(manager: Manager, parts: Parts): Promise<vo
   const ended = new EndedBuilds(records);
   parts.tellLogs(openBuildLog({ logs: async () => (await stores.open()).logs, ended, clock }));
   const { listen } = given;
-  // // Without an address nothing reaches the stores.
+  // Without an address nothing reaches the stores.
   if (listen === undefined) return manager.onStopped(() => void stores.close());
   const access = await ownAccess(parts);
   const api = { ...given, listen, records, engines, instance, namespace, stores, version };
   const own = await openApi(manager, api, parts, access);
-  // // The process that controls builds elsewhere has no part in these stores.
+  // The process that controls builds elsewhere has no part in these stores.
   if (given.part === "api") removeWithBuilds(records, stores, log);
   await aggregate(manager, parts, own, engines[0]);
   await watch(manager, parts, nothingToCompare(manager), own, engines[0]);

@@ -36,7 +36,7 @@ export const documents: DocumentReader = {
   fromText: (text, file) => (definitionFile.test(file) ? sourceOf(text, file) : undefined),
   read(document) {
     const problems = isDefinition(document) ? definitionProblems(document) : objectProblems(document);
-    // // Definitions always have an error: only objects can be applied.
+    // Definitions always have an error: only objects can be applied.
     return { object: hasErrors(problems) ? undefined : (document.value as unknown as KubeObject), problems };
   },
   references: () => [],

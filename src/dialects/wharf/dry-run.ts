@@ -1,4 +1,4 @@
-// // What a build would do: the plan as text and as data. Secrets are named, not looked up.
+// What a build would do: the plan as text and as data. Secrets are named, not looked up.
 
 import { withoutValues } from "#kernel/logs/index.ts";
 import { isJsonObject, type JsonValue } from "#lib/base/index.ts";

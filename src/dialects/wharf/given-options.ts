@@ -3,7 +3,7 @@ import type { ListenChoice } from "#kernel/dialect/index.ts";
 import type { Shard } from "./aggregator/shard.ts";
 import type { ProvisionerOptions } from "./provisioner/open-provisioner.ts";
 
-// // Defaults are not here: absent means default, and the code that uses an option knows its default.
+// Defaults are not here: absent means default, and the code that uses an option knows its default.
 
 /** Settings of this dialect, checked. */
 export interface WharfOptions {

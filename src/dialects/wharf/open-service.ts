@@ -43,7 +43,7 @@ export async function openService(
   const { opened } = await openWhenNeeded(manager, parts, needed, (address) =>
     openHttpDoor({ ...rest, address, token, allowsAnonymous, clock, log }),
   );
-  // // Replicas without the lease serve too: the leader acts on what they store.
+  // Replicas without the lease serve too: the leader acts on what they store.
   manager.add({
     name: `wharf-${name}-door`,
     runsWithoutLeadership: true,

@@ -26,32 +26,16 @@ const option = prefixedOption("wharf", heading);
 
 /** Options of `slipway up` for Wharf. They have no defaults here because a variable may set them. */
 export const wharfOptions: readonly OptionSpec[] = [
-  option(
-    "listen",
-    "address",
-    `HOST:PORT of wharf-api, or off (default: ${usualWharfListen} with the first Build)`,
-  ),
+  option("listen", "address", `HOST:PORT of wharf-api, or off (default: ${usualWharfListen} with the first Build)`),
   option("auth-token-file", "file", "bearer token that clients must present (default: a random one)"),
   prefixedFlag("wharf", heading)("anonymous-auth", "also serve clients without credentials"),
   option("namespace", "name", "namespace of projects created over REST (default: default)"),
   option("instance", "name", "name of this installation, part of worker names (default: local)"),
-  option(
-    "aggregator",
-    "how",
-    "transfer results of workers to wharf-api: on or off (default: on)",
-  ),
-  option(
-    "watchdog",
-    "how",
-    "end workers and builds that lost each other: on or off (default: on)",
-  ),
+  option("aggregator", "how", "transfer results of workers to wharf-api: on or off (default: on)"),
+  option("watchdog", "how", "end workers and builds that lost each other: on or off (default: on)"),
   option("engine-url", "url", "URL of the engine that runs workers (default: this user's provisioner)"),
   option("engine-token-file", "file", "file of the bearer token for the engine"),
-  option(
-    "provisioner-listen",
-    "address",
-    `HOST:PORT of the provisioner, or off (default: ${usualProvisionerListen})`,
-  ),
+  option("provisioner-listen", "address", `HOST:PORT of the provisioner, or off (default: ${usualProvisionerListen})`),
   option("backend", "name", "how workers run: host (default), docker or kubernetes"),
   option("max-workers", "n", "maximum number of builds at once (default: unlimited)"),
   option("drain", "time", "how long a deleted worker serves its results (default: 1m)"),
@@ -152,7 +136,7 @@ function provisionerOf(reader: OptionReader, settings: WharfSettings, workers: W
   const backend = reader.oneOf("backend", ["host", "docker", "kubernetes"]);
   if (listen === undefined) return undefined;
   const origins = originsOf("provisioner", settings);
-  // // Containers cannot see this machine's repositories.
+  // Containers cannot see this machine's repositories.
   const isLocal = (backend ?? "host") === "host" && /^(?:127\.|localhost:|\[::1\])/.test(listen.address);
   return {
     listen,
@@ -183,6 +167,6 @@ export const serverOptions: ServerOptions = {
     } as const;
     return readWharfOptions(sources, settings, workers);
   },
-  // // Builds need an engine, which `slipway wharf api serve` starts.
+  // Builds need an engine, which `slipway wharf api serve` starts.
   forControllers: { part: "api" } satisfies WharfOptions,
 };

@@ -22,7 +22,7 @@ export interface RunLogParts {
 export const openBuildLog =
   (parts: RunLogParts): LogOpener =>
   async (object, part, request) => {
-    // // Stored builds match their schema.
+    // Stored builds match their schema.
     const build = object as KubeObject & Build;
     const buildId = numberOfBuild(build);
     if (buildId === undefined) throw badRequest(`build ${nameOf(build)} has no number yet, and so no log`);
@@ -70,13 +70,13 @@ async function* linesOf(
   if (!follow && stepId !== undefined) return yield* logs.step(buildId, stepId, after);
   if (!follow) return yield* byArrival(logs.lines(buildId, { after: after ?? 0, ...signalled(signal) }));
   const over = new AbortController();
-  // // Subscribed first, so that an end in between is not missed.
+  // Subscribed first, so that an end in between is not missed.
   const cancel = ended.onOver(buildId, () => over.abort());
   if (ended.isOver(buildId)) over.abort();
   try {
     const until = over.signal;
     if (stepId !== undefined && stepId > 0) yield* logs.followStep(buildId, stepId, { after, until, signal });
-    // // Lines before the first step may have no numbers of their own.
+    // Lines before the first step may have no numbers of their own.
     else
       for await (const lines of byArrival(logs.lines(buildId, { after: after ?? 0, until, ...signalled(signal) })))
         yield stepId === undefined ? lines : lines.filter((line) => line.stepId === stepId);

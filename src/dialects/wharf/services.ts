@@ -6,7 +6,7 @@ import type { Engine, Engines } from "./builds/engines.ts";
 import type { NamedService, NamedServices, WharfOptions } from "./given-options.ts";
 import type { ProvisionerAddress } from "./provisioner/provisioner-client.ts";
 
-// // Where services are reached, and with which token. A token belongs to the address it was given for: this server's
+// Where services are reached, and with which token. A token belongs to the address it was given for: this server's
 // token is never sent to another engine.
 
 const usualProvisioner = "127.0.0.1:5009";

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 
-// // A stored token belongs to the server it was given for: changing a project's address must not send the token
+// A stored token belongs to the server it was given for: changing a project's address must not send the token
 // elsewhere.
 
 /**
@@ -32,7 +32,7 @@ export function movedToken(before: JsonObject, after: JsonObject): string | unde
   const [from, to] = [originOf(addressIn(before)), originOf(addressIn(after))];
   if (token === undefined || from === "" || from === to) return undefined;
   if (JSON.stringify(token) !== JSON.stringify(after["tokenSecretRef"])) return undefined;
-  // // An empty address now would allow any address later.
+  // An empty address now would allow any address later.
   if (to === "") return `the project's token is for ${from}; remove it together with the address (spec.tokenSecretRef)`;
   return `the project's token is for ${from}; name a token for ${to} (tokenId, spec.tokenSecretRef), or none`;
 }

@@ -1,4 +1,4 @@
-// // Directories of the user as the original names them, so that its files are found.
+// Directories of the user as the original names them, so that its files are found.
 
 export interface UserPlaces {
   readonly home: string;

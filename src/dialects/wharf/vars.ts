@@ -75,7 +75,7 @@ export function substituteText(
  */
 export function substitutedDefinition({ outline, variables }: Prepared) {
   if (outline === undefined) return undefined;
-  // // The problems were reported by the reading with secrets.
+  // The problems were reported by the reading with secrets.
   const reporter = createReporter("");
   const substituter = createSubstituter(maskVariables(variables));
   const stages = substitutedStages(outline, { substituter, reporter, names: [] });

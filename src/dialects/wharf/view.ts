@@ -4,7 +4,7 @@ import { isOver, phaseOf, wordOf } from "./state.ts";
 import type { Build, BuildStatus } from "./kinds.ts";
 import type { StepStatus } from "./results/build-document.ts";
 
-// // Browser-safe: the web interface uses this file too.
+// Browser-safe: the web interface uses this file too.
 
 type Step = NonNullable<BuildStatus["steps"]>[number];
 type Stage = NonNullable<BuildStatus["stages"]>[number];
@@ -73,7 +73,7 @@ function viewStep(
   isBuildOver: boolean,
   build: ObjectRef,
 ): StepView {
-  // // Unselected stages are not in the list.
+  // Unselected stages are not in the list.
   const at = stages.findIndex(({ stageId }) => stageId === step.stageId);
   const before = at > 0 ? steps.filter(({ stageId }) => stageId === stages[at - 1]?.stageId) : [];
   const group = stages[at]?.name;

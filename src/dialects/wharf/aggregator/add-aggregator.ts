@@ -50,7 +50,7 @@ export function addAggregator(
         const { lostPodLines } = await import("./lost-pod.ts");
         return await lostPodLines(client, worker, signal);
       };
-      // // Undefined if a port cannot be opened, which is logged.
+      // Undefined if a port cannot be opened, which is logged.
       const found = await orAborted(services(), stop).catch(() => undefined);
       if (found === undefined) return;
       const duties = new Duties({ ...options, ...found, lostLines, shard, clock, random, log });
@@ -66,7 +66,7 @@ export function addAggregator(
         const worker = workerOfPod(pod, clock.now(), options.workerPort);
         if (worker !== undefined) duties.look(worker, { end: (signal) => endPod(client, worker, signal) });
       };
-      // // A stuck Pod no longer changes, so it is checked again periodically.
+      // A stuck Pod no longer changes, so it is checked again periodically.
       const leavePods = workerPods?.addHandler(
         { add: look, update: (_old, pod) => look(pod), delete: (pod) => duties.forget(pod) },
         { resyncEvery: podsResyncEvery },

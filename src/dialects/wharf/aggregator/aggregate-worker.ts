@@ -12,7 +12,7 @@ import { carryLines, confirmLines } from "./carry-lines.ts";
  * reported. Stateless and idempotent: the API knows what it has. Rejects when the signal aborts or the API refuses.
  */
 export async function aggregateWorker(parts: AggregationParts, signal: AbortSignal): Promise<void> {
-  // // The first failure aborts the others.
+  // The first failure aborts the others.
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   const statuses = new Map<number, StepStatus>();
@@ -35,14 +35,14 @@ async function carryStatuses(
   const { worker, api } = parts;
   let [hasNews, isRunning] = [false, false];
   let telling: Promise<void> | undefined;
-  // // Refusals end the wait for further updates.
+  // Refusals end the wait for further updates.
   const failed = new AbortController();
   const tell = async (): Promise<void> => {
     try {
       while (hasNews) {
         hasNews = false;
         const build = await insist(parts, signal, () => worker.build(signal));
-        // // Reported with the end.
+        // Reported with the end.
         const isOver = build !== undefined && isFinal(build.status);
         if (isOver && isRunning) return;
         isRunning = true;
@@ -51,7 +51,7 @@ async function carryStatuses(
     } catch (thrown) {
       failed.abort(thrown);
     } finally {
-      // // Synchronously, so that a later update starts another report.
+      // Synchronously, so that a later update starts another report.
       telling = undefined;
     }
   };
@@ -73,7 +73,7 @@ async function carryArtifacts(parts: AggregationParts, signal: AbortSignal): Pro
   const { worker, api } = parts;
   for await (const artifact of worker.artifacts(signal)) {
     try {
-      // // Restarted from the beginning: interrupted uploads are discarded.
+      // Restarted from the beginning: interrupted uploads are discarded.
       await insist(parts, signal, async () => {
         const known = await withDigest(parts, artifact, signal);
         await api.putArtifact(known, await worker.download(artifact.artifactId, signal), signal);

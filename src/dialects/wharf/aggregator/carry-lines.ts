@@ -69,7 +69,7 @@ export async function confirmLines(parts: AggregationParts, signal: AbortSignal)
     const { known, inserted, skipped, problem } = await carryLines(parts, signal, true);
     await insist(parts, signal, () => api.flushed(signal));
     const kept = await insist(parts, signal, () => api.cursors(signal));
-    // // New lines are durable; older ones if they still exist.
+    // New lines are durable; older ones if they still exist.
     if ([...known].some(([stepId, last]) => (kept.get(stepId) ?? 0) < last))
       log.warn("wharf-api lost lines; they are sent again", {});
     else if (skipped === 0) return;

@@ -12,7 +12,7 @@ export function connectToService(url: string): Connect {
   return async (signal) => {
     const socket = await connect(signal);
     const host = hostname.replaceAll(/^\[|\]$/g, "");
-    // // IP addresses have no server name.
+    // IP addresses have no server name.
     const name = isIP(host) === 0 ? { servername: host } : {};
     return await new Promise((resolve, reject) => {
       const secured = connectTls({ socket, host, ...name, ALPNProtocols: ["h2"] });

@@ -56,11 +56,11 @@ export class Duties {
     if (!isOfShard(uid, this.#parts.shard) || this.#done.has(uid)) return;
     if ((worker.spec.buildRef ?? 0) === 0) return this.#tellNumberless(worker);
     const address = worker.status?.address ?? "";
-    // // Wait for an address or the end.
+    // Wait for an address or the end.
     if (address === "" && !isWorkerOver(worker)) return;
     const known = this.#duties.get(uid);
     if (known?.address === address) return this.#unpark(known);
-    // // Ending after its results were transferred.
+    // Ending after its results were transferred.
     if (known !== undefined && address === "" && isForced(worker)) return;
     known?.end.abort(new Error("the worker is somewhere else"));
     this.#duties.set(uid, { address, end: new AbortController(), isParked: false, wasParked: false, worker, own });
@@ -108,7 +108,7 @@ export class Duties {
     const { signal } = duty.end;
     for (let wait = firstWait; ; wait = Math.min(2 * wait, longestWait)) {
       try {
-        // // Loaded with the first worker.
+        // Loaded with the first worker.
         const { settleWorker } = await import("./settle-worker.ts");
         await settleWorker(duty.worker, this.#parts, signal, duty.own);
         log.info("results transferred", fields);
@@ -116,7 +116,7 @@ export class Duties {
       } catch (thrown) {
         if (signal.aborted) return;
         if (codeOf(thrown) === "wharf-unknown-build") {
-          // // The watchdog ends workers without a build.
+          // The watchdog ends workers without a build.
           if (!duty.wasParked) log.warn("worker runs a build that wharf-api does not know; it is left alone", fields);
           duty.isParked = duty.wasParked = true;
           duty.work = undefined;

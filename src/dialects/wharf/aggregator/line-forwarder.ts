@@ -61,7 +61,7 @@ export class LineForwarder {
       })
       .then(() => {
         this.#sending = undefined;
-        // // Sends what was collected meanwhile.
+        // Sends what was collected meanwhile.
         this.#begin();
       });
   }

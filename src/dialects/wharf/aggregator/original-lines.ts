@@ -56,7 +56,7 @@ export class OriginalLines {
     const fresh = lines.filter((line) => !this.#has(line));
     const short = fresh.filter(({ message }) => Buffer.byteLength(message) <= longestMessage);
     const missing: WorkerLine[] = [];
-    // // Matched lines are present and matched only once.
+    // Matched lines are present and matched only once.
     for (const line of short)
       if (this.#present.take(timeToTell(line), storable(line.message))) this.#note(line);
       else missing.push(line);
@@ -90,7 +90,7 @@ export class OriginalLines {
 
   async #look(signal: AbortSignal): Promise<void> {
     const path = `/api/build/${this.#buildId}`;
-    // // The log of an unknown build is empty.
+    // The log of an unknown build is empty.
     await askOfBuild(this.#service, { method: "GET", path }, signal);
     await this.#present.read(readService(this.#service, `${path}/log`, signal));
     this.#mustLook = false;
@@ -121,7 +121,7 @@ export class OriginalLines {
     const path = "/wharf.api.v5.Builds/CreateLogStream";
     const answers: Buffer[] = [];
     try {
-      // // The end says whether the lines are stored.
+      // The end says whether the lines are stored.
       for await (const messages of this.#channel.stream(path, frames, AbortSignal.any([signal, limit])))
         answers.push(...messages);
     } catch (thrown) {

@@ -51,7 +51,7 @@ async function carryResults(
   const address = worker.status?.address ?? "";
   if (address === "") await tellLost(worker, api, (await lostLines?.(worker, signal)) ?? [], signal);
   else {
-    // // Foreign workers do not use our tokens.
+    // Foreign workers do not use our tokens.
     const known = own === undefined ? ((await provisioner.find?.()) ?? provisioner).token : undefined;
     const token = known === undefined ? undefined : workerTokenOf(known, worker.metadata.uid);
     const client = new WorkerClient({

@@ -9,7 +9,7 @@ export async function readJson(
   context: RestContext,
   kind: ProblemKind = "invalid-param",
 ): Promise<JsonValue | undefined> {
-  // // Node's stream: hono's body cannot be cut off with an answer.
+  // Node's stream: hono's body cannot be cut off with an answer.
   const { incoming }: Partial<RestContext["env"]> = context.env;
   const text = await boundedText(incoming ?? context.req.raw.body, mostBytes);
   if (text.trim() === "") return undefined;

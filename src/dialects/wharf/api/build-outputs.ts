@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import type { ArtifactStore } from "../artifact-store/artifact-store.ts";
 
-// // Outputs become part of the object, which is sent to every watcher, so they are bounded.
+// Outputs become part of the object, which is sent to every watcher, so they are bounded.
 
 export const outputsFile = "outputs.env";
 

@@ -15,7 +15,7 @@ export class EndedBuilds {
     const look = (build: Stored<Build>): void => {
       if (isOver(wordOf(build))) this.#end(build);
     };
-    // // Followers of a deleted build have seen all of it.
+    // Followers of a deleted build have seen all of it.
     records.builds.addHandler({
       add: look,
       update: (_old, build) => look(build),

@@ -12,7 +12,7 @@ import type { Build, Project } from "../kinds.ts";
 import { secretOf } from "../rules.ts";
 import { masked } from "../variables/variable.ts";
 
-// // Objects as the original API returns them. Pure.
+// Objects as the original API returns them. Pure.
 
 /** Indexed by the number of the state. */
 export const statusWords: readonly BuildWord[] = ["Scheduling", "Running", "Completed", "Failed"];
@@ -21,7 +21,7 @@ export function timesOf(object: Stored): { readonly updatedAt: string | null; re
   const createdAt = object.metadata.creationTimestamp;
   const { metadata } = asJson(object);
   const entries = isJsonObject(metadata) ? metadata["managedFields"] : undefined;
-  // // The newest time of the field managers is the last write.
+  // The newest time of the field managers is the last write.
   const written = (Array.isArray(entries) ? entries : []).flatMap((entry) =>
     isJsonObject(entry) && typeof entry["time"] === "string" ? [entry["time"]] : [],
   );
@@ -44,7 +44,7 @@ export function buildJson(build: Stored<Build>, { project, engines, summaries }:
   const word = wordOf(build);
   const engine = engineOf(engines, spec.engine);
   const shown = shownInputs(spec.definition ?? project?.spec.buildDefinition);
-  // // Without files the status still has the sums.
+  // Without files the status still has the sums.
   const { total, failed, passed, skipped } =
     summaries.length > 0 ? sumOf(summaries) : (status.testResults ?? sumOf([]));
   return {

@@ -1,9 +1,9 @@
 import { type Instant, parseInstant } from "#lib/base/index.ts";
 import { refuse } from "../http/index.ts";
 
-// // Filters, order and pages of lists as data.
+// Filters, order and pages of lists as data.
 
-// // Lists scan the mirror: about 10 ms per 100,000 builds, and no index could serve the soft filters.
+// Lists scan the mirror: about 10 ms per 100,000 builds, and no index could serve the soft filters.
 
 /** Null sorts last in ascending order, as in PostgreSQL. */
 type Comparable = string | number | boolean | null;

@@ -7,7 +7,7 @@ import type { OwnService } from "../services.ts";
 import type { BuildStores } from "./build-stores.ts";
 import { SmallRecords } from "./small-records.ts";
 
-// // Parts of one server use wharf-api by its address too, so that they can be separated by configuration.
+// Parts of one server use wharf-api by its address too, so that they can be separated by configuration.
 
 export interface OpenApiOptions {
   readonly listen: ListenChoice;
@@ -31,7 +31,7 @@ export async function openApi(
   access: ServiceAccess,
 ): Promise<OwnService> {
   const { listen, origins = [], namespace, stores } = options;
-  // // Mirrors must be requested before the manager starts.
+  // Mirrors must be requested before the manager starts.
   const tokens = new SmallRecords("token", manager, namespace);
   const providers = new SmallRecords("provider", manager, namespace);
   const { client, clock, log } = manager;
@@ -42,7 +42,7 @@ export async function openApi(
       import("./known-builds.ts"),
       import("../results-api/log-service.ts"),
     ]);
-    // // Before that nothing would be found.
+    // Before that nothing would be found.
     await manager.informers.readable(closing);
     const { records, engines, instance } = options;
     const repository = new Repository({ client, clock, records, namespace });
@@ -50,7 +50,7 @@ export async function openApi(
     const given = { ...options, repository, start, tokens, providers, clock, log };
     return { fetch: createApi(given, origins).fetch, services: [logService(resultsOf(given))] };
   };
-  // // All requests have been answered or cut off by then.
+  // All requests have been answered or cut off by then.
   const onClosed = async () => await stores.close();
   return await openService(manager, { name: "wharf-api", listen, origins, serves, onClosed }, parts, access);
 }

@@ -5,7 +5,7 @@ import { makeDirectories } from "#lib/base/index.node.ts";
 import { flushDirectory } from "../log-store/flush-directory.ts";
 import type { ResultStores } from "../results-api/parts.ts";
 
-// // The highest removed number is stored, so that results that still arrive for a removed build cannot reach a new
+// The highest removed number is stored, so that results that still arrive for a removed build cannot reach a new
 // one.
 
 const nameOf = (directory: string): string => join(directory, "highest-removed");

@@ -44,7 +44,7 @@ export class Repository {
 
   createProject(spec: Omit<ProjectSpec, "projectId">): Promise<Stored<Project>> {
     const { records, namespace, client } = this.#parts;
-    // // Skips numbers that an object has under another name.
+    // Skips numbers that an object has under another name.
     return this.#numbered(records.projectNumbers.next.bind(records.projectNumbers), async (projectId) => {
       if (records.project(projectId) !== undefined) return undefined;
       const metadata = { namespace, name: `project-${projectId}` };
@@ -98,7 +98,7 @@ export class Repository {
         spec: { ...spec, buildId, inputs: { ...spec.inputs, ...references } },
       });
     });
-    // // After the build, which owns it: a crash in between leaves no orphaned Secret.
+    // After the build, which owns it: a crash in between leaves no orphaned Secret.
     const values = Object.values(secret);
     const secretName = `${build.metadata.name}-inputs`;
     if (values.length > 0)
@@ -111,7 +111,7 @@ export class Repository {
     const { client, clock } = this.#parts;
     return stored(() =>
       retryOnConflict({ clock, tries: 8 }, async () => {
-        // // Read again on each attempt.
+        // Read again on each attempt.
         const build = await client.get<Build>(refTo(Build, this.build(number)));
         const status = change(build);
         return status === undefined ? build : await patchStatus(client, Build, build, status);

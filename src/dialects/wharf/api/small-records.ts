@@ -6,7 +6,7 @@ import { refuse } from "../http/index.ts";
 import { originAnnotation, tokenIsFor } from "../token-origin.ts";
 import { stored } from "./repository.ts";
 
-// // Tokens are Secrets, so they are encrypted and protected like Secrets; providers are ConfigMaps.
+// Tokens are Secrets, so they are encrypted and protected like Secrets; providers are ConfigMaps.
 
 const kindLabel = "wharf.slipway.dev/kind";
 

@@ -46,7 +46,7 @@ function artifactIn(line: string): StoredArtifact | undefined {
   try {
     return JSON.parse(line) as StoredArtifact;
   } catch {
-    // // Power loss may leave zeros.
+    // Power loss may leave zeros.
     return undefined;
   }
 }

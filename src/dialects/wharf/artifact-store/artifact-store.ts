@@ -209,7 +209,7 @@ export class ArtifactStore {
   remove(buildId: number): Promise<void> {
     for (const adding of this.#adding) if (adding.buildId === buildId) adding.isCutOff = true;
     return this.#inTurn(buildId, async () => {
-      // // The list first: unreferenced bytes are removed by the next start at the latest.
+      // The list first: unreferenced bytes are removed by the next start at the latest.
       await rm(this.#pathOf(buildId), { force: true });
       const list = this.list(buildId);
       this.#builds.delete(buildId);

@@ -2,7 +2,7 @@ import { formatInstant, parseInstant } from "#lib/base/index.ts";
 import type { TestCounts } from "./artifact-list.ts";
 import { MessageText, type TestDetail, type TestReader, type TestStatus, timeOf } from "./test-detail.ts";
 
-// // JUnit XML as most runners write it: testcase elements with failure, error or skipped. Counts of suites are ignored
+// JUnit XML as most runners write it: testcase elements with failure, error or skipped. Counts of suites are ignored
 // because runners disagree about them.
 
 const ends: Readonly<Record<string, TestStatus>> = { failure: "Failed", error: "Failed", skipped: "Skipped" };

@@ -56,7 +56,7 @@ export async function countTests(
     if (codeOf(thrown) === "test-results") return { problem: messageOf(thrown) };
     throw thrown;
   } finally {
-    // // Closes the file.
+    // Closes the file.
     await reading.return(undefined);
   }
 }

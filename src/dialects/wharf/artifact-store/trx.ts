@@ -1,7 +1,7 @@
 import type { TestCounts } from "./artifact-list.ts";
 import { MessageText, type TestDetail, type TestReader, type TestStatus, timeOf } from "./test-detail.ts";
 
-// // TRX of Visual Studio's test runners: UnitTestResult elements and a ResultSummary with Counters.
+// TRX of Visual Studio's test runners: UnitTestResult elements and a ResultSummary with Counters.
 
 const succeeded = new Set(["Passed", "PassedButRunAborted", "Completed", "Warning"]);
 const failed = new Set(["Failed", "Error", "Timeout", "Aborted", "Disconnected"]);

@@ -1,4 +1,4 @@
-// // Matched directly instead of by regular expressions, so that a definition cannot cause exponential time.
+// Matched directly instead of by regular expressions, so that a definition cannot cause exponential time.
 
 const mostAlternatives = 1000;
 
@@ -66,18 +66,18 @@ function indexOfPlain(text: string, wanted: string, from: number): number {
 }
 
 function matchesBeginning(parts: readonly string[], names: readonly string[]): boolean {
-  // // Parts that may match next.
+  // Parts that may match next.
   let possible = new Set(afterStars(parts, 0));
   for (const name of names) {
     const next = new Set<number>();
     for (const at of possible) {
-      // // `**` may match more names; at the end it matches the rest.
+      // `**` may match more names; at the end it matches the rest.
       if (parts[at] === "**")
         for (const one of at === parts.length - 1 ? [parts.length] : afterStars(parts, at)) next.add(one);
       else if (at < parts.length && matchesName(parts[at] ?? "", name))
         for (const one of afterStars(parts, at + 1)) next.add(one);
     }
-    // // The remaining names are inside of a matched directory.
+    // The remaining names are inside of a matched directory.
     if (next.has(parts.length)) return true;
     possible = next;
   }

@@ -21,7 +21,7 @@ export async function answerActions(parts: ActionParts): Promise<boolean> {
   const { client, build, now, signal } = parts;
   let isChanged = false;
   for (const seen of openActions(actionsFor(parts.actions, Build, keyOf(build.metadata)))) {
-    // // The mirror may lag behind this process.
+    // The mirror may lag behind this process.
     const action = await getOrUndefined<RunAction>(client, refTo(RunAction, seen), signal);
     if (action === undefined || openActions([action]).length === 0) continue;
     const { phase, message } = judge(action, build);

@@ -34,7 +34,7 @@ export function addBuildControllers(manager: Manager, options: BuildControllerOp
   controllerFor(manager, "wharf-build")
     .for<Build>(Build, { resyncEvery: 600_000 })
     .watches<Project>(Project, (project) => requestsFor(records.buildsOf(project)))
-    // // Canceled and deleted builds wait for their worker.
+    // Canceled and deleted builds wait for their worker.
     .watches<Worker>(Worker, ({ spec }) =>
       requestsFor([records.build(spec.buildRef ?? 0)].flatMap((build) => build ?? [])),
     )
@@ -51,7 +51,7 @@ export function addBuildControllers(manager: Manager, options: BuildControllerOp
           recorder.record({ type, reason, action: "Reconcile", note: message, regarding: regardingOf(build) }),
       }),
     );
-  // // Clients of the REST API identify projects by number. A token is bound before another project can name it.
+  // Clients of the REST API identify projects by number. A token is bound before another project can name it.
   controllerFor(manager, "wharf-project")
     .for<Project>(Project)
     .with({ maxConcurrent: 4 })

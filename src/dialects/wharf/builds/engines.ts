@@ -1,4 +1,4 @@
-// // Engines are configured, not stored: clients must not choose which program runs code.
+// Engines are configured, not stored: clients must not choose which program runs code.
 
 import type { ProvisionerAddress } from "../provisioner/provisioner-client.ts";
 

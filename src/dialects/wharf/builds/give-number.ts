@@ -18,10 +18,10 @@ interface NumberParts {
 export async function giveNumber(parts: NumberParts & { readonly build: Stored<Build> }): Promise<undefined> {
   const { client, records, build, signal } = parts;
   const own = numberIn(buildPrefix, build.metadata.name);
-  // // A name like build-7 means number 7.
+  // A name like build-7 means number 7.
   const isFree = own !== undefined && records.build(own) === undefined;
   const { namespace = "" } = build.metadata;
-  // // Asks the server, because another process may just have created it.
+  // Asks the server, because another process may just have created it.
   const isNamed = async (number: number): Promise<boolean> => {
     const ref = { type: Build, namespace, name: `${buildPrefix}-${number}` };
     return (await getOrUndefined(client, ref, signal)) !== undefined;

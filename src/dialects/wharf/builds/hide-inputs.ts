@@ -9,7 +9,7 @@ import { inputReferences, inputsSecret, ownSecretName } from "./inputs-secret.ts
 import type { Records } from "./records.ts";
 import { shownInputs } from "./shown-inputs.ts";
 
-// // Builds without a definition may be stored with passwords; they are moved to a Secret as soon as possible.
+// Builds without a definition may be stored with passwords; they are moved to a Secret as soon as possible.
 
 /** Contains the inputs as they were applied. */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
@@ -24,7 +24,7 @@ export async function hideInputs(
   signal: AbortSignal,
 ): Promise<boolean> {
   const project = records.projectOf(build);
-  // // Without its project it does not start, so it can wait.
+  // Without its project it does not start, so it can wait.
   if (build.spec.definition === undefined && project === undefined && !isOver(wordOf(build))) return false;
   const shown = shownInputs(build.spec.definition ?? project?.spec.buildDefinition);
   const { name, namespace, uid, resourceVersion, annotations = {} } = build.metadata;
@@ -37,7 +37,7 @@ export async function hideInputs(
     return typeof lent === "string" ? [[input, Buffer.from(lent, "base64").toString()]] : [];
   });
   if (moved.length === 0) return false;
-  // // Referenced keys keep their values.
+  // Referenced keys keep their values.
   const references = Object.values(build.spec.inputs ?? {}).map((value) => secretOf(value));
   const used = new Set(references.flatMap((reference) => (reference?.name === secret ? [reference.key] : [])));
   const names = moved.map(([input]) => input);
@@ -45,7 +45,7 @@ export async function hideInputs(
   const own = inputsSecret(build, secret, values, used);
   await client.create(Secret, own, { signal }).catch(async (thrown: unknown) => {
     if (!isAlreadyExists(thrown)) throw thrown;
-    // // Created by an interrupted pass: the uid in the name makes it unique.
+    // Created by an interrupted pass: the uid in the name makes it unique.
     await client.patch(
       { type: Secret, namespace: namespace ?? "", name: secret },
       { type: "merge", body: { data: own.data } },

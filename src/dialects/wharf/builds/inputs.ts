@@ -5,7 +5,7 @@ import { readOutline } from "../definition/outline.ts";
 import { inputVariables } from "../variables/input-variables.ts";
 import { resolveVariables } from "../variables/variable.ts";
 
-// // Inputs are resolved when a build is created and again when its worker is requested, for builds created without
+// Inputs are resolved when a build is created and again when its worker is requested, for builds created without
 // looking at the definition.
 
 export type InputValue = string | number | boolean;

@@ -1,7 +1,7 @@
 import type { Build, Project } from "../kinds.ts";
 import { highestNumber } from "../schema/fields.ts";
 
-// // REST clients know builds and projects by number. Objects created over REST are named after it, so it is unique;
+// REST clients know builds and projects by number. Objects created over REST are named after it, so it is unique;
 // others get one from the controller.
 
 export class Numbers {

@@ -3,7 +3,7 @@ import { writeYaml } from "#lib/yaml/index.ts";
 import type { Build, Project } from "../kinds.ts";
 import type { Engine } from "./engines.ts";
 
-// // The names are those of the original's Jenkins jobs.
+// The names are those of the original's Jenkins jobs.
 
 /** May contain secrets. */
 export type Parameters = Readonly<Record<string, string>>;

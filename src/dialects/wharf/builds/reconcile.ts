@@ -31,7 +31,7 @@ import {
 } from "./transitions.ts";
 import { endWorker } from "./trigger.ts";
 
-// // wharf-api starts builds that it creates; the controller starts all others and those that wharf-api could not
+// wharf-api starts builds that it creates; the controller starts all others and those that wharf-api could not
 // finish. This provisioner starts one worker per build number, so asking twice is harmless. Released provisioners start
 // another one each time: `TriggerUnknown` is stored before they are asked, and they are never asked again. All waiting
 // is bounded: after the deadlines a build ends, or is deleted, without its worker.
@@ -84,7 +84,7 @@ interface Pass extends BuildParts {
 /** Each pass makes one change: assigns the number, requests the worker, ends the build or removes what it left. */
 export const buildReconciler = (parts: BuildParts): Reconciler => ({
   async reconcile({ namespace = "", name }, { signal }) {
-    // // Read instead of mirrored: decisions start and end workers.
+    // Read instead of mirrored: decisions start and end workers.
     const build = await getOrUndefined<Build>(parts.client, { type: Build, namespace, name }, signal);
     if (build === undefined) return undefined;
     const pass: Pass = { ...parts, build, now: parts.clock.now(), signal };
@@ -98,7 +98,7 @@ export const buildReconciler = (parts: BuildParts): Reconciler => ({
     const isCanceled = await answerActions(pass);
     if (isCanceled) return undefined;
     const isEnded = isOver(wordOf(build));
-    // // A build that ended before it started was never checked for passwords.
+    // A build that ended before it started was never checked for passwords.
     const mayShow = !isEnded || build.status?.workerId === undefined;
     if (mayShow && (await hideInputs(build, pass, signal))) return undefined;
     if (isEnded) return isItsOwn(pass, build.spec.buildId) ? await endLate(pass) : undefined;
@@ -153,7 +153,7 @@ async function begin(pass: Pass): Promise<ReconcileResult | undefined> {
   if (isOthers && now - created < starterGrace) return { requeueAfter: starterGrace - (now - created) };
   let workerId: string;
   try {
-    // // Bound to this pass's version: nobody else has asked.
+    // Bound to this pass's version: nobody else has asked.
     const note = async () => void (await store(pass, perhapsTriggered(build, notAnswered, now)));
     workerId = await startWorker(build, pass, signal, note);
   } catch (thrown) {
@@ -165,7 +165,7 @@ async function begin(pass: Pass): Promise<ReconcileResult | undefined> {
 }
 
 async function withoutWorker(pass: Pass, thrown: unknown): Promise<ReconcileResult | undefined> {
-  // // Changed before the engine was asked: the next pass looks again.
+  // Changed before the engine was asked: the next pass looks again.
   if (isConflict(thrown)) throw thrown;
   const { now } = pass;
   const message = messageOf(thrown);
@@ -178,7 +178,7 @@ async function withoutWorker(pass: Pass, thrown: unknown): Promise<ReconcileResu
   const told = { ...pass, build };
   if (isUnstartable(thrown)) return await fail(told, "Unstartable", message);
   if (now - askedAt(build) >= (pass.triggerDeadlineMs ?? engineDeadline)) {
-    // // An answer may have been lost: a build that is given up must not run.
+    // An answer may have been lost: a build that is given up must not run.
     await endIts(told, { isForced: true });
     return await fail(told, "TriggerFailed", message);
   }
@@ -244,7 +244,7 @@ async function remove(pass: Pass): Promise<ReconcileResult | undefined> {
   const { build, now, client, kept } = pass;
   if (!(build.metadata.finalizers ?? []).includes(resultsFinalizer)) return undefined;
   const { buildId } = build.spec;
-  // // Checked here too: a build that is deleted at once had no pass that compared numbers.
+  // Checked here too: a build that is deleted at once had no pass that compared numbers.
   if (buildId !== undefined && isItsOwn(pass, buildId)) {
     const mayRun = !isOver(wordOf(build)) || hasWorker(pass);
     const problem = mayRun ? await endIts(pass, { isForced: true }) : undefined;

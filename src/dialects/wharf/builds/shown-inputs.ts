@@ -1,6 +1,6 @@
 import { inputsOf } from "./inputs.ts";
 
-// // Definitions are large and builds are listed by the hundred, so recent results are cached.
+// Definitions are large and builds are listed by the hundred, so recent results are cached.
 
 /** Least recently used first. */
 const known = new Map<string, ReadonlySet<string>>();

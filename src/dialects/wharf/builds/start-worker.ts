@@ -102,7 +102,7 @@ export async function bindToken(
   const origin = originOf(gitUrlOf(project));
   if (secret === undefined || origin === "" || secret.metadata.annotations?.[originAnnotation] !== undefined)
     return secret;
-  // // Bound to the version that was read: a concurrent binding to another server fails.
+  // Bound to the version that was read: a concurrent binding to another server fails.
   const { resourceVersion } = secret.metadata;
   const body = { metadata: { resourceVersion, annotations: { [originAnnotation]: origin } } };
   return await client.patch(ref, { type: "merge", body }, { signal });

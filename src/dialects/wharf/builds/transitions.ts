@@ -3,9 +3,9 @@ import { type Condition, withCondition } from "#kernel/kit/index.ts";
 import { type BuildWord, canceledReason, isOver, phaseOf, wordOf } from "../state.ts";
 import type { Build, BuildStatus } from "../kinds.ts";
 
-// // Scheduling, Running, then Completed or Failed. Pure: repeated and late reports change nothing.
+// Scheduling, Running, then Completed or Failed. Pure: repeated and late reports change nothing.
 
-// // Reports come from aggregators, which repeat everything after a crash, and from the watchdog, which may be wrong.
+// Reports come from aggregators, which repeat everything after a crash, and from the watchdog, which may be wrong.
 
 /** Absent parts are unchanged. */
 export type Told = Pick<BuildStatus, "reason" | "message" | "stages" | "steps" | "outputs" | "logs" | "testResults">;
@@ -97,7 +97,7 @@ export function withoutNote<B extends Build>(build: B): B {
 
 /** The status of a build that could not be started; undefined if it runs or has ended. */
 export function untriggered(build: Build, reason: string, message: string, now: Instant): BuildStatus | undefined {
-  // // Its worker has reported, whatever became of the request.
+  // Its worker has reported, whatever became of the request.
   if (wordOf(build) === "Running") return undefined;
   const failed = moved(build, "Failed", { reason, message }, now);
   return failed === undefined ? undefined : { ...failed, isInvalid: true };

@@ -2,7 +2,7 @@ import { codeOf, isJsonObject, type JsonValue, messageOf, type Millis, SlipwayEr
 import type { Engine } from "./engines.ts";
 import type { Parameters } from "./parameters.ts";
 
-// // Parameters are sent in the body, which is not logged; Jenkins and released provisioners read the query.
+// Parameters are sent in the body, which is not logged; Jenkins and released provisioners read the query.
 
 const answerTimeout: Millis = 10_000;
 const mostBytes = 64 * 1024;
@@ -19,7 +19,7 @@ export async function triggerWorker(
   note: () => Promise<void>,
 ): Promise<string> {
   const engine = await foundOf(meant);
-  // // A form: JSON would have to distinguish texts from numbers.
+  // A form: JSON would have to distinguish texts from numbers.
   const form = new URLSearchParams(parameters);
   const url = new URL(engine.url);
   const isRepeatable = engine.api === "wharf-cmd.v1" && !(await readsQueryAlone(engine, signal));
@@ -28,7 +28,7 @@ export async function triggerWorker(
   await note();
   try {
     const answer = await post(engine, url, undefined, signal);
-    // // A proxy that lost the answer.
+    // A proxy that lost the answer.
     if (answer.status === 502 || answer.status === 504) throw unanswered(engine, url, refused(engine, answer));
     return workerIdIn(engine, answer);
   } catch (thrown) {
@@ -80,7 +80,7 @@ async function readsQueryAlone(engine: Engine, signal: AbortSignal): Promise<boo
     const isBare = status === 404 && headers.get("content-type")?.startsWith("application/problem+json") !== true;
     return isBare && (await workersOf(engine, signal)) !== undefined;
   } catch (thrown) {
-    // // Nothing could have been started yet.
+    // Nothing could have been started yet.
     throw new SlipwayError("wharf-trigger", messageOf(thrown), { cause: thrown });
   }
 }
@@ -101,13 +101,13 @@ export async function endWorker(
   if (meant.api !== "wharf-cmd.v1") return;
   const engine = await foundOf(meant);
   const url = workerUrl(engine, workerId);
-  // // A worker that has ended is no failure.
+  // A worker that has ended is no failure.
   url.searchParams.set("ignoreMissing", "1");
   if (isForced) url.searchParams.set("force", "1");
   const response = await ask(engine, url, { method: "DELETE" }, signal);
   const text = await textOf(response);
   if (response.ok || response.status === 404) return;
-  // // Released provisioners fail for missing workers; only their list shows it.
+  // Released provisioners fail for missing workers; only their list shows it.
   if (response.status < 500 || (await hasWorker(engine, workerId, signal)))
     throw refused(engine, { status: response.status, text });
 }

@@ -65,7 +65,7 @@ export function cloneSteps(request: CloneRequest): readonly GitStep[] {
       { words: inside("fetch", "--no-tags", "--", "origin", `+${ref}:${ref}`) },
       { words: inside("checkout", "--quiet", "--detach", `${ref}`) },
     ];
-  // // Servers may refuse arbitrary commits: then all branches and tags are fetched.
+  // Servers may refuse arbitrary commits: then all branches and tags are fetched.
   const everything = inside("fetch", "--tags", "--", "origin", "+refs/heads/*:refs/remotes/origin/*");
   return [
     ...begin,

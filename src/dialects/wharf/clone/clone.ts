@@ -95,7 +95,7 @@ function environmentOf({ source, token }: CloneRequest, own: CloneWorld["environ
     GIT_ALLOW_PROTOCOL: source.scheme === "file" ? "https:http:ssh:git:file" : "https:http:ssh:git",
     GIT_SSH_COMMAND: `${ssh} -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=30 -o ServerAliveInterval=15`,
     LC_ALL: "C",
-    // // Many hosts accept any user name with a token, but no empty one.
+    // Many hosts accept any user name with a token, but no empty one.
     ...(isHttp && password !== undefined ? { [userVariable]: source.user ?? "oauth2", [tokenVariable]: password } : {}),
   };
 }

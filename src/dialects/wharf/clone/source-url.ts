@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
 
-// // Keeps away from Git: addresses that run helpers or look like options, and passwords, which would be in its
+// Keeps away from Git: addresses that run helpers or look like options, and passwords, which would be in its
 // arguments.
 
 export interface SourceUrl {
@@ -29,7 +29,7 @@ export function readSourceUrl(
     return err('expected an address, found one that begins with "-", which Git takes for an option');
   if (/^[A-Za-z0-9][A-Za-z0-9+.-]*::/.test(text))
     return err(`expected ${taken}; helpers of Git, as in ext::, are not run`);
-  // // Git and URL would disagree about the host.
+  // Git and URL would disagree about the host.
   if (/\\|:\/\/\/(?!$)/.test(text) && !/^file:/i.test(text))
     return err("expected an address with a host, and without backslashes");
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
@@ -61,10 +61,10 @@ function readFull(text: string, scheme: "https" | "http" | "ssh" | "git"): Resul
     return err("expected a host and a user that Git does not take for options");
   const user = decoded(url.username);
   const password = decoded(url.password);
-  // // Credential helpers separate values by lines.
+  // Credential helpers separate values by lines.
   if (hasControl(user + password)) return err("expected a user and a password without control characters");
   url.password = "";
-  // // SSH's user is part of the address; HTTP's is part of the credential.
+  // SSH's user is part of the address; HTTP's is part of the credential.
   if (scheme === "http" || scheme === "https") url.username = "";
   const credential =
     scheme === "http" || scheme === "https" ? { ...(user && { user }), ...(password && { password }) } : {};

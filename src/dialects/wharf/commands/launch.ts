@@ -23,14 +23,14 @@ export async function launch(invocation: Invocation<WharfRunOptions>): Promise<n
         try {
           appendFileSync(file, text, { mode: 0o600 });
         } catch {
-          // // A full disk fails the build through its results, not through this log.
+          // A full disk fails the build through its results, not through this log.
         }
       };
       const { out, err } = environment;
       told = { ...invocation, environment: { ...environment, out: kept(out, keep), err: kept(err, keep) } };
     },
     run: async (build) => {
-      // // Loaded late: the build code is large and a clone may take minutes.
+      // Loaded late: the build code is large and a clone may take minutes.
       const { runWharfBuild } = await import("./run.ts");
       return await runWharfBuild(hosted(told, build), build.project);
     },

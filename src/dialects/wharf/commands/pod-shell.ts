@@ -1,4 +1,4 @@
-// // A kept Pod is found by its labels. Messages name cluster and namespace, because the user may have several.
+// A kept Pod is found by its labels. Messages name cluster and namespace, because the user may have several.
 
 import { exitCode, type Invocation } from "#kernel/command/index.ts";
 import { clusterOf } from "./step-cluster.ts";

@@ -2,7 +2,7 @@ import type { ToldWorker } from "../dialect.ts";
 import { type ClusterFlags, exitCode, type Invocation, type OptionSpec, UsageError } from "#kernel/command/index.ts";
 import type { ServiceFlags } from "../options.ts";
 
-// // These commands use the provisioner's REST API, so they work with released provisioners too.
+// These commands use the provisioner's REST API, so they work with released provisioners too.
 
 const usualUrl = "http://127.0.0.1:5009";
 
@@ -77,7 +77,7 @@ export async function serveProvisioner(
   if (own === undefined) throw new UsageError("a provisioner without an address: --wharf-provisioner-listen is off");
   const wharf = {
     part: "provisioner",
-    // // This part was asked for: an address in use is an error, even the default one.
+    // This part was asked for: an address in use is an error, even the default one.
     provisioner: { ...own, listen: { ...own.listen, isUsual: false } },
     ...(tokenFile === undefined ? {} : { tokenFile }),
     ...(allowsAnonymous === undefined ? {} : { allowsAnonymous }),

@@ -43,7 +43,7 @@ export async function readInputs(
   const { printProblems } = await import("#kernel/command/index.ts");
   const given = readParams(input, "--input");
   if (printProblems(given.problems, err)) return undefined;
-  // // `@` names a file only on the command line, not in a file of inputs.
+  // `@` names a file only on the command line, not in a file of inputs.
   const own = wharf.givenInputs(given.values, directory);
   if (inputFile === undefined) return own;
   const filed = await readInputFile(inputFile, directory, wharf);
@@ -67,7 +67,7 @@ async function readInputFile(
     if (!read.ok) return read.error[0]?.message ?? "it cannot be read";
     const value = read.value.documents[0]?.value ?? {};
     if (!isJsonObject(value)) return "expected a map of inputs";
-    // // The definition checks whether they fit.
+    // The definition checks whether they fit.
     const inputs = new Map<string, string>();
     for (const [name, each] of Object.entries(value)) {
       if (typeof each === "object" && each !== null)

@@ -66,7 +66,7 @@ async function serve(invocation: ResultsInvocation, directory: string | undefine
   environment.out.write(`http://${door.address}\n`);
   await aborted(signal);
   await door.close();
-  // // Interruption is the normal end of this command.
+  // Interruption is the normal end of this command.
   process.exitCode = exitCode.succeeded;
   return exitCode.succeeded;
 }

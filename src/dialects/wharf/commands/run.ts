@@ -27,7 +27,7 @@ export async function runWharfBuild(invocation: RunInvocation, path: string | un
     return await runToEnd(invocation, path);
   } catch (thrown) {
     if (!(thrown instanceof UsageError)) throw thrown;
-    // // The usual code for wrong arguments means a forced end here.
+    // The usual code for wrong arguments means a forced end here.
     const { message, hint } = thrown;
     throw new SlipwayError("wharf-arguments", message, hint === undefined ? {} : { hint });
   }
@@ -48,7 +48,7 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
   const { instance } = settings;
   const { projectId, dryRun = "none" } = options;
   if (dryRun === "client") return await printPlan(definition, invocation);
-  // // The engine is checked before anything is created.
+  // The engine is checked before anything is created.
   const runtime = await worker.chooseRuntime({
     name: options.runtime,
     configuration,
@@ -67,7 +67,7 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
     return exitCode.failed;
   }
   if (dryRun === "server") return await tryOut(definition, runtime.value, invocation);
-  // // From here on a signal cancels the build; before, it ends the process.
+  // From here on a signal cancels the build; before, it ends the process.
   invocation.signal.throwIfAborted();
   const begun: { results?: BegunResults } = {};
   const signals: BuildSignals = watchSignals(invocation.process, {
@@ -114,7 +114,7 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
       if (signals.cancelled.aborted) return undefined;
       throw thrown;
     });
-  // // Canceled before there were results.
+  // Canceled before there were results.
   if (started === undefined) return signals.code() ?? exitCode.failed;
   if (!started.ok) {
     tell(started.error, definition, wharf, environment.err);
@@ -123,16 +123,16 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
   const { ended, shown, door, results } = started.value;
   begun.results = results;
   log.debug("the build has started", { build: buildId, instance, results: results.directory });
-  // // Printed before any output of the build.
+  // Printed before any output of the build.
   if (door !== undefined) log.info(`results are served at http://${door.address}`);
   const { noteSelection } = await loadFormerBuilds();
-  // // Without the note this build cannot be rerun; a full disk shows in the results.
+  // Without the note this build cannot be rerun; a full disk shows in the results.
   await noteSelection(results.directory, selectionOf(definition, wanted)).catch(() => undefined);
-  // // The display may lag behind, but the results are complete.
+  // The display may lag behind, but the results are complete.
   const code = codeOf((await ended).status, signals);
   if (door !== undefined) await signals.next();
   await door?.close();
-  // // A reader that has stopped reading is not waited for.
+  // A reader that has stopped reading is not waited for.
   if (!(await shown)) invocation.process.exit(code);
   return code;
 }
@@ -167,7 +167,7 @@ async function readBuild(
   const { former, ...chosen } = wanted;
   const place = { directory: environment.directory, path, file: options.file };
   const counter = worker.counterPath(world);
-  // // The number is a variable of the definition, so it is needed before the definition can be read.
+  // The number is a variable of the definition, so it is needed before the definition can be read.
   let number = options.buildId ?? (await worker.peekBuildId(counter));
   let isOwn = options.buildId !== undefined || isDry(options);
   for (;;) {
@@ -182,7 +182,7 @@ async function readBuild(
     const definition = former === undefined ? found.value : await goingOn(found.value, former);
     const taken = isOwn || !canRun(definition) ? number : await worker.takeBuildId(counter, clock);
     if (taken !== number) {
-      // // Another build has taken the number: read the definition again with the next one.
+      // Another build has taken the number: read the definition again with the next one.
       [number, isOwn] = [taken, true];
       continue;
     }

@@ -11,7 +11,7 @@ export async function serveWharfApi(invocation: Invocation<ClusterFlags & Servic
   const resolve = (file: string) => path.resolve(environment.directory, file);
   const settings = await readWharfSettings(environment, options.loglevel);
   if (settings === undefined) return settingsCode;
-  // // The other parts run in processes of their own by default.
+  // The other parts run in processes of their own by default.
   const others = { aggregator: "off", watchdog: "off" };
   const given = readWharfOptions(
     { options: inFull(options, "wharfListen"), variable: environment.variable, resolve },
@@ -22,9 +22,9 @@ export async function serveWharfApi(invocation: Invocation<ClusterFlags & Servic
   if (!given.ok) throw new UsageError(given.error.join("\n"));
   const { listen, ...more } = given.value;
   if (listen === undefined) throw new UsageError("a server without an address: --wharf-listen is off");
-  // // The server was asked for: an address in use is an error, even the default one.
+  // The server was asked for: an address in use is an error, even the default one.
   const wharf = { ...more, listen: { ...listen, isUsual: false } };
-  // // A `slipway up` of the same directory has its own stores there.
+  // A `slipway up` of the same directory has its own stores there.
   const dataDir = options.dataDir ?? path.join(defaultDataDirectory(environment), "wharf-api");
   return await invocation.host.serveCluster(
     { ...invocation, options: { ...options, dataDir } },

@@ -74,7 +74,7 @@ async function saidOf(
   const api = { url: options.api, tokenFile: options.apiTokenFile ?? options.authTokenFile };
   const provisioner = { url: options.provisioner, tokenFile: options.provisionerTokenFile ?? options.authTokenFile };
   const { resolve } = await readingIn(environment);
-  // // A named service may start later: its token is looked up with each request.
+  // A named service may start later: its token is looked up with each request.
   const find = async (sought: Omit<SoughtServer, "opens">, said: SaidService, set: SaidService) => {
     if (said.url !== undefined || set.url !== undefined) return {};
     const file = said.tokenFile ?? set.tokenFile;

@@ -49,7 +49,9 @@ test("of a container that was kept it is told how it is looked into", async () =
 });
 
 test("what is not kept, or not there, is told", async () => {
-  expect((await line.run("wharf", "shell", "12/good")).err).toContain("nothing is kept of step good: --keep keeps");
+  expect((await line.run("wharf", "shell", "12/good")).err).toContain(
+    "no files of step good are kept; use --keep to keep",
+  );
   expect((await line.run("wharf", "shell", "12/x")).err).toContain(
     "build 12 has no step x; its steps are 1 (good), 2 (bad)",
   );

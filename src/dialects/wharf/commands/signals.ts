@@ -1,4 +1,4 @@
-// // The first signal cancels the build, the second one ends this process, and so does the end of the grace period.
+// The first signal cancels the build, the second one ends this process, and so does the end of the grace period.
 // After the build, while its scratch is removed, a third signal ends the process at once.
 
 import { afterAwake, type Clock, deferred, type Millis } from "#lib/base/index.ts";
@@ -63,7 +63,7 @@ export function watchSignals(
     count++;
     if (count > 1) {
       if (over === undefined) return force(forcedCodes.again);
-      // // A second signal does not wait for slow readers, a third one not even for scratch to be removed.
+      // A second signal does not wait for slow readers, a third one not even for scratch to be removed.
       if (over.isWhole || count > 2) own.exit(over.code);
       else tell("slipway: the build has ended and its scratch is being removed; interrupt again to exit now\n");
       return;
@@ -71,7 +71,7 @@ export function watchSignals(
     came.resolve();
     if (over !== undefined) return;
     tell("slipway: the build is being cancelled; interrupt again to kill it\n");
-    // // If the build was already canceled, this signal is not the cause.
+    // If the build was already canceled, this signal is not the cause.
     if (!cancelled.signal.aborted) cause = signal;
     cancelled.abort(signal);
     if (graceMs !== undefined)

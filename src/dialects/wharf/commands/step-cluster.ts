@@ -19,7 +19,7 @@ type Options = Pick<
  * a UsageError for a uid or groups without a user.
  */
 export function clusterOf({ k8sAs: user, k8sAsUid: uid, k8sAsGroup: groups = [], ...options }: Options) {
-  // // Kubernetes would ignore them and act as the kubeconfig's account, with more rights than intended.
+  // Kubernetes would ignore them and act as the kubeconfig's account, with more rights than intended.
   if (user === undefined && (uid !== undefined || groups.length > 0))
     throw new UsageError("--k8s-as-uid and --k8s-as-group need --k8s-as");
   const more = { ...(uid === undefined ? {} : { uid }), ...(groups.length === 0 ? {} : { groups }) };

@@ -1,4 +1,4 @@
-// // Builds without a number are counted per user and machine, in the original's file.
+// Builds without a number are counted per user and machine, in the original's file.
 
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -32,7 +32,7 @@ export async function takeBuildId(path: string, clock: Clock): Promise<number> {
   await makeDirectories(dirname(path), 0o700);
   return await underLock(`${path}.lock`, clock, async () => {
     const next = await peekBuildId(path);
-    // // Replaced atomically: a half-written number would fail every later build.
+    // Replaced atomically: a half-written number would fail every later build.
     await writeFile(`${path}.next`, `${next}\n`);
     await rename(`${path}.next`, path);
     return next;

@@ -30,12 +30,12 @@ export async function findConfiguration(places: ConfigurationPlaces): Promise<Se
   const found = usual.filter((file) => file !== namedFile).map((file) => readSource(file, false));
   if (namedFile !== undefined) found.push(readSource(namedFile, true));
   const sources = (await Promise.all(found)).filter((source) => source !== undefined);
-  // // Most machines have no settings: do not load the YAML reader.
+  // Most machines have no settings: do not load the YAML reader.
   if (sources.length === 0 && !Object.keys(environment).some((name) => name.startsWith("WHARF_")))
     return { configuration: {}, diagnostics: [] };
   const { mergeLayers, readFileLayer, readVariableLayer } = await import("./read-configuration.ts");
   const layers = sources.map((source) => ("bytes" in source ? readFileLayer(source.bytes, source.file) : source));
-  // // A file named by the user is trusted.
+  // A file named by the user is trusted.
   const own = layers.map((layer) => ({
     ...layer,
     isOfDirectory: layer.file === inDirectory && layer.file !== namedFile,

@@ -37,7 +37,7 @@ export function artifactLimits(configuration: Configuration): ArtifactLimits {
 
 /** Replaces name or tag of an image. A name with its own tag or digest keeps it unless a tag is given. */
 function withParts(usual: string, name: string | undefined, tag: string | undefined): string {
-  // // A registry's port also has a colon, but a slash follows it.
+  // A registry's port also has a colon, but a slash follows it.
   const [, usualName = "", usualTag = ""] = /^(.*):([^:/]*)$/.exec(usual) ?? [];
   if (tag !== undefined) return `${name ?? usualName}:${tag}`;
   if (name === undefined) return usual;

@@ -41,7 +41,7 @@ function readMember(member: Member, path: readonly string[], found: Map<Key, unk
   const own = [...path, member.name];
   const scope = own.join(".");
   const key = keyByLowerCase.get(scope.toLowerCase());
-  // // A name may be both a setting and a section.
+  // A name may be both a setting and a section.
   const isSection = member.value.kind === "map" && namesBelow(own).length > 0;
   if (key !== undefined && !isSection) {
     const value = isNull(member.value) ? undefined : keys[key].read(member.value, scope, reporter);

@@ -1,4 +1,4 @@
-// // Settings come from places that do not trust each other. A token is only sent to the address it was set with, and
+// Settings come from places that do not trust each other. A token is only sent to the address it was set with, and
 // the file of a directory cannot name token files.
 
 import { dirname, resolve } from "node:path";

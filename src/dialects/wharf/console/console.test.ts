@@ -90,7 +90,7 @@ describe("a build that is shown", () => {
     await expect.poll(() => (clock.advance(1_000), isTaken)).toBe(false);
     const text = shown.text();
     expect(text).not.toContain("| one");
-    expect(text.split("output is not read fast enough")).toHaveLength(2);
+    expect(text.split("output is read too slowly")).toHaveLength(2);
     expect(text).toContain(`results: ${results.directory}`);
   });
 });

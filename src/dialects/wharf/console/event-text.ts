@@ -1,4 +1,4 @@
-// // Labels have a common width, so that parallel steps can be told apart.
+// Labels have a common width, so that parallel steps can be told apart.
 
 import { formatInstant, oneLine } from "#lib/base/index.ts";
 import type { BuildDocument, StepRecord, StepStatus } from "../results/build-document.ts";
@@ -56,7 +56,7 @@ function logText({ batch }: Extract<BuildEvent, { type: "log" }>, prefix: string
   const lines: string[] = [];
   for (const { time, message } of linesOf(batch)) {
     const stamp = look.hasTimestamps && time !== undefined ? look.paint.dim(`${timeText(time)} `) : "";
-    // // Resets colors before the next line.
+    // Resets colors before the next line.
     const reset = message.includes("\u001b[") && look.form === "pretty" ? "\u001b[0m" : "";
     lines.push(`${prefix}${stamp}${message}${reset}\n`);
   }

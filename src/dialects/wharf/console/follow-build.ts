@@ -1,4 +1,4 @@
-// // Shows what is stored: masked, numbered and in order.
+// Shows what is stored: masked, numbered and in order.
 
 import { type Artifact, isFinal, type StatusUpdate } from "../results/build-document.ts";
 import { LogCursor } from "../results/log-cursor.ts";
@@ -23,14 +23,14 @@ export async function* followBuild(results: Results): AsyncGenerator<BuildEvent,
       const [{ version }, isLast] = [results.changes, results.frozen];
       let gave = false;
       for (const place of places) {
-        // // Read before the log, so that the end comes behind the last line.
+        // Read before the log, so that the end comes behind the last line.
         const { updates, artifacts } = place.step;
         for (const update of updates.slice(place.updates).filter(({ status }) => !isFinal(status))) {
           yield { type: "status", stepId: place.step.stepId, update };
           place.updates += 1;
           gave = true;
         }
-        // // Output may precede the Running status.
+        // Output may precede the Running status.
         const hasBegun = updates.some(({ status }) => status === "Running" || isFinal(status));
         const batch = hasBegun ? await place.cursor.next(turnBytes) : undefined;
         if (batch !== undefined) {

@@ -83,7 +83,7 @@ export function excerptOf({ position }: Diagnostic, text: string): string | unde
   const line = text.split("\n", position.line)[position.line - 1]?.replace(/\r$/, "");
   if (line === undefined || line.length > longestLine) return undefined;
   const number = `${position.line}`;
-  // // Tabs are kept, so that the caret is aligned.
+  // Tabs are kept, so that the caret is aligned.
   const gap = line.slice(0, position.column - 1).replaceAll(/[^\t]/g, " ");
   return `  ${number} | ${line}\n  ${" ".repeat(number.length)} | ${gap}^`;
 }

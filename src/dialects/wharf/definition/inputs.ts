@@ -1,4 +1,4 @@
-// // Values of inputs are texts from a command line or a form; the type of the input decides what they mean.
+// Values of inputs are texts from a command line or a form; the type of the input decides what they mean.
 
 import { nearest } from "#lib/text/index.ts";
 import type { Input, InputType } from "./definition.ts";
@@ -75,7 +75,7 @@ function initialOf({ type }: Parts, value: ScalarNode | undefined, node: Node, s
   if (value === undefined) return { ...textNode("0", node), tag: "integer", value: 0 } as const;
   const number = resolveNumber(value.text);
   if (number !== undefined) return { ...value, ...number };
-  // // A default with variables can only be checked after substitution.
+  // A default with variables can only be checked after substitution.
   if (!value.text.includes("${"))
     reporter.error(
       spotOf(below(scope, "default"), value),

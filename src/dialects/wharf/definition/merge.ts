@@ -1,4 +1,4 @@
-// // Unlike the original, which keeps both copies of an overridden member and runs such a step twice, YAML's rule
+// Unlike the original, which keeps both copies of an overridden member and runs such a step twice, YAML's rule
 // applies: the map's own member wins.
 
 import type { Reporter } from "./diagnostics.ts";

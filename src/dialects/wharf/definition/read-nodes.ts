@@ -1,4 +1,4 @@
-// // Everything that multiplies is counted as it is created, because aliases can make a kilobyte stand for any number
+// Everything that multiplies is counted as it is created, because aliases can make a kilobyte stand for any number
 // of nodes: each use of an alias is charged the size of its anchor.
 
 import { type YamlNode, type YamlNodeDocument, type YamlScalarNode, readYamlNodes } from "#lib/yaml/index.ts";

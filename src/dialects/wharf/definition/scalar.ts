@@ -1,6 +1,6 @@
 import type { Scalar, Tag } from "./node.ts";
 
-// // The core rules of the original's YAML library (yaml.v3): `yes` is a text.
+// The core rules of the original's YAML library (yaml.v3): `yes` is a text.
 
 const words: ReadonlyMap<string, Scalar["value"]> = new Map([
   ...["true", "True", "TRUE"].map((word) => [word, true] as const),
@@ -16,10 +16,10 @@ const notFinite: ReadonlyMap<string, number> = new Map([
   ]),
 ]);
 
-// // Go's numbers: prefixes 0b, 0o and 0x, and a leading zero means octal if the digits allow it.
+// Go's numbers: prefixes 0b, 0o and 0x, and a leading zero means octal if the digits allow it.
 const integer = /^([-+]?)(0[bB][01]+|0[oO][0-7]+|0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)$/;
 const float = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
-// // Both forms of yaml.v3: a date, and RFC 3339 with fewer digits and other separators.
+// Both forms of yaml.v3: a date, and RFC 3339 with fewer digits and other separators.
 const timestamp = /^(\d{4})-(\d\d?)-(\d\d?)(?:(?:[Tt]| +)(\d\d?):(\d\d?):(\d\d?)(?:\.\d+)?(?:[Zz]|[-+]\d\d?:\d\d)?)?$/;
 
 /** The value of a plain scalar. Integers beyond 64 bits are floats. */

@@ -1,4 +1,4 @@
-// // The keys `environments` and `runs-if` (unless it is a map) describe the stage; all others are steps.
+// The keys `environments` and `runs-if` (unless it is a map) describe the stage; all others are steps.
 
 import type { RunsIf, Stage } from "./definition.ts";
 import { reportUndeclared } from "./environments.ts";

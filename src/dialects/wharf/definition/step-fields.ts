@@ -1,4 +1,4 @@
-// // The step types and their fields. Types, defaults, checks and suggestions are derived from these tables.
+// The step types and their fields. Types, defaults, checks and suggestions are derived from these tables.
 
 interface Field {
   readonly kind: "text" | "boolean" | "texts" | "map";

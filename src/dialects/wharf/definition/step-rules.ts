@@ -1,4 +1,4 @@
-// // Rules beyond the tables of fields. They also run for steps with other errors, so required values may be missing
+// Rules beyond the tables of fields. They also run for steps with other errors, so required values may be missing
 // here.
 
 import { parseDuration } from "#lib/base/index.ts";

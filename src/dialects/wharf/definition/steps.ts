@@ -1,4 +1,4 @@
-// // A step is a map with one member: its type with its fields, as in `web: {docker: {file: Dockerfile, tag: latest}}`.
+// A step is a map with one member: its type with its fields, as in `web: {docker: {file: Dockerfile, tag: latest}}`.
 
 import { nearest } from "#lib/text/index.ts";
 import type { Step, WrittenAt } from "./definition.ts";
@@ -45,7 +45,7 @@ function readTyped(name: string, member: Member, outer: string, reporter: Report
   const type = member.name;
   const members = knownMembers(member.value.members, scope, Object.keys(fieldsOf(type)), reporter);
   const { values, places } = readFields(type, members, { scope, at: member.at }, reporter);
-  // // Values were read by the table that the type is derived from.
+  // Values were read by the table that the type is derived from.
   const step = { name, type, scope, at: member.at, values, places } as unknown as Step;
   checkStep(step, reporter);
   const isComplete = Object.entries(fieldsOf(type)).every(([field, { isRequired }]) => !isRequired || field in values);

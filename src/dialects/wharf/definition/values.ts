@@ -1,7 +1,7 @@
 import { below, type Reporter, type Spot } from "./diagnostics.ts";
 import { kindOf, type Node, type ScalarNode } from "./node.ts";
 
-// // Literals must have the field's type. Substituted values are converted, because a variable has whatever type its
+// Literals must have the field's type. Substituted values are converted, because a variable has whatever type its
 // value happens to have.
 
 const textual: readonly string[] = ["string", "integer", "float", "boolean", "timestamp"];
@@ -20,7 +20,7 @@ export function readText(node: Node, scope: string, { error }: Reporter): string
   return undefined;
 }
 
-// // Booleans of other YAML versions. They are texts here; the error suggests the right word.
+// Booleans of other YAML versions. They are texts here; the error suggests the right word.
 const yes: readonly string[] = ["true", "yes", "on", "y"];
 const no: readonly string[] = ["false", "no", "off", "n"];
 

@@ -23,7 +23,7 @@ export async function boundedText(body: Body, mostBytes: number, what = "a body"
     throw refuse("unexpected-body-read-error", "the body has ended before it was complete", { cause });
   }
   if (size <= mostBytes) return Buffer.concat(chunks).toString("utf8");
-  // // Keeps reading so that the answer arrives.
+  // Keeps reading so that the answer arrives.
   if (body instanceof Readable) body.resume();
   throw refuse("too-large", `expected ${what} of at most ${mostBytes} bytes`);
 }

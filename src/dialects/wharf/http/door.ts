@@ -136,7 +136,7 @@ export class HttpDoor {
     } catch (thrown) {
       this.#options.log.error("loading the service failed", { address: this.address, error: messageOf(thrown) });
       if (socket.destroyed) return;
-      // // HTTP/2 clients retry when the connection ends.
+      // HTTP/2 clients retry when the connection ends.
       if (protocol === "http2") socket.destroy();
       else await this.#sayWhy(socket, thrown);
     }
@@ -151,7 +151,7 @@ export class HttpDoor {
       if (this.#closing.signal.aborted) socket.destroy();
       else if (!socket.destroyed) away.connect(socket);
     } catch (failure) {
-      // // Loading the error server may fail for the same reason.
+      // Loading the error server may fail for the same reason.
       this.#options.log.error("sending the error answer failed", { address: this.address, error: messageOf(failure) });
       socket.destroy();
     }
@@ -173,7 +173,7 @@ export class HttpDoor {
 
   #unavailable(request: Request): Response {
     const problem = problemOf(refuse("service-unavailable", this.#why), new URL(request.url).pathname);
-    // // The next connection may succeed.
+    // The next connection may succeed.
     const headers = { "content-type": problemType, connection: "close", "retry-after": "10" };
     return new Response(jsonText(problem, false), { status: problem.status, headers });
   }
@@ -224,7 +224,7 @@ export class HttpDoor {
   async #close(): Promise<void> {
     const { clock, drain = 1000 } = this.#options;
     this.#source.refuse();
-    // // Loading gets the same time as answers.
+    // Loading gets the same time as answers.
     this.#behind?.rest.refuse();
     this.#closing.abort();
     const patience = new AbortController();
@@ -281,7 +281,7 @@ const isCall = (headers: IncomingHttpHeaders): boolean =>
 /** A `Trailers-Only` answer of gRPC. */
 function refuseCall(stream: ServerHttp2Stream, status: number, message: string): true {
   stream.on("error", () => undefined);
-  // // The client may already have canceled.
+  // The client may already have canceled.
   if (stream.destroyed || stream.closed) return true;
   stream.respond(
     { ":status": 200, "content-type": "application/grpc", "grpc-status": status, "grpc-message": encodeURI(message) },

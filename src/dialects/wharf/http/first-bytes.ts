@@ -18,7 +18,7 @@ export function readFirstBytes(
 ): void {
   let seen = Buffer.alloc(0);
   const giveUp = (): void => void socket.destroy();
-  // // Pending bytes are read before the timeout counts.
+  // Pending bytes are read before the timeout counts.
   const cancel = afterAwake(clock, limit, giveUp);
   const look = (): void => {
     const more: Buffer | null = socket.read();

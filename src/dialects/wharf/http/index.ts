@@ -1,4 +1,4 @@
-// // hono, node:http2 and grpc-js are loaded with the first connection; servers import `rest-api.ts` inside `serves`.
+// hono, node:http2 and grpc-js are loaded with the first connection; servers import `rest-api.ts` inside `serves`.
 
 export { boundedText } from "./bounded-body.ts";
 export type { AskedRequest } from "./entry.ts";

@@ -22,7 +22,7 @@ export function createRestApi({
   /** Leaves queries out of refusals, which may be logged. */
   readonly hasSecretQueries?: boolean;
 }): Hono<RestEnvironment> {
-  // // Released servers redirect between paths with and without a trailing slash.
+  // Released servers redirect between paths with and without a trailing slash.
   const api = new Hono<RestEnvironment>({ strict: false });
   if (origins.length > 0) api.use(cors({ origin: origins.includes("*") ? "*" : [...origins] }));
   const answer = (context: RestContext, refused: RestRefusal): Response =>
@@ -34,7 +34,7 @@ export function createRestApi({
   });
   api.onError((thrown, context) => {
     if (thrown instanceof RestRefusal) return answer(context, thrown);
-    // // Internal errors are only logged.
+    // Internal errors are only logged.
     const { message, stack } = toError(thrown);
     log.error("a request has failed", { method: context.req.method, path: context.req.path, error: message, stack });
     return answer(context, refuse("internal-server-error", "the server has failed"));
@@ -52,7 +52,7 @@ function sendProblem(context: RestContext, refused: RestRefusal, path: string): 
 
 function send(context: RestContext, value: unknown, status: StatusCode, type: string): Response {
   const text = jsonText(value, wantsIndent(pathOf(context), context.req.header("user-agent")));
-  // // Keeps headers set by middleware.
+  // Keeps headers set by middleware.
   return context.newResponse(text, { status, headers: { "content-type": type } });
 }
 

@@ -46,7 +46,7 @@ export class RestServer {
     this.#clock = clock;
     this.#server = createServer({
       headersTimeout: headersMs,
-      // // Uploads may take any time while bytes arrive: see `#expectBody`.
+      // Uploads may take any time while bytes arrive: see `#expectBody`.
       requestTimeout: 0,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.min(headersMs / 2, 5000),
@@ -57,7 +57,7 @@ export class RestServer {
       this.#expectBody(request, () => request.socket.destroy());
       answer(request, response);
     });
-    // // Starts the connection checks of a server without an address.
+    // Starts the connection checks of a server without an address.
     this.#server.emit("listening");
     this.#server.setTimeout(silenceMs, (socket) => {
       if (owes(this.#last.get(socket), socket.writableLength)) socket.destroy();
@@ -68,7 +68,7 @@ export class RestServer {
     const { getRequestListener: listen } = await import("@hono/node-server");
     const answer = listen(fetch, { overrideGlobalObjects: false });
     return new RestServer((request, response) => {
-      // // Clients that disconnect are no errors.
+      // Clients that disconnect are no errors.
       request.on("error", () => undefined);
       response.on("error", () => undefined);
       const { method, url, headers } = request;
@@ -138,11 +138,11 @@ const isWhole = (request: Request): boolean =>
 /** The request is unread, so the connection ends. */
 function sendRefusal(request: Request, response: Response, refused: RestRefusal): void {
   const { url = "/", headers } = request;
-  // // The query may contain a mistyped token.
+  // The query may contain a mistyped token.
   const problem = problemOf(refused, url.replace(/\?.*/s, ""));
   const isHttp1 = request.httpVersionMajor === 1;
   const text = jsonText(problem, wantsIndent(url, headers["user-agent"]));
-  // // Both types of response have these methods.
+  // Both types of response have these methods.
   const answer = response as ServerResponse;
   answer.writeHead(problem.status, {
     "content-type": problemType,

@@ -5,7 +5,7 @@ import { parseRange } from "./byte-range.ts";
 import { refuse } from "./problem.ts";
 import type { RestContext } from "./rest-api.ts";
 
-// // Streamed at the client's pace.
+// Streamed at the client's pace.
 
 type Headers = Readonly<Record<string, string | number>>;
 
@@ -21,7 +21,7 @@ export async function sendStream(
   const gone = new AbortController();
   outgoing.once("close", () => gone.abort());
   outgoing.writeHead(status, { ...Object.fromEntries(context.res.headers), ...headers });
-  // // The first bytes may take long.
+  // The first bytes may take long.
   outgoing.flushHeaders();
   if (context.req.method === "HEAD") outgoing.end();
   else void write(outgoing, body, gone);
@@ -37,7 +37,7 @@ async function write(outgoing: RestContext["env"]["outgoing"], body: Body, gone:
     }
     outgoing.end();
   } catch {
-    // // Headers are sent: a broken connection is the only way to report it.
+    // Headers are sent: a broken connection is the only way to report it.
     outgoing.destroy();
   }
 }
@@ -73,7 +73,7 @@ export async function sendFile(context: RestContext, file: FileAnswer): Promise<
     "content-type": contentType,
     "content-length": last - first + 1,
     ...(name === undefined ? {} : { "content-disposition": disposition(name) }),
-    // // Built content must not be sniffed or run by browsers.
+    // Built content must not be sniffed or run by browsers.
     "x-content-type-options": "nosniff",
     "content-security-policy": "sandbox",
     ...(range === undefined ? {} : { "content-range": `bytes ${first}-${last}/${size}` }),
@@ -84,7 +84,7 @@ export async function sendFile(context: RestContext, file: FileAnswer): Promise<
 }
 
 async function* nothing(): AsyncGenerator<Buffer, void> {
-  // // Empty.
+  // Empty.
 }
 
 /** Weak tags match. */

@@ -21,7 +21,7 @@ import { openSegment, rereadSegment, segmentPath } from "./open-segment.ts";
 import type { NewLine } from "./record.ts";
 import { noFacts, Segment } from "./segment.ts";
 
-// // Lines are accepted, appended to the page of their segment, written, readable, then synced. At most one write and
+// Lines are accepted, appended to the page of their segment, written, readable, then synced. At most one write and
 // one sync run at a time. After a failure the log is cut to what is certain and read again.
 
 /** Written lines are synced after this time or this many bytes, or at once if somebody waits. */
@@ -168,7 +168,7 @@ export class BuildLog {
 
   /** False for a known line. Throws `log-gaps` and `log-steps`. */
   #accept(line: NewLine): boolean {
-    // // Unnumbered lines are in segment 0.
+    // Unnumbered lines are in segment 0.
     const segment = this.#segmentFor(line.workerLogId === 0 ? 0 : line.stepId);
     const before = segment.waiting;
     if (!segment.accept(line, () => ++this.#accepted)) return false;
@@ -209,7 +209,7 @@ export class BuildLog {
 
   /** Syncs and writes checkpoints, so that the next opening reads little. */
   async close(): Promise<void> {
-    // // A failed flush was logged and reported to its waiters.
+    // A failed flush was logged and reported to its waiters.
     await this.flushed().catch(() => undefined);
     await Promise.allSettled([this.#writing, this.#flushing]);
     this.#timer?.();
@@ -233,7 +233,7 @@ export class BuildLog {
   }
 
   async #write(): Promise<void> {
-    // // Collects lines of the same turn.
+    // Collects lines of the same turn.
     await Promise.resolve();
     try {
       if (!this.#hasDirectory) await makeDirectories(this.#directory, 0o700);
@@ -342,7 +342,7 @@ export class BuildLog {
     this.#repairing ??= (async () => {
       await Promise.allSettled([this.#writing, this.#flushing]);
       const { pool, log } = this.#parts;
-      // // Before the first cut and after the last one, so that readers in between notice.
+      // Before the first cut and after the last one, so that readers in between notice.
       this.#generation++;
       try {
         if (!this.#hasDirectory) await makeDirectories(this.#directory, 0o700);

@@ -1,4 +1,4 @@
-// // CRC-32C (Castagnoli, RFC 3720 appendix B.4), eight bytes at a time with one table per position.
+// CRC-32C (Castagnoli, RFC 3720 appendix B.4), eight bytes at a time with one table per position.
 
 const polynomial = 0x82f63b78;
 const places = 8;

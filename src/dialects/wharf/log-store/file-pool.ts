@@ -27,7 +27,7 @@ export class FilePool {
     try {
       return await work(await file.handle);
     } catch (thrown) {
-      // // A file that could not be opened is not kept.
+      // A file that could not be opened is not kept.
       await file.handle.catch(() => this.#forget(path, file));
       throw thrown;
     } finally {
@@ -89,7 +89,7 @@ export class FilePool {
 }
 
 function openFile(path: string): Promise<FileHandle> {
-  // // Not `a`: writes go to known offsets.
+  // Not `a`: writes go to known offsets.
   const handle = open(path, "r+").catch(() => open(path, "wx+", 0o600));
   handle.catch(() => undefined);
   return handle;

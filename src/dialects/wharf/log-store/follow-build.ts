@@ -56,7 +56,7 @@ export async function* followBuild(
     for (let place = placeAfter(build, Math.min(after, end)); ; ) {
       build.changes.check(signal);
       const [{ version }, isLast] = [build.changes, until?.aborted ?? place.after >= end];
-      // // Lines accepted before the end belong to it.
+      // Lines accepted before the end belong to it.
       if (isLast && until !== undefined) await build.written();
       const page = await reader.read(place);
       if (page !== undefined) {

@@ -27,7 +27,7 @@ export async function* followStep(
     for (let known = after; ; ) {
       build.changes.check(signal);
       const [{ version }, isLast] = [build.changes, until.aborted];
-      // // Lines accepted before the end belong to it.
+      // Lines accepted before the end belong to it.
       if (isLast) await build.written();
       for await (const page of viewStep(build, stepId, pool, known)) {
         const lines = isLast ? page : withoutGap(page, known);

@@ -225,7 +225,7 @@ export class LogStore {
 
   #release(buildId: number, opened: Opened): void {
     opened.users--;
-    // // A build that could not be opened is tried again.
+    // A build that could not be opened is tried again.
     void opened.build.then(
       () => this.#closeIdle(),
       () => this.#builds.get(buildId) === opened && this.#builds.delete(buildId),

@@ -79,7 +79,7 @@ async function readCheckpoint(path: string): Promise<Checkpoint | undefined> {
       ? (read as Checkpoint)
       : undefined;
   } catch (thrown) {
-    // // Power loss may have left half a file.
+    // Power loss may have left half a file.
     if (codeOf(thrown) === "ENOENT" || thrown instanceof SyntaxError) return undefined;
     throw thrown;
   }

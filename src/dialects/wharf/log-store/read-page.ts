@@ -48,7 +48,7 @@ export async function readPage(build: BuildLog, wanted: Place, pool: FilePool): 
     const after = lines.at(-1)?.logId ?? upTo;
     return { lines, next: { after, generation: place.generation, offsets } };
   } catch (thrown) {
-    // // The log was cut in between.
+    // The log was cut in between.
     if (place.generation !== build.generation) return readPage(build, wanted, pool);
     throw thrown;
   }
@@ -66,7 +66,7 @@ async function merge(readers: readonly SegmentReader[], after: number): Promise<
       continue;
     }
     const limit = other?.next ?? Number.POSITIVE_INFINITY;
-    // // Ids are unique: an equal one is only a lower bound of a reader that has not loaded yet.
+    // Ids are unique: an equal one is only a lower bound of a reader that has not loaded yet.
     while (bytes < pageBytes && first.hasRecord && first.next <= limit) {
       const line = first.take();
       if (line.logId <= after) continue;
@@ -131,7 +131,7 @@ class SegmentReader {
     const line = lineAt(this.#bytes, this.#at, this.stepId);
     this.#at += this.#length;
     this.offset += this.#length;
-    // // A lower bound.
+    // A lower bound.
     this.next = line.logId + 1;
     this.#look();
     return line;
@@ -150,7 +150,7 @@ class SegmentReader {
   }
 
   #damaged(): Error {
-    // // Not cut off: later records may be whole, and there may be a copy.
+    // Not cut off: later records may be whole, and there may be a copy.
     return logError("log-damaged", `${this.#segment.path}: expected a record at byte ${this.offset}, found none`);
   }
 }

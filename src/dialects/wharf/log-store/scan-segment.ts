@@ -25,7 +25,7 @@ export async function scanSegment(handle: FileHandle, known: SegmentFacts, size:
       lastLogId = logId;
     }
     offset += at;
-    // // A record longer than a chunk is read again, if its length is plausible.
+    // A record longer than a chunk is read again, if its length is plausible.
     const length = lengthAt(chunk, at) ?? headerBytes;
     const isCut = at + length > chunk.length && chunk.length === needed;
     if (!isCut || length > headerBytes + longestMessage)

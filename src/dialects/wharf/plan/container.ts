@@ -1,4 +1,4 @@
-// // Commands see only the variables of their step; Wharf's variables are substituted in the texts and visible in the
+// Commands see only the variables of their step; Wharf's variables are substituted in the texts and visible in the
 // plan.
 
 import { parseDuration } from "#lib/base/index.ts";

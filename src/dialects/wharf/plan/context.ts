@@ -1,4 +1,4 @@
-// // Defaults that depend on variables are only looked up where needed, so that a step with a `destination` needs no
+// Defaults that depend on variables are only looked up where needed, so that a step with a `destination` needs no
 // registry.
 
 import type { Report, Reporter, Spot } from "../definition/diagnostics.ts";

@@ -1,4 +1,4 @@
-// // Image names are registry/group/repository, plus the name of the step if a repository builds several. With
+// Image names are registry/group/repository, plus the name of the step if a repository builds several. With
 // `destination` none of these is needed.
 
 import type { StepOfType } from "../definition/definition.ts";

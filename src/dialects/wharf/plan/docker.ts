@@ -1,4 +1,4 @@
-// // The options are kaniko's. Other builders read the same options, so that all build the same.
+// The options are kaniko's. Other builders read the same options, so that all build the same.
 
 import type { StepOfType } from "../definition/definition.ts";
 import { fieldSpot, secretArgOf, tagsOf } from "../definition/step-rules.ts";

@@ -41,7 +41,7 @@ const escapeSet = (value: string): string => value.replaceAll(/[\\,]/g, (mark) =
 export const substituted = (files: readonly string[]): readonly Overlay[] =>
   [...new Set(files)].filter((path) => !isForeign(path)).map((path) => ({ path, change: "substitute" }));
 
-// // Any POSIX shell: not every image has bash. Packages go to a directory of their own, because the repository may
+// Any POSIX shell: not every image has bash. Packages go to a directory of their own, because the repository may
 // contain archives.
 const packageScript = [
   "set -e",

@@ -1,4 +1,4 @@
-// // As in the original, variables are substituted only in files that the step names.
+// As in the original, variables are substituted only in files that the step names.
 
 import type { StepOfType } from "../definition/definition.ts";
 import type { PlanContext } from "./context.ts";

@@ -1,4 +1,4 @@
-// // Files at the paths where the programs of the images look for them. Without a cluster the runtime finds ConfigMaps
+// Files at the paths where the programs of the images look for them. Without a cluster the runtime finds ConfigMaps
 // and Secrets elsewhere.
 
 import type { EnvEntry, Mount } from "./step-plan.ts";

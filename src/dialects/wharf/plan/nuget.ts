@@ -3,7 +3,7 @@ import type { PlanContext } from "./context.ts";
 import { certificates } from "./mounts.ts";
 import type { PlannedParts } from "./plan-step.ts";
 
-// // Exit codes are the original's: 1 not packed, 2 the version exists, 3 not pushed.
+// Exit codes are the original's: 1 not packed, 2 the version exists, 3 not pushed.
 const script = [
   'dotnet pack "$NUGET_PROJECT_PATH" --output nugets/ -p:Version="$NUGET_VERSION" || exit 1',
   "for package in nugets/*.nupkg; do",

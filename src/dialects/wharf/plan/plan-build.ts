@@ -1,4 +1,4 @@
-// // Stages run one after another and their steps together. Conditions are evaluated during the build and are part of
+// Stages run one after another and their steps together. Conditions are evaluated during the build and are part of
 // the plan.
 
 import type { Definition, Stage } from "../definition/definition.ts";

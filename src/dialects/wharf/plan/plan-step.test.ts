@@ -82,7 +82,7 @@ describe("container", () => {
 
   test("a secret needs a project", () => {
     expect(planOf("container: {image: w, cmds: [a], secretName: s}").problems).toEqual([
-      "2:55 error[var-missing] stage/step/container/secretName: project number, the variable PROJECT_ID is needed here and not set",
+      "2:55 error[var-missing] stage/step/container/secretName: the variable PROJECT_ID is needed here and not set",
     ]);
   });
 });

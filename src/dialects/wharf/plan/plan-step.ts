@@ -1,4 +1,4 @@
-// // A plan is data that describes steps independently of the runtime.
+// A plan is data that describes steps independently of the runtime.
 
 import type { Step } from "../definition/definition.ts";
 import { planContainer } from "./container.ts";

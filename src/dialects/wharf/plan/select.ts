@@ -1,4 +1,4 @@
-// // The original silently runs nothing if a stage is misspelled or hidden by its environment. Both are errors here.
+// The original silently runs nothing if a stage is misspelled or hidden by its environment. Both are errors here.
 
 import { nearest } from "#lib/text/index.ts";
 import type { Definition, Stage } from "../definition/definition.ts";

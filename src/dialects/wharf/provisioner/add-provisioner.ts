@@ -68,7 +68,7 @@ async function sweepSecrets(
       });
     }
   } catch (thrown) {
-    // // Retried at the next start.
+    // Retried at the next start.
     log.warn("removing leftover secrets of workers failed", { error: thrown });
   }
 }

@@ -38,7 +38,7 @@ export type MakeBackend = (changed: (worker: WorkerIdentity) => void) => WorkerB
 export async function openBackend(manager: Manager, parts: BackendParts): Promise<MakeBackend> {
   const { clock, log } = manager;
   const { program, runtime, backend, directory, token } = parts;
-  // // Clients present the same token as to the worker.
+  // Clients present the same token as to the worker.
   const serve = async (results: string, access: string): Promise<ServedResults> =>
     await serveResults(await readResults(results, clock), { address: "127.0.0.1:0", token: access, clock, log });
   const tokenOf = (uid: string): string => workerTokenOf(token, uid);

@@ -40,7 +40,7 @@ export async function openProvisioner(
   const workers = addProvisioner(manager, { settings, backend: await openBackend(manager, place) });
   const serves = async (closing: AbortSignal) => {
     const { createProvisionerApi } = await import("./rest.ts");
-    // // Before that nothing would be found.
+    // Before that nothing would be found.
     await manager.informers.readable(closing);
     return { fetch: createProvisionerApi({ ...workers, origins, audit: parts.audit }).fetch };
   };

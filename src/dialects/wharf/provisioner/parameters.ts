@@ -5,7 +5,7 @@ import { kindOf } from "../definition/node.ts";
 import { readNodes } from "../definition/read-nodes.ts";
 import type { ProblemKind } from "../http/index.ts";
 
-// // Parameters of the released provisioner, all texts, in query, form or JSON; unknown ones are ignored.
+// Parameters of the released provisioner, all texts, in query, form or JSON; unknown ones are ignored.
 
 export interface WorkerRequest {
   /** 0: no number; each request is a new worker. */
@@ -160,7 +160,7 @@ function scalarMap(text: string): Result<Readonly<Record<string, string>>, strin
   const reporter = createReporter("");
   const root = readNodes(text, reporter);
   const [problem] = reporter.diagnostics().filter(({ severity }) => severity === "error");
-  // // The reader's message may quote secret text.
+  // The reader's message may quote secret text.
   if (problem !== undefined || root === undefined)
     return err(`expected a map as JSON or YAML (${problem?.code ?? "type"})`);
   if (root.kind === "scalar" && root.tag === "null") return ok({});

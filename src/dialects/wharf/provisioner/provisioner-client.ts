@@ -54,7 +54,7 @@ export class ProvisionerClient {
     parameters: Parameters,
     signal?: AbortSignal,
   ): Promise<{ readonly worker: ToldWorker; readonly isNew: boolean }> {
-    // // A form: queries are logged by proxies.
+    // A form: queries are logged by proxies.
     const { status, body } = await this.#ask("POST", "/api/worker", signal, new URLSearchParams(parameters));
     return { worker: this.#worker(body), isNew: status === 201 };
   }
@@ -134,7 +134,7 @@ function refusalIn({ status, text }: { readonly status: number; readonly text: s
     if (typeof problem === "object" && problem !== null && "detail" in problem && typeof problem.detail === "string")
       return problem.detail;
   } catch {
-    // // No problem document.
+    // No problem document.
   }
   return `status ${status}`;
 }

@@ -181,7 +181,7 @@ test("as many builds are at work as may be, the oldest first", async () => {
   await expect.poll(started).toEqual([name(4), name(3)]);
   await expect
     .poll(async () => (await place.ask("GET", `/api/worker/${name(2)}`)).body)
-    .toMatchObject({ status: "Scheduling", message: "waits: 2 builds may be at work at once" });
+    .toMatchObject({ status: "Scheduling", message: "waiting: 2 builds run at most at once" });
   place.backend.become(name(3), { phase: "finished", status: "Success", finishedAt: place.clock.now() });
   await expect.poll(started).toEqual([name(4), name(3), name(2)]);
   await place.ask("DELETE", `/api/worker/${name(4)}?force=1`);

@@ -31,7 +31,7 @@ export interface WorkerParts {
   readonly cleared: Set<string>;
 }
 
-// // Polling covers what backends do not notice, such as the death of an adopted process.
+// Polling covers what backends do not notice, such as the death of an adopted process.
 const lookAgainMs: Millis = 3000;
 const idleMs: Millis = 30_000;
 
@@ -42,7 +42,7 @@ export function workerReconciler(parts: WorkerParts): Reconciler {
       const worker = parts.workers.get(requestKey(request));
       if (worker === undefined) return parts.slots.settle(requestKey(request));
       if (worker.metadata.deletionTimestamp !== undefined) return await remove(parts, worker, context);
-      // // Created by other means than the REST API.
+      // Created by other means than the REST API.
       const held = await addFinalizer<Worker>(parts.client, Worker, worker, finalizer);
       return await provide(parts, held, context);
     },
@@ -58,7 +58,7 @@ async function provide(
   const observed = lasting(worker, await backend.observe(identityOf(worker)));
   if (observed.phase === "absent") return await begin(parts, worker, now);
   await writeStatus(parts, worker, statusOf(worker, backend.name, observed));
-  // // The program has read it.
+  // The program has read it.
   if (observed.phase === "running" || observed.phase === "finished") await removeSecret(parts, worker);
   if (wasStarted(observed)) slots.settle(keyOf(worker));
   return { requeueAfter: observed.phase === "finished" ? idleMs : lookAgainMs };

@@ -37,7 +37,7 @@ export function nextRemovalStep(
   if (phase === "absent") return { act: "remove", at: now };
   const soon = now + lookAgainMs;
   const isOver = phase === "finished";
-  // // Clock differences never extend the drain.
+  // Clock differences never extend the drain.
   const endedAt = isForced ? deletedAt : Math.min(now, Math.max(deletedAt, finishedAt ?? deletedAt));
   const leavesAt = isOver && !isForced ? endedAt + drainMs : deletedAt;
   if (isOver && now < leavesAt) return { at: leavesAt };

@@ -25,7 +25,7 @@ function membersOf(text: string): Parameters {
   try {
     value = JSON.parse(text) as JsonValue;
   } catch (thrown) {
-    // // The parser's message may quote a token.
+    // The parser's message may quote a token.
     throw refuse("unexpected-body-read-error", "expected the parameters as a form or as a JSON object", {
       cause: thrown,
     });

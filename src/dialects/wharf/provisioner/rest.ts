@@ -79,7 +79,7 @@ export function createProvisionerApi(parts: ProvisionerParts) {
       await client.delete(refTo(Worker, worker), { preconditions: { uid: worker.metadata.uid } });
       return done();
     } catch (thrown) {
-      // // Deleted in between.
+      // Deleted in between.
       if (isNotFound(thrown) && isSaid("ignoreMissing")) return done();
       throw isNotFound(thrown) ? unknownWorker(context.req.param("id")) : thrown;
     }

@@ -49,7 +49,7 @@ export async function storeWorker(
     const worker = await client.create<Worker>(Worker, await resourceOf(store, name, parameters, request, secret));
     return { worker, isNew: true };
   } catch (thrown) {
-    // // A leftover is swept at the next start.
+    // A leftover is swept at the next start.
     if (secret !== undefined) await client.delete(refTo(Secret, secret)).catch(() => undefined);
     if (!isAlreadyExists(thrown)) throw thrown;
     return { worker: await client.get<Worker>(ref), isNew: false };

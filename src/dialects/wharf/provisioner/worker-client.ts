@@ -51,7 +51,7 @@ async function ask(
     const body = await readJsonBody(answer).catch(() => undefined);
     return isJsonObject(body) ? body : {};
   } catch {
-    // // No worker, or none that answers HTTP.
+    // No worker, or none that answers HTTP.
     return undefined;
   }
 }

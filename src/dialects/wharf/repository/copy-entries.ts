@@ -33,13 +33,13 @@ export async function copyEntries(entries: readonly RepositoryEntry[], options: 
   const { from, to, signal, isSnapshot = false, onGone } = options;
   await makeDirectories(to, 0o700);
   const directories = entries.filter(({ kind }) => kind === "directory");
-  // // Parents come first. Read-only directories get their mode at the end.
+  // Parents come first. Read-only directories get their mode at the end.
   for (const [index, { path, mode }] of directories.entries()) {
     mkdirSync(join(to, path), { mode: mode | 0o700 });
     if (index % atOnce === atOnce - 1) await new Promise(setImmediate);
   }
   let done = 0;
-  // // No hard links: the step writes to its copy.
+  // No hard links: the step writes to its copy.
   const copy = async (entry: RepositoryEntry): Promise<void> => {
     signal.throwIfAborted();
     const target = join(to, entry.path);

@@ -1,4 +1,4 @@
-// // Git decides what is ignored.
+// Git decides what is ignored.
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ export const askNames = ({
 export async function walk(prefix: string, options: ListOptions): Promise<readonly string[]> {
   const { directory, signal, withoutGit = false } = options;
   const found: string[] = [];
-  // // Grows while it is iterated.
+  // Grows while it is iterated.
   const waiting = [prefix];
   for (const at of waiting) {
     signal.throwIfAborted();

@@ -75,7 +75,7 @@ async function observeWorkTrees(
   found: Found,
   observe: (paths: readonly string[]) => Promise<void>,
 ): Promise<string | undefined> {
-  // // Grows while it is iterated.
+  // Grows while it is iterated.
   const trees = [""];
   for (const prefix of trees) {
     let names: readonly string[];
@@ -91,7 +91,7 @@ async function observeWorkTrees(
     await observe(options.withoutGit === true ? names : [...names, git]);
     if (found.get(git)?.isDirectory() === true) await observe(await walk(git, options));
     for (const path of names) {
-      // // Otherwise it is a submodule that was not fetched.
+      // Otherwise it is a submodule that was not fetched.
       const isTree = found.get(path)?.isDirectory() === true && !trees.includes(path);
       if (isTree && (await isThere(join(options.directory, path, ".git")))) trees.push(path);
     }
@@ -112,7 +112,7 @@ async function observePaths(
       found.set(path, await lstat(join(directory, path)));
     } catch (thrown) {
       if (!isGone(thrown)) throw unreadable(path, messageOf(thrown), thrown);
-      // // Names that are no UTF-8 cannot be found by their decoded name.
+      // Names that are no UTF-8 cannot be found by their decoded name.
       if (path.includes("\ufffd")) isNoText(path);
     }
   };

@@ -1,4 +1,4 @@
-// // Read from the project before the step starts, so that a missing file fails it early.
+// Read from the project before the step starts, so that a missing file fails it early.
 
 import { open, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
@@ -48,7 +48,7 @@ async function pathInside(root: string, path: string): Promise<string> {
 
 async function hasAbsoluteLink(root: string, path: string): Promise<boolean> {
   let at = root;
-  // // Grows by the targets of links; realpath has shown that it ends.
+  // Grows by the targets of links; realpath has shown that it ends.
   const parts = path.split(/[/\\]/);
   while (parts.length > 0) {
     const next = join(at, parts.shift() ?? "");

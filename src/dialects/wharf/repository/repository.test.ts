@@ -70,9 +70,7 @@ describe("for one step alone", () => {
     await rm(join(project, "b.txt"));
     await repository.copyTo(join(root, "copy"), [], signal);
     expect(Object.keys(await treeOf(join(root, "copy")))).toEqual(["a.txt"]);
-    expect(warnings.map(({ message }) => message)).toEqual([
-      "b.txt is not copied: it disappeared during the copy",
-    ]);
+    expect(warnings.map(({ message }) => message)).toEqual(["b.txt is not copied: it disappeared during the copy"]);
   });
 });
 
@@ -381,9 +379,7 @@ describe("a copy", () => {
     await repository.copyTo(join(work, "first"), [], signal);
     await repository.copyTo(join(work, "second"), [], signal);
     expect(Object.keys(await treeOf(join(work, "second")))).toEqual(["a", "d"]);
-    expect(warnings).toEqual([
-      { code: "not-copied", message: "d/b is not copied: it disappeared during the copy" },
-    ]);
+    expect(warnings).toEqual([{ code: "not-copied", message: "d/b is not copied: it disappeared during the copy" }]);
   });
 
   test("ends with its step", async () => {

@@ -1,4 +1,4 @@
-// // Steps get one state of the project, taken once, and never see each other's changes.
+// Steps get one state of the project, taken once, and never see each other's changes.
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

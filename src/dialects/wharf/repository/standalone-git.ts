@@ -1,4 +1,4 @@
-// // A linked work tree has a `.git` file that leads elsewhere; in a copy, a commit would move the user's branch.
+// A linked work tree has a `.git` file that leads elsewhere; in a copy, a commit would move the user's branch.
 // Copies get a standalone `.git`.
 
 import { copyFile, readFile, realpath } from "node:fs/promises";
@@ -30,7 +30,7 @@ export async function standaloneGit(
   const [, written] = /^gitdir: (.+)$/m.exec(await readFile(file, "utf8")) ?? [];
   if (written === undefined) return undefined;
   const own = resolve(dirname(file), written);
-  // // A relative path stays valid in the copy.
+  // A relative path stays valid in the copy.
   if (!isAbsolute(written) && own.startsWith(directory + sep)) return undefined;
   const common = await commonOf(own);
   if (!(await leadsBack(own, common, file, options))) return "foreign";
@@ -39,7 +39,7 @@ export async function standaloneGit(
   await add(parts, own, ofLinks, options);
   const config = parts.get("config");
   if (config !== undefined) parts.set("config", await configOf(config, gitFile, options));
-  // // Git requires refs.
+  // Git requires refs.
   if (common === own || parts.has("refs")) return new Map([["", common], ...parts]);
   return undefined;
 }

@@ -14,14 +14,14 @@ export function substituteBytes(bytes: Buffer, substituter: Substituter, called:
   const parts: Buffer[] = [];
   let length = 0;
   let end = 0;
-  // // latin1: positions in the text are positions in the bytes.
+  // latin1: positions in the text are positions in the bytes.
   for (const { 0: whole, index } of bytes.toString("latin1").matchAll(/\$\{[^}]*\}/g)) {
     const reference = bytes.subarray(index, index + whole.length);
     const written = reference.toString("utf8");
     const result = substituter.substitute(written);
     if (isFailure(result)) throw repositoryError("overlay-variables", `${called}: ${result.message}`);
     const { text } = result.scalar;
-    // // Unchanged references stay as bytes.
+    // Unchanged references stay as bytes.
     parts.push(bytes.subarray(end, index), text === written ? reference : Buffer.from(text));
     length += index - end + text.length;
     if (length > mostOverlayBytes)

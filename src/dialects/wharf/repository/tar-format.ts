@@ -1,4 +1,4 @@
-// // Own ustar/pax writer, because the overlay of a step is appended behind the shared archive.
+// Own ustar/pax writer, because the overlay of a step is appended behind the shared archive.
 
 import type { RepositoryEntry } from "./repository.ts";
 
@@ -60,7 +60,7 @@ function header({ name, target, mode, size, seconds, type }: Fields): Buffer {
   octal(0, 116, 7);
   octal(size, 124, 11);
   octal(seconds, 136, 11);
-  // // The checksum counts itself as blanks.
+  // The checksum counts itself as blanks.
   block.fill(" ", 148, 156);
   block.write(type, 156, "latin1");
   Buffer.from(target).copy(block, 157, 0, 100);

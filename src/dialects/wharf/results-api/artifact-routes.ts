@@ -127,7 +127,7 @@ const refusals: Readonly<Record<string, ProblemKind>> = {
   "test-results": "test-results-parse",
   ENOSPC: "service-unavailable",
   EDQUOT: "service-unavailable",
-  // // The client disconnected.
+  // The client disconnected.
   ECONNRESET: "unexpected-body-read-error",
   ERR_STREAM_PREMATURE_CLOSE: "unexpected-body-read-error",
 };

@@ -14,7 +14,7 @@ export async function takenFor(
   { builds, stores }: Pick<ResultsApiParts, "builds" | "stores">,
 ): Promise<ResultStores & { readonly buildId: number }> {
   const buildId = numberOf(context);
-  // // Unknown builds must not open the stores.
+  // Unknown builds must not open the stores.
   if (!builds.takes(buildId)) throw notFound(buildId);
   const opened = await stores.open();
   if (!builds.takes(buildId)) throw notFound(buildId);

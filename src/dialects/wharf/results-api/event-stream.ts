@@ -28,7 +28,7 @@ export async function* eventStream(
   clock: Clock,
 ): AsyncGenerator<Buffer, void> {
   const ping = Buffer.from(": ping\n\n");
-  // // Sends the headers at once.
+  // Sends the headers at once.
   yield Buffer.from(": lines of a build\n\n");
   try {
     for (let next = asked(pages); ; ) {

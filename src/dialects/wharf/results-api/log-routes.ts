@@ -23,11 +23,11 @@ const longestBody = 25 * 1024 * 1024;
 export function addLogRoutes(api: Api, parts: ResultsApiParts): void {
   const path = "/api/build/:buildId";
   api.get(`${path}/log`, (context) => sendLines(context, parts));
-  // // Repeated unnumbered lines are different lines.
+  // Repeated unnumbered lines are different lines.
   api.post(`${path}/log`, async (context) => {
     const buildId = buildOf(context, parts);
     const body = await readBody(context);
-    // // Released clients set a build's status here as well.
+    // Released clients set a build's status here as well.
     if (isJsonObject(body) && typeof body["status"] === "string" && body["status"] !== "")
       await parts.builds.tellStatus(buildId, body["status"]);
     else await insert(context, parts, [{ ...lineIn(body), stepId: 0, workerLogId: 0 }]);
@@ -59,7 +59,7 @@ async function sendLines(context: RestContext, parts: ResultsApiParts): Promise<
   const isIndented = !isLines && wantsIndent(context.req.url, context.req.header("user-agent"));
   const { logs } = await parts.stores.open();
   const pages = stepId === undefined ? linesOf(logs, buildId, after) : logs.step(buildId, stepId, after);
-  // // Streamed: a log may exceed memory.
+  // Streamed: a log may exceed memory.
   const body: Body = async function* () {
     let left = limit === undefined || limit === 0 ? Number.POSITIVE_INFINITY : limit;
     let before = isLines ? "" : "[";
@@ -103,7 +103,7 @@ async function takeLines(context: RestContext, parts: ResultsApiParts): Promise<
       sum.skipped += skipped + (refused?.count ?? 0);
       first ??= problem ?? refused?.reason.message;
     }
-    // // Without `durable` lines survive this process, with it the machine.
+    // Without `durable` lines survive this process, with it the machine.
     if (isDurable) await intake.flushed();
     else await intake.written();
   };
@@ -117,7 +117,7 @@ async function sendEvents(context: RestContext, parts: ResultsApiParts): Promise
   const after = known === "" ? uintIn(context, "after") : uintOf("Last-Event-ID", known);
   const { logs } = await parts.stores.open();
   const body: Body = async function* (signal) {
-    // // Subscribed first, so that an end in between is not missed.
+    // Subscribed first, so that an end in between is not missed.
     const over = new AbortController();
     const cancel = parts.builds.onOver(buildId, () => over.abort());
     if (parts.builds.isOver(buildId)) over.abort();
@@ -130,7 +130,7 @@ async function sendEvents(context: RestContext, parts: ResultsApiParts): Promise
   const headers = {
     "content-type": "text/event-stream",
     "cache-control": "no-store",
-    // // Disables buffering in nginx.
+    // Disables buffering in nginx.
     "x-accel-buffering": "no",
   };
   return await sendStream(context, { headers, body });

@@ -24,7 +24,7 @@ export async function* formFiles(request: IncomingMessage): AsyncGenerator<FormF
   let failure: Error | undefined;
   let isOver = false;
   parser.on("file", (field, bytes, fileName, _encoding, contentType) => {
-    // // Readers get the error; without a reader it is ignored.
+    // Readers get the error; without a reader it is ignored.
     bytes.on("error", () => undefined);
     files.push({ field, fileName, contentType, bytes });
     changes.tell();
@@ -49,7 +49,7 @@ export async function* formFiles(request: IncomingMessage): AsyncGenerator<FormF
         current = file;
         yield file;
         current = undefined;
-        // // Skips what was not read, so that the next file can come.
+        // Skips what was not read, so that the next file can come.
         file.bytes.resume();
       } else if (failure !== undefined) throw failure;
       else if (isOver) return;

@@ -86,7 +86,7 @@ async function sendDetails(
 ): Promise<Response> {
   const all = testFiles(artifacts, buildId);
   const totalCount = files.reduce((sum, { tests }) => sum + tests.details, 0);
-  // // At most one page of tests is in memory.
+  // At most one page of tests is in memory.
   const body: Body = async function* () {
     yield Buffer.from('{"list":[');
     let before = "";

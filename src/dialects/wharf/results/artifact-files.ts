@@ -39,7 +39,7 @@ async function isFileInside(home: string, path: string): Promise<boolean> {
   const target = await insideOf(home, path);
   if (target === undefined) return false;
   const handle = await openFile(target).catch((thrown: unknown) => {
-    // // A socket, or a file that was removed or replaced. Unreadable files are errors.
+    // A socket, or a file that was removed or replaced. Unreadable files are errors.
     if (["ENXIO", "ENOENT", "ELOOP"].includes(codeOf(thrown) ?? "")) return undefined;
     throw thrown;
   });

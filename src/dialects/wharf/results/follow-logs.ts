@@ -31,7 +31,7 @@ export async function* followLogs(source: FollowedLogs, following: LogFollowing 
     .map((log) => new LogCursor(log, after?.get(log.stepId), follow ? undefined : log.bytes));
   try {
     for (;;) {
-      // // Read first, so that changes during the turns are not missed.
+      // Read first, so that changes during the turns are not missed.
       const [{ version }, isLast] = [source.changes, source.frozen || !follow];
       let gave = false;
       for (const cursor of cursors) {

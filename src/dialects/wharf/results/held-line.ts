@@ -32,7 +32,7 @@ export class HeldLine {
     this.isBegun = true;
     const pieces: Buffer[] = [];
     for (let from = 0; from < bytes.length; ) {
-      // // The text before a carriage return is overwritten.
+      // The text before a carriage return is overwritten.
       if (this.#endsInReturn) this.#length = 0;
       const found = bytes.indexOf(carriageReturn, from);
       const end = found < 0 ? bytes.length : found;
@@ -58,7 +58,7 @@ export class HeldLine {
 
   #fill(bytes: Buffer, start: number, end: number, pieces: Buffer[]): void {
     for (let from = start; from < end; ) {
-      // // One byte more than fits shows that the piece is full.
+      // One byte more than fits shows that the piece is full.
       const upTo = Math.min(end, from + this.#most + 1 - this.#length);
       this.#push(bytes, from, upTo);
       from = upTo;

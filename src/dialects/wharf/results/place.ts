@@ -54,11 +54,11 @@ async function claim(directory: string, firstFile: string, content: string): Pro
     });
     if ((await readdir(directory)).length > 0) return false;
     await chmod(directory, 0o700);
-    // // Unique, because two builds of one process may compete.
+    // Unique, because two builds of one process may compete.
     const draft = join(directory, `.${randomUUID()}.next`);
     await writeFile(draft, content, { mode: 0o600 });
     try {
-      // // Unlike rename, link fails if the file exists.
+      // Unlike rename, link fails if the file exists.
       await link(draft, join(directory, firstFile));
     } finally {
       await rm(draft, { force: true });

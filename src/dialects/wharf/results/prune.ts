@@ -48,7 +48,7 @@ async function endedBuilds(builds: string, now: Instant, log: Logger): Promise<r
   const found: EndedBuild[] = [];
   for (const name of names) {
     const directory = join(builds, name);
-    // // Links are not followed; another process may be removing the directory.
+    // Links are not followed; another process may be removing the directory.
     if ((await lstat(directory).catch(() => undefined))?.isDirectory() !== true) continue;
     if (name.startsWith(removed)) await rm(directory, { recursive: true, force: true });
     else {
@@ -82,7 +82,7 @@ async function remove(builds: string, directory: string, log: Logger): Promise<b
     await rm(away, { recursive: true, force: true });
     return true;
   } catch (thrown) {
-    // // Removed by another process, or not permitted.
+    // Removed by another process, or not permitted.
     if (codeOf(thrown) !== "ENOENT") log.warn("results were not removed", { directory, problem: messageOf(thrown) });
     return false;
   }

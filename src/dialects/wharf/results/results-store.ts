@@ -151,7 +151,7 @@ export class ResultsStore implements Results {
       return true;
     });
     if (!isNew) return;
-    // // No await in between: an older status must not replace a newer one.
+    // No await in between: an older status must not replace a newer one.
     const old = this.#build.steps.find((record) => record.stepId === stepId);
     if (old === undefined) return;
     const startedAt = old.startedAt ?? (status === "None" || status === "Scheduling" ? null : at);
@@ -229,7 +229,7 @@ export class ResultsStore implements Results {
     await this.finish({ status: "Failed", reason: "WorkerStopped", message: "the worker ended before the build" });
     for (const step of this.steps) await step.sync().catch((thrown: unknown) => this.#loseJson(thrown));
     this.#change({ frozen: true });
-    // // In parallel: both wait for the disk.
+    // In parallel: both wait for the disk.
     await Promise.all([
       this.#writeBuild(true),
       this.#clearWork().catch((thrown: unknown) =>
@@ -266,7 +266,7 @@ export class ResultsStore implements Results {
   async #writeBuild(isSynced = false): Promise<void> {
     await this.#file.write(isSynced).catch(async (thrown: unknown) => {
       await this.#loseJson(thrown);
-      // // The loss was reported and has failed the build.
+      // The loss was reported and has failed the build.
       await this.#file.write(isSynced).catch(() => undefined);
     });
   }

@@ -100,7 +100,7 @@ export class StepLogWriter {
       this.#put(this.#cutters[stream].end());
     }
     while (this.#writing !== undefined) await this.#writing;
-    // // An empty log need not survive power loss: a missing one reads as empty.
+    // An empty log need not survive power loss: a missing one reads as empty.
     if (this.#log.bytes > 0) await this.#handle.datasync().catch((thrown: unknown) => this.#fail(thrown));
     await this.#handle.close().catch((thrown: unknown) => this.#fail(thrown));
     this.#log.end();
@@ -121,7 +121,7 @@ export class StepLogWriter {
   }
 
   async #writeAll(): Promise<void> {
-    // // Collects chunks of the same turn.
+    // Collects chunks of the same turn.
     await Promise.resolve();
     try {
       while (this.#waiting.length > 0) {

@@ -71,7 +71,7 @@ export class StepLog {
     this.#users--;
     if (this.#users > 0) return;
     const handle = await this.#handle;
-    // // Another reader may have come meanwhile.
+    // Another reader may have come meanwhile.
     if (this.#users > 0 || handle === undefined) return;
     this.#handle = undefined;
     await handle.close();

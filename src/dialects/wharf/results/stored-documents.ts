@@ -6,7 +6,7 @@ import { type Artifact, type StatusUpdate, type StepStatus, stepStatuses } from 
 import { resultsError } from "./errors.ts";
 import { statusOfRfc } from "./status-numbers.ts";
 
-// // Files of this worker and of earlier ones: missing optional values are filled in, invalid ones are errors with file
+// Files of this worker and of earlier ones: missing optional values are filled in, invalid ones are errors with file
 // and place.
 
 const mostBytes = 64 * 1024 * 1024;

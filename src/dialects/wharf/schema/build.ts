@@ -2,7 +2,7 @@ import { s } from "#lib/schema/index.ts";
 import { stepStatuses } from "../results/build-document.ts";
 import { conditions, flag, instant, number, orNull, text, whole } from "./fields.ts";
 
-// // The spec is fixed at creation. Logs, artifacts and secrets are kept outside of the object.
+// The spec is fixed at creation. Logs, artifacts and secrets are kept outside of the object.
 
 export const BuildSpec = s.object(
   {
@@ -75,7 +75,10 @@ export const BuildStatus = s.object({
   stages: s.optional(s.list(stage, { key: "stageId", description: "Known stages." })),
   steps: s.optional(s.list(step, { key: "stepId", description: "Known steps." })),
   logs: s.optional(
-    s.object({ lines: whole("Number of stored lines."), bytes: whole("Bytes of the messages.") }, { description: "Stored log." }),
+    s.object(
+      { lines: whole("Number of stored lines."), bytes: whole("Bytes of the messages.") },
+      { description: "Stored log." },
+    ),
   ),
   testResults: s.optional(
     s.object(
@@ -83,6 +86,8 @@ export const BuildStatus = s.object({
       { description: "Totals of all test result files." },
     ),
   ),
-  outputs: s.optional(s.map(s.string(), { description: "Outputs: name=value lines of outputs.env files; the last value wins." })),
+  outputs: s.optional(
+    s.map(s.string(), { description: "Outputs: name=value lines of outputs.env files; the last value wins." }),
+  ),
   conditions,
 });

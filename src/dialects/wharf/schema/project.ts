@@ -1,7 +1,7 @@
 import { s } from "#lib/schema/index.ts";
 import { conditions, flag, number, text, whole } from "./fields.ts";
 
-// // The provider's values and overrides are separate, so that imports do not undo overrides.
+// The provider's values and overrides are separate, so that imports do not undo overrides.
 
 export const ProjectSpec = s.object(
   {
@@ -23,7 +23,7 @@ export const ProjectSpec = s.object(
       ),
     ),
     buildDefinition: text("Text of the .wharf-ci.yml, which declares the inputs."),
-    // // Merged by name, so that two appliers keep each other's branches.
+    // Merged by name, so that two appliers keep each other's branches.
     branches: s.optional(
       s.list(
         s.object({

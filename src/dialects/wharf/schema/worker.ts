@@ -2,7 +2,7 @@ import { s } from "#lib/schema/index.ts";
 import { stepStatuses } from "../results/build-document.ts";
 import { instant, orNull, text, whole } from "./fields.ts";
 
-// // Stored before its program starts, under a name derived from the build, so that only one is started.
+// Stored before its program starts, under a name derived from the build, so that only one is started.
 
 /** Secret parameters are in a Secret. */
 export const WorkerSpec = s.object(

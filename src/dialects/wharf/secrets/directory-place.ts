@@ -28,7 +28,7 @@ async function readValues(directory: string, isGuarded: boolean): Promise<Result
   try {
     const values = new Map<string, Buffer>();
     let left = mostBytes;
-    // // Directories are skipped, such as those of a mounted volume.
+    // Directories are skipped, such as those of a mounted volume.
     for (const key of (await readdir(directory)).sort()) {
       const value = await readValue(join(directory, key), left, isGuarded);
       if (!value.ok) return value;

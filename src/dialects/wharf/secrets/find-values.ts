@@ -1,4 +1,4 @@
-// // Steps name Secrets and ConfigMaps. Without a cluster they come from this user's server or private files.
+// Steps name Secrets and ConfigMaps. Without a cluster they come from this user's server or private files.
 
 import { err, ok, type Result } from "#lib/base/index.ts";
 

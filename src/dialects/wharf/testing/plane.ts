@@ -53,7 +53,7 @@ export class TestEngine {
         const isQuestion = request.method === "GET";
         if (!isQuestion) engine.asked.push({ method: request.method ?? "", path: pathname, parameters });
         if (!isQuestion) await engine.meanwhile?.();
-        // // Callers first check how to ask.
+        // Callers first check how to ask.
         if (isQuestion) response.writeHead(404, { "content-type": "application/problem+json" }).end("{}");
         else if (engine.isMute) request.socket.destroy();
         else if (pathname.startsWith("/refuses")) response.writeHead(409).end("no");

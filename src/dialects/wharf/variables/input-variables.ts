@@ -1,4 +1,4 @@
-// // An invalid value is reported and the default is used, so that further problems are found.
+// An invalid value is reported and the default is used, so that further problems are found.
 
 import type { Result } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";

@@ -1,4 +1,4 @@
-// // Every text below a stage is substituted before its fields are read. Substituted nodes are marked, because literals
+// Every text below a stage is substituted before its fields are read. Substituted nodes are marked, because literals
 // are read more strictly.
 
 import { nearest } from "#lib/text/index.ts";

@@ -1,4 +1,4 @@
-// // `${name}` in texts. Undefined names are left as written, because shells use the same syntax; `${%HOME%}` escapes
+// `${name}` in texts. Undefined names are left as written, because shells use the same syntax; `${%HOME%}` escapes
 // `${HOME}`.
 
 import type { Reporter, Spot } from "../definition/diagnostics.ts";

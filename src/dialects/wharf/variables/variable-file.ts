@@ -1,4 +1,4 @@
-// // Files for variables of the machine or the user, such as the address of a registry. They are read like definitions.
+// Files for variables of the machine or the user, such as the address of a registry. They are read like definitions.
 
 import { below, type Reporter } from "../definition/diagnostics.ts";
 import { isNull, kindOf, memberOf, type Node, type Related } from "../definition/node.ts";

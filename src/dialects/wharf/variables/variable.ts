@@ -1,4 +1,4 @@
-// // The value of a variable is a YAML scalar and keeps its type if it is all of a text.
+// The value of a variable is a YAML scalar and keeps its type if it is all of a text.
 
 import type { Related, Scalar } from "../definition/node.ts";
 

@@ -23,7 +23,7 @@ export function addWatchdog(manager: Manager, { services, intervalMs, minAgeMs, 
   manager.add({
     name: "wharf-watchdog",
     async run({ stop }) {
-      // // Undefined if a port cannot be opened, which is logged.
+      // Undefined if a port cannot be opened, which is logged.
       const found = await orAborted(services(), stop).catch(() => undefined);
       if (found !== undefined)
         await new Watchdog({ watched: watchedServices(found), clock, random, log, ...given }).run(stop);

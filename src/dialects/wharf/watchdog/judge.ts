@@ -51,7 +51,7 @@ export function judge(
 ): Verdict {
   const activeIds = new Set(builds.map(({ buildId }) => buildId));
   const activeWorkers = new Set(builds.map(({ workerId }) => workerId).filter((id) => id !== ""));
-  // // Provisioners may not report builds: an unclaimed worker may belong to any build without a worker's name.
+  // Provisioners may not report builds: an unclaimed worker may belong to any build without a worker's name.
   const isNameless = ({ workerId, isRunning, mayHaveWorker }: ActiveBuild): boolean =>
     workerId === "" && (isRunning || mayHaveWorker);
   const isUnclaimed = ({ workerId, buildId }: SeenWorker): boolean => buildId === 0 && !activeWorkers.has(workerId);
@@ -63,7 +63,7 @@ export function judge(
       !(hasNameless && isUnclaimed(worker)) &&
       ageOf(worker.createdAt, now) >= minAgeMs,
   );
-  // // Without an end time, the worker's age counts.
+  // Without an end time, the worker's age counts.
   const present = workers.filter(
     ({ isFinal, createdAt, finishedAt }) => !isFinal || ageOf(finishedAt ?? createdAt, now) < drainingMs,
   );

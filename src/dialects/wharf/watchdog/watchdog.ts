@@ -45,7 +45,7 @@ export class Watchdog {
     const { clock, random, intervalMs = usualInterval, isIdle = () => false } = this.#parts;
     while (!signal.aborted) {
       if (!isIdle()) await this.round(signal);
-      // // Random, so that several watchdogs do not coincide.
+      // Random, so that several watchdogs do not coincide.
       await sleep(clock, Math.round(intervalMs * (0.9 + random() * 0.2)), signal).catch(() => undefined);
     }
   }
@@ -57,8 +57,7 @@ export class Watchdog {
     try {
       seen = await Promise.all([watched.workers(signal), watched.activeBuilds(signal)]);
     } catch (thrown) {
-      if (!signal.aborted)
-        log.warn("comparing workers and builds failed", { error: messageOf(thrown) });
+      if (!signal.aborted) log.warn("comparing workers and builds failed", { error: messageOf(thrown) });
       return;
     }
     const [workers, builds] = seen;
@@ -81,7 +80,7 @@ export class Watchdog {
       );
   }
 
-  /** // The build may have begun after the list. */
+  /** The build may have begun after the list. */
   async #endStray({ workerId, buildId }: SeenWorker, signal: AbortSignal): Promise<void> {
     const { watched, log } = this.#parts;
     if (buildId > 0 && (await watched.isActive(buildId, signal))) return;

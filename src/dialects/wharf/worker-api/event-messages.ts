@@ -4,7 +4,7 @@ import type { Artifact, StatusUpdate } from "../results/build-document.ts";
 import type { StepEvent } from "../results/follow-events.ts";
 import { statusNumbers } from "../results/status-numbers.ts";
 
-// // Step events as messages of released workers and of RFC-0025. Ids are those of the store.
+// Step events as messages of released workers and of RFC-0025. Ids are those of the store.
 
 /** Undefined for events that are not sent. */
 export type MessageOf<T, O extends DescMessage> = (event: StepEvent<T>) => MessageInitShape<O> | undefined;

@@ -2,7 +2,7 @@ import { frameHeaderBytes, RpcError } from "#kernel/rpc/index.ts";
 import type { LogTime } from "../results/log-line.ts";
 import type { WorkerLine } from "./worker-messages.ts";
 
-// // Most readers only pass lines on, so lines stay bytes on their way to the store.
+// Most readers only pass lines on, so lines stay bytes on their way to the store.
 
 /** Frames of StreamLogsResponse, one after the other. */
 export interface LineFrames {

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { FrameWriter, frameHeaderBytes } from "#kernel/rpc/index.ts";
 import { type LogBatch, type LogTime, parseLogTime } from "../results/log-line.ts";
 
-// // Encodes log lines as gRPC frames without strings in between. StreamLogsResponse and LogsResponse are the same
+// Encodes log lines as gRPC frames without strings in between. StreamLogsResponse and LogsResponse are the same
 // bytes.
 
 /** Selected lines; those without a readable time are always selected. */
@@ -19,7 +19,7 @@ const [space, lineFeed] = [32, 10];
 const [shortestTime, longestTime] = [20, 35];
 
 export function encodeLogFrames({ stepId, firstId, lines, bytes }: LogBatch, span: TimeSpan = {}): Buffer {
-  // // Invalid bytes become three bytes each.
+  // Invalid bytes become three bytes each.
   const isText = isUtf8(bytes);
   const writer = new FrameWriter((isText ? 1 : 3) * bytes.length + (lines + 1) * besideMessage);
   const clock = new TimeReader(bytes);

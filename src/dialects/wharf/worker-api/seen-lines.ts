@@ -19,7 +19,7 @@ export class SeenLines {
       while (step.ahead.delete(step.upTo + 1)) step.upTo++;
       return true;
     }
-    // // Lines without a number are always new.
+    // Lines without a number are always new.
     if (logId === 0) return true;
     if (logId <= step.upTo || step.ahead.has(logId)) return false;
     if (step.ahead.size < mostAhead) step.ahead.add(logId);

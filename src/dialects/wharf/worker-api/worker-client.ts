@@ -148,7 +148,7 @@ export class WorkerClient {
         if (!(thrown instanceof RpcError) || finalCodes.has(thrown.code)) throw thrown;
         log.debug("a worker's stream has broken", { method, code: thrown.code, error: thrown.message });
       }
-      // // Random, so that clients of the same worker do not reconnect together.
+      // Random, so that clients of the same worker do not reconnect together.
       await sleep(clock, wait * (0.5 + random() / 2), signal);
       wait = Math.min(2 * wait, longestWait);
     }

@@ -53,14 +53,14 @@ export function readArtifact(message: Buffer): WorkerArtifact {
     else if (number === 5) sha256 = bytes.toString("latin1");
     else if (number === 6) testResults = value !== 0;
   }
-  // // An empty artifact has no size on the wire, but a digest.
+  // An empty artifact has no size on the wire, but a digest.
   return { artifactId, stepId, name, size: size ?? (sha256 === undefined ? undefined : 0), sha256, testResults };
 }
 
 function readTime(message: Buffer): LogTime {
   let [seconds, nanos] = [0, 0];
   for (const { number, value } of fieldsOf(message)) {
-    // // Negative numbers are encoded as 2^64 minus their amount.
+    // Negative numbers are encoded as 2^64 minus their amount.
     if (number === 1) seconds = value > Number.MAX_SAFE_INTEGER ? value - 2 ** 64 : value;
     else if (number === 2) nanos = value;
   }

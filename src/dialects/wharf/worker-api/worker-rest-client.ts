@@ -28,7 +28,7 @@ export async function askWorker(
     });
     asked.once("error", reject);
     asked.once("response", (body) => resolve({ status: body.statusCode ?? 0, headers: body.headers, body }));
-    // // Without an error if the server switches protocols.
+    // Without an error if the server switches protocols.
     asked.once("close", () => reject(new Error("the connection was closed without an answer")));
     asked.end();
   });

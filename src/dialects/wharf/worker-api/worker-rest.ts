@@ -25,7 +25,7 @@ export function createWorkerRest(results: Results, { log, origins = [], cancel }
   const counts = lineCounts();
   const linesOf = ({ log: stepLog }: StepResults) => counts(stepLog);
 
-  // // build.json without its owner.
+  // build.json without its owner.
   api.get("/api/build", async (context) => {
     const { owner: _, ...build } = results.build;
     const logs = await Promise.all(
@@ -79,7 +79,7 @@ export function createWorkerRest(results: Results, { log, origins = [], cancel }
     throw refuse("record-not-found", `artifact ${id} does not exist`);
   });
 
-  // // 202: the build's status shows what becomes of it.
+  // 202: the build's status shows what becomes of it.
   api.post("/api/build/cancel", async (context) => {
     const reason = await reasonOf(context);
     if (!results.frozen) cancel?.(reason);

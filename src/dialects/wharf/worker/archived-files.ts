@@ -1,4 +1,4 @@
-// // The archive of a container may contain anything: links are followed only within it, and names are checked where
+// The archive of a container may contain anything: links are followed only within it, and names are checked where
 // artifacts are stored.
 
 import { posix } from "node:path";

@@ -43,10 +43,10 @@ export async function carryOutStep(
   const { results, isKept = false } = surroundings;
   const { stepId } = step;
   const directory = join(workDirectory(results.directory), `${stepId}`);
-  // // Not awaited: the step does not wait for the disk. After an internal fault the results accept nothing more.
+  // Not awaited: the step does not wait for the disk. After an internal fault the results accept nothing more.
   const tell = (status: StepStatus): void => void results.setStatus(stepId, status).catch(() => undefined);
   tell("Scheduling");
-  // // In parallel: both wait for the disk.
+  // In parallel: both wait for the disk.
   const [material] = await Promise.all([surroundings.materialOf(step), mkdir(directory, { mode: 0o700 })]);
   const masked = [...surroundings.masked, ...(material.ok ? material.value.masked : [])];
   const log = await results.openLog(stepId, { masked });

@@ -31,7 +31,7 @@ export async function chooseRuntime(choice: RuntimeChoice): Promise<Result<StepR
   if (name === "host")
     return ok(createHostRuntime({ clock, variables, clusters: configuration["worker.host.clusters"] ?? new Map() }));
   if (name === "kubernetes") return await inPods(choice);
-  // // Loaded late: builds on the host do not need it.
+  // Loaded late: builds on the host do not need it.
   const { openDocker } = await import("./docker/open-docker.ts");
   const { build, pull, isKept, signal } = choice;
   const [builder, repo] = [configuration["worker.docker.builder"], configuration["worker.docker.repo"]];
@@ -56,7 +56,7 @@ export async function chooseRuntime(choice: RuntimeChoice): Promise<Result<StepR
   if (opened.ok) return opened;
   const { message } = opened.error;
   const own = opened.error instanceof SlipwayError ? opened.error.hint : undefined;
-  // // Without --runtime, other runtimes are suggested.
+  // Without --runtime, other runtimes are suggested.
   if (name === "docker") return err({ message, hint: own ?? hint });
   return err({ message: `no container engine was found to run the steps in: ${message}`, hint });
 }

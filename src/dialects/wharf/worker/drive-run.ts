@@ -26,7 +26,7 @@ export interface World {
 export function driveRun(plan: Plan, { clock, signal, start, onChange }: World): Promise<RunState> {
   const cache = createRunCache();
   const children = new Map<string, AbortController>();
-  // // Limits count elapsed time, not the wall clock, which may be set.
+  // Limits count elapsed time, not the wall clock, which may be set.
   const origin = clock.now() - clock.monotonic();
   const now = (): number => origin + clock.monotonic();
   let run = newRun;
@@ -45,7 +45,7 @@ export function driveRun(plan: Plan, { clock, signal, start, onChange }: World):
     const carryOut = ({ kind, step, attempt }: Effect): void => {
       const known = children.get(step);
       if (kind === "cancel") return void (known?.signal.aborted === false && known.abort(stepState(run, step).reason));
-      // // The engine repeats effects that are still due.
+      // The engine repeats effects that are still due.
       if (known !== undefined) return;
       const child = new AbortController();
       children.set(step, child);

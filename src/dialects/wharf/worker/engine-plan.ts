@@ -1,4 +1,4 @@
-// // Stages are engine groups that run one after another; a failed step cancels the others of its stage.
+// Stages are engine groups that run one after another; a failed step cancels the others of its stage.
 
 import {
   buildPlan,

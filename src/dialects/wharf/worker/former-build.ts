@@ -1,4 +1,4 @@
-// // The request of a build is stored beside its results without passwords, because results are kept and shown to
+// The request of a build is stored beside its results without passwords, because results are kept and shown to
 // others.
 
 import { readdir, readFile, stat } from "node:fs/promises";

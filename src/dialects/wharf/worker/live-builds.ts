@@ -7,7 +7,7 @@ import { workDirectory } from "../results/results.ts";
 import { seal } from "../results/seal.ts";
 import { killLeftovers } from "./host/leftovers.ts";
 
-// // Running builds are noted in one place, so that the next worker finds what a killed one left without searching all
+// Running builds are noted in one place, so that the next worker finds what a killed one left without searching all
 // results.
 
 const notesIn = (root: string): string => join(root, "running");
@@ -26,7 +26,7 @@ export async function noteBuild(root: string, resultsDirectory: string): Promise
   const owner = thisProcess();
   await makeDirectories(notesIn(root), 0o700);
   const path = join(notesIn(root), `${owner.pid}-${owner.startTime ?? 0}.json`);
-  // // Written atomically: half a note would never be removed.
+  // Written atomically: half a note would never be removed.
   await writeJson(path, { owner, directory: resultsDirectory }, join(notesIn(root), draftOf(owner)));
   return () => rm(path, { force: true });
 }

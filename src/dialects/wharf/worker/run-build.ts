@@ -51,7 +51,7 @@ async function runStages(stages: readonly StagePlan[], request: BuildRequest, si
     for (const stage of stages) {
       if (ended.has(stage) || !isBegun(run, stage)) continue;
       const { phase, startedAt } = stepState(run, stageKey(stage));
-      // // Canceled before it started.
+      // Canceled before it started.
       if (startedAt === undefined) continue;
       if (!begun.has(stage)) told.push(results.setStageStatus(stage.stageId, "Running"));
       begun.add(stage);

@@ -70,14 +70,14 @@ export async function startBuild(options: BuildOptions): Promise<Result<StartedB
     plan.stages.flatMap(({ steps }) => steps),
     signal,
   );
-  // // Messages contain image names, which may contain secrets.
+  // Messages contain image names, which may contain secrets.
   const secrets = secretTexts(definition.prepared.variables);
   const shownObjections = objections.map((each) => ({ ...each, message: withoutValues(each.message, secrets) }));
   if (hasErrors(objections)) return err(shownObjections);
   for (const { message } of shownObjections) options.onWarning(message);
-  // // Stages that run after a cancel need the project.
+  // Stages that run after a cancel need the project.
   const untilCancel = options.alwaysOnCancel ? new AbortController().signal : signal;
-  // // Git runs while the results are created.
+  // Git runs while the results are created.
   const { projectDirectory: directory } = definition.file;
   const asked = options.withIgnored
     ? undefined
@@ -86,7 +86,7 @@ export async function startBuild(options: BuildOptions): Promise<Result<StartedB
   const root = await ownRoot(temporary);
   await clearDeadBuilds(root, clock.now(), options.onWarning);
   const wanted = options.resultsDirectory ?? join(buildsOf(root), `${options.buildId}`);
-  // // Listens first: an address in use must not be found out after the build.
+  // Listens first: an address in use must not be found out after the build.
   const served = deferred<ResultsStore>();
   const door = options.serve && (await openDoor(served.promise, options.serve, clock));
   const address = door === undefined ? {} : { address: door.address };
@@ -100,7 +100,7 @@ export async function startBuild(options: BuildOptions): Promise<Result<StartedB
   });
   served.resolve(results);
   const forget = await noteBuild(root, results.directory).catch(async (thrown: unknown) => {
-    // // Without a note nobody would clean up; the results are frozen so that readers see the end.
+    // Without a note nobody would clean up; the results are frozen so that readers see the end.
     await results.freeze();
     await door?.close();
     throw thrown;
@@ -177,7 +177,7 @@ async function carryOut(
     });
   } finally {
     await runtime.close();
-    // // Also if the project cannot be read: readers must see the end.
+    // Also if the project cannot be read: readers must see the end.
     await results.freeze();
   }
 }

@@ -1,4 +1,4 @@
-// // Secrets are read when their step starts: a build that ends earlier never had them, and a missing secret fails the
+// Secrets are read when their step starts: a build that ends earlier never had them, and a missing secret fails the
 // step that needs it.
 
 import { err, messageOf, ok, type Result } from "#lib/base/index.ts";

@@ -128,7 +128,7 @@ export function stepRuntimeContract(
 
     test("prints long lines and lines without an end whole, and what is no text", async () => {
       const { output } = await run(`head -c 40000 /dev/zero | tr '\\0' x; echo; printf '\\377\\376'`);
-      // // Engines end the last line themselves.
+      // Engines end the last line themselves.
       const [long = "", last, ...rest] = output().split("\n");
       expect([long.length, new Set(long), last, rest.join("")]).toEqual([40_000, new Set("x"), "\ufffd\ufffd", ""]);
     });

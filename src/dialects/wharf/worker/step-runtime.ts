@@ -1,4 +1,4 @@
-// // A runtime runs one step at a time and knows nothing of stages and results.
+// A runtime runs one step at a time and knows nothing of stages and results.
 
 import type { Diagnostic } from "../definition/diagnostics.ts";
 import type { Mount, StepPlan } from "../plan/step-plan.ts";

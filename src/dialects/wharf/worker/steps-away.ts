@@ -46,7 +46,7 @@ export class StepsAway {
       signal.throwIfAborted();
       return await carry(signal);
     } catch (thrown) {
-      // // The failure may be a consequence of canceling.
+      // The failure may be a consequence of canceling.
       if (job.signal.aborted) return { status: "Cancelled", exitCode: null };
       if (this.closing.aborted)
         return { status: "Failed", exitCode: 137, reason: "Signal", message: "killed by SIGKILL" };

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { codeOf, err, messageOf, ok, type Result } from "#lib/base/index.ts";
 import { maxBytes } from "../definition/text.ts";
 
-// // The directory of the definition is the project. Directories above are not searched: the wrong project would be
+// The directory of the definition is the project. Directories above are not searched: the wrong project would be
 // built silently.
 
 export const definitionFileName = ".wharf-ci.yml";

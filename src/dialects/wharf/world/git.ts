@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { err, messageOf, ok, type Result } from "#lib/base/index.ts";
 import type { GitCommit, GitFacts } from "../variables/git-variables.ts";
 
-// // Git is run with optional locks and prompts disabled, so that builds do not disturb the user's work.
+// Git is run with optional locks and prompts disabled, so that builds do not disturb the user's work.
 
 export async function askGit(
   directory: string,

@@ -1,4 +1,4 @@
-// // Symbolic links may lead out of the project: a repository could otherwise have files of this machine applied.
+// Symbolic links may lead out of the project: a repository could otherwise have files of this machine applied.
 
 import { realpath } from "node:fs/promises";
 import { join, sep } from "node:path";

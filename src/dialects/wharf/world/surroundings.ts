@@ -9,7 +9,7 @@ import { readVariableFile, variableFilePaths, type VariableFilePlaces } from "..
 import { readStart } from "./definition-file.ts";
 import { askGit } from "./git.ts";
 
-// // Read once before the definition: later changes do not affect a running build.
+// Read once before the definition: later changes do not affect a running build.
 
 export interface World extends VariableFilePlaces {
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -74,7 +74,7 @@ function restOf({ builds, unserved }: OriginalApi) {
     build.told.push((build.status = status));
     return sendJson(context, { status });
   });
-  // // As in the original.
+  // As in the original.
   api.get(`${path}/log`, (context) =>
     sendJson(
       context,
@@ -125,7 +125,7 @@ const buildsService = (state: OriginalApi) =>
         const build = state.builds.get(Number(buildId));
         if (build === undefined || message.includes("\0")) throw new RpcError("INTERNAL", "insert logs: it cannot be");
         const { seconds = 0n, nanos = 0 } = timestamp ?? {};
-        // // As PostgreSQL does.
+        // As PostgreSQL does.
         const time = { seconds: Number(seconds), nanos: nanos - (nanos % 1000) };
         build.lines.push({ message, timestamp: timeText(time) });
         if (++count !== state.breakAfter) continue;

@@ -10,13 +10,13 @@ type Branches = NonNullable<Project["spec"]["branches"]>;
 
 export function addBranchRoutes(api: Api, { repository }: ApiParts): void {
   const path = "/api/project/:projectId/branch";
-  // // Null without a default branch: builds must name one.
+  // Null without a default branch: builds must name one.
   const defaultOf = (branches: readonly JsonObject[]) => branches.find((one) => one["default"] === true) ?? null;
   api.get(path, (context) => {
     const list = branchesJson(repository.project(projectIdOf(context)));
     return sendJson(context, { list, totalCount: list.length, defaultBranch: defaultOf(list) });
   });
-  // // Importers repeat existing branches.
+  // Importers repeat existing branches.
   api.post(path, async (context) => {
     const fields = await Fields.read(context);
     const branch = { name: fields.required("name"), default: fields.flag("default") };
@@ -40,7 +40,7 @@ export function addBranchRoutes(api: Api, { repository }: ApiParts): void {
       branches: names.map((name) => ({ name, default: name === defaultBranch })),
     }));
     const branches = branchesJson(project);
-    // // The original answers PUT in another shape.
+    // The original answers PUT in another shape.
     return sendJson(context, { defaultBranch: defaultOf(branches), branches });
   });
 }

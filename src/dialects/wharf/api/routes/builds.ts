@@ -11,7 +11,7 @@ import { type ListFields, numberIn, pageOf } from "../list-query.ts";
 import { readTold } from "../told.ts";
 import type { Api, ApiParts } from "./parts.ts";
 
-// // Aggregators report states and steps here; apart from that only the controller changes builds.
+// Aggregators report states and steps here; apart from that only the controller changes builds.
 
 const buildFields: ListFields<Stored<Build>> = {
   orders: {
@@ -56,7 +56,7 @@ export function addBuildRoutes(api: Api, parts: ApiParts): void {
     const query = new URL(context.req.url).searchParams;
     const hasWord = statusFilter(query);
     const ofProject = numberIn(query, "projectId");
-    // // Builds of a deleted project are found by 0.
+    // Builds of a deleted project are found by 0.
     const { records } = repository;
     const numbered = records.builds.list().filter(({ spec }) => spec.buildId !== undefined);
     const { list, totalCount } = pageOf(
@@ -72,7 +72,7 @@ export function addBuildRoutes(api: Api, parts: ApiParts): void {
   api.get("/api/build/:buildId", async (context) =>
     sendJson(context, await shownBuild(repository.build(buildIdOf(context)), parts)),
   );
-  // // Returns the current build even if nothing changed, because ends are final.
+  // Returns the current build even if nothing changed, because ends are final.
   api.put("/api/build/:buildId/status", async (context) => {
     const fields = await Fields.read(context);
     const word = wordIn("status", fields.required("status"), fields);
@@ -80,7 +80,7 @@ export function addBuildRoutes(api: Api, parts: ApiParts): void {
     fields.done();
     return sendJson(context, await shownBuild(await tellStatus(buildIdOf(context), word, told, parts), parts));
   });
-  // // The controller ends the worker.
+  // The controller ends the worker.
   api.post("/api/build/:buildId/cancel", async (context) => {
     const build = repository.build(buildIdOf(context));
     if (isOver(wordOf(build))) return sendJson(context, await shownBuild(build, parts));
@@ -96,10 +96,10 @@ export async function tellStatus(
   told: ReturnType<typeof readTold>,
   { repository, stores, clock }: ApiParts,
 ): Promise<Stored<Build>> {
-  // // Unknown builds are refused before waiting for the disk.
+  // Unknown builds are refused before waiting for the disk.
   repository.build(buildId);
   const { message: missing, ...kept } = isOver(word) ? await stores.settled(buildId) : {};
-  // // The reason of a failure is more important than dropped outputs.
+  // The reason of a failure is more important than dropped outputs.
   const note = missing !== undefined && word === "Completed" ? { message: missing } : {};
   const all = { ...note, ...told, ...kept };
   return await repository.updateStatus(buildId, (build) => moved(build, word, all, clock.now()));

@@ -10,7 +10,7 @@ export function addMetaRoutes(api: Api, { version, start }: ApiParts): void {
   api.get("/api/ping", (context) => sendJson(context, { message: "pong" }));
   for (const path of ["/health", "/api/health"])
     api.get(path, (context) => sendJson(context, { message: "API is healthy.", isHealthy: true }));
-  // // npm packages have no build data.
+  // npm packages have no build data.
   const build = { buildGitCommit: "", buildDate: "1970-01-01T00:00:00Z", buildRef: 0 };
   api.get("/api/version", (context) => sendJson(context, { version: apiVersion, ...build, slipwayVersion: version }));
   api.get("/api/engine", (context) => {

@@ -12,7 +12,7 @@ import { type ListFields, pageOf } from "../list-query.ts";
 import { providerJson } from "./providers.ts";
 import type { Api, ApiParts } from "./parts.ts";
 
-// // PUT replaces a project as in the original, except branches, overrides and foreign Secrets, which the request
+// PUT replaces a project as in the original, except branches, overrides and foreign Secrets, which the request
 // cannot express.
 
 /** Overrides count. */
@@ -43,7 +43,7 @@ export function addProjectRoutes(api: Api, parts: ApiParts): void {
     const provider = providers.find(project.spec.providerId ?? 0);
     return projectJson(project, provider === undefined ? null : providerJson(provider));
   };
-  // // New references must exist; existing ones may be gone.
+  // New references must exist; existing ones may be gone.
   const read = async (context: RestContext, before?: Project["spec"]): Promise<Omit<Project["spec"], "projectId">> => {
     const spec = readProject(await Fields.read(context), before);
     const { tokenSecretRef, providerId = 0 } = spec;
@@ -54,7 +54,7 @@ export function addProjectRoutes(api: Api, parts: ApiParts): void {
     if (providerId > 0 && providerId !== before?.providerId) providers.get(providerId);
     return spec;
   };
-  // // Projects without a number yet cannot be shown.
+  // Projects without a number yet cannot be shown.
   api.get("/api/project", (context) => {
     const numbered = repository.records.projects.list().filter(({ spec }) => spec.projectId !== undefined);
     const { list, totalCount } = pageOf(numbered, new URL(context.req.url).searchParams, projectFields);
@@ -70,7 +70,7 @@ export function addProjectRoutes(api: Api, parts: ApiParts): void {
     const spec = await read(context, repository.project(id).spec);
     return sendJson(context, jsonOf(await repository.updateProject(id, (before) => ({ ...kept(before), ...spec }))));
   });
-  // // Builds are kept.
+  // Builds are kept.
   api.delete("/api/project/:projectId", async (context) => {
     await repository.deleteProject(projectIdOf(context));
     return context.body(null, 204);
@@ -92,7 +92,7 @@ const tokenIn = ({ tokenSecretRef }: Pick<Project["spec"], "tokenSecretRef">): n
 function readProject(fields: Fields, before: Project["spec"] | undefined): Omit<Project["spec"], "projectId"> {
   const tokenId = fields.number("tokenId");
   const providerId = fields.number("providerId");
-  // // Empty texts are left out, as people write objects.
+  // Empty texts are left out, as people write objects.
   const texts = Object.fromEntries(
     ["groupName", "description", "avatarUrl", "gitUrl", "buildDefinition"].flatMap((name) => {
       const text = fields.text(name);
@@ -103,7 +103,7 @@ function readProject(fields: Fields, before: Project["spec"] | undefined): Omit<
   const name = fields.required("name");
   if (hasPassword(texts["gitUrl"] ?? "")) fields.problem(noPassword);
   fields.done();
-  // // A foreign Secret has no number and would be lost by every change.
+  // A foreign Secret has no number and would be lost by every change.
   const after = { ...before, ...texts };
   const isKept = before !== undefined && tokenIn(before) === 0 && movedToken({ ...before }, after) === undefined;
   const foreign = isKept ? before.tokenSecretRef : undefined;

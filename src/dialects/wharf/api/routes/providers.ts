@@ -48,7 +48,7 @@ const tokenFields: ListFields<SmallRecord> = {
 };
 
 export function addProviderRoutes(api: Api, { providers, tokens }: ApiParts): void {
-  // // The token must exist, so that a later one is not meant.
+  // The token must exist, so that a later one is not meant.
   const read = (fields: Fields) => {
     const [name, url, tokenId] = [fields.required("name"), fields.required("url"), fields.number("tokenId")];
     fields.done();
@@ -103,7 +103,7 @@ export function addTokenRoutes(api: Api, { tokens, providers, repository }: ApiP
     const members = read(fields);
     const providerId = fields.number("providerId");
     fields.done();
-    // // Checked first: an error must not leave a token behind.
+    // Checked first: an error must not leave a token behind.
     const provider = providerId > 0 ? providers.get(providerId) : undefined;
     const token = await tokens.create(members);
     if (provider !== undefined) await providers.update(provider.id, { ...provider.members, tokenId: `${token.id}` });

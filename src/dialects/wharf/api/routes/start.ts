@@ -14,7 +14,7 @@ import { readJson } from "../body.ts";
 import type { Api, ApiParts } from "./parts.ts";
 import { defaultBranchOf, projectIdOf } from "./projects.ts";
 
-// // Answers when the engine has accepted the build, as original clients expect. The build is stored before, so the
+// Answers when the engine has accepted the build, as original clients expect. The build is stored before, so the
 // controller continues if this process ends.
 
 /** The second path is for older clients. */
@@ -75,7 +75,7 @@ const refuseInputs = (errors: readonly string[]) =>
 /** The controller takes over after a crash or without an answer. */
 async function trigger(build: Stored<Build>, { repository, start, clock, log }: ApiParts): Promise<void> {
   const { buildId = 0 } = build.spec;
-  // // Shorter than the controller's grace period for builds started by others.
+  // Shorter than the controller's grace period for builds started by others.
   const patience = AbortSignal.timeout(12_000);
   const noteUnknown = async (message: string) =>
     void (await repository.updateStatus(buildId, (now) => perhapsTriggered(now, message, clock.now())));

@@ -1,4 +1,4 @@
-// // A started container is the worker and stays until the worker is removed. Results are on a volume and are copied
+// A started container is the worker and stays until the worker is removed. Results are on a volume and are copied
 // here after the program has ended.
 
 import { createWriteStream } from "node:fs";
@@ -112,7 +112,7 @@ export class DockerBackend implements WorkerBackend {
     }
     const asked = this.#asked(worker, found);
     if (how === "cancel" && asked !== undefined && (await askToCancel(asked))) return;
-    // // Signals are recorded in the container for the next provisioner.
+    // Signals are recorded in the container for the next provisioner.
     const mark = `${how}.sent`;
     if ((await this.#engine.modifiedAt(found.id, join(workerHome, mark))) !== undefined) return;
     await this.#engine.putFiles(found.id, workerHome, markArchive(mark));
@@ -185,7 +185,7 @@ export class DockerBackend implements WorkerBackend {
     if (isFetched) return await this.#ended.observe(this.#left(worker, undefined));
     const volumes = await this.#engine.volumesWith(`${workerUidLabel}=${worker.uid}`);
     if (!volumes.includes(name)) return absent;
-    // // A container that is never started gives access to the volume.
+    // A container that is never started gives access to the volume.
     const Mounts = [{ Type: "volume", Source: name, Target: workerHome }];
     const Labels = { [provisionerLabel]: setup.provisioner };
     const reader = `${name}.reader`;
@@ -217,7 +217,7 @@ export class DockerBackend implements WorkerBackend {
       await this.#removeSteps(await this.#notedId(containerName(worker)));
       await this.#fetchOutput(container.id, directory);
       const archive = await this.#engine.getFiles(container.id, resultsDirectory(workerHome));
-      // // Scratch of steps is not copied.
+      // Scratch of steps is not copied.
       if (archive !== undefined) await fetchDirectory(archive, results, (name) => /^work(?:\/|$)/.test(name));
     }
     return await this.#ended.observe(this.#left(worker, container));

@@ -45,7 +45,7 @@ export async function openDockerBackend({ settings, program, version, ...more }:
     ...more,
     engine,
     logins: machineLogins({ ...place, clock: more.clock }),
-    // // Steps use the same engine.
+    // Steps use the same engine.
     runtime: "docker",
     setup: {
       image: settings["provisioner.docker.image"] ?? workerImage(version),

@@ -43,12 +43,12 @@ export function workerContainer(worker: WorkerIdentity, request: LaunchRequest, 
         },
         { Type: "bind", Source: socket, Target: "/var/run/docker.sock" },
       ],
-      // // A free loopback port.
+      // A free loopback port.
       PortBindings: { [enginePort]: [{ HostIp: "127.0.0.1", HostPort: "" }] },
       ...(network === undefined ? {} : { NetworkMode: network }),
-      // // A worker is never started again.
+      // A worker is never started again.
       RestartPolicy: { Name: "no" },
-      // // A copy for people; the results have everything.
+      // A copy for people; the results have everything.
       LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "1" } },
     },
   };

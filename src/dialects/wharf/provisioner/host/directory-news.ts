@@ -12,7 +12,7 @@ export class DirectoryNews {
       watcher.on("error", () => this.forget(directory));
       this.#watchers.set(directory, watcher);
     } catch {
-      // // Missing, or too many watches: polling is enough.
+      // Missing, or too many watches: polling is enough.
     }
   }
 

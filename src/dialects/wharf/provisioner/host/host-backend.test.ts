@@ -34,10 +34,7 @@ test("a directory whose owner cannot be read stays: its worker may live", async 
   await writeFile(ownerFile(join(directory, "broken")), "{ half");
   await backend.sweep(() => []);
   expect(await readdir(directory)).toEqual(["broken"]);
-  expect(told.toSorted()).toEqual([
-    "removing a leftover worker",
-    "leftover of a worker cannot be removed",
-  ]);
+  expect(told.toSorted()).toEqual(["leftover of a worker cannot be removed", "removing a leftover worker"]);
   await backend.close();
 });
 

@@ -107,7 +107,7 @@ export class HostBackend implements WorkerBackend {
     this.#news.follow(results, () => this.#options.changed(worker));
     await this.#tidy(directory);
     const build = await readBuild(results);
-    // // A program that could not begin serves nothing; its results are served after it has exited.
+    // A program that could not begin serves nothing; its results are served after it has exited.
     const isOver = build.frozen && isFinal(build.status) && build.address !== undefined;
     const finishedAt = build.finishedAt === null ? undefined : parseInstant(build.finishedAt);
     return {
@@ -132,7 +132,7 @@ export class HostBackend implements WorkerBackend {
     }
     const { address } = await readBuild(resultsDirectory(directory)).catch(() => ({ address: undefined }));
     if (how === "cancel" && address !== undefined && (await askToCancel(await asked(directory, address)))) return;
-    // // Signals are recorded, because a second one would force the end.
+    // Signals are recorded, because a second one would force the end.
     if (await isFirst(join(directory, `${how}.sent`))) signalProcess(owner.pid);
   }
 
@@ -160,7 +160,7 @@ export class HostBackend implements WorkerBackend {
       const directory = join(root, name);
       const owner = await ownerOf(directory).catch((thrown: unknown) => messageOf(thrown));
       if (typeof owner === "string") {
-        // // The worker may be alive.
+        // The worker may be alive.
         log.warn("leftover of a worker cannot be removed", { directory: name, error: owner });
         continue;
       }
@@ -235,7 +235,7 @@ async function hasBecomeWorker(directory: string): Promise<boolean> {
 
 async function ownerInstead(directory: string): Promise<Owner | undefined> {
   const isOurs = await claimWorker(directory, noOwner).catch((thrown: unknown) => {
-    // // A full disk accepts no claims, and removal must go on.
+    // A full disk accepts no claims, and removal must go on.
     if (codeOf(thrown) === "ENOSPC" || codeOf(thrown) === "EDQUOT") return false;
     throw thrown;
   });

@@ -74,7 +74,7 @@ export async function launchWorker(directory: string, launch: string, world: Lau
     if (world.signal.aborted) return firstSignalCode;
     throw thrown;
   });
-  // // The build could not begin and has printed why.
+  // The build could not begin and has printed why.
   if ((await readDocument(buildFile(results))) !== undefined) return code;
   const lines = await lastOutput(directory, mostLines);
   if (code >= firstSignalCode) return await fail({ reason: "Cancelled", message: "cancelled before the build", lines });

@@ -8,7 +8,7 @@ import { provisionerError } from "../errors.ts";
 import type { WorkerIdentity } from "../backend.ts";
 import type { WorkerRequest } from "../parameters.ts";
 
-// // A worker's private directory: requests (removed once read), worker.json (whose it is), owner.json (the process
+// A worker's private directory: requests (removed once read), worker.json (whose it is), owner.json (the process
 // that claimed it), output.log, access-token, inputs.json, repository/ and results/.
 
 export interface LaunchRequest extends WorkerRequest {
@@ -59,7 +59,7 @@ export const factsIn = ({ buildRef, projectId, instance, runtime }: LaunchReques
 export async function takeRequest(directory: string, launch: string): Promise<LaunchRequest> {
   const path = requestFile(directory, launch);
   try {
-    // // Written atomically by `writeRequest`.
+    // Written atomically by `writeRequest`.
     const request = JSON.parse(await readFile(path, "utf8")) as LaunchRequest;
     await dropRequests(directory, ".json");
     return request;
@@ -101,7 +101,7 @@ export async function claimWorker(directory: string, owner: Owner = thisProcess(
   const draft = `${ownerFile(directory)}.${process.pid}`;
   try {
     await writeFile(draft, JSON.stringify(owner), { mode: 0o600 });
-    // // Unlike rename, link fails if the file exists.
+    // Unlike rename, link fails if the file exists.
     await link(draft, ownerFile(directory));
     return true;
   } catch (thrown) {

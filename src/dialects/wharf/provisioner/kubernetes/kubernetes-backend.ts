@@ -57,7 +57,7 @@ export class KubernetesBackend implements WorkerBackend {
     if (phase === "ended") return { ...seen, phase: "finished", isAlive: false, finishedAt };
     if (phase === "stuck") return { ...seen, phase: "finished", isAlive: true, finishedAt };
     const build = phase === "running" ? await askForBuild(this.#asked(worker)) : undefined;
-    // // It may have begun: readers of the results will find out.
+    // It may have begun: readers of the results will find out.
     if (build === undefined) return { ...seen, phase: "starting", isAlive: true };
     return {
       phase: build.isOver ? "finished" : "running",
@@ -73,7 +73,7 @@ export class KubernetesBackend implements WorkerBackend {
   async end(worker: WorkerIdentity, how: Ending): Promise<void> {
     const pod = await this.#find(worker);
     if (pod === undefined || (isLeaving(pod) && how !== "kill")) return;
-    // // An unreachable worker is asked again, because deleting the Pod loses results; one that has not begun has none.
+    // An unreachable worker is asked again, because deleting the Pod loses results; one that has not begun has none.
     const hasBegun = podState(pod, this.#options.clock.now()).phase === "running";
     if (how === "cancel" && hasBegun) return void (await askToCancel(this.#asked(worker)));
     await this.#delete(Pod, pod, how === "kill" ? 0 : graceSeconds);
@@ -143,7 +143,10 @@ export class KubernetesBackend implements WorkerBackend {
       if (isOf(found, worker)) return;
       const { labels = {} } = found.metadata;
       if (labels[workerUidLabel] === undefined)
-        throw provisionerError("worker-refused", `a ${type.kind} named ${worker.name} already exists and is not owned by this worker`);
+        throw provisionerError(
+          "worker-refused",
+          `a ${type.kind} named ${worker.name} already exists and is not owned by this worker`,
+        );
       await this.#delete(type, found, graceSeconds);
       throw new Error(`a ${type.kind} of an earlier worker with this name still exists`, { cause: thrown });
     }

@@ -55,7 +55,7 @@ export function workerPod(worker: WorkerIdentity, request: WorkerRequest, settin
     spec: {
       restartPolicy: "Never",
       serviceAccountName,
-      // // Only `app` gets the account, because `init` handles foreign repositories.
+      // Only `app` gets the account, because `init` handles foreign repositories.
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets }),

@@ -29,7 +29,7 @@ export async function buildContext(
   if (text === undefined) throw new StepFailure("ImageBuild", `there is no Dockerfile ${dockerfile} in the repository`);
   const ignored = ignoreFiles.map((path) => texts.get(path)).find((found) => found !== undefined) ?? "";
   const isInside = dockerfile.startsWith(below);
-  // // As docker does: a Dockerfile outside of the context gets a random, ignored name.
+  // As docker does: a Dockerfile outside of the context gets a random, ignored name.
   const name = isInside ? dockerfile.slice(below.length) : `.dockerfile.${randomBytes(8).toString("hex")}`;
   const own = [
     file(name, change(text)),
@@ -68,7 +68,7 @@ async function* contextTar(
   for await (const member of readTar(archive)) {
     if (!member.path.startsWith(below)) continue;
     const path = member.path.slice(below.length);
-    // // The engine itself reads this file, even if it is ignored.
+    // The engine itself reads this file, even if it is ignored.
     const isLeft = isReplaced.has(path) || (path !== ".dockerignore" && ignores(path));
     if (path !== "" && !isLeft) yield* memberBytes(path, member);
   }

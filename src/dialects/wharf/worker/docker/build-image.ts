@@ -1,4 +1,4 @@
-// // `docker` steps use the engine's builder, which needs no privileged container and leaves the image on the engine
+// `docker` steps use the engine's builder, which needs no privileged container and leaves the image on the engine
 // for later steps.
 
 import { codeOf, messageOf } from "#lib/base/index.ts";

@@ -44,7 +44,7 @@ export function containerSettings({ step, env }: Pick<StepJob, "step" | "env">, 
       ...(isKept ? { [keepLabel]: "true" } : {}),
     },
     HostConfig: {
-      // // A shell as process 1 ignores SIGTERM, so every cancel would take the whole grace period.
+      // A shell as process 1 ignores SIGTERM, so every cancel would take the whole grace period.
       ...(hasInit ? { Init: true } : {}),
       LogConfig: outputKept,
       ...(mounts.length === 0 ? {} : { Mounts: [...mounts] }),

@@ -1,4 +1,4 @@
-// // `.dockerignore` is applied by the client: Go's path patterns with `**`, of which the last match decides.
+// `.dockerignore` is applied by the client: Go's path patterns with `**`, of which the last match decides.
 
 import { posix } from "node:path";
 
@@ -32,7 +32,7 @@ function patternOf(line: string): readonly Pattern[] {
   try {
     return [{ form: new RegExp(`^${formOf(path.slice(1))}$`, "su"), isException }];
   } catch {
-    // // An unclosed class, which Go rejects too.
+    // An unclosed class, which Go rejects too.
     return [];
   }
 }

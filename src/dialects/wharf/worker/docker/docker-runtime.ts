@@ -1,4 +1,4 @@
-// // The steps of a run: image, create, files in, start, output and wait, files out, remove. Each may be interrupted by
+// The steps of a run: image, create, files in, start, output and wait, files out, remove. Each may be interrupted by
 // the step's signal, the build's end or the engine going away. Requests are idempotent: names are chosen here, and
 // output is resumed where it broke.
 
@@ -167,7 +167,7 @@ export class DockerStepRuntime implements StepRuntime {
     let isCut = false;
     const stop = (): void => {
       isCut = true;
-      // // A container that cannot be stopped is killed by removing it.
+      // A container that cannot be stopped is killed by removing it.
       this.#ask(() => this.#engine.stop(id, graceMs)).catch(() => this.#steps.remove(id));
     };
     if (signal.aborted) stop();
@@ -195,7 +195,7 @@ export class DockerStepRuntime implements StepRuntime {
     const isKept = end.status === "Failed" && this.#options.keepsFailed === true;
     const remove = (): void => (isKept ? this.#steps.leave(id) : this.#steps.remove(id));
     const left = await this.#ask(() => workspace.left(id)).catch((thrown: unknown) => {
-      // // The engine is usually removing the container. The step reports that it was killed, not that its files could
+      // The engine is usually removing the container. The step reports that it was killed, not that its files could
       // not be read.
       if (end.reason !== "Signal") throw thrown;
       this.#options.onWarning?.(`the files of a killed container cannot be read: ${messageOf(thrown)}`);

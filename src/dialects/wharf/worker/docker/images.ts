@@ -48,8 +48,7 @@ export class Images {
       throw new StepFailure("ImageMissing", `image "${image}" is not present and --pull=never forbids pulling it`);
     await this.#pull(image);
     const pulled = await find();
-    if (pulled === undefined)
-      throw new StepFailure("ImageMissing", `image "${image}" is not present after pulling it`);
+    if (pulled === undefined) throw new StepFailure("ImageMissing", `image "${image}" is not present after pulling it`);
     return pulled;
   }
 

@@ -1,4 +1,4 @@
-// // Logins of `docker login`, in its file or a credential helper.
+// Logins of `docker login`, in its file or a credential helper.
 
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";

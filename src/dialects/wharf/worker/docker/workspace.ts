@@ -1,4 +1,4 @@
-// // The repository and artifacts go through the engine as archives, which works for any engine, or as bind mounts,
+// The repository and artifacts go through the engine as archives, which works for any engine, or as bind mounts,
 // which is faster but leaves files of root.
 
 import { mkdir } from "node:fs/promises";
@@ -29,7 +29,7 @@ export const archiveWorkspace = (engine: ContainerEngine, job: StepJob, isWritab
   fill: (container, signal) => engine.putFiles(container, "/", stepArchive(job, isWritable), signal),
   async left(container) {
     const modified = await engine.modifiedAt(container, artifactsDirectory);
-    // // Fetching an archive costs as much as a start, so an untouched directory is skipped.
+    // Fetching an archive costs as much as a start, so an untouched directory is skipped.
     const isUntouched = modified === undefined || modified === 0;
     if (isUntouched && !hasGlobs(job)) return undefined;
     const archiveOf: ArchiveOf = (path) => engine.getFiles(container, path);

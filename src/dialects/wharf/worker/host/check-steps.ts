@@ -1,4 +1,4 @@
-// // Everything that can be known is checked before the build, so that a missing tool does not waste the first stages.
+// Everything that can be known is checked before the build, so that a missing tool does not waste the first stages.
 
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
@@ -41,8 +41,7 @@ async function checkStep(
   if (step.os === "windows") return refuse("a step for windows cannot run here", "leave its stage out with --stage");
   const tool = toolsByType[step.type];
   const needed = [...(step.entry?.slice(0, 1) ?? []), ...(tool === undefined ? [] : [tool])];
-  for (const program of needed)
-    if (!(await isPresent(program))) refuse(`program ${program} is not installed`, hint);
+  for (const program of needed) if (!(await isPresent(program))) refuse(`program ${program} is not installed`, hint);
 }
 
 async function isProgram(program: string, path: readonly string[]): Promise<boolean> {

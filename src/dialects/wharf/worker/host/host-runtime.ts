@@ -41,7 +41,7 @@ export function createHostRuntime(options: HostOptions): StepRuntime {
   };
   const close = async (): Promise<void> => {
     for (const each of running) each.kill();
-    // // Synchronously: the process may exit.
+    // Synchronously: the process may exit.
     for (const directory of directories) killMarkedBelow(directory);
     await Promise.all([...running].map(({ ended }) => ended));
     await (await pipes?.catch(() => undefined))?.close();
@@ -59,7 +59,7 @@ export function createHostRuntime(options: HostOptions): StepRuntime {
       const pool = openPipes(dirname(job.directory));
       const prepared = await prepare(job, options).catch((thrown: unknown) => notPrepared(job, thrown));
       if ("status" in prepared) return prepared;
-      // // After closing no pipe is created.
+      // After closing no pipe is created.
       if (isOver()) return notBegun;
       const pipe = await (await pool).acquire();
       if (isOver()) {
@@ -131,7 +131,7 @@ function note(directory: string, pid: number): void {
   try {
     writeFileSync(processFile(directory), JSON.stringify(identityOf(pid)), { mode: 0o600 });
   } catch {
-    // // A full disk must not end a running step.
+    // A full disk must not end a running step.
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isAlive, signalGroup } from "#lib/base/index.node.ts";
 import { killMarkedBelow } from "./marked-processes.ts";
 
-// // Process ids are reused, so a process is killed only if it is the noted one (same start time) or its variables name
+// Process ids are reused, so a process is killed only if it is the noted one (same start time) or its variables name
 // this work directory.
 
 export const processFile = (stepDirectory: string): string => join(stepDirectory, "process.json");

@@ -1,4 +1,4 @@
-// // Processes that have left their session and group are found by an environment variable, unless they remove it or
+// Processes that have left their session and group are found by an environment variable, unless they remove it or
 // change the user.
 
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
@@ -32,7 +32,7 @@ export function killMarkedBelow(directory: string): void {
 }
 
 function signalFound(pids: () => readonly number[], mark: Buffer, signal: "SIGTERM" | "SIGKILL"): void {
-  // // Signalled processes may take a moment to end.
+  // Signalled processes may take a moment to end.
   const done = new Set([process.pid]);
   const variablesOf = variablesReader();
   for (let round = 0; round < (signal === "SIGKILL" ? rounds : 1); round++) {

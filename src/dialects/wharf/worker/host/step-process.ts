@@ -60,7 +60,7 @@ export async function startProcess(
   const exited = exitOf(child);
   const killed = deferred<void>();
   const kill = (): void => {
-    // // The group's id may have been reused.
+    // The group's id may have been reused.
     if (state !== "gone") signalGroup(pid, "SIGKILL");
     killed.resolve();
   };
@@ -68,7 +68,7 @@ export async function startProcess(
     const [code, signal] = await exited;
     leaders.delete(pid);
     const isCancelled = state === "ends";
-    // // Canceled processes get their grace period even if their shell did not wait; the end of output shows that all
+    // Canceled processes get their grace period even if their shell did not wait; the end of output shows that all
     // have ended. Otherwise leftover processes end with the step, as in a container.
     if (isCancelled) await Promise.race([output, killed.promise]);
     signalGroup(pid, "SIGKILL");
@@ -87,7 +87,7 @@ export async function startProcess(
       signalGroup(pid, "SIGTERM");
       signalStrays("SIGTERM");
       const cancel = afterAwake(clock, graceMs, kill);
-      // // Output alone is not enough: a process may have closed it.
+      // Output alone is not enough: a process may have closed it.
       void Promise.all([exited, output]).then(cancel);
     },
     kill,

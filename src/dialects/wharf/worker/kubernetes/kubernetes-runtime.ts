@@ -1,4 +1,4 @@
-// // The steps of a run: create, init waits, files in, init ends, step runs with output and watch, files out, delete.
+// The steps of a run: create, init waits, files in, init ends, step runs with output and watch, files out, delete.
 // Requests are idempotent, and only the Pod's state says what has happened to it, never an answer.
 
 import { randomBytes } from "node:crypto";
@@ -169,7 +169,7 @@ export class KubernetesStepRuntime implements StepRuntime {
     try {
       await Promise.race([putting, wrong]);
     } catch (thrown) {
-      // // The connection often breaks before the Pod's state shows why.
+      // The connection often breaks before the Pod's state shows why.
       await Promise.race([wrong, sleep(this.#options.clock, newsPatience, signal)]);
       throw thrown;
     } finally {
@@ -223,7 +223,7 @@ export class KubernetesStepRuntime implements StepRuntime {
     const stop = (): void => {
       isCut = true;
       this.#delete(name, Math.ceil(job.graceMs / 1000)).catch(() => undefined);
-      // // A dead node never reports the end: wait as long as for a cluster, then delete the Pod.
+      // A dead node never reports the end: wait as long as for a cluster, then delete the Pod.
       const longest = job.graceMs + this.#patience.longest;
       forget = clock.after(longest, () => deaf.abort(new Error("the node of the step says nothing any more")));
     };
@@ -263,11 +263,11 @@ export class KubernetesStepRuntime implements StepRuntime {
     const end = endOfLife(program, false);
     if (!mayLeave(job.step, this.#options)) return end;
     try {
-      // // The sidecar may start after the step has ended.
+      // The sidecar may start after the step has ended.
       const isThere = ({ pod }: PodView) => containerState(pod, podContainers.artifacts).is !== "waiting" || undefined;
       await this.#until(watch, isThere, this.#steps.closing);
     } catch (thrown) {
-      // // The step's own failure matters more.
+      // The step's own failure matters more.
       if (end.status === "Failed") return end;
       throw thrown;
     }

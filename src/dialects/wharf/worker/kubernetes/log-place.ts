@@ -1,4 +1,4 @@
-// // Container logs have no positions, only timestamps; a reading resumes by these. Pure.
+// Container logs have no positions, only timestamps; a reading resumes by these. Pure.
 
 const lineFeed = 0x0a;
 const space = 0x20;
@@ -118,7 +118,7 @@ class LogReading {
     const isKnown = this.#book.isKnown(time);
     const given = isKnown ? undefined : this.#book.given(time);
     if (!isKnown && given === undefined) {
-      // // The cut line is not repeated, so it ends here.
+      // The cut line is not repeated, so it ends here.
       if (this.#book.hasOpen()) yield { bytes: Buffer.from("\n"), time: undefined };
       this.#book.opened(time, 0);
     }

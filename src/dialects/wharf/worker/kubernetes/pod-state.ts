@@ -1,4 +1,4 @@
-// // What a Pod's status means for its step. Pure.
+// What a Pod's status means for its step. Pure.
 
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";

@@ -90,7 +90,7 @@ export class PodWatch {
     for (;;) {
       const { items, metadata } = await patience.ask(() => client.list(Pod, scope), signal);
       const [pod] = items;
-      // // A new Pod of the same name is another one.
+      // A new Pod of the same name is another one.
       const isThere = pod !== undefined && pod.metadata.uid === this.#view.pod.metadata.uid;
       this.#tell(isThere ? { pod, isGone: false } : { ...this.#view, isGone: true });
       if (!isThere) return;

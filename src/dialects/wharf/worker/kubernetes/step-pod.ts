@@ -53,7 +53,7 @@ export function stepPod(step: StepPlan, variables: Variables, options: PodOption
       restartPolicy: "Never",
       serviceAccountName: step.serviceAccount ?? usualAccount,
       terminationGracePeriodSeconds: Math.ceil(graceMs / 1000),
-      // // Steps do not see addresses of unrelated Services.
+      // Steps do not see addresses of unrelated Services.
       enableServiceLinks: false,
       ...(step.os === "linux" ? {} : { nodeSelector: { "kubernetes.io/os": step.os } }),
       initContainers: [initContainer(options, step)],

@@ -23,7 +23,7 @@ export async function putRepository(
   options: TransferOptions,
 ): Promise<void> {
   const { workdir } = job.step;
-  // // A signal before `init` has written its process id would be lost.
+  // A signal before `init` has written its process id would be lost.
   const script = 'while [ ! -s "$1" ]; do sleep 0.1; done; umask 0; exec tar "$2" - -C "$3"';
   const archive = job.repository.tar(job.overlay, { isWritable: true });
   const command = [
@@ -76,12 +76,12 @@ async function runIn(streams: PodStreams, pod: PodName, options: ExecOptions): P
 async function* outputOf(streams: PodStreams, pod: PodName, options: ExecOptions): AsyncGenerator<Buffer, void> {
   const [stdout, complaint] = [new PassThrough(), new Complaint()];
   const ended = streams.exec(pod, { ...options, stdout, stderr: complaint });
-  // // Awaited below.
+  // Awaited below.
   ended.catch(() => undefined);
   try {
     yield* stdout as AsyncIterable<Buffer>;
   } catch (thrown) {
-    // // The exec says why the output was cut.
+    // The exec says why the output was cut.
     await ended;
     throw thrown;
   } finally {
