@@ -58,7 +58,7 @@ test("a dry run on the machine itself says which programs are missing", async ()
   const { code, out, err } = await line2.run("wharf", "run", "--dry-run", "server", "--runtime", "host");
   expect(code).toBe(1);
   expect(out).toContain("step 2 chart: helm\n");
-  expect(err).toContain("error[runtime-unsupported] deploy/chart/helm: program helm is not installed");
+  expect(err).toContain("error: deploy/chart/helm: program helm is not installed");
   await line2.close();
   const stage = await line.run(...words, "--stage", "build");
   expect(stage).toMatchObject({ code: 0, err: expect.stringMatching(/: warning: .*image/) });
