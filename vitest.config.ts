@@ -64,7 +64,7 @@ const integration = [
   "src/kernel/artifacts/read-archive.prop.test.ts",
   "src/dialects/tinkerbell/{agent,server}/**/*.grpc.test.ts",
   "src/dialects/tinkerbell/agent/log-pusher.test.ts",
-  "src/dialects/wharf/{aggregator,artifact-store,clone,configuration,http,log-store}/**/*.test.ts",
+  "src/dialects/wharf/{aggregator,api,artifact-store,builds,clone,configuration,http,log-store}/**/*.test.ts",
   "src/dialects/wharf/{repository,results,results-api,worker,worker-api,world}/**/*.test.ts",
   "src/app/{server,cli/commands}/**/*.test.ts",
   "src/app/cli/{execute,source-texts,wharf-dry-run}.test.ts",
