@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
+import { rounds } from "./test/support/rounds.ts";
 
 /** In CI the order of files and the cases of properties are the same every time; anywhere else chance looks for more. */
 const chance = process.env["CI"] === undefined ? {} : { seed: 1 };
@@ -13,7 +14,7 @@ const shared = {
   isolate: false,
   maxWorkers: availableParallelism(),
   // Long enough that only what hangs runs into them, on the busiest machine.
-  testTimeout: 60_000,
+  testTimeout: rounds(60_000, 1_800_000),
   hookTimeout: 60_000,
   expect: { poll: { timeout: 40_000 } },
   sequence: { shuffle: { files: true }, ...chance },
@@ -140,7 +141,7 @@ export default defineConfig({
           name: "crash",
           include: ["test/crash/**/*.test.ts"],
           exclude: ofControllers,
-          testTimeout: 600_000,
+          testTimeout: rounds(600_000, 7_200_000),
         },
       },
     ],
