@@ -1,19 +1,17 @@
 import { codeOf, messageOf } from "#lib/base/index.ts";
 
-/** Why an artifact cannot be left or taken; one of these becomes the reason of the step. */
+/** Why an artifact cannot be left or taken; becomes the reason of the step. */
 export type ArtifactReason =
-  /** It is not there: the step has not left it, or nobody keeps it any more. */
+  /** The step has not left it, or it was removed. */
   | "ArtifactMissing"
-  /** It is there and cannot be an artifact: a socket, a link that leads out, damaged bytes. */
+  /** A socket, a link that leads out, damaged bytes. */
   | "ArtifactInvalid"
-  /** It, or all of them together, would be larger than this server keeps. */
+  /** Over a limit of this server. */
   | "ArtifactTooLarge"
-  /** The disk is full. */
   | "DiskFull"
-  /** The machine refuses something else. */
+  /** Any other failure of the machine. */
   | "ArtifactFailed";
 
-/** A reason for programs, a sentence for people. */
 export class ArtifactError extends Error {
   override readonly name = "ArtifactError";
   readonly reason: ArtifactReason;
@@ -24,7 +22,7 @@ export class ArtifactError extends Error {
   }
 }
 
-/** Whatever was thrown, as the reason of a step. A quota that is used up is a full disk to who has to live with it. */
+/** An exhausted quota counts as a full disk. */
 export function asArtifactError(thrown: unknown): ArtifactError {
   if (thrown instanceof ArtifactError) return thrown;
   const isFull = codeOf(thrown) === "ENOSPC" || codeOf(thrown) === "EDQUOT";
@@ -32,10 +30,10 @@ export function asArtifactError(thrown: unknown): ArtifactError {
   return new ArtifactError(reason, `${what}${messageOf(thrown)}`, { cause: thrown });
 }
 
-/** More entries than this are no artifact but a mistake; each costs a few system calls. */
+/** Far more than a real artifact has. */
 export const mostEntries = 1_000_000;
 
-/** Bytes of all files of one archive: a small archive may be made of very many zeros. */
+/** Bytes of all files of one archive: a small archive may unpack to very many zeros. */
 export const mostUnpacked = 32 * 1024 ** 3;
 
 export const tooManyBytes = (): ArtifactError =>

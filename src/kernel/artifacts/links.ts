@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 
 /**
- * Whether a link stays inside of the tree it is in: relative, upwards only at its beginning, and not above the root. Then no chain of
- * such links leads out either, because each goes up from a real directory, and from there only down.
+ * Whether a link stays inside its tree: relative, upwards only at its beginning, and not above the root. Then chains of
+ * such links stay inside, too.
  */
 export function staysInside(path: string, target: string): boolean {
   if (target === "" || target.includes("\0") || posix.isAbsolute(target)) return false;

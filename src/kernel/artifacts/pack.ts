@@ -10,7 +10,6 @@ import { ArtifactError, asArtifactError, mostEntries, tooManyEntries } from "./e
 import { staysInside } from "./links.ts";
 import type { ArtifactWish, StoredArtifact } from "./words.ts";
 
-/** An artifact that is about to be stored. */
 export interface Packed extends Pick<StoredArtifact, "archive" | "executable"> {
   /** To be read once, to its end or not at all. */
   readonly bytes: AsyncIterable<Buffer>;
@@ -20,13 +19,13 @@ export interface Packed extends Pick<StoredArtifact, "archive" | "executable"> {
 const gzipLevel = 6;
 const chunkSize = 64 * 1024;
 
-/** Whoever has written the tree may have put anything into it: no link is followed, no pipe waited for. */
+/** The tree is not trusted: no link is followed, no pipe waited for. */
 const reading = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * What stands at `wish.path` below `root`, as bytes; undefined when nothing does. Directories become a tar.gz that depends on names,
- * contents, permission bits and links, and on nothing else: neither on owners, nor on times, nor on the order of the directory. What
- * has no place in an artifact is an `ArtifactError`, which may come while the bytes are read.
+ * The bytes of `wish.path` below `root`; undefined if nothing is there. Directories become a tar.gz that depends on
+ * names, contents, permission bits and links only, not on owners, times or order. Unsuitable files are an
+ * `ArtifactError`, which may come while the bytes are read.
  */
 export async function packArtifact(root: string, wish: ArtifactWish): Promise<Packed | undefined> {
   const path = join(root, wish.path);
@@ -35,7 +34,7 @@ export async function packArtifact(root: string, wish: ArtifactWish): Promise<Pa
     throw thrown;
   });
   if (found === undefined) return undefined;
-  // None of the parts may be a link: whoever follows it does so with the rights of this process.
+  // Following a link would use the rights of this process.
   if ((await realpath(path)) !== join(await realpath(root), wish.path))
     throw new ArtifactError("ArtifactInvalid", `${wish.path} leads elsewhere by a link`);
   const archive = wish.archive ?? (found.isDirectory() ? "tar.gz" : "none");
@@ -47,27 +46,26 @@ export async function packArtifact(root: string, wish: ArtifactWish): Promise<Pa
   return { ...(isExecutable ? { executable: true } : {}), bytes: fileBytes(path, wish.path) };
 }
 
-/** A tree on its way into an archive. */
 interface Packing {
   readonly archive: Pack;
-  /** Resolves when what has been written is on its way. */
+  /** Resolves when there is room in the stream. */
   readonly room: () => Promise<void>;
-  /** How many entries there may still be. */
+  /** How many more entries are allowed. */
   left: number;
 }
 
-/** In constant memory, at the pace of who reads. Nothing is open when it has ended, in whatever way. */
+/** In constant memory, at the reader's pace. Nothing is left open when it ends. */
 async function* archiveOf(path: string, called: string): AsyncGenerator<Buffer, void> {
   const archive = pack();
   const zipped = createGzip({ level: gzipLevel });
-  // What fails on the way destroys the last stream with it, so that reading it throws.
+  // A failure destroys the last stream, so that reading it throws.
   const piped = pipeline(archive, zipped).catch(() => undefined);
   const end = new AbortController();
   const room = async (): Promise<void> => {
-    // Entries without contents would pile up in the archive, which takes them at once.
+    // The archive accepts entries without contents at once, so that they would pile up.
     if (zipped.writableNeedDrain) await once(zipped, "drain", { signal: end.signal });
   };
-  // The root itself is called `.`: a file may be archived as well.
+  // The root is called `.`, because a single file may be archived as well.
   const written = writeEntry({ archive, room, left: mostEntries }, path, ".", called).then(
     () => archive.finalize(),
     (thrown: unknown) => archive.destroy(asArtifactError(thrown)),
@@ -80,7 +78,7 @@ async function* archiveOf(path: string, called: string): AsyncGenerator<Buffer, 
   }
 }
 
-/** One entry with everything below it. `name` is its path in the archive, `called` what people know it by. */
+/** `name` is the path in the archive, `called` the one for people. */
 async function writeEntry(to: Packing, path: string, name: string, called: string): Promise<void> {
   if (to.left-- === 0) throw tooManyEntries();
   const found = await lstat(path);
@@ -97,14 +95,13 @@ async function writeEntry(to: Packing, path: string, name: string, called: strin
   else throw notStorable(called);
 }
 
-/** Without owners and times. */
 async function add(
   { archive, room }: Packing,
   { mode, ...header }: Pick<Header, "name" | "type" | "mode"> & Partial<Header>,
   body?: AsyncIterable<Buffer>,
 ): Promise<void> {
   await room();
-  // The bits of its type, which are not written, keep a mode of 0 from being taken for none.
+  // The bits of the type, which are not written, keep a mode of 0 from being taken for none.
   const typeAndRights = mode & (constants.S_IFMT | 0o777);
   const entry = { ...header, mode: typeAndRights, uid: 0, gid: 0, mtime: new Date(0) };
   if (body !== undefined) return pipeline(body, archive.entry(entry));
@@ -113,7 +110,7 @@ async function add(
   });
 }
 
-/** In the order of their bytes. Names that are no text would not come back as they were. */
+/** In byte order. Names that are not UTF-8 would not be restored. */
 async function namesIn(path: string, called: string): Promise<readonly string[]> {
   const names = (await readdir(path, { encoding: "buffer" })).sort((a, b) => Buffer.compare(a, b));
   return names.map((bytes) => {
@@ -133,7 +130,7 @@ async function writeFile(to: Packing, path: string, name: string, called: string
   }
 }
 
-/** The size is written before the contents, so that a file that changes meanwhile cannot be stored. */
+/** The size is written before the contents: a file that changes meanwhile cannot be stored. */
 async function* exactly(size: number, handle: FileHandle, called: string): AsyncGenerator<Buffer, void> {
   let read = 0;
   for await (const chunk of chunksOf(handle)) {

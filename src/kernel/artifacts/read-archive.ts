@@ -4,25 +4,22 @@ import { extract, type Header } from "tar-stream";
 import { messageOf } from "#lib/base/index.ts";
 import { ArtifactError } from "./errors.ts";
 
-/** A thing in an archive, as the archive tells it: whoever unpacks it has to judge it. */
+/** An entry as the archive describes it; the caller must validate it. */
 export interface ArchiveEntry {
   /** With `/` between its parts and none at the end. */
   readonly path: string;
   readonly type: "file" | "directory" | "symlink";
-  /** Permission bits. */
   readonly mode: number;
-  /** Bytes of the body. */
   readonly size: number;
-  /** What a link says; empty for everything else. */
+  /** The target of a link, else empty. */
   readonly target: string;
   /** Of files; to be read to its end before `each` resolves. */
   readonly body: AsyncIterable<unknown>;
 }
 
 /**
- * The entries of a tar.gz one after the other, in constant memory, at the pace of `each`. Throws an `ArtifactError` for what is broken,
- * cut off, or neither file nor directory nor symbolic link, and what the source or `each` throws as it is. Whatever happens, the source
- * is closed then.
+ * The entries of a tar.gz one after the other, in constant memory. Throws an `ArtifactError` for an archive that is
+ * damaged, cut off, or has other entries than files, directories and symbolic links. The source is closed in any case.
  */
 export async function readArchive(
   source: AsyncIterable<Buffer>,
@@ -54,7 +51,7 @@ export async function readArchive(
 
 function checked(header: Header): Omit<ArchiveEntry, "body"> {
   const { type, mode, size } = header;
-  // Types that the library does not know are null, whatever its declarations say; so are the targets of what is no link.
+  // Despite its declarations, the library gives null for unknown types and for targets of other entries.
   const target: string | null = header.linkname;
   const path = header.name.replace(/\/+$/, "");
   const called = quoted(path);
@@ -65,17 +62,17 @@ function checked(header: Header): Omit<ArchiveEntry, "body"> {
   return { path, type, size, mode: mode & 0o777, target: target ?? "" };
 }
 
-/** GNU tar calls the pieces of a sparse file a file; only its records tell. */
+/** GNU tar declares the pieces of a sparse file as a file; only its records tell. */
 const isSparse = (records: unknown): boolean =>
   typeof records === "object" && records !== null && Object.keys(records).some((key) => key.startsWith("GNU.sparse."));
 
-/** A path for people. Names are long where somebody wants them to be. */
+/** A path for people, bounded. */
 export const quoted = (path: string): string => JSON.stringify(path.slice(0, 200));
 
 const invalid = (message: string, cause?: unknown): ArtifactError =>
   new ArtifactError("ArtifactInvalid", message, { cause });
 
-/** The compressed bytes. What they throw is no fault of the archive's. */
+/** Failures of the source are not the archive's. */
 class Start {
   hasFailed = false;
   readonly #source: AsyncIterable<Buffer>;
@@ -94,11 +91,11 @@ class Start {
   }
 }
 
-/** Archives are made of blocks of this size, and end with two of zeros. */
+/** Archives consist of blocks of this size, and end with two of zeros. */
 const blockSize = 512;
 const endLength = 2 * blockSize;
 
-/** The last bytes of an archive: the library takes one that ends after any of its entries for a whole one. */
+/** The library takes an archive that ends after any entry for complete. */
 class Tail {
   #length = 0;
   #last: Buffer = Buffer.alloc(0);
@@ -111,7 +108,7 @@ class Tail {
     }
   }
 
-  /** Whether the archive has its end, and not within the contents of the last entry, which ended at that offset. */
+  /** Whether the archive ends properly, after the last entry, which ended at that offset. */
   isEndAfter(offset: number): boolean {
     return this.#length >= offset + endLength && this.#last.every((byte) => byte === 0);
   }

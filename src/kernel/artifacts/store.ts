@@ -12,36 +12,33 @@ import { isDigest, type StoredArtifact } from "./words.ts";
 // A namespace is a wall: what one has stored, Pods and readers of another cannot name. Directories are for the server's user alone.
 
 export interface ArtifactLimits {
-  /** Bytes of one artifact as it is stored. */
   readonly each: number;
-  /** Bytes of all of them. */
   readonly total: number;
 }
 
 const GiB = 1024 ** 3;
 export const defaultArtifactLimits: ArtifactLimits = { each: 2 * GiB, total: 20 * GiB };
 
-/** What nobody mentions is kept that long, because who has stored it may be about to write it down. */
+/** Unreferenced artifacts are kept this long: a reference may be about to be written. */
 const graceOfStrangers: Millis = 10 * 60_000;
 const chunkSize = 256 * 1024;
 
 export interface ArtifactStoreOptions {
-  /** Used by one process at a time; made when something is stored. */
+  /** Used by one process at a time; created on first use. */
   readonly directory: string;
   readonly limits?: ArtifactLimits;
   readonly clock: Clock;
 }
 
-/** Files by the digest of their contents. What `put` has resolved with is durable; a reader never sees a half file. */
+/** Files by the digest of their contents. What `put` has returned is durable; a reader never sees half a file. */
 export class ArtifactStore {
   readonly #directory: string;
   readonly #limits: ArtifactLimits;
   readonly #clock: Clock;
-  /** Bytes of all that is stored, and of what is being written. Counted once, when that is first asked for. */
+  /** Bytes of everything stored or being written. Counted once, on first use. */
   #used: Promise<{ bytes: number }> | undefined;
-  /** By `<namespace>/<hex>`: since when nobody has mentioned it. */
+  /** By `<namespace>/<hex>`: since when it has been unreferenced. */
   readonly #strangers = new Map<string, Instant>();
-  /** What is swept must not be stored again at the same moment. */
   readonly #inTurn = serializer();
 
   constructor({ directory, limits = defaultArtifactLimits, clock }: ArtifactStoreOptions) {
@@ -51,9 +48,8 @@ export class ArtifactStore {
   }
 
   /**
-   * Stores bytes as they come, in constant memory. Equal bytes are stored once. Rejects with an `ArtifactError` above a limit, with
-   * what the system says on a full disk, with the reason of the signal, and with whatever the source throws; nothing of them is left
-   * then.
+   * Stores bytes in constant memory; equal bytes once. Rejects with an `ArtifactError` above a limit, with the system's
+   * error, the signal's reason or the source's failure; nothing is left then.
    */
   async put(
     namespace: string,
@@ -110,25 +106,25 @@ export class ArtifactStore {
     }
   }
 
-  /** Gives a part its name, durably. True when the bytes were not there before. */
+  /** True if the bytes are new. */
   async #keep(part: string, namespace: string, hex: string): Promise<boolean> {
     const home = join(this.#directory, namespace);
     const path = join(home, hex);
     const wasThere = (await sizeOf(path).catch(() => undefined)) !== undefined;
     await rename(part, path);
-    // The directory itself may be new as well.
+    // The directory may be new as well.
     for (const directory of [home, this.#directory]) await flushDirectory(directory);
     this.#strangers.delete(`${namespace}/${hex}`);
     return !wasThere;
   }
 
   /**
-   * The bytes of an artifact, checked against its digest while they are read: at the end of damaged ones an `ArtifactError` is
-   * thrown. Rejects with `ArtifactMissing` where this namespace has none of the digest.
+   * The bytes of an artifact, verified while they are read: damaged ones throw an `ArtifactError` at the end. Rejects
+   * with `ArtifactMissing` if this namespace does not have it.
    */
   async read(namespace: string, digest: string): Promise<AsyncIterable<Buffer>> {
     const path = isDigest(digest) ? join(this.#directory, namespace, hexOf(digest)) : "";
-    // Opened when the first chunk is asked for, so that nobody has to close what was never read.
+    // Opened with the first read, so that an unread artifact need not be closed.
     await stat(path).catch((thrown: unknown) => {
       if (codeOf(thrown) !== "ENOENT") throw thrown;
       throw new ArtifactError("ArtifactMissing", `nothing of the digest ${digest} is stored any more`);
@@ -137,8 +133,8 @@ export class ArtifactStore {
   }
 
   /**
-   * Removes what nobody has mentioned for ten minutes; the first sweep after a start only looks. `isMentioned` is asked about
-   * every artifact and must know all that may still be read. Answers how many were removed.
+   * Removes artifacts that have been unreferenced for ten minutes, and returns their number. `isMentioned` must know
+   * everything that may still be read. The first sweep after a start only looks.
    */
   async sweep(isMentioned: (namespace: string, digest: string) => boolean): Promise<number> {
     const now = this.#clock.now();
@@ -157,18 +153,17 @@ export class ArtifactStore {
     return removed;
   }
 
-  /** False when somebody has stored it again meanwhile. */
+  /** False if it was stored again meanwhile. */
   async #remove(namespace: string, hex: string, used: { bytes: number }): Promise<boolean> {
     if (!this.#strangers.delete(`${namespace}/${hex}`)) return false;
     const path = join(this.#directory, namespace, hex);
     const size = await sizeOf(path);
-    // Only now: others change it meanwhile.
+    // Read late: others change it meanwhile.
     used.bytes -= size;
     await rm(path, { force: true });
     return true;
   }
 
-  /** Nothing is stored: there is nothing to sweep. */
   async isEmpty(): Promise<boolean> {
     return (await this.#all()).length === 0;
   }
@@ -182,7 +177,7 @@ export class ArtifactStore {
     return found;
   }
 
-  /** Counted once; a failure is not kept, as a disk may be back. */
+  /** A failure is not kept: the disk may recover. */
   #usage(): Promise<{ bytes: number }> {
     this.#used ??= this.#count().catch((thrown: unknown) => {
       this.#used = undefined;
@@ -191,7 +186,6 @@ export class ArtifactStore {
     return this.#used;
   }
 
-  /** Counts what is there, and removes what a crash has left. */
   async #count(): Promise<{ bytes: number }> {
     await rm(join(this.#directory, parts), { recursive: true, force: true });
     let bytes = 0;
@@ -200,7 +194,6 @@ export class ArtifactStore {
   }
 }
 
-/** No namespace begins with a dot. */
 const parts = ".parts";
 
 const hexOf = (digest: string): string => digest.slice("sha256:".length);

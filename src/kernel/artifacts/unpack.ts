@@ -8,9 +8,8 @@ import { type ArchiveEntry, quoted, readArchive } from "./read-archive.ts";
 import { isInnerPath, type StoredArtifact } from "./words.ts";
 
 /**
- * Puts an artifact at `path`, of which only the directories above may exist; all of it or nothing. It is made beside it first, under
- * a name that an earlier attempt may have left. Archives are judged as strangers': nothing is written outside of `path`. Throws an
- * `ArtifactError` for what is damaged or malicious.
+ * Puts an artifact at `path`, completely or not at all; only the parents may exist. Archives are not trusted: nothing
+ * is written outside of `path`. Throws an `ArtifactError` for a damaged or malicious archive.
  */
 export async function unpackArtifact(
   bytes: AsyncIterable<Buffer>,
@@ -31,7 +30,7 @@ export async function unpackArtifact(
 }
 
 async function unpackTar(bytes: AsyncIterable<Buffer>, root: string): Promise<void> {
-  /** Made here, hence no links. A path whose parent is not among them is refused. */
+  /** Created here, hence no links. A path whose parent is not among them is refused. */
   const directories = new Map<string, number>();
   let [count, total] = [0, 0];
   await readArchive(bytes, async (entry) => {
@@ -43,7 +42,7 @@ async function unpackTar(bytes: AsyncIterable<Buffer>, root: string): Promise<vo
     });
   });
   if (count === 0) throw new ArtifactError("ArtifactInvalid", "the archive is empty");
-  // What cannot be entered by its owner could not be removed either.
+  // The owner must be able to remove them.
   for (const [path, mode] of directories) await chmod(join(root, path), mode | 0o700);
 }
 
@@ -68,7 +67,7 @@ async function unpackEntry(entry: ArchiveEntry, root: string, directories: Map<s
 const refused = ({ path }: ArchiveEntry, why: string): ArtifactError =>
   new ArtifactError("ArtifactInvalid", `${quoted(path)} of the archive ${why}`);
 
-/** Exclusive, so that nothing is written through what is there. */
+/** Exclusive, so that no link is followed. */
 async function writeNew(path: string, bytes: AsyncIterable<unknown>, mode: number): Promise<void> {
   const handle = await open(path, "wx", 0o600);
   try {

@@ -5,8 +5,8 @@ import { lookAt } from "./log-files.ts";
 import { readReceived } from "./received-state.ts";
 
 /**
- * Aborts when nothing more is expected of a log that is received, or its directory is gone. Looks for as long as `signal` allows. Who
- * follows the log may be another process than who receives it.
+ * Aborts when a received log is complete, or its directory is gone; until then looks as long as `signal` allows. The
+ * follower and the receiver may be different processes.
  */
 export async function endOfReceived(path: string, signal: AbortSignal): Promise<AbortSignal> {
   const end = new AbortController();
@@ -25,7 +25,7 @@ export async function endOfReceived(path: string, signal: AbortSignal): Promise<
       end.abort();
     }
   };
-  // What cannot be looked at is not waited for.
+  // A directory that cannot be read is not waited for.
   look().catch(() => undefined);
   return end.signal;
 }

@@ -2,12 +2,11 @@ import { readFile } from "node:fs/promises";
 import { codeOf, type Instant } from "#lib/base/index.ts";
 import { indexOf } from "./log-files.ts";
 
-// The index makes `since` cheap in a long file: a binary search over 24 bytes per 256 records instead of a read of all of them.
-// It is a help and never the truth: a log without one, or with a torn one, is read from its start.
+// Makes `since` cheap in a long file: a binary search over 24 bytes per 256 records. A log without an index, or with a
+// torn one, is read from its start.
 
-/** A place in a log file. */
 export interface IndexEntry {
-  /** Records before it, as far as one writer has written them; a writer that continues a file counts from 0 again. */
+  /** Records before it, as counted by one writer; a writer that continues a file counts from 0 again. */
   readonly record: number;
   /** Byte offset, always the start of a record. */
   readonly offset: number;
@@ -15,10 +14,10 @@ export interface IndexEntry {
   readonly at: Instant;
 }
 
-/** Records between two entries, at least; entries stand where a chunk of output began. */
+/** Least number of records between two entries; entries stand where a chunk began. */
 export const recordsPerEntry = 256;
 
-/** Three doubles, little endian: they hold every integer up to 2^53, and need no decoding of big integers. */
+/** Three doubles, little endian: they hold every integer up to 2^53. */
 const entryBytes = 24;
 
 export function encodeEntry(entry: IndexEntry): Buffer {
@@ -30,8 +29,8 @@ export function encodeEntry(entry: IndexEntry): Buffer {
 }
 
 /**
- * The entries of a log file that lie within its first `size` bytes, ascending; none when it has no index. A torn last entry is
- * left out. Reads the whole index: 24 bytes per 10 KiB of short lines at most, 25 KiB for a file of 10 MiB.
+ * The entries within the first `size` bytes of a log file, ascending; without an index there are none. A torn last
+ * entry is skipped. Reads the whole index: 25 KiB for a file of 10 MiB.
  */
 export async function readIndex(file: string, size: number): Promise<readonly IndexEntry[]> {
   const bytes = await readFile(indexOf(file)).catch((thrown: unknown) => {
@@ -47,8 +46,8 @@ export async function readIndex(file: string, size: number): Promise<readonly In
 }
 
 /**
- * Offset of the last entry older than `at`, 0 without one: every record before it is older too. O(log entries). Entries must
- * ascend in time; where an administrator has set the clock back, the place found may lie before or after the best one.
+ * Offset of the last entry older than `at`, or 0: every record before it is older too. If the clock was set back, the
+ * place is approximate.
  */
 export function offsetBefore(entries: readonly IndexEntry[], at: Instant): number {
   let low = 0;

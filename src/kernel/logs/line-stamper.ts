@@ -1,13 +1,12 @@
 import type { Instant } from "#lib/base/index.ts";
 import { type LogStream, longestHeldText, newline, prefixLength, recordPrefix } from "./record.ts";
 
-/** Records made from one chunk of output. */
 export interface Stamped {
-  /** Ready for the file: whole records only. */
+  /** Whole records only. */
   readonly bytes: Buffer;
-  /** How many they are; 0 when everything is held back. */
+  /** 0 if everything is held back. */
   readonly records: number;
-  /** Their time, the same for all. */
+  /** The time of all of them. */
   readonly at: Instant;
 }
 
@@ -33,12 +32,12 @@ export class LineStamper {
     this.#stream = stream;
   }
 
-  /** True while the beginning of an unfinished line is held back. */
+  /** The beginning of an unfinished line is held back. */
   get holds(): boolean {
     return this.#heldLength > 0;
   }
 
-  /** Records for `chunk`, all stamped `at`. The chunk may be kept; the caller must not write to it again. */
+  /** Records for `chunk` with the time `at`. The chunk may be kept; the caller must not change it. */
   stamp(chunk: Buffer, at: Instant): Stamped {
     const last = chunk.lastIndexOf(newline);
     if (last < 0) return this.#hold(chunk, at);
@@ -60,7 +59,7 @@ export class LineStamper {
     return { bytes: Buffer.concat([page.bytes(), rest.bytes]), records: records + rest.records, at };
   }
 
-  /** The held beginning of a line as a `P` record, if there is one. What follows of the line is then a record of its own. */
+  /** The held beginning of a line as a `P` record. The rest of the line becomes a record of its own. */
   flush(at: Instant): Stamped {
     if (this.#heldLength === 0) return nothing;
     const prefix = recordPrefix(at, this.#stream, "P");
@@ -71,7 +70,7 @@ export class LineStamper {
     if (piece.length === 0) return nothing;
     this.#held.push(piece);
     this.#heldLength += piece.length;
-    // Pieces are joined now and then, so that a producer of single bytes cannot keep thousands of buffers alive.
+    // A producer of single bytes must not keep thousands of buffers alive.
     if (this.#held.length > 64) this.#held = [Buffer.concat(this.#held)];
     return this.#heldLength > longestHeldText ? this.flush(at) : nothing;
   }
@@ -84,11 +83,11 @@ export class LineStamper {
   }
 }
 
-/** Bytes below which a line costs less as text than as bytes. Looked at once for a chunk, whose lines are mostly alike. */
+/** Shorter lines cost less as text than as bytes. Checked once per chunk. */
 const shortLine = 256;
 const lineEnd = Buffer.from("\n");
 
-/** A buffer that grows; the prefixes of short lines can be many times longer than the lines. Doubling keeps it linear. */
+/** Prefixes can be much longer than the lines. Doubling keeps it linear. */
 class Page {
   #buffer: Buffer;
   #length = 0;
@@ -104,7 +103,7 @@ class Page {
     this.#length += prefixLength + to - from;
   }
 
-  /** Whole lines between two places, each behind the prefix; answers how many they are. */
+  /** Adds whole lines with the prefix; returns their number. */
   addLines(prefix: Buffer, source: Buffer, from: number, to: number): number {
     if (from < to && source.indexOf(newline, from) - from < shortLine) return this.#addShort(prefix, source, from, to);
     let count = 0;
@@ -115,7 +114,7 @@ class Page {
     return count;
   }
 
-  /** As text with a character for each byte, which is put together for a third of what it costs to copy a few bytes at a time. */
+  /** As latin1 text, which costs a third of copying a few bytes at a time. */
   #addShort(prefix: Buffer, source: Buffer, from: number, to: number): number {
     const before = prefix.toString("latin1");
     const text = source.toString("latin1", from, to);

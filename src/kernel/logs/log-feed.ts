@@ -5,20 +5,19 @@ import { bytesBefore, isLossMark } from "./loss-mark.ts";
 import { orClosed } from "./or-closed.ts";
 import { flagOffset, fullFlag, type LogStream, newline, prefixLength, streamOffset, timeLength } from "./record.ts";
 
-// Reads a log for somebody who sends it elsewhere, piece by piece, and knows where he was when he comes back. A place is found again in two
-// ways: by the bytes before it, which each file says of itself in its mark, whatever it is called by then; and, when the log was written anew
-// from another copy, by how much was printed on either stream up to there, because records may then be cut otherwise. Lines of an agent's own
-// are not counted: the other copy does not have them.
+// Reads a log piece by piece for a sender that resumes. A place is found again by the bytes before it, which each file
+// records in its mark; and, if the log was written anew from another copy, by how much each stream had printed, because
+// records may be cut differently then. The agent's own lines are not counted: the other copy lacks them.
 
 /** How far a log was read. */
 export interface FeedPlace {
-  /** Of the log: another text when it was written anew. */
+  /** Of the log: changes when it is written anew. */
   readonly writing: string;
-  /** Bytes of the log before it, dropped ones too. */
+  /** Bytes of the log before it, dropped ones included. */
   readonly at: number;
-  /** Bytes of what programs have printed that were read. */
+  /** Bytes of program output that were read. */
   readonly printed: Readonly<Record<LogStream, number>>;
-  /** Of what comes, bytes that were read before the log was written anew. */
+  /** Bytes to come that were read before the log was written anew. */
   readonly owed: Readonly<Record<LogStream, number>>;
 }
 
@@ -30,18 +29,18 @@ export interface FeedChunk {
   readonly stream: LogStream;
   readonly at: Instant;
   readonly data: Buffer;
-  /** Where reading goes on behind it. */
+  /** Where to continue behind it. */
   readonly place: FeedPlace;
 }
 
-/** Chunks are not made larger than this, but for a record that is. */
+/** Only a single record may be larger. */
 const chunkBytes = 64 * 1024;
-/** Lines like these are an agent's or this log's own. */
+/** Lines of an agent or of this log itself. */
 const ownBeginning = Buffer.from("slipway: ");
 
 /**
- * What comes after a place, up to so many bytes of records; empty when nothing does. Where the ring has dropped what comes next, it is what
- * is left, with the line that says how much came before. `writing` is that of the log as it is, whose rotation marks losses.
+ * The output after a place, up to so many bytes of records. If the next part was dropped, it is what is left, with the
+ * line that says how much is missing. `writing` is that of the present log, whose rotation marks losses.
  */
 export async function readFeed(
   path: string,
@@ -54,7 +53,7 @@ export async function readFeed(
   const files = await openFiles(path);
   try {
     const oldest = files[0]?.before ?? 0;
-    // Of a log that was written anew and is cut again, nobody can say what was read before.
+    // In a log that was written anew and is cut again, the place cannot be found.
     const from = isAnew || place.at < oldest ? oldest : place.at;
     const owed = isAnew && oldest === 0 ? place.printed : place.owed;
     const reading = new Reading({ writing, at: from, printed: place.printed, owed: from > 0 && isAnew ? none : owed });
@@ -74,7 +73,7 @@ export async function readFeed(
   }
 }
 
-/** At least one record, however long: what one write can hold. */
+/** The most that one write can hold: at least one record. */
 const longestRecord = 256 * 1024;
 
 interface OpenFile {
@@ -84,7 +83,7 @@ interface OpenFile {
   readonly size: number;
 }
 
-/** Oldest first. Each is looked at after it was opened, so that it does not matter what it is called meanwhile. */
+/** Oldest first. Examined after opening, so that a rename does not matter. */
 async function openFiles(path: string): Promise<readonly OpenFile[]> {
   const files = new Map<number, OpenFile>();
   try {
@@ -93,7 +92,7 @@ async function openFiles(path: string): Promise<readonly OpenFile[]> {
       if (handle === undefined) continue;
       const { size } = await orClosed(handle, () => handle.stat());
       const before = await orClosed(handle, () => bytesBefore(handle));
-      // The same one by two names, when it was renamed in between.
+      // The same file by two names, if it was renamed in between.
       await files.get(before)?.handle.close();
       files.set(before, { handle, before, size });
     }
@@ -104,7 +103,6 @@ async function openFiles(path: string): Promise<readonly OpenFile[]> {
   return [...files.values()].sort((a, b) => a.before - b.before);
 }
 
-/** Records on their way to chunks. */
 class Reading {
   readonly #writing: string;
   readonly #printed: Record<LogStream, number>;
@@ -118,7 +116,7 @@ class Reading {
     prefix: Buffer;
     place: FeedPlace;
   }[] = [];
-  /** Bytes of the log before what comes next. */
+  /** Bytes of the log before the next record. */
   at: number;
 
   constructor({ writing, at, printed, owed }: FeedPlace) {
@@ -129,12 +127,11 @@ class Reading {
     this.at = at;
   }
 
-  /** How many were taken. */
   get bytes(): number {
     return this.at - this.#start;
   }
 
-  /** Takes the whole records that follow. Marks are for those who have missed something. */
+  /** Takes whole records. Loss marks are kept for readers who have missed something. */
   take(bytes: Buffer, keepsMark: boolean): void {
     let from = 0;
     for (let end = bytes.indexOf(newline) + 1; end > 0; end = bytes.indexOf(newline, from) + 1) {

@@ -3,21 +3,21 @@ import { badRequest } from "#kernel/model/index.ts";
 import type { ReadLogsOptions } from "./read-logs.ts";
 import type { LogStream } from "./record.ts";
 
-/** What is asked of a log over the API, in Kubernetes' words. */
+/** The options of a log request, in Kubernetes' words. */
 export interface LogRequest {
   readonly follow?: boolean;
   readonly timestamps?: boolean;
   readonly tailLines?: number;
   readonly limitBytes?: number;
   readonly sinceSeconds?: number;
-  /** RFC 3339. `sinceSeconds` wins when both are given. */
+  /** RFC 3339; `sinceSeconds` wins. */
   readonly sinceTime?: string;
-  /** Both when absent. */
+  /** Default: both. */
   readonly stream?: LogStream;
   readonly signal?: AbortSignal;
 }
 
-/** All of it but `follow`, whose end only the owner of a log knows. Throws the refusal of a time that is none. */
+/** Everything but `follow`, whose end only the log's owner knows. Throws for an invalid time. */
 export function readingOf(request: LogRequest, clock: Clock): ReadLogsOptions {
   const { tailLines, limitBytes, timestamps, stream, signal } = request;
   const since = sinceOf(request, clock);

@@ -11,36 +11,31 @@ import { orClosed } from "./or-closed.ts";
 import type { LogStream } from "./record.ts";
 import { makeRoom, writeWhole } from "./rotate.ts";
 
-// The way of output: pipe -> chunk -> masker, if any -> stamper -> #waiting -> one write. While a write is under way everything gathers in
-// #waiting and is the next write, so a busy process costs few large writes and a quiet one a write per line.
+// Output goes from the pipe through masker and stamper into #waiting. While a write is in progress everything gathers
+// there and becomes the next write, so that a busy process costs few large writes.
 
 export interface LogWriterOptions {
-  /** Gives records their time, and unfinished lines their patience. */
+  /** Stamps records, and times unfinished lines. */
   readonly clock: Clock;
-  /** 10 MiB x 5 when absent. */
+  /** Default: 10 MiB x 5. */
   readonly rotation?: Rotation;
-  /** Values that are not written: `***` stands in their place. See Masker. */
+  /** Values replaced by `***`; see Masker. */
   readonly masked?: readonly string[];
-  /** Called when waiting output has been written after `append` answered false. */
+  /** Called when waiting output has been written after `append` returned false. */
   readonly onDrain?: () => void;
 }
 
-/**
- * Waiting bytes beyond this make `append` answer false. What is being written does not count, so that with a caller who obeys
- * memory is bounded by twice this and two chunks.
- */
+/** Above so many waiting bytes `append` returns false. Memory is then bounded by twice this and two chunks. */
 const highWater = 1024 * 1024;
 
 /** An unfinished line (a prompt, a progress bar) becomes readable after this. */
 const holdMs: Millis = 250;
 
 /**
- * Appends the output of one process to its log: bytes in, records out, one write in flight, everything that gathered meanwhile
- * in the next. Files appear with the first output. A disk that fails ends the log, not the process: what comes later is
- * dropped and `failure` tells why. Logs are not flushed to the disk, a power cut may take their end.
- *
- * One writer per path at a time. An existing file is continued. The order of records is the order of `append`; the two streams
- * share it. Nothing here ever rejects or throws for what the disk does.
+ * Appends the output of one process to its log, with one write at a time. Files appear with the first output; an
+ * existing file is continued. A failing disk ends the log, not the process: later output is dropped and `failure` says
+ * why. Logs are not flushed to disk. One writer per path at a time; records have the order of `append`. Nothing here
+ * rejects or throws because of the disk.
  */
 export class LogWriter {
   readonly #path: string;
@@ -49,19 +44,18 @@ export class LogWriter {
   readonly #onDrain: () => void;
   readonly #stampers: Readonly<Record<LogStream, LineStamper>>;
   readonly #maskers: Readonly<Record<LogStream, Masker>> | undefined;
-  /** Open from the first write to the rotation or the end. */
   #handle: FileHandle | undefined;
   #index: FileHandle | undefined;
   #waiting: Stamped[] = [];
   #waitingBytes = 0;
   #full = false;
-  /** Present while a write is under way: there is never a second one, which keeps records in order. */
+  /** There is never a second one, which keeps records in order. */
   #writing: Promise<void> | undefined;
-  /** Of the present file: its bytes, the records this writer has put into it, and how many of those the index knows. */
+  /** Of the present file: its bytes, its records by this writer, and how many of those are indexed. */
   #size = 0;
   #records = 0;
   #indexed = 0;
-  /** Bytes of the files before the present one, dropped or not; counted where losses are marked. */
+  /** Bytes of the files before the present one; counted if losses are marked. */
   #before = 0;
   #cancelFlush: Cancel | undefined;
   #failure: Error | undefined;
@@ -76,15 +70,15 @@ export class LogWriter {
     this.#maskers = masked.length === 0 ? undefined : { stdout: new Masker(masked), stderr: new Masker(masked) };
   }
 
-  /** Why output was lost, if it was. Once set it stays: a log with a hole in the middle would be taken for a whole one. */
+  /** Why output was lost. Final: a log with a hole would look complete. */
   get failure(): Error | undefined {
     return this.#failure;
   }
 
   /**
-   * Takes a chunk; the caller must not write to it again. False asks the caller to wait for `onDrain`, which comes once for any
-   * number of such answers; chunks that come nevertheless are kept. After a failure chunks are dropped and the answer is true,
-   * so that the process behind the pipe is not held up by a full disk.
+   * Takes a chunk, which the caller must not change. False asks the caller to wait for `onDrain`; later chunks are kept
+   * all the same. After a failure chunks are dropped and the result is true, so that a full disk does not block the
+   * process.
    */
   append(stream: LogStream, chunk: Buffer): boolean {
     if (this.#failure !== undefined) return true;
@@ -95,12 +89,15 @@ export class LogWriter {
     return !this.#full;
   }
 
-  /** Resolves when the records made so far can be read, or were lost. Unfinished lines are not waited for. */
+  /** Resolves when the records made so far can be read, or were lost. */
   async flushed(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
   }
 
-  /** Resolves when everything appended can be read, also unfinished lines. Never rejects; see `failure`. The last call. */
+  /**
+   * Resolves when everything appended can be read, unfinished lines included. Never rejects; see `failure`. The last
+   * call.
+   */
   async close(): Promise<void> {
     this.#cancelFlush?.();
     for (const stream of ["stdout", "stderr"] as const) {
@@ -126,7 +123,7 @@ export class LogWriter {
   }
 
   #put(stamped: Stamped): void {
-    // A line that was held when the disk failed must not be written after it, should there be room again.
+    // A line that was held when the disk failed must not be written later.
     if (stamped.records === 0 || this.#failure !== undefined) return;
     this.#waiting.push(stamped);
     this.#waitingBytes += stamped.bytes.length;
@@ -145,7 +142,7 @@ export class LogWriter {
     }
   }
 
-  /** No more than the file has room for, so that files are full when they are closed; but something, however little room there is. */
+  /** At most the room in the file, so that files are full when they are closed; but at least one part. */
   #takeWaiting(room = Number.POSITIVE_INFINITY): readonly Stamped[] {
     let taken = 0;
     let bytes = 0;
@@ -181,7 +178,7 @@ export class LogWriter {
     for (const part of batch) this.#records += part.records;
   }
 
-  /** Directories are made when they are missing: the file may appear long after its pod's directory was cleaned up. */
+  /** The pod's directory may have been removed meanwhile. */
   async #open(): Promise<FileHandle> {
     const handle = await open(this.#path, "a+", 0o640).catch(async (thrown: unknown) => {
       if (codeOf(thrown) !== "ENOENT") throw thrown;
@@ -189,13 +186,13 @@ export class LogWriter {
       return open(this.#path, "a+", 0o640);
     });
     this.#size = (await orClosed(handle, () => handle.stat())).size;
-    // One that an earlier writer has begun.
+    // The file of an earlier writer.
     if (this.#rotation.marksLoss === true && this.#size > 0)
       this.#before = await orClosed(handle, () => bytesBefore(handle));
     return handle;
   }
 
-  /** Before the batch that it points to: an entry whose batch is then lost is left out by readers, who know the file's size. */
+  /** Written before its batch: readers skip an entry beyond the file's size. */
   async #addIndexEntry(at: Instant): Promise<void> {
     const index = (this.#index ??= await open(indexOf(this.#path), "a", 0o640));
     await index.write(encodeEntry({ record: this.#records, offset: this.#size, at }));

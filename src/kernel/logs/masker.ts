@@ -1,24 +1,21 @@
-/** What stands in a log for what must not. */
 const mark = Buffer.from("***");
-/** Shorter ones are words of every language: putting them out would tear the log and hide nothing. In characters. */
+/** Shorter values are ordinary words: masking them would tear the log and hide nothing. */
 const shortest = 4;
-/** Of the inner part of base64, in characters: six bytes of a value. */
+/** Of the inner part of base64: six bytes of a value. */
 const shortestInner = 8;
-/** A longer line is looked for in pieces of this size, so that little is held back. */
+/** Longer lines are searched for in pieces, so that little is held back. */
 const longest = 4096;
 
 const nothing = Buffer.alloc(0);
 
 /**
- * Puts `***` in the place of values in the output of one stream, however it is cut into chunks. A value is looked for line by line, as
- * it is, in base64 (also as a part of a longer text, in lines of 64 and 76 characters, and in the alphabet for URLs), percent-encoded and in the forms that JSON writers give it; of two that begin at one place the longer one counts. Another form, or a value that a program
- * prints in pieces, is not found.
- *
- * The end of a chunk that may be the beginning of a value is held back until it is known, at most 4 KiB. Linear in the bytes for a
- * given number of values.
+ * Replaces values in the output of one stream by `***`, however it is cut into chunks. A value is searched for line by
+ * line: as it is, in base64 (also inside a longer text, in lines of 64 and 76 characters, and in the URL alphabet),
+ * percent-encoded, and in JSON forms. Other forms, and values printed in pieces, are not found. At most 4 KiB of a
+ * chunk's end is held back. Linear in the bytes.
  */
 export class Masker {
-  /** The longest first. */
+  /** Longest first. */
   readonly #needles: readonly Buffer[];
   #held: Buffer = nothing;
 
@@ -26,19 +23,19 @@ export class Masker {
     this.#needles = needlesOf(values);
   }
 
-  /** What may be shown of the output so far and was not shown yet. Parts of the chunk are returned as they are. */
+  /** The output that may be shown now. Parts of the chunk are returned as they are. */
   take(chunk: Buffer): Buffer {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     return this.#mask(bytes, (from) => this.#beginning(bytes, from));
   }
 
-  /** What was held back. What is taken afterwards is another text. */
+  /** The output held back. Later output is another text. */
   end(): Buffer {
     const bytes = this.#held;
     return this.#mask(bytes, () => bytes.length);
   }
 
-  /** `holdFrom` tells where what cannot be judged yet begins, at or after a place. */
+  /** `holdFrom` returns where output begins that cannot be judged yet. */
   #mask(bytes: Buffer, holdFrom: (from: number) => number): Buffer {
     const next = this.#needles.map((needle) => bytes.indexOf(needle));
     const shown: Buffer[] = [];
@@ -51,13 +48,13 @@ export class Masker {
       from = found.at + found.length;
       if (hold < from) hold = holdFrom(from);
     }
-    // A copy: the chunk need not stay for a few bytes of it.
+    // A copy: a few bytes must not keep the chunk.
     this.#held = Buffer.from(bytes.subarray(hold));
     const rest = bytes.subarray(from, hold);
     return shown.length === 0 ? rest : Buffer.concat([...shown, rest]);
   }
 
-  /** The first value at or after a place. `next` has where each of them comes next, -1 for those that come no more. */
+  /** The first value at or after a place. `next` has the next place of each, or -1. */
   #firstFrom(
     bytes: Buffer,
     from: number,
@@ -72,7 +69,7 @@ export class Masker {
     return first;
   }
 
-  /** Where the first beginning of a value stands that the end of the bytes cuts off; their length when there is none. */
+  /** Where a value begins that the end of the bytes cuts off; their length if there is none. */
   #beginning(bytes: Buffer, from: number): number {
     let first = bytes.length;
     for (const needle of this.#needles) {
@@ -87,7 +84,7 @@ export class Masker {
   }
 }
 
-/** A text of ours that may repeat what a program was given, without these values. */
+/** Masks a text of our own that may repeat a program's arguments. */
 export function withoutValues(text: string, values: readonly string[]): string {
   if (values.length === 0) return text;
   const masker = new Masker(values);
@@ -99,7 +96,7 @@ function needlesOf(values: readonly string[]): readonly Buffer[] {
   for (const value of values) {
     const lines = [value, ...value.split("\n")].map((line) => line.trim()).filter((line) => line.length >= shortest);
     for (const line of lines) {
-      // `echo "$X" | base64` encodes the newline at the end, too.
+      // `echo "$X" | base64` encodes the newline, too.
       const encoded = [line, `${line}\n`].map((text) => Buffer.from(text).toString("base64"));
       const inBase64 = [...encoded, ...encoded.map(withoutPadding), ...encoded.flatMap(wrapped), ...innerBase64(line)];
       for (const text of [line, ...inBase64, ...inBase64.map(urlSafe), percentEncoded(line), ...jsonForms(line)])
@@ -111,8 +108,8 @@ function needlesOf(values: readonly string[]): readonly Buffer[] {
 }
 
 /**
- * What a text is in the base64 of a longer one, such as `user:password`: the characters that depend on nothing but it, for each of the three places
- * at which it may begin. Those at its ends hold bits of its neighbours and stay; what is so short that other texts may have it is left out.
+ * A text inside the base64 of a longer one, such as `user:password`: for each of three alignments the characters that
+ * depend on it alone. Results short enough to occur elsewhere are skipped.
  */
 function innerBase64(text: string): readonly string[] {
   const bytes = Buffer.from(text);
@@ -126,13 +123,13 @@ function innerBase64(text: string): readonly string[] {
 
 const withoutPadding = (text: string): string => text.replace(/=+$/, "");
 
-/** The other alphabet of RFC 4648, which tokens are written in. */
+/** The URL alphabet of RFC 4648. */
 const urlSafe = (text: string): string => text.replaceAll("+", "-").replaceAll("/", "_");
 
-/** Columns at which programs break base64: `base64` and MIME, and PEM and `openssl`. */
+/** Line widths of `base64` and MIME, and of PEM and `openssl`. */
 const columns = [76, 64] as const;
 
-/** The lines of a long one. One that is a part of a longer text is broken anywhere, and not found where that is inside of it. */
+/** The lines of a wrapped text. Inside a longer text the line breaks differ, and it is not found. */
 const wrapped = (text: string): readonly string[] =>
   columns
     .flatMap((width) =>
@@ -142,10 +139,10 @@ const wrapped = (text: string): readonly string[] =>
     )
     .filter((line) => line.length >= shortest);
 
-/** Whoever reads the JSON gets the value back from any of them, so that a form that is missed shows it in plain. */
+/** Forms from which JSON readers restore the value. */
 function jsonForms(text: string): readonly string[] {
   const plain = JSON.stringify(text).slice(1, -1);
-  // Python and PHP have ASCII only, PHP also escapes slashes, and Go what HTML would read.
+  // Python and PHP escape non-ASCII, PHP also slashes, and Go what is special in HTML.
   const ascii = plain.replace(/[^ -~]/g, escaped);
   return [
     plain,
@@ -158,7 +155,7 @@ function jsonForms(text: string): readonly string[] {
 
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Half a surrogate pair has no such form; then there is the text itself. */
+/** Half a surrogate pair cannot be encoded. */
 function percentEncoded(text: string): string {
   try {
     return encodeURIComponent(text);

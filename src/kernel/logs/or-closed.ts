@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 
-/** What is done with a file first, by whoever has opened it for somebody else: it is closed when that fails. */
+/** Closes a file if the work with it fails. */
 export async function orClosed<T>(handle: FileHandle, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -10,12 +10,12 @@ import { RecordReader, type RecordReaderOptions } from "./record-reader.ts";
 import { laterPosition, type Position, sincePosition, tailPosition } from "./start-position.ts";
 
 export interface ReadLogsOptions extends RecordReaderOptions {
-  /** Only the last lines, counted before `since` is applied. 0 shows nothing of what is there; with `follow`, only what comes. */
+  /** Only the last lines, counted before `since` applies; 0 shows only later output. */
   readonly tailLines?: number;
   readonly since?: Instant;
-  /** End after this many bytes of output, times included, also in the middle of a line or character. */
+  /** End after this many bytes of output, times included. */
   readonly limitBytes?: number;
-  /** Go on with what is written later, until this signal says that the writer has closed the log. */
+  /** Continue with later output until this signal says that the log is closed. */
   readonly follow?: AbortSignal;
   /** End quietly when this aborts. */
   readonly signal?: AbortSignal;
@@ -24,12 +24,9 @@ export interface ReadLogsOptions extends RecordReaderOptions {
 const blockBytes = 64 * 1024;
 
 /**
- * What a process wrote to the log at `path`, over all its files, as the pieces come. A log without files is empty. Holds one
- * block and one record, however long the log. A follower that is slower than the rotation goes on with the oldest file left.
- *
- * Files are opened when the first piece is asked for, and closed when the iteration ends, also by `return`. Rejects when the disk
- * fails. Any number of readers may read beside the writer. A reader that does not follow ends with what the disk has at that
- * moment, which can be the beginning of a record that is just being written.
+ * The output in the log at `path`, over all files, in constant memory. A log without files is empty. A follower slower
+ * than the rotation continues with the oldest file. Files are open only during the iteration. Any number of readers may
+ * run beside the writer; one that does not follow may end within a record that is being written.
  */
 export async function* readLogs(path: string, options: ReadLogsOptions = {}): AsyncGenerator<Uint8Array, void> {
   const reader = new RecordReader(options);
@@ -45,7 +42,7 @@ export async function* readLogs(path: string, options: ReadLogsOptions = {}): As
   }
 }
 
-/** Blocks of the log's files in order; `"end"` where a file ends for good. */
+/** Blocks of the log's files in order; `"end"` at the end of each file. */
 async function* rawBlocks(path: string, options: ReadLogsOptions): AsyncGenerator<Buffer | "end", void> {
   const wake = [options.follow, options.signal].filter((signal) => signal !== undefined);
   if (options.follow !== undefined) await makeDirectories(dirname(path), 0o750);
@@ -55,7 +52,7 @@ async function* rawBlocks(path: string, options: ReadLogsOptions): AsyncGenerato
   try {
     current = await openFirst(path, options);
     while (!stopped()) {
-      // Asked before reading: what was written before the end is then certainly read.
+      // Checked before reading, so that everything before the end is read.
       const ended = options.follow?.aborted ?? true;
       if (current !== undefined) yield* blocksOf(current, stopped);
       const next = await successor(path, current);
@@ -80,21 +77,21 @@ async function* rawBlocks(path: string, options: ReadLogsOptions): AsyncGenerato
 
 interface OpenFile {
   readonly handle: FileHandle;
-  /** As `LogFile.id`: what the file is called now may be another name than the one it was opened by. */
+  /** As `LogFile.id`: the file may have been renamed. */
   readonly id: string;
   /** Bytes read so far. */
   offset: number;
-  /** Bytes of the log before this file, where they were all read. */
+  /** Bytes of the log before this file, if all were read. */
   read?: number;
 }
 
-/** What is there from the offset on, up to the present end. May be asked again for what was appended since. */
+/** From the offset to the present end. May be called again. */
 async function* blocksOf(file: OpenFile, stopped: () => boolean): AsyncGenerator<Buffer, void> {
   for (;;) {
     const block = Buffer.allocUnsafe(blockBytes);
     const { bytesRead } = await file.handle.read(block, 0, blockBytes, file.offset);
     if (bytesRead === 0 || stopped()) return;
-    // A mark that tells of nothing but what was read is of no interest.
+    // A mark that counts only what was read is skipped.
     const from = file.offset === 0 && file.read !== undefined ? markLength(block.subarray(0, bytesRead), file.read) : 0;
     file.offset += bytesRead;
     yield block.subarray(from, bytesRead);
@@ -113,8 +110,8 @@ async function openFirst(path: string, options: ReadLogsOptions): Promise<OpenFi
 }
 
 /**
- * The file that follows `current`; undefined while it is the newest. When `current` was rotated away altogether, the oldest file
- * that is left: `findIndex` says -1.
+ * The file after `current`; undefined while that is the newest. If `current` was removed by the rotation, the oldest
+ * file (`findIndex` gives -1).
  */
 async function successor(path: string, current: OpenFile | undefined): Promise<OpenFile | undefined> {
   const newest = await lookAt(path);
@@ -122,14 +119,14 @@ async function successor(path: string, current: OpenFile | undefined): Promise<O
   return withStableFiles(path, async (files) => {
     const own = files.findIndex((file) => file.id === current?.id);
     const next = await openAt(files[own + 1], 0);
-    // Who has read what is before the mark misses nothing.
+    // A reader of everything before the mark misses nothing.
     if (own >= 0 && current !== undefined && next !== undefined && next !== "changed")
       next.read = await orClosed(next.handle, async () => (await bytesBefore(current.handle)) + current.offset);
     return next;
   });
 }
 
-/** A rotation between looking and opening shows as a file that is gone or another one; then it is looked again. */
+/** Retries when a rotation came between looking and opening. */
 async function withStableFiles(
   path: string,
   use: (files: readonly LogFile[]) => Promise<OpenFile | "changed" | undefined>,

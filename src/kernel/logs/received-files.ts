@@ -11,22 +11,19 @@ import { moveFile, removeFile, writeWhole } from "./rotate.ts";
 /** So many files may have begun since the last flush. */
 export const mostExtra = 4;
 
-/** Where a log ends: its youngest file by device and inode, empty before the first one, and that file's bytes. */
+/** The end of a log: its youngest file by device and inode (empty if there is none), and that file's bytes. */
 export type ReceivedEnd = Pick<ReceivedState, "file" | "size">;
 
 /**
- * The files of a log that somebody sends, while it is open. A file is no longer written to when the next one begins, and stays open until it is
- * flushed. None is removed before what has taken its place is durable: until then there are more files than the rotation asks for.
- *
- * `write`, `rotate` and `prune` are called one after the other; `flush` at any time, beside them.
+ * The files of a received log, while it is open. Full files stay open until they are flushed, and no file is removed
+ * before its successor is durable. `write`, `rotate` and `prune` are called one after the other; `flush` at any time.
  */
 export class ReceivedFiles {
   readonly #path: string;
   readonly #rotation: Rotation;
   #handle: FileHandle | undefined;
-  /** Whole, and not flushed since. */
+  /** Full and not flushed yet. */
   #full: FileHandle[] = [];
-  /** Files that there are, the youngest included if it is there. */
   #count: number;
   #hasYoungest: boolean;
   #end: ReceivedEnd;
@@ -41,7 +38,7 @@ export class ReceivedFiles {
     this.#hasYoungest = files.at(-1)?.path === path;
   }
 
-  /** Takes back what was written behind the end that is told; all there is for a log of which nothing is known. */
+  /** Removes what was written behind the given end; everything if there is none. */
   static async open(path: string, rotation: Rotation, end: ReceivedEnd): Promise<ReceivedFiles> {
     await closeGaps(path, rotation.maxFiles + mostExtra + 1);
     if (end.file === "") await removeLog(path);
@@ -49,12 +46,11 @@ export class ReceivedFiles {
     return new ReceivedFiles(path, rotation, end, await listLogFiles(path));
   }
 
-  /** What was written so far. */
   get end(): ReceivedEnd {
     return this.#end;
   }
 
-  /** Bytes that the present file takes before the next one has to begin; an empty one takes anything. */
+  /** Bytes until the next file must begin; an empty file accepts anything. */
   get room(): number {
     return this.#end.size === 0 ? Number.POSITIVE_INFINITY : this.#rotation.maxBytes - this.#end.size;
   }
@@ -67,7 +63,7 @@ export class ReceivedFiles {
     this.#end = { ...this.#end, size: this.#end.size + written };
   }
 
-  /** Begins the next file, with a line of that time about what came before it where the rotation wants one. */
+  /** Begins the next file, with a loss mark if the rotation asks for one. */
   async rotate(at: Instant): Promise<void> {
     this.#full.push((this.#handle ??= await this.#open()));
     this.#handle = undefined;
@@ -80,7 +76,7 @@ export class ReceivedFiles {
     if (this.#rotation.marksLoss === true) await this.write([lossMark(before, at)]);
   }
 
-  /** Resolves when no crash can undo what was written before. Files that are whole are closed then. */
+  /** Resolves when everything written before is durable. Closes full files. */
   async flush(): Promise<void> {
     const full = this.#full.splice(0);
     const written = this.#handle === undefined ? full : [...full, this.#handle];
@@ -91,7 +87,7 @@ export class ReceivedFiles {
     }
   }
 
-  /** Removes the oldest until there are as many as the rotation asks for and `extra` more, which are at most `mostExtra`. */
+  /** Removes the oldest files beyond the rotation's number and `extra`, at most `mostExtra`. */
   async prune(extra: number): Promise<void> {
     for (; this.#count > this.#rotation.maxFiles + extra; this.#count--)
       await unlink(fileOfAge(this.#path, this.#count - 1));
@@ -104,12 +100,12 @@ export class ReceivedFiles {
     await Promise.allSettled(this.#full.splice(0).map((handle) => handle.close()));
   }
 
-  /** Whether the file that is written to is the one that readers find. */
+  /** Whether readers find the file that is written to. */
   async isThere(): Promise<boolean> {
     return this.#end.file === ((await lookAt(this.#path))?.id ?? "");
   }
 
-  /** Readable by its owner's group, as all logs are. Directories are made where they are missing. */
+  /** Readable by the owner's group, as all logs are. */
   async #open(): Promise<FileHandle> {
     const handle = await open(this.#path, "a+", 0o640).catch(async (thrown: unknown) => {
       if (codeOf(thrown) !== "ENOENT") throw thrown;
@@ -126,7 +122,7 @@ export class ReceivedFiles {
   }
 }
 
-/** A crash in the middle of a rotation leaves an age that no file has. */
+/** A crash during a rotation leaves a gap between ages. */
 async function closeGaps(path: string, oldest: number): Promise<void> {
   let next = 0;
   for (let age = 0; age <= oldest; age++) {
@@ -136,11 +132,11 @@ async function closeGaps(path: string, oldest: number): Promise<void> {
   }
 }
 
-/** The files as they were when the log ended there: younger ones are removed, and what was added to its own is cut off. */
+/** Restores the state at that end: younger files are removed, and later bytes are cut off. */
 async function takeBack(path: string, { file, size }: ReceivedEnd): Promise<void> {
   const files = await listLogFiles(path);
   const younger = files.length - 1 - files.findIndex(({ id }) => id === file);
-  // Files that were copied from elsewhere have other names to the disk; their length is looked at all the same.
+  // Copied files have other inodes; their length counts all the same.
   if (younger > 0 && younger < files.length) {
     for (let age = 0; age < younger; age++) await removeFile(fileOfAge(path, age));
     for (let age = younger; age < files.length; age++)

@@ -5,30 +5,27 @@ import { mostExtra, ReceivedFiles } from "./received-files.ts";
 import { nothingReceived, readReceived, type ReceivedState, writeReceived } from "./received-state.ts";
 import type { LogStream } from "./record.ts";
 
-// The way of a chunk: accepted -> one write for all that gathered -> readable -> one flush for all that was written -> durable. One write and one
-// flush are under way at most, side by side; whoever comes meanwhile shares the next one.
+// A chunk is accepted, written, readable, flushed, durable. At most one write and one flush are in progress; chunks
+// that arrive meanwhile share the next one.
 
-/** Output of another machine. */
 export interface ReceivedChunk {
   /** Counts the chunks of a source from 1. */
   readonly seq: number;
   readonly stream: LogStream;
-  /** When it was printed, by the clock of the machine that printed it. */
+  /** When it was printed, by that machine's clock. */
   readonly at: Instant;
-  /** Lines, or a part of one. Empty: nothing more comes. */
+  /** Lines, or a part of one. Empty: the log is complete. */
   readonly data: Buffer;
 }
 
-/** How far a log is. */
 interface Reached {
-  /** Of all that was accepted since the log was opened. */
+  /** Chunks accepted since the log was opened. */
   readonly count: number;
-  /** Files that were begun since, up to the one of the state. */
+  /** Files begun since, up to that of the state. */
   readonly rotations: number;
   readonly state: ReceivedState;
 }
 
-/** A chunk that waits to be written. */
 interface Waiting extends Pick<ReceivedState, "source" | "seq" | "isEnded"> {
   readonly bytes: Buffer;
   readonly at: Instant;
@@ -36,30 +33,27 @@ interface Waiting extends Pick<ReceivedState, "source" | "seq" | "isEnded"> {
 }
 
 /**
- * A log that arrives in numbered chunks, in files that `readLogs` reads. Each chunk is written once, however often it is sent and
- * wherever a crash comes in between: what was written behind the last `commit` is taken back when the log is opened again, and the
- * sender has it still.
- *
- * One at a time for a path; many may bring chunks to it at once. After a rejection it is of no use but to be closed.
+ * A log that arrives in numbered chunks, readable by `readLogs`. Each chunk is written once, however often it is sent:
+ * what was written behind the last `commit` is removed when the log is opened again, and the sender still has it. One
+ * at a time for a path; concurrent appends are fine. After a rejection it must be closed.
  */
 export class ReceivedLog {
   readonly #path: string;
   readonly #files: ReceivedFiles;
   #waiting: Waiting[] = [];
-  /** The last that was accepted. Never rejects. */
+  /** The last accepted chunk. Never rejects. */
   #last: Promise<unknown> = Promise.resolve();
   #accepted: Pick<ReceivedState, "source" | "seq"> & { readonly count: number };
   /** What is in the files, durable or not. */
   #written: Reached;
   #durable: Reached;
-  /** Files that were begun since the log was opened. Told with what is written to them: until then a flush makes nothing of them durable. */
+  /** Files begun since opening; reported with their content, because until then a flush does not make them durable. */
   #begun = 0;
-  /** Under way; neither rejects. */
+  /** Neither rejects. */
   #writing: Promise<void> | undefined;
   #flushing: Promise<void> | undefined;
-  /** Who waits for chunks that others bring. */
   #change: Deferred<void> = deferred();
-  /** What is in the files since is not known. */
+  /** The content of the files is unknown since. */
   #failure: { readonly thrown: unknown } | undefined;
 
   private constructor(path: string, files: ReceivedFiles, state: ReceivedState) {
@@ -69,26 +63,26 @@ export class ReceivedLog {
     this.#written = this.#durable = { count: 0, rotations: 0, state };
   }
 
-  /** Takes back what was never acknowledged. Files are made by the first chunk. */
+  /** Removes what was never acknowledged. The first chunk creates the files. */
   static async open(path: string, rotation: Rotation): Promise<ReceivedLog> {
     const state = (await readReceived(path)) ?? nothingReceived;
     return new ReceivedLog(path, await ReceivedFiles.open(path, rotation, state), state);
   }
 
-  /** The number after which a source goes on; 0 for one that is new here. */
+  /** The last accepted number of a source; 0 if it is new. */
   seqOf(source: string): number {
     return this.#accepted.source === source ? this.#accepted.seq : 0;
   }
 
-  /** The number up to which no crash can undo what a source has sent; 0 for one of which nothing is durable. */
+  /** The last durable number of a source; 0 if there is none. */
   durableSeqOf(source: string): number {
     const { state } = this.#durable;
     return state.source === source ? state.seq : 0;
   }
 
   /**
-   * Accepts the chunk at once, and resolves when it can be read. One that was here before, or that does not follow the one before, is passed
-   * over; a new source takes the place of the one before with its first chunk. Answers the bytes that the log grows by.
+   * Accepts the chunk at once, and resolves with its bytes when it can be read. A chunk that is known, or does not
+   * follow the last one, is skipped (0). A new source replaces the former one with its first chunk.
    */
   async append(source: string, chunk: ReceivedChunk): Promise<number> {
     this.#check();
@@ -98,7 +92,7 @@ export class ReceivedLog {
     return bytes.length;
   }
 
-  /** Resolves when everything up to that number of a source was accepted, the signal aborts, or the log fails. */
+  /** Resolves when everything up to that number was accepted, the signal aborts, or the log fails. */
   async arrived(source: string, seq: number, signal: AbortSignal): Promise<void> {
     const isOver = (): boolean => this.seqOf(source) >= seq || this.#failure !== undefined || signal.aborted;
     if (isOver()) return;
@@ -106,17 +100,17 @@ export class ReceivedLog {
     while (!isOver()) await Promise.race([this.#change.promise, gone]);
   }
 
-  /** Resolves when no crash can undo what was appended before. */
+  /** Resolves when everything appended before is durable. */
   async commit(): Promise<void> {
     const { count } = this.#accepted;
     await this.#last;
     while (this.#durable.count < count && this.#failure === undefined) await this.#flush();
-    // Whoever opens the log anew must not find it still being written.
+    // The log may be opened again after a rejection: writing must have stopped.
     if (this.#failure !== undefined) await this.#rest();
     this.#check();
   }
 
-  /** Nothing more is expected, whoever says so. Durable when it resolves. */
+  /** Marks the log complete, durably. */
   async end(): Promise<void> {
     this.#check();
     const { source, seq } = this.#accepted;
@@ -124,7 +118,7 @@ export class ReceivedLog {
     await this.commit();
   }
 
-  /** Whether readers find what was written here; nobody else may have removed it. */
+  /** Whether readers find what was written; others may have removed it. */
   isThere(): Promise<boolean> {
     return this.#files.isThere();
   }
@@ -163,13 +157,13 @@ export class ReceivedLog {
     this.#change = deferred();
   }
 
-  /** Rotations that no flush has caught up with. */
+  /** Rotations that are not flushed yet. */
   get #unflushed(): number {
     return this.#begun - this.#durable.rotations;
   }
 
   async #writeAll(): Promise<void> {
-    // What comes in the same turn is one write.
+    // Chunks of one turn are one write.
     await Promise.resolve();
     try {
       for (let batch = this.#take(); batch.length > 0; batch = this.#take()) await this.#write(batch);
@@ -180,7 +174,7 @@ export class ReceivedLog {
     }
   }
 
-  /** As much as the file has room for, but something. */
+  /** As much as the file has room for, at least one chunk. */
   #take(): readonly Waiting[] {
     let { room } = this.#files;
     if (this.#failure !== undefined) return [];
@@ -210,7 +204,7 @@ export class ReceivedLog {
     }
   }
 
-  /** What is durable stays, however much is written after it: files go when what has taken their place has been flushed. */
+  /** A file is removed only when its successor is durable. */
   async #rotate(at: Instant): Promise<void> {
     while (this.#unflushed >= mostExtra && this.#failure === undefined) await this.#flush();
     this.#check();
@@ -219,7 +213,7 @@ export class ReceivedLog {
     this.#begun++;
   }
 
-  /** One at a time: who finds one under way waits for its end, and then perhaps for the next. */
+  /** One at a time. */
   #flush(): Promise<void> {
     this.#flushing ??= this.#flushWritten().finally(() => {
       this.#flushing = undefined;
@@ -245,7 +239,7 @@ export class ReceivedLog {
   }
 }
 
-/** Pieces without an end are joined again by who reads. */
+/** Readers join pieces again. */
 function recordsOf({ stream, at, data }: ReceivedChunk): Buffer {
   const stamper = new LineStamper(stream);
   const lines = stamper.stamp(data, at);

@@ -12,25 +12,20 @@ import {
 } from "./record.ts";
 
 export interface RecordReaderOptions {
-  /** Put the time in front of each line, as `pods/log?timestamps=true` does. */
+  /** Prefix lines with times, as `pods/log?timestamps=true` does. */
   readonly timestamps?: boolean;
-  /** Drop records older than this; one of exactly this time is kept. */
+  /** Drop older records. */
   readonly since?: Instant;
-  /** Only this stream. */
   readonly stream?: LogStream;
 }
 
-// A file that is no log must not make the reader gather it whole.
+// Bounds memory for a file that is not a log.
 const longestRecord = 256 * 1024;
 
 /**
- * Turns the bytes of log files, in pieces of any size, back into what the process wrote. Lines that are not records (a file
- * damaged by a power cut) come out as they are. Holds at most one record.
- *
- *     "<time> stdout P half \n<time> stdout F line\n"  ->  "half line\n"
- *
- * Pieces of the two streams may interleave; each piece comes out where it stands, as a terminal would have shown it. A line that
- * began before `since` and ended after it shows its later pieces only.
+ * Turns the bytes of log files back into output. Lines that are not records (a damaged file) come out as they are.
+ * Pieces of both streams come out in their order. A line that began before `since` shows only its later pieces. Holds
+ * at most one record.
  */
 export class RecordReader {
   readonly #timestamps: boolean;
@@ -45,7 +40,7 @@ export class RecordReader {
     this.#stream = options.stream;
   }
 
-  /** The output in `block`, up to its last whole record. The block may be used again by its owner afterwards. */
+  /** The output up to the last whole record. The block may be reused afterwards. */
   read(block: Buffer): Buffer {
     const bytes = this.#carried.length === 0 ? block : Buffer.concat([this.#carried, block]);
     const out = Buffer.allocUnsafe(bytes.length);
@@ -62,19 +57,19 @@ export class RecordReader {
       this.#carried = empty;
       return Buffer.concat([out.subarray(0, length), rest]);
     }
-    // The block belongs to the caller, who may fill it again.
+    // The caller may reuse the block.
     this.#carried = rest.length === 0 ? empty : Buffer.from(rest);
     return out.subarray(0, length);
   }
 
-  /** What is left of a record whose end was never written. To be called where a file ends for good, then the next may follow. */
+  /** The rest of an unfinished record. Call it at the end of a file. */
   end(): Buffer {
     const rest = this.#carried;
     this.#carried = empty;
     return rest.length > prefixLength ? rest.subarray(prefixLength) : empty;
   }
 
-  /** Copies one record's output to `out`, which is always large enough: output is never longer than its record. */
+  /** `out` is always large enough: output is never longer than its record. */
   #copyRecord(bytes: Buffer, from: number, end: number, out: Buffer, length: number): number {
     const flag = bytes[from + flagOffset];
     if (end - from < prefixLength || (flag !== fullFlag && flag !== partialFlag)) {

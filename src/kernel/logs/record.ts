@@ -1,6 +1,6 @@
 import type { Instant } from "#lib/base/index.ts";
 
-/** Which of a process's two outputs a record came from. Both names have six letters, on which the fixed offsets count. */
+/** Both names have six letters, on which the fixed offsets rely. */
 export type LogStream = "stdout" | "stderr";
 
 /**
@@ -18,17 +18,16 @@ export const flagOffset = 38;
 export const streamOffset = 31;
 export const timeLength = 30;
 
-/** Bytes of the ASCII characters: line feed, `F`, `P`. */
 export const newline = 10;
 export const fullFlag = 70;
 export const partialFlag = 80;
 
-/** A text longer than this without a newline is cut into `P` records, so that no reader or writer holds more. */
+/** Longer texts without a newline are cut into `P` records. */
 export const longestHeldText = 16 * 1024;
 
-/** RFC 3339 with nine fractional digits: always 30 characters, for years up to 9999. The clock gives milliseconds, the rest is 0. */
+/** RFC 3339 with nine fractional digits, always 30 characters; the clock gives milliseconds. */
 export const recordTime = (at: Instant): string => `${new Date(at).toISOString().slice(0, 23)}000000Z`;
 
-/** The bytes before the text of a record, `prefixLength` of them. */
+/** The bytes before the text of a record. */
 export const recordPrefix = (at: Instant, stream: LogStream, flag: "F" | "P"): Buffer =>
   Buffer.from(`${recordTime(at)} ${stream} ${flag} `, "latin1");

@@ -4,10 +4,8 @@ import { offsetBefore, readIndex } from "./line-index.ts";
 import type { LogFile } from "./log-files.ts";
 import { flagOffset, type LogStream, newline, partialFlag, recordTime, streamOffset, timeLength } from "./record.ts";
 
-// Where `tail` and `since` let reading begin. Both find a place in the files as they were listed; what was appended meanwhile
-// lies behind it and is read as well.
+// Where `tail` and `since` begin to read.
 
-/** Where reading starts: a file of a log, and an offset in it that is the start of a record. */
 export interface Position {
   /** Index into the files, oldest first. */
   readonly file: number;
@@ -17,8 +15,8 @@ export interface Position {
 const blockBytes = 64 * 1024;
 
 /**
- * Start of the last `lines` lines of a log; of one stream if given. Reads backwards, only as far as needed: its cost is that of
- * the tail, not of the log. With 0 or fewer lines it is the end, with more lines than there are the start.
+ * The start of the last `lines` lines, of one stream if given. Reads backwards, only as far as needed. With 0 lines it
+ * is the end.
  */
 export async function tailPosition(files: readonly LogFile[], lines: number, stream?: LogStream): Promise<Position> {
   const last = files.length - 1;
@@ -31,7 +29,7 @@ export async function tailPosition(files: readonly LogFile[], lines: number, str
     if (found === undefined) break;
     for await (const record of recordsBackwards(found)) {
       if (stream !== undefined && record.stream !== stream) continue;
-      // A piece without an end continues the line after it, unless it is the very last: then it is a line of its own.
+      // A piece without an end belongs to the line after it, unless it is the very last.
       const endsLine = !record.partial || newest;
       newest = false;
       if (endsLine && wanted-- === 0) return start;
@@ -47,7 +45,7 @@ interface RecordPlace {
   readonly stream: LogStream;
 }
 
-/** Every record of a file, the last one first. Holds one block, and one record however long it is. */
+/** Every record of a file, last first, in constant memory. */
 async function* recordsBackwards(file: LogFile): AsyncGenerator<RecordPlace> {
   const handle = await open(file.path, "r");
   try {
@@ -59,7 +57,7 @@ async function* recordsBackwards(file: LogFile): AsyncGenerator<RecordPlace> {
       const block = Buffer.allocUnsafe(length);
       await handle.read(block, 0, length, from);
       const bytes = held.length === 0 ? block : Buffer.concat([block, held]);
-      // The byte before a record is a newline; the first record of the block may begin in the block before it.
+      // The first record of the block may begin in the block before it.
       let end = bytes.length;
       for (;;) {
         const before = end < 2 ? -1 : bytes.lastIndexOf(newline, end - 2);
@@ -84,8 +82,8 @@ const placeOf = (bytes: Buffer, at: number, base: number): RecordPlace => ({
 });
 
 /**
- * A record start before which every record is older than `since`. The reader drops the older ones that follow. One small read per
- * file from the newest on, then one look at an index.
+ * A record start before which every record is older than `since`; readers drop older ones after it. One small read per
+ * file, then one look at an index.
  */
 export async function sincePosition(files: readonly LogFile[], since: Instant): Promise<Position> {
   const limit = recordTime(since);
@@ -112,6 +110,6 @@ async function firstTime(path: string): Promise<string> {
   }
 }
 
-/** The later of two places: both limits hold. */
+/** Both limits hold. */
 export const laterPosition = (a: Position, b: Position): Position =>
   a.file > b.file || (a.file === b.file && a.offset > b.offset) ? a : b;

@@ -2,7 +2,7 @@ import type { Cancel, Instant, Millis } from "#lib/base/index.ts";
 import type { Rotation } from "#kernel/logs/index.ts";
 import type { Interaction, InteractionOptions } from "./interaction.ts";
 
-/** A host directory or file that a task sees at `target`. Both paths are absolute; later mounts may lie inside of earlier ones. */
+/** A host directory or file shown at `target`. Both paths are absolute; later mounts may be inside earlier ones. */
 export interface TaskMount {
   /** Must exist when the task is started. */
   readonly source: string;
@@ -10,140 +10,136 @@ export interface TaskMount {
   readonly readOnly: boolean;
 }
 
-/**
- * One process (or container) to run once. `id` names this one execution for ever: starting it again, by whoever, after
- * whatever crash, never runs it a second time.
- */
+/** One process or container to run once. `id` names this one execution for ever: it never runs a second time. */
 export interface Task {
-  /** `<pod uid>/<container>/<restart>` where pods are run; any text that is never used twice. */
+  /** `<pod uid>/<container>/<restart>` for pods; any unique text. */
   readonly id: string;
-  /** Program and arguments; no shell is involved unless the command is one. The program is looked up in the PATH of `env`. */
+  /** Without a shell. The program is looked up in the PATH of `env`. */
   readonly command: readonly [string, ...string[]];
-  /** The whole environment. Nothing is inherited. May hold secrets: runtimes never write it anywhere. */
+  /** The whole environment; nothing is inherited. May hold secrets: runtimes never write it anywhere. */
   readonly env: Readonly<Record<string, string>>;
-  /** Absolute, and inside of what the mounts show. It is entered before the task becomes its user. */
+  /** Absolute, as the mounts show it. Entered before the task becomes its user. */
   readonly workingDirectory: string;
-  /** Where output goes, in the format of `#kernel/logs`. The file appears with the first output. */
+  /** In the format of `#kernel/logs`. The file appears with the first output. */
   readonly logPath: string;
-  /** 10 MiB x 5 when absent. */
+  /** Default: 10 MiB x 5. */
   readonly logRotation?: Rotation;
-  /** Names of variables of `env` whose values do not get into the log. Those that `env` does not have say nothing. */
+  /** Variables whose values are masked in the log; unknown ones are ignored. */
   readonly maskedVariables?: readonly string[];
   /**
-   * Where the task's last word is to be read once its end is told: what it has written to `unmaskedWord` of this path, without the values
-   * of `maskedVariables`. It is not there when the task is lost, because nobody knows the values then.
+   * Where the task's last word can be read after its end: what it wrote to `unmaskedWord` of this path, masked. Missing
+   * if the task is lost.
    */
   readonly message?: string;
   readonly mounts?: readonly TaskMount[];
-  /** Whom the process runs as, with this one group and no others; as the runtime itself when absent. */
+  /** Default: the runtime's own user. The process gets this one group. */
   readonly user?: { readonly uid: number; readonly gid: number };
   /**
-   * What the task is where the runtime has images: a container. Then `command` only names it to people, `env` is added to the
-   * image's own variables, and `workingDirectory` and `user` are those of this setup.
+   * For runtimes with images. `command` is then only for people, `env` is added to the image's variables, and
+   * `workingDirectory` and `user` are those of this setup.
    */
   readonly container?: ContainerSetup;
 }
 
-/** How a task ended. Messages and notes are sentences for people; they never hold the task's command or environment. */
+/** Messages and notes are for people, and never hold the task's command or environment. */
 export type TaskOutcome =
   | {
-      /** It ran and ended by itself or by a signal; `code` is then 128 + the signal's number. */
+      /** It ended by itself, or by a signal with code 128 + the signal's number. */
       readonly kind: "exited";
       readonly code: number;
-      /** `SIGKILL` and the like; absent when it ended by itself, also where its code is above 128. */
+      /** `SIGKILL` and the like; absent if it ended by itself. */
       readonly signal?: string;
       readonly startedAt: Instant;
-      /** Of its first process; output may have been written until a second later. */
+      /** Of its first process; output may continue for a second. */
       readonly finishedAt: Instant;
-      /** Something besides the exit that people should know, for instance that output could not be written. */
+      /** For people, for example that output could not be written. */
       readonly note?: string;
       /** The kernel killed it for its use of memory. */
       readonly outOfMemory?: true;
     }
   | {
-      /** It never ran. `code` as a shell would say: 127 not found, 126 not executable, 128 anything else. */
+      /** It never ran. Codes as in a shell: 127 not found, 126 not executable, 128 anything else. */
       readonly kind: "not-started";
       readonly code: number;
       readonly message: string;
       readonly finishedAt: Instant;
     }
   | {
-      /** It was started, or may have been, and nobody knows how it ended. It is not running any more. */
+      /** It may have been started, does not run any more, and how it ended is unknown. */
       readonly kind: "lost";
       readonly message: string;
       readonly startedAt?: Instant;
       readonly finishedAt: Instant;
     };
 
-/** Phases only ever go forward; `ended` is for ever. */
+/** Phases only go forward. */
 export type TaskState =
-  /** Accepted. Nothing is known yet, and it may be running. */
+  /** Accepted; it may be running. */
   | { readonly phase: "starting" }
   | { readonly phase: "running"; readonly startedAt: Instant; readonly pid?: number }
   | { readonly phase: "ended"; readonly outcome: TaskOutcome };
 
-/** A task as it stands. Frozen data: a change is another object. */
+/** Frozen. */
 export interface TaskStatus {
   readonly id: string;
   readonly state: TaskState;
 }
 
-/** How a container is made. All of it is in Kubernetes' words, already resolved: no references, no quantities. */
+/** In Kubernetes' words, resolved: no references, no quantities. */
 export interface ContainerSetup {
-  /** Of `ContainerHost.findImage` or `pull`: it must be there. */
+  /** From `ContainerHost.findImage` or `pull`. */
   readonly image: string;
   /** Of an open sandbox. */
   readonly sandbox: string;
-  /** The image's entry point when absent. */
+  /** Default: the image's entry point. */
   readonly command?: readonly string[];
-  /** The image's command when both are absent; none when only `command` is given. */
+  /** Default: the image's command if `command` is absent too, else none. */
   readonly args?: readonly string[];
-  /** The image's when absent. */
+  /** Default: the image's. */
   readonly workingDirectory?: string;
-  /** `1000` or `1000:1000`; the image's when absent. */
+  /** `1000` or `1000:1000`; default: the image's. */
   readonly user?: string;
-  /** Numbers of groups besides the user's own. */
+  /** Besides the user's own. */
   readonly groups: readonly number[];
-  /** Memory volumes of the sandbox and where they are seen. */
   readonly memoryMounts: readonly { readonly volume: string; readonly target: string; readonly readOnly: boolean }[];
   readonly limits: ContainerLimits;
   readonly readOnlyRoot: boolean;
   readonly addedCapabilities: readonly string[];
   readonly droppedCapabilities: readonly string[];
-  /** False: no program gains rights by a set-user-id bit or the like. */
+  /** False: set-user-id bits have no effect. */
   readonly mayGainRights: boolean;
-  /** False: without the engine's filter of system calls. */
+  /** False: without the engine's system call filter. */
   readonly filtersCalls: boolean;
-  /** True: root on this machine, its devices included. Only where the server permits it. */
+  /** Root on this machine, with its devices. Only if the server permits it. */
   readonly isPrivileged: boolean;
 }
 
-/** What the kernel enforces; absent is unlimited. */
+/** Absent is unlimited. */
 export interface ContainerLimits {
-  /** Swap is never given on top. */
+  /** Swap is never added. */
   readonly memoryBytes?: number;
   /** 1.5 is one and a half processors. */
   readonly cpus?: number;
-  /** A weight among containers that want more than there is: 1024 for each processor asked for. */
+  /** A weight under contention: 1024 for each requested processor. */
   readonly cpuShares?: number;
 }
 
-/** What the containers of one pod share: a network address with its names, and volumes in memory. */
+/** What the containers of a pod share: a network address with names, and volumes in memory. */
 export interface Sandbox {
   /** The pod's uid. */
   readonly id: string;
   readonly namespace: string;
   readonly name: string;
   readonly hostname: string;
-  /** On the machine's own network: then it has no address and no names of its own. */
+  /** Without an address and names of its own. */
   readonly hostNetwork: boolean;
-  /** Names under which other sandboxes of this server reach it, also before anything runs in it. */
+  /** Names for other sandboxes of this server. */
   readonly names: readonly string[];
-  /** Domains that short names are looked for in. */
+  /** Search domains of short names. */
   readonly searches: readonly string[];
   /** Further lines of its hosts file. */
   readonly hosts: readonly { readonly name: string; readonly address: string }[];
-  /** Ports of the machine that lead into it. `address` is all of the machine's when absent. */
+  /** Host ports. Default of `address`: all of the machine's. */
   readonly ports: readonly {
     readonly port: number;
     readonly hostPort: number;
@@ -152,21 +148,19 @@ export interface Sandbox {
   }[];
   readonly sysctls: Readonly<Record<string, string>>;
   readonly memoryVolumes: readonly { readonly name: string; readonly sizeBytes?: number }[];
-  /** Its containers see each other's processes. */
   readonly sharesProcesses: boolean;
 }
 
-/** An image that is there. */
 export interface ImageFacts {
-  /** Names these very bytes: `sha256:…`. */
+  /** Identifies the bytes: `sha256:…`. */
   readonly id: string;
-  /** `repository@sha256:…` when it came from a registry, else the id. */
+  /** `repository@sha256:…` if it came from a registry, else the id. */
   readonly digest: string;
-  /** As the image says: a name, a number, either with a group; empty is root. */
+  /** A name or number, possibly with a group; empty is root. */
   readonly user: string;
 }
 
-/** Who may pull. An identity token stands in place of name and password. */
+/** An identity token replaces name and password. */
 export interface RegistryLogin {
   readonly server: string;
   readonly username?: string;
@@ -174,69 +168,64 @@ export interface RegistryLogin {
   readonly identityToken?: string;
 }
 
-/** How a command inside of a container ended. Output is of both streams, its beginning only. */
+/** Output is the beginning of both streams. */
 export interface ExecResult {
   readonly code: number;
   readonly output: string;
 }
 
 /**
- * What runtimes with images do besides running tasks. Sandboxes and images belong to no task: who opens a sandbox closes it, after
- * its tasks were removed.
+ * What runtimes with images do besides running tasks. Whoever opens a sandbox closes it, after its tasks were removed.
  */
 export interface ContainerHost {
-  /** Of the engine, as it says itself. */
   readonly version: string;
-  /** Makes the sandbox, or finds it and starts it again. Resolves once tasks can be started in it, with its address. */
+  /** Creates, finds or restarts the sandbox; resolves with its address when tasks can start in it. */
   openSandbox(sandbox: Sandbox): Promise<string | undefined>;
-  /** The address it has now; undefined while it is not open, and on the machine's network. */
+  /** Undefined if it is not open, or on the machine's network. */
   addressOf(id: string): string | undefined;
-  /** All that were not closed, of this server, also from before a crash. */
+  /** All open ones of this server, also from before a crash. */
   sandboxes(): Promise<readonly string[]>;
-  /** Gives it other names than those it was opened with. Its address stays. Unknown ids are no error. */
+  /** Changes its names; the address stays. Unknown ids are no error. */
   rename(id: string, names: readonly string[]): Promise<void>;
-  /** Removes it with its volumes and whatever is still left in it. Unknown ids are no error. */
+  /** Removes it with its volumes and containers. Unknown ids are no error. */
   closeSandbox(id: string): Promise<void>;
-  /** The machine as sandboxes see it; undefined while none was opened. */
+  /** The machine as sandboxes see it; undefined before the first was opened. */
   readonly hostAddress: string | undefined;
-  /** An image that needs no pulling; undefined when it is not there. */
+  /** Undefined if the image is not present. */
   findImage(image: string): Promise<ImageFacts | undefined>;
-  /** Fetches an image from its registry, trying the logins in turn, without any when there are none. Rejects with `image-pull`. */
+  /** Pulls an image, trying the logins in turn. Rejects with `image-pull`. */
   pull(image: string, logins: readonly RegistryLogin[], signal: AbortSignal): Promise<ImageFacts>;
   /**
-   * Runs a command in a running task, beside its own. Rejects when it could not be run, with the signal's reason when that aborts;
-   * what was begun then goes on in there.
+   * Runs a command beside a running task. Rejects if it cannot be run, or with the signal's reason; the command may
+   * then continue.
    */
   exec(task: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
-  /** The same for somebody who holds the command's streams. */
+  /** The same with streams. */
   interact(task: string, command: readonly string[], options: InteractionOptions): Promise<Interaction>;
 }
 
-/** What a runtime can do for a task. Who asks for more is refused by name before anything starts. */
+/** Tasks that need more are refused before anything starts. */
 export interface RuntimeCapabilities {
-  /** Runs what the container image holds; otherwise the image is only recorded. */
+  /** Runs container images; otherwise images are only recorded. */
   readonly images: boolean;
-  /** Can show files at other paths (`Task.mounts`). `reason` says why not. */
+  /** Supports `Task.mounts`; `reason` says why not. */
   readonly mounts: { readonly supported: true } | { readonly supported: false; readonly reason: string };
-  /** Can run as another user (`Task.user`). */
+  /** Supports `Task.user`. */
   readonly users: boolean;
-  /** Can enforce resource limits. Requests have no meaning on one machine and are never refused. */
+  /** Enforces resource limits. */
   readonly limits: boolean;
 }
 
 /**
- * Runs tasks and remembers them until they are removed, across crashes of whoever uses it.
- *
- * A status that was reported is durable: it is reported again after any crash. Listeners are called for every change, in
- * order per task, also for changes that happened while nobody was attached; they must not throw. When the runtime itself
- * fails, calls reject with a SlipwayError and may be repeated.
- *
- * `runtime.contract.ts` holds these sentences as tests, which every implementation passes.
+ * Runs tasks and remembers them until they are removed, across crashes of its users. A reported status is durable.
+ * Listeners hear of every change, in order per task, also of those from before they attached; they must not throw. If
+ * the runtime itself fails, calls reject with a SlipwayError and may be repeated. `runtime.contract.ts` tests this for
+ * every implementation.
  */
 export interface Runtime {
-  /** `process`, `fake`, …: what people are told, and the scheme of container ids. */
+  /** For people, and the scheme of container ids. */
   readonly name: string;
-  /** Present where tasks are containers, and only there. */
+  /** Present if tasks are containers. */
   readonly containers?: ContainerHost;
   /**
    * Runs a command made as a task is (files, variables, user, working directory), without being one: `id`, `logPath` and what belongs

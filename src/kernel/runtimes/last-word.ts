@@ -3,11 +3,11 @@ import { open, rename, rm, writeFile } from "node:fs/promises";
 import { codeOf } from "#lib/base/index.ts";
 import { Masker } from "#kernel/logs/index.ts";
 
-/** A task can replace its file by anything. A pipe must not be waited for, nor a link be followed with our rights. */
+/** A task may have replaced its file: pipes must not be waited for, nor links be followed with our rights. */
 const reading = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const isNone = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EISDIR", "EACCES", "ENXIO"]);
 
-/** The first bytes of a file that a task has written, at most so many; undefined for whatever it has made of it instead. */
+/** The first bytes of a task's file; undefined if it is not a file. */
 export async function readLastWord(path: string, maxBytes: number): Promise<Buffer | undefined> {
   try {
     const handle = await open(path, reading);
@@ -27,19 +27,18 @@ export async function readLastWord(path: string, maxBytes: number): Promise<Buff
 
 /** Bytes of a last word that are kept. */
 export const keptLastWord = 32 * 1024;
-/** More of it is read by nobody: a whole character more than is kept, by which its reader sees that there was more. */
+/** One more character, by which the reader detects a longer text. */
 export const longestLastWord = keptLastWord + 4;
 
-/** Where a task writes what is at `Task.message` when it has ended. */
+/** Where a task writes before its last word is masked. */
 export const unmaskedWord = (message: string): string => `${message}.raw`;
 
-/** A text in JSON with a character that could have been written as it is. */
 const escapedText = /"(?:[^"\\]|\\.)*"/g;
 const hasEscape = /\\[u/]/;
 
 /**
- * Outputs may be JSON, whose reader gets a value back from whatever escapes its writer has used: there are too many to look for each. Texts
- * with such escapes are looked at as they will be read. All else stays byte for byte.
+ * JSON can escape a value in more ways than can be searched for, so that texts with escapes are compared unescaped.
+ * Everything else stays byte for byte.
  */
 function withoutEscaped(bytes: Buffer, masker: Masker): Buffer {
   const text = bytes.toString();
@@ -63,9 +62,8 @@ function isJson(text: string): boolean {
 }
 
 /**
- * Puts the last word of a task that has ended where it may be read: without these values. What is too long is as long as before,
- * so that its end does not look like one. The file with the values goes; without it nothing is done, as this may be called again after
- * a crash. Answers what has kept it from being done, for people.
+ * Publishes the masked last word of an ended task and removes the unmasked file; does nothing without that, and may be
+ * repeated after a crash. A text that is too long keeps its length. Returns why it could not, for people.
  */
 export async function maskLastWord(message: string, values: readonly string[]): Promise<string | undefined> {
   const raw = unmaskedWord(message);
@@ -78,13 +76,13 @@ export async function maskLastWord(message: string, values: readonly string[]): 
     const rest = isCut ? Buffer.alloc(Math.max(0, longestLastWord - shown.length), "*") : masker.end();
     const partial = `${message}.partial`;
     await rm(partial, { force: true });
-    // Exclusive, so that nothing is written through a link.
+    // Exclusive, so that no link is followed.
     await writeFile(partial, Buffer.concat([shown, rest]), { mode: 0o600, flag: "wx" });
     await rename(partial, message);
     await rm(raw, { force: true });
     return undefined;
   } catch (thrown) {
-    // Nothing of it is shown then. The sentence names no path and no content.
+    // Names no path and no content.
     return `its last word is left out: ${codeOf(thrown) ?? "it cannot be written"}`;
   }
 }

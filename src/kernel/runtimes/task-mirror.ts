@@ -1,13 +1,9 @@
 import type { Cancel } from "#lib/base/index.ts";
 import type { TaskStatus } from "./contract.ts";
 
-/**
- * The last known status of each task, and who wants to hear of changes. It makes one story of news that come twice or too late:
- * an answer and an event tell of the same change, a reconnection tells everything again.
- */
+/** The last known status of each task, and its listeners. Repeated and late news are dropped. */
 export class TaskMirror {
   readonly #tasks = new Map<string, TaskStatus>();
-  /** Ids of the tasks of each owner. */
   readonly #idsByOwner = new Map<string, Set<string>>();
   readonly #listeners = new Set<(status: TaskStatus) => void>();
 
@@ -15,16 +11,12 @@ export class TaskMirror {
     return this.#tasks.get(id);
   }
 
-  /** Costs what it finds. */
   list(owner?: string): readonly TaskStatus[] {
     if (owner === undefined) return [...this.#tasks.values()];
     return [...(this.#idsByOwner.get(owner) ?? [])].flatMap((id) => this.#tasks.get(id) ?? []);
   }
 
-  /**
-   * Takes a status; listeners are told when the phase is another than before, after `find` shows it. A task that has ended does
-   * not come back: a late `running` is dropped.
-   */
+  /** Listeners are called when the phase changes, after `find` shows it. An ended task stays ended. */
   put(status: TaskStatus): void {
     const phase = this.#tasks.get(status.id)?.state.phase;
     if (phase === "ended" || phase === status.state.phase) return;
@@ -36,7 +28,7 @@ export class TaskMirror {
     for (const listener of this.#listeners) listener(status);
   }
 
-  /** Forgets tasks, whatever their phase; nobody is told. */
+  /** Without telling listeners. */
   remove(ids: readonly string[]): void {
     for (const id of ids) {
       this.#tasks.delete(id);
@@ -46,7 +38,7 @@ export class TaskMirror {
     }
   }
 
-  /** Listeners are called in the order in which they came. A listener that throws keeps the later ones from being told. */
+  /** In the order of subscription. A listener must not throw. */
   subscribe(listener: (status: TaskStatus) => void): Cancel {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -2,34 +2,33 @@ import type { JsonObject } from "#lib/base/index.ts";
 import type { ContainerSetup, Sandbox, Task } from "../contract.ts";
 import { engineName, labels, networkName, sandboxName } from "./names.ts";
 
-// What the engine is asked to create: pure functions from our words to those of `POST /containers/create`.
+// The bodies of `POST /containers/create`. Pure.
 
-/** Whose containers these are. */
 export interface Owner {
   readonly store: string;
-  /** For stores in memory: the process that has it. */
+  /** For stores in memory: their process. */
   readonly process?: string;
 }
 
 /**
- * The engine's own copy of a container's output, from which ours is written anew after a crash. `json-file` is the one driver that
- * every engine has and can read back.
+ * The engine's copy of the output, from which our log is rewritten after a crash. Every engine has `json-file` and can
+ * read it back.
  */
 const logging: JsonObject = { Type: "json-file", Config: { "max-size": "10m", "max-file": "5" } };
 
-/** By these labels a later process finds what is its own, and a clean-up tells whose process is gone. */
+/** A later process finds its own containers by these labels, and a clean-up those of dead processes. */
 const ownerLabels = ({ store, process }: Owner): Readonly<Record<string, string>> => ({
   [labels.store]: store,
   ...(process === undefined ? {} : { [labels.owner]: process }),
 });
 
-/** The container of a task. Its name is the same for the same id, so that a second one is refused by the engine. */
+/** The container of a task. Its name follows from the id, so that the engine refuses a second one. */
 export function taskContainer(task: Task, setup: ContainerSetup, sandbox: Sandbox, owner: Owner): JsonObject {
   const pause = sandboxName(owner.store, sandbox.id);
   const shared = `container:${pause}`;
   return {
     Image: setup.image,
-    // `null` leaves the image's own; naming an entry point drops the image's command, as in Kubernetes.
+    // `null` keeps the image's own; setting an entry point drops the image's command, as in Kubernetes.
     Entrypoint: setup.command === undefined ? null : [...setup.command],
     Cmd: setup.args === undefined ? null : [...setup.args],
     Env: Object.entries(task.env).map(([name, value]) => `${name}=${value}`),
@@ -44,7 +43,7 @@ export function taskContainer(task: Task, setup: ContainerSetup, sandbox: Sandbo
       [labels.sandbox]: sandbox.id,
       [labels.pod]: `${sandbox.namespace}/${sandbox.name}`,
       [labels.log]: task.logPath,
-      // Always present: otherwise a label of the image would take their place, and name a file of this machine.
+      // Always set: a label of the image must not take their place and name a file of this machine.
       [labels.masked]: task.maskedVariables?.join(",") ?? "",
       [labels.message]: task.message ?? "",
     },
@@ -69,7 +68,7 @@ export function taskContainer(task: Task, setup: ContainerSetup, sandbox: Sandbo
   };
 }
 
-/** `MemorySwap` is the sum of both, so the same number means no swap. */
+/** `MemorySwap` is the sum of both: the same number means no swap. */
 function limitsOf({ limits: { memoryBytes, cpus, cpuShares } }: ContainerSetup): JsonObject {
   return {
     ...(memoryBytes === undefined ? {} : { Memory: memoryBytes, MemorySwap: memoryBytes }),
@@ -78,7 +77,7 @@ function limitsOf({ limits: { memoryBytes, cpus, cpuShares } }: ContainerSetup):
   };
 }
 
-/** Shorter paths first: a mount inside of another must come after it. */
+/** Shorter paths first: a nested mount must come later. */
 function mountsOf(task: Task, setup: ContainerSetup, { store }: Owner): JsonObject[] {
   const files = (task.mounts ?? []).map(({ source, target, readOnly }) => ({
     Type: "bind",
@@ -95,11 +94,10 @@ function mountsOf(task: Task, setup: ContainerSetup, { store }: Owner): JsonObje
   return [...files, ...memory].sort((a, b) => a.Target.length - b.Target.length);
 }
 
-/** The same for the same sandbox and volume: making one again changes nothing. */
 export const volumeName = (store: string, sandbox: string, volume: string): string =>
   engineName(store, `${sandbox}/volume/${volume}`);
 
-/** A volume in memory that its containers share: it lives as long as one of them, and the pause container always does. */
+/** A volume in memory exists while a container uses it, and the pause container always does. */
 export function memoryVolume(sandbox: Sandbox, volume: Sandbox["memoryVolumes"][number], owner: Owner): JsonObject {
   const size = volume.sizeBytes === undefined ? "" : `,size=${volume.sizeBytes}`;
   return {
@@ -110,7 +108,6 @@ export function memoryVolume(sandbox: Sandbox, volume: Sandbox["memoryVolumes"][
   };
 }
 
-/** The container that holds a sandbox: its network, its names, its hosts file, its volumes in memory. */
 export function pauseContainer(sandbox: Sandbox, image: string, owner: Owner): JsonObject {
   const network = networkName(owner.store);
   const ports = sandbox.hostNetwork ? [] : sandbox.ports;
@@ -154,8 +151,7 @@ export function pauseContainer(sandbox: Sandbox, image: string, owner: Owner): J
 }
 
 /**
- * Names with a dot are asked for as they are, because all of them are known in full; a short one is looked for in the pod's own
- * namespace first. With Kubernetes' five dots every name would first be asked for with each domain behind it, and the engine asks
- * the outside world for names it does not know.
+ * Full names have a dot and are looked up as they are; short ones in the pod's namespace first. With Kubernetes' five
+ * dots every name would first be tried with each domain, and the engine would ask outside resolvers.
  */
 const nameSettings = ({ searches }: Sandbox): JsonObject => ({ DnsSearch: [...searches], DnsOptions: ["ndots:1"] });

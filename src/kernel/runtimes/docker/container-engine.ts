@@ -14,43 +14,40 @@ import { type ContainerLife, endedUnheard, lifeOf, mayHaveRunOutOfMemory, notSta
 import { attachOutput, type Output, readBackOutput } from "./output.ts";
 import { labelsOf } from "./sandboxes.ts";
 
-/** A container as the engine knows it. */
 export interface EngineContainer {
   readonly id: string;
   readonly labels: Readonly<Record<string, string | undefined>>;
   readonly life: ContainerLife;
-  /** Where ports of it are reached while it runs: `5010/tcp` at `127.0.0.1:49152`. */
+  /** Published ports while it runs: `5010/tcp` at `127.0.0.1:49152`. */
   readonly ports: Readonly<Record<string, string | undefined>>;
 }
 
-/** What is to become of what a container prints. */
 export interface ContainerLog {
   readonly path: string;
   readonly rotation: Rotation;
-  /** Values that do not get into it. */
+  /** Values masked in the log. */
   readonly masked: readonly string[];
 }
 
-/** What the engine says against what it was asked for, in its own words. */
+/** The engine's refusal, in its own words. */
 export interface Refused {
   readonly message: string;
-  /** As far as its words tell, the program is not in the image. */
+  /** Judged by the words: the program is not in the image. */
   readonly isProgramMissing: boolean;
 }
 
 /**
- * A Docker Engine for callers whose containers are described by somebody else's rules, names and labels included. Nothing is remembered
- * here. What the engine says against a container is a value; rejections are trouble with the engine, which may pass.
+ * A Docker Engine for callers who describe containers themselves, names and labels included. Stateless. A refused
+ * container is a value; rejections are trouble with the engine, which may pass.
  */
 export class ContainerEngine {
-  /** For people. */
   readonly address: string;
   /** The engine sees this machine's files. */
   readonly isLocal: boolean;
   readonly #client: EngineClient;
   readonly #clock: Clock;
 
-  /** Throws `engine-address`; whether anybody answers there is seen by the first call. */
+  /** Throws `engine-address`; the first call shows whether the engine answers. */
   constructor(surroundings: AddressSurroundings, clock: Clock) {
     const address = engineAddress(surroundings);
     if (!address.ok) throw address.error;
@@ -60,12 +57,11 @@ export class ContainerEngine {
     this.#clock = clock;
   }
 
-  /** Of the engine, as it says itself. */
   async version(): Promise<string> {
     return textOf(await this.#client.object("GET", "/version"), "Version");
   }
 
-  /** What its containers are made for: `linux`, `windows`. Also tells whether anybody answers. */
+  /** `linux`, `windows`: the platform of its containers. */
   async system(signal: AbortSignal): Promise<string> {
     return textOf(await this.#client.object("GET", "/version", { signal }), "Os");
   }
@@ -74,17 +70,17 @@ export class ContainerEngine {
     return findImage(this.#client, image);
   }
 
-  /** With the first login that is let in. Rejects with `image-pull`, which has the registry's words, or the signal's reason. */
+  /** Tries the logins in turn. Rejects with `image-pull` and the registry's words, or the signal's reason. */
   async pull(image: string, logins: readonly RegistryLogin[], signal: AbortSignal): Promise<void> {
     await pullImage(this.#client, image, logins, signal);
   }
 
-  /** Rejects with `image-build`, which has the builder's words, or the signal's reason. */
+  /** Rejects with `image-build` and the builder's words, or the signal's reason. */
   async build(build: ImageBuild, onText: (text: string) => void, signal: AbortSignal): Promise<void> {
     await buildImage(this.#client, build, onText, signal);
   }
 
-  /** To the registry of its name. Rejects with `image-push`, which has the registry's words, or the signal's reason. */
+  /** Rejects with `image-push` and the registry's words, or the signal's reason. */
   async push(
     image: string,
     login: RegistryLogin | undefined,
@@ -94,7 +90,7 @@ export class ContainerEngine {
     await pushImage(this.#client, image, login, onText, signal);
   }
 
-  /** Settings are the body of `POST /containers/create`. The value is the id. */
+  /** `settings` is the body of `POST /containers/create`. Returns the id. */
   create(name: string, settings: JsonObject): Promise<Result<string, Refused>> {
     return judged(async () => {
       const made = await this.#client.object("POST", "/containers/create", { query: { name }, body: settings });
@@ -118,7 +114,7 @@ export class ContainerEngine {
     }
   }
 
-  /** Names of all containers with this label, `key=value`. */
+  /** Names of all containers with the label `key=value`. */
   async namesWith(label: string): Promise<readonly string[]> {
     const query = { all: "1", filters: JSON.stringify({ label: [label] }) };
     const found = listOf(await this.#client.call("GET", "/containers/json", { query }));
@@ -127,19 +123,19 @@ export class ContainerEngine {
       .map((name) => String(name).slice(1));
   }
 
-  /** All containers with these labels, `key=value`; whether they run is not asked. */
+  /** All containers with the labels `key=value`, running or not. */
   async containersWith(...label: readonly string[]): Promise<readonly Pick<EngineContainer, "id" | "labels">[]> {
     const query = { all: "1", filters: JSON.stringify({ label }) };
     const found = listOf(await this.#client.call("GET", "/containers/json", { query }));
     return found.map((container) => ({ id: textOf(container, "Id"), labels: labelsOf(container) }));
   }
 
-  /** One that runs is no error. */
+  /** A running container is no error. */
   start(container: string): Promise<Result<void, Refused>> {
     return judged(async () => void (await this.#client.call("POST", `/containers/${container}/start`)));
   }
 
-  /** One that does not run, or is not there, is no error. */
+  /** A container that is not running or missing is no error. */
   async signal(container: string, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
     try {
       await this.#client.call("POST", `/containers/${container}/kill`, { query: { signal } });
@@ -148,7 +144,7 @@ export class ContainerEngine {
     }
   }
 
-  /** Asks it to end, in the way its image wants that, and kills it after the grace, in whole seconds. Resolves when it does not run. */
+  /** Stops it with the image's signal, and kills it after the grace, in whole seconds. Resolves when it has stopped. */
   async stop(container: string, grace: Millis): Promise<void> {
     const query = { t: `${Math.ceil(grace / 1000)}` };
     try {
@@ -158,7 +154,7 @@ export class ContainerEngine {
     }
   }
 
-  /** Resolves when it does not run, at once when it was never started or is not there. */
+  /** Resolves when it does not run, also if it was never started or is missing. */
   async ended(container: string): Promise<void> {
     try {
       const answer = await this.#client.stream("POST", `/containers/${container}/wait`);
@@ -168,7 +164,9 @@ export class ContainerEngine {
     }
   }
 
-  /** With the volumes that have no name; one that runs is killed. Unknown ones are no error, nor are those that somebody else removes. */
+  /**
+   * Kills and removes it with its anonymous volumes. A missing container, or one that is being removed, is no error.
+   */
   async remove(container: string): Promise<void> {
     try {
       await this.#client.call("DELETE", `/containers/${container}`, { query: { force: "1", v: "1" } });
@@ -177,7 +175,7 @@ export class ContainerEngine {
     }
   }
 
-  /** A volume with a name, which outlives its containers. One that is not there, or is in use and stays, is no error. */
+  /** A missing volume, or one in use, which stays, is no error. */
   async removeVolume(name: string): Promise<void> {
     try {
       await this.#client.call("DELETE", `/volumes/${name}`);
@@ -186,25 +184,25 @@ export class ContainerEngine {
     }
   }
 
-  /** Names of all volumes with this label, `key=value`. */
+  /** Names of all volumes with the label `key=value`. */
   async volumesWith(label: string): Promise<readonly string[]> {
     const query = { filters: JSON.stringify({ label: [label] }) };
     return listOf(await this.#client.call("GET", "/volumes", { query }), "Volumes").map((one) => textOf(one, "Name"));
   }
 
-  /** Before the start; every byte from the first one on. */
+  /** Before the start; every byte from the first on. */
   attach(container: string, log: ContainerLog): Promise<Output> {
     return attachOutput(this.#client, container, log, this.#clock);
   }
 
-  /** After the start: the log is written anew from the engine's copy, and goes on until the container ends. */
+  /** After the start: the log is rewritten from the engine's copy and continued until the container ends. */
   readBack(container: string, log: ContainerLog): Promise<Output> {
     return readBackOutput(this.#client, container, log, this.#clock);
   }
 
   /**
-   * Of one that has ended, and that nobody here has killed: whether the kernel has, for its use of memory. The engine may hear of that a little
-   * after the end, so that this takes a moment where it is likely.
+   * Whether the kernel killed an ended container that nobody here has killed, for its use of memory. The engine may
+   * learn of it a little after the end, so that this takes a moment if it is likely.
    */
   async ranOutOfMemory(container: string, life: ContainerLife): Promise<boolean> {
     if (life.outOfMemory || !mayHaveRunOutOfMemory(life)) return life.outOfMemory;
@@ -217,7 +215,7 @@ export class ContainerEngine {
     return false;
   }
 
-  /** After the start: pieces with the engine's times, for who joins them to lines. */
+  /** After the start: pieces with the engine's times. */
   output(container: string, sink: OutputSink): OutputReader {
     return new OutputReader(this.#client, container, sink);
   }
@@ -227,12 +225,12 @@ export class ContainerEngine {
     return putFiles(this.#client, container, path, tar, signal);
   }
 
-  /** Undefined when there is nothing at that path. */
+  /** Undefined if nothing is at the path. */
   getFiles(container: string, path: string): Promise<AsyncIterable<Buffer> | undefined> {
     return getFiles(this.#client, container, path);
   }
 
-  /** Of a file or directory; undefined when there is nothing at that path. */
+  /** Undefined if nothing is at the path. */
   modifiedAt(container: string, path: string): Promise<Instant | undefined> {
     return modifiedAt(this.#client, container, path);
   }
@@ -242,7 +240,7 @@ export class ContainerEngine {
   }
 }
 
-/** Ports that are published, each at the first of its addresses. */
+/** The first address of each published port. */
 function portsOf(container: JsonObject): EngineContainer["ports"] {
   const published = objectOf(objectOf(container, "NetworkSettings"), "Ports");
   return Object.fromEntries(
@@ -253,7 +251,7 @@ function portsOf(container: JsonObject): EngineContainer["ports"] {
   );
 }
 
-/** How long the engine has to hear of what the kernel did. */
+/** How late the engine may learn of a kill by the kernel. */
 const lateWord: Millis = 1_000;
 
 async function judged<T>(work: () => Promise<T>): Promise<Result<T, Refused>> {

@@ -4,11 +4,11 @@ import type { EngineClient } from "./engine/engine-client.ts";
 import { isRefusal } from "./engine/engine-errors.ts";
 import { textOf } from "./engine/members.ts";
 
-// Files of a container, whether it runs or not, as tar: they pass through the engine, which may be on another machine.
+// Files of a container, running or not, as tar through the engine, which may be remote.
 
 const archiveOf = (container: string): string => `/containers/${container}/archive`;
 
-/** Unpacks an archive below a directory of the container. Owners are those of the archive. */
+/** Unpacks an archive below a directory of the container, with the archive's owners. */
 export async function putFiles(
   engine: EngineClient,
   container: string,
@@ -24,8 +24,8 @@ export async function putFiles(
 }
 
 /**
- * A file or directory as an archive whose names begin with the last part of the path; undefined when there is none. To be read to its end, or
- * left early, which ends the connection.
+ * A file or directory as an archive whose names begin with the last part of the path; undefined if there is none.
+ * Leaving early ends the connection.
  */
 export async function getFiles(
   engine: EngineClient,
@@ -40,7 +40,7 @@ export async function getFiles(
   }
 }
 
-/** When something of the container was last changed; undefined when it is not there. Costs the engine next to nothing, unlike an archive. */
+/** When a file of the container was last changed; undefined if it is missing. Cheap, unlike an archive. */
 export async function modifiedAt(engine: EngineClient, container: string, path: string): Promise<Instant | undefined> {
   try {
     const headers = await engine.headers(archiveOf(container), { query: { path } });

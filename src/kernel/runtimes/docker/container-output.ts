@@ -4,35 +4,34 @@ import type { EngineClient } from "./engine/engine-client.ts";
 import { isRefusal } from "./engine/engine-errors.ts";
 import { FrameReader } from "./engine/stream-frames.ts";
 
-/** Where the output of a container goes, piece by piece. */
 export interface OutputSink {
   /**
-   * A piece of a line, or all of it, with when the engine saw it, in RFC 3339 with nanoseconds. A line beyond 16 KiB comes in several pieces, only
-   * the last of which ends in LF. False asks for a pause.
+   * A piece of a line with the engine's time, RFC 3339 with nanoseconds. A line beyond 16 KiB comes in several pieces,
+   * only the last of which ends in LF. False asks for a pause.
    */
   readonly take: (stream: LogStream, text: Buffer, time: string | undefined) => boolean;
-  /** Waited for after a false. */
+  /** Awaited after a false. */
   readonly drained: () => Promise<unknown>;
 }
 
 const space = 0x20;
-/** `2026-11-21T11:39:20.022015903Z`: the engine writes nine digits, or leaves out zeros at their end, as others do. */
+/** Nine digits, or fewer if the engine drops zeros at the end. */
 const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 const longestTime = 36;
 
-/** How long a piece of one stream may be on its way while pieces of the other one, which were printed later, have been told. */
+/** How late pieces of one stream may be against the other, in nanoseconds. */
 const longestWay = 2_000_000_000n;
 
-/** The last piece of a stream, and how many pieces of that very time there were: the engine knows no other place. */
+/** The last piece of a stream, and the number of pieces of that very time. */
 interface Place {
   readonly time: string;
   readonly count: number;
 }
 
 /**
- * Reads what a container prints, from its beginning and until it ends, over connections that break: each reading goes on where the one before
- * was cut off. The engine's copy has a time in front of every piece, not only of every line. Times ascend in each stream and not between them,
- * because the engine copies each by itself; so every stream has a place of its own, and what is told again of it is passed over.
+ * Reads a container's output over connections that break: each read continues where the last one was cut off. The
+ * engine's copy has a time before every piece. Times ascend only within a stream, because the engine copies each by
+ * itself; so every stream has its own place, and repeated pieces are skipped.
  */
 export class OutputReader {
   readonly #engine: EngineClient;
@@ -46,21 +45,21 @@ export class OutputReader {
     this.#sink = sink;
   }
 
-  /** Resolves when the engine says that there is no more. Rejects when it is gone, or with the signal's reason; may be called again then. */
+  /**
+   * Resolves when there is no more output. Rejects when the engine is gone, or with the signal's reason; may be called
+   * again.
+   */
   follow(signal?: AbortSignal): Promise<void> {
     return this.#read("1", signal);
   }
 
-  /**
-   * What there is by now. After the end of the container that is everything, which `follow` need not have told: an engine may end it with
-   * the last lines still on their way.
-   */
+  /** The output so far. After the container's end that is all of it, while `follow` may lack the last lines. */
   rest(signal?: AbortSignal): Promise<void> {
     return this.#read("0", signal);
   }
 
   async #read(follow: "0" | "1", signal?: AbortSignal): Promise<void> {
-    // Streams that have not come to where they were; looked at before anything new is noted.
+    // Streams that have not reached their places yet; computed before new pieces are noted.
     const behind = new Map(
       [...this.#places].map(([stream, { time, count }]) => [stream, { at: nanosOf(time), count }]),
     );
@@ -89,7 +88,7 @@ export class OutputReader {
     }
   }
 
-  /** One that was removed, or is about to be, has no more to tell. */
+  /** A removed container has no more output. */
   async #open(query: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<IncomingMessage | undefined> {
     try {
       const path = `/containers/${this.#container}/logs`;
@@ -113,19 +112,19 @@ function cutTime(payload: Buffer): { readonly time: string | undefined; readonly
   return timeForm.test(time) ? { time, text: payload.subarray(end + 1) } : { time: undefined, text: payload };
 }
 
-/** From when on there may be pieces that were not told: a stream that says nothing must not have the whole of the other one told again. */
+/** Where unread pieces may begin: a silent stream must not cause the whole of the other one to be read again. */
 function beginningOf(places: readonly bigint[]): bigint {
   const [first = 0n, second = 0n] = places.toSorted((a, b) => (a < b ? -1 : 1));
   const bound = (places.length === 1 ? first : second) - longestWay;
   return places.length === 1 || first < bound ? bound : first;
 }
 
-/** Of 1970, since Date holds no nanoseconds. */
+/** Since 1970; Date has no nanoseconds. */
 function nanosOf(time: string): bigint {
   const [, whole = "", fraction = "", zone = ""] = /^([^.Z+]+?)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)$/.exec(time) ?? [];
   return BigInt(Date.parse(`${whole}${zone}`)) * 1_000_000n + BigInt(fraction.padEnd(9, "0"));
 }
 
-/** As the engine wants them, in seconds; pieces of just that time are among what it sends. */
+/** In seconds; pieces of exactly that time are included. */
 const formatNanos = (nanos: bigint): string =>
   `${nanos / 1_000_000_000n}.${`${nanos % 1_000_000_000n}`.padStart(9, "0")}`;

@@ -1,4 +1,4 @@
-// Long, because a task is begun, ended, watched and found again by what is known of it in one place.
+// Long, because starting, ending, watching and adopting a task share its state.
 import {
   type Cancel,
   type Clock,
@@ -34,54 +34,50 @@ import { labelsOf, Sandboxes } from "./sandboxes.ts";
 
 export interface DockerRuntimeOptions {
   readonly address: EngineAddress;
-  /** As the engine says itself. */
   readonly version: string;
-  /** Identity of the control plane, the same for its whole life: containers are found again by it. */
+  /** Identity of the control plane for its whole life: containers are found by it. */
   readonly store: string;
   /**
-   * Given for a control plane that ends with this process: its identity, by which others see that what is left of it can go. Closing
-   * with `stopTasks` then removes everything.
+   * Identity of this process, if the control plane ends with it: others then know which containers are leftovers, and
+   * closing with `stopTasks` removes everything.
    */
   readonly owner?: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What is known of a task besides its status. */
 interface Known {
-  /** Of its container. */
   readonly name: string;
   readonly logPath: string;
   readonly sandbox: string;
-  /** Values that its output, and that of commands beside it, goes without. */
+  /** Values masked in its output. */
   masked?: readonly string[];
   output?: Output;
-  /** The same while it is being read back: it has one writer. */
+  /** While the log is being rewritten: it has one writer. */
   readingBack?: Promise<Output>;
-  /** Its output has ended and it ran on, when it was looked at last. */
+  /** Its output had ended at the last look, although it was running. */
   isCut?: true;
   cancelLook?: Cancel;
   /** When the shortest grace so far is over, by the monotonic clock. */
   killAt?: Millis;
   cancelKill?: Cancel;
-  /** We have ended it by KILL. */
+  /** We have sent KILL. */
   isKilled?: true;
-  /** The kernel has killed something of it for its use of memory. */
+  /** The kernel has killed a process of it for its use of memory. */
   isOutOfMemory?: true;
-  /** Called then. */
   onOutOfMemory?: () => void;
 }
 
-// Between the attempts to hear the engine's events again.
+// Between attempts to read the engine's events.
 const firstRetry: Millis = 100;
 const longestRetry: Millis = 5_000;
-/** How late the word of the kernel's killer comes after the end it caused: 60 ms were seen on a busy machine. */
+/** How late the report of an out-of-memory kill comes: 60 ms were seen on a busy machine. */
 const memoryWord: Millis = 500;
-/** Before a container is looked at again whose output has ended although it runs: the engine notes an end a little after it. */
+/** Before a running container whose output has ended is looked at again: the engine notes an end a little later. */
 const secondLook: Millis = 1_000;
-/** What an engine may take to end containers beyond their grace, before closing waits no longer. */
+/** How long an engine may take to stop containers beyond their grace before closing gives up. */
 const engineMs: Millis = 10_000;
-/** What it may take to remove all that belongs to this process, likewise. */
+/** How long it may take to remove everything of this process. */
 const removalMs: Millis = 60_000;
 
 /**
@@ -115,17 +111,17 @@ class DockerRuntime implements Runtime {
   readonly #sandboxes: Sandboxes;
   readonly #mirror = new TaskMirror();
   readonly #known = new Map<string, Known>();
-  /** Starts and ends that are being seen to, by task. */
+  /** By task. */
   readonly #starting = new Map<string, Promise<TaskStatus>>();
   readonly #finishing = new Map<string, Promise<void>>();
-  /** Looked at at this moment, and to be looked at once more. */
+  /** Tasks that are being looked at and must be looked at again. */
   readonly #again = new Set<string>();
   readonly #closed = new AbortController();
-  /** Resolves when the engine's containers are known for the first time. */
+  /** Resolves when the engine's containers are known. */
   readonly #attached = deferred<void>();
   #isAttached = false;
   readonly #watching: Promise<void>;
-  /** Why the engine is not heard; undefined while it is. */
+  /** Why the engine's events are not read; undefined while they are. */
   #trouble: string | undefined = "the Docker Engine has not answered yet";
 
   constructor(options: DockerRuntimeOptions) {
@@ -134,12 +130,12 @@ class DockerRuntime implements Runtime {
     this.#owner = { store: options.store, ...(options.owner === undefined ? {} : { process: options.owner }) };
     this.#sandboxes = new Sandboxes(this.#engine, this.#owner);
     this.containers = this.#containerHost();
-    // Whoever calls is told.
+    // Callers get the rejection.
     this.#attached.promise.catch(() => undefined);
     this.#watching = this.#watch();
   }
 
-  /** Asks nobody. Mounts need an engine that sees the files of this machine. */
+  /** Mounts need an engine that sees this machine's files. */
   capabilities(): Promise<RuntimeCapabilities> {
     const mounts = isLocal(this.#options.address)
       ? ({ supported: true } as const)
@@ -151,8 +147,8 @@ class DockerRuntime implements Runtime {
   }
 
   /**
-   * Idempotent by the id: a task that is known is answered as it stands, one that is being started is waited for. The container
-   * is made under a name that follows from the id, so the engine refuses a second one after a crash.
+   * Idempotent by the id; a start in progress is shared. The container's name follows from the id, so that the engine
+   * refuses a second one after a crash.
    */
   async start(task: Task): Promise<TaskStatus> {
     await this.#ready();
@@ -166,8 +162,8 @@ class DockerRuntime implements Runtime {
   }
 
   /**
-   * Resolves when the container was asked to end, not when it has ended. A shorter grace than an earlier one counts, a longer one
-   * does not. Tasks that have ended, or that nobody knows, are left alone.
+   * Resolves when stopping has begun. A shorter grace than before counts, a longer one does not. Ended and unknown
+   * tasks are ignored.
    */
   async stop(id: string, grace: Millis): Promise<void> {
     await this.#ready();
@@ -175,18 +171,18 @@ class DockerRuntime implements Runtime {
     await this.#stopKnown(id, grace);
   }
 
-  /** Waits for the engine when this process has not heard of it yet: before that an empty list would be a lie. */
+  /** Waits for the first contact with the engine: before that an empty list would be wrong. */
   async list(owner?: string): Promise<readonly TaskStatus[]> {
     await this.#attached.promise;
     return this.#mirror.list(owner);
   }
 
-  /** What is known without asking anybody; undefined for tasks of other stores. */
+  /** Undefined for tasks of other stores. */
   find(id: string): TaskStatus | undefined {
     return this.#mirror.find(id);
   }
 
-  /** Takes containers of ended tasks away, with what they wrote into their own file system. Others of the ids are ignored. */
+  /** Removes the containers of ended tasks; others are ignored. */
   async remove(ids: readonly string[]): Promise<void> {
     const ended = ids.filter((id) => this.#mirror.find(id)?.state.phase === "ended");
     if (ended.length === 0) return;
@@ -204,10 +200,7 @@ class DockerRuntime implements Runtime {
     return this.#trouble;
   }
 
-  /**
-   * Tasks go on unless `stopTasks` gives them a grace to end in. Harmless when called again; what cannot be undone while the
-   * engine is away is logged.
-   */
+  /** Tasks continue unless `stopTasks` gives them a grace. May be called again. Failures are logged. */
   async close({ stopTasks }: { readonly stopTasks?: Millis } = {}): Promise<void> {
     if (this.#closed.signal.aborted) return;
     if (stopTasks !== undefined)
@@ -240,11 +233,8 @@ class DockerRuntime implements Runtime {
     this.#options.log.warn(message, { error: messageOf(thrown) });
   }
 
-  // Starting
-
   /**
-   * Output is attached before the container starts, so that its first byte is not missed. A refusal of the start, such as a
-   * program that is not there, is the end of the task and not of the call.
+   * Attaches to the output before the start. A refused start, such as a missing program, ends the task, not the call.
    */
   async #startNow(task: Task): Promise<TaskStatus> {
     const { clock } = this.#options;
@@ -275,7 +265,7 @@ class DockerRuntime implements Runtime {
     return this.#mirror.find(task.id) ?? { id: task.id, state: { phase: "running", startedAt } };
   }
 
-  /** Whoever comes next to the container writes its log anew, and must be the only one. */
+  /** The log must have one writer, and the next one rewrites it. */
   async #letGo(known: Known): Promise<void> {
     const { output } = known;
     output?.close();
@@ -283,7 +273,7 @@ class DockerRuntime implements Runtime {
     if (known.output === output) delete known.output;
   }
 
-  /** Makes the container; undefined. When the engine has it already, how it stands. */
+  /** Creates the container. Returns the state of an existing one. */
   async #create(task: Task, name: string): Promise<ContainerLife | undefined> {
     const setup = task.container;
     if (setup === undefined) throw new Error(`task ${task.id} says nothing of a container`);
@@ -299,21 +289,19 @@ class DockerRuntime implements Runtime {
     }
   }
 
-  /** The end of a task: listeners hear it once, and it is not changed any more. */
+  /** Listeners are told once. */
   #put(id: string, outcome: TaskOutcome): TaskStatus {
     const status: TaskStatus = { id, state: { phase: "ended", outcome } };
     this.#mirror.put(status);
     return this.#mirror.find(id) ?? status;
   }
 
-  // Ending
-
   async #stopKnown(id: string, grace: Millis): Promise<void> {
     const known = this.#known.get(id);
     const phase = this.#mirror.find(id)?.state.phase;
     if (known === undefined || phase === undefined || phase === "ended") return;
     if (phase === "starting") {
-      // It was made and never started, by this process or one before it.
+      // It was created and never started.
       await this.#removeContainer(known.name);
       this.#put(id, notStarted("it was stopped before it was started", this.#options.clock.now()));
       return;
@@ -329,13 +317,13 @@ class DockerRuntime implements Runtime {
       if (grace <= 0) await this.#kill(known, "SIGKILL");
       else if (isFirst) await this.#kill(known, stopSignal(await this.#inspect(known.name)));
     } catch (thrown) {
-      // The engine may have heard nothing: who asks again is not told that it was asked before.
+      // The engine may not have received it: the next call must try again.
       if (known.killAt === killAt) delete known.killAt;
       throw thrown;
     }
   }
 
-  /** Again and again while the engine is away, because nobody else asks for it. Never rejects. */
+  /** Retries while the engine is away. Never rejects. */
   async #killInTheEnd(id: string, known: Known): Promise<void> {
     const { signal } = this.#closed;
     for (
@@ -353,7 +341,7 @@ class DockerRuntime implements Runtime {
     }
   }
 
-  /** What has ended meanwhile, or is gone, need not be told to. */
+  /** A container that has ended or is gone is no error. */
   async #kill(known: Known, signal: string): Promise<void> {
     if (signal === "SIGKILL") known.isKilled = true;
     try {
@@ -363,7 +351,7 @@ class DockerRuntime implements Runtime {
     }
   }
 
-  /** Something says that a task may have ended: it is looked at, once at a time, and once more when something has said so meanwhile. */
+  /** A task may have ended: looks at it, one look at a time, and again if this was called meanwhile. */
   #lookAtEnd(id: string): void {
     if (this.#closed.signal.aborted) return;
     if (this.#finishing.has(id)) return void this.#again.add(id);
@@ -386,7 +374,7 @@ class DockerRuntime implements Runtime {
     known.cancelLook = this.#options.clock.after(delay, () => this.#lookAtEnd(id));
   }
 
-  /** The connection of the output has broken, or the container has closed its outputs: what it prints is read from the engine's copy. */
+  /** The output's connection broke, or the container closed its outputs: continues from the engine's copy. */
   async #readOn(id: string, known: Known, life: ContainerLife): Promise<void> {
     if (known.output?.isDone === false) return;
     if (known.output !== undefined && known.isCut === undefined) {
@@ -398,7 +386,7 @@ class DockerRuntime implements Runtime {
     await this.#adopt(id, known, life);
   }
 
-  /** Looks twice, before and after the rest of the output: a container that ended is reported with all it has said. */
+  /** Looks before and after the rest of the output: an ended container is reported with all its output. */
   async #finish(id: string): Promise<void> {
     const known = this.#known.get(id);
     if (known === undefined || this.#mirror.find(id)?.state.phase === "ended") return;
@@ -409,21 +397,21 @@ class DockerRuntime implements Runtime {
       if (life.isRunning) return await this.#readOn(id, known, life);
       if (output === undefined) return void (await this.#adopt(id, known, life));
       note = await output.done;
-      // It is only now certain that the engine did not go away under the output.
+      // Only now it is certain that the engine did not go away during the output.
       const container = await this.#inspect(known.name);
       note = joinNotes(note, await maskMessageOf(container));
       this.#end(id, known, await this.#withCause(known, lifeOf(container)), note);
     } catch (thrown) {
       if (isRefusal(thrown, 404)) return this.#lose(id, known);
-      // Its connection may have ended with the engine.
+      // The connection may have ended with the engine.
       if (known.output?.isDone === true) delete known.output;
       throw thrown;
     }
   }
 
   /**
-   * The life of a container that has ended, with what the engine did not know yet when it wrote it: its word of a lack of memory may come
-   * after the end, and is then in its events only, or never when it did not listen yet.
+   * Completes the life of an ended container: the engine may report a kill for memory after the end, in its events
+   * only, or never if it was not listening yet.
    */
   async #withCause(known: Known, life: ContainerLife): Promise<ContainerLife> {
     if (!mayHaveRunOutOfMemory(life) || known.isKilled === true) return life;
@@ -438,13 +426,13 @@ class DockerRuntime implements Runtime {
     return known.isOutOfMemory === true ? { ...life, outOfMemory: true } : life;
   }
 
-  /** The engine may tell of the end of a short task before it has answered the start: who listens hears of both, in order. */
+  /** The engine may report the end of a short task before it has answered the start. */
   #noteRunning(id: string, startedAt: number): void {
     if (this.#mirror.find(id)?.state.phase === "starting")
       this.#mirror.put({ id, state: { phase: "running", startedAt } });
   }
 
-  /** Listeners hear that it ran before they hear that it ended, however short it was. */
+  /** Listeners hear of the start before the end. */
   #end(id: string, known: Known, life: ContainerLife, note: string | undefined): void {
     known.cancelKill?.();
     known.cancelLook?.();
@@ -452,7 +440,6 @@ class DockerRuntime implements Runtime {
     this.#put(id, outcomeOf(life, this.#options.clock.now(), note));
   }
 
-  /** Its exit code is not known and never will be; whether to try again is for others to say. */
   #lose(id: string, known: Known): void {
     known.cancelKill?.();
     known.cancelLook?.();
@@ -462,9 +449,10 @@ class DockerRuntime implements Runtime {
     this.#put(id, { kind: "lost", message, ...startedAt, finishedAt: this.#options.clock.now() });
   }
 
-  // Watching
-
-  /** Hears the engine's events until this runtime is closed; whenever that begins anew, all containers are looked at. */
+  /**
+   * Reads the engine's events until this runtime is closed; looks at all containers at the beginning of each
+   * connection.
+   */
   async #watch(): Promise<void> {
     const { signal } = this.#closed;
     let delay = firstRetry;
@@ -484,7 +472,7 @@ class DockerRuntime implements Runtime {
         this.#trouble = messageOf(thrown);
         this.#warn("the Docker Engine cannot be heard, trying again", thrown);
       } finally {
-        // Who begins anew listens anew: an engine that answered nothing else would tell of events to nobody, over one more connection for each try.
+        // A connection left open for each try would pile up.
         events?.destroy();
       }
       await sleep(this.#options.clock, delay, signal).catch(() => undefined);
@@ -492,7 +480,7 @@ class DockerRuntime implements Runtime {
     }
   }
 
-  /** Only ends and what causes them, and only of this store: a busy engine tells of thousands of other things. */
+  /** A busy engine reports thousands of other events. */
   #eventFilter(): string {
     return JSON.stringify({
       type: ["container"],
@@ -501,7 +489,7 @@ class DockerRuntime implements Runtime {
     });
   }
 
-  /** An event is a hint to look, never the truth itself: the same one may come twice, or be missed. */
+  /** An event is a hint to look: it may come twice, or be missed. */
   #heed(event: JsonValue): void {
     const actor = isJsonObject(event) ? event["Actor"] : undefined;
     const attributes = isJsonObject(actor) ? actor["Attributes"] : undefined;
@@ -522,7 +510,7 @@ class DockerRuntime implements Runtime {
     known.onOutOfMemory?.();
   }
 
-  /** Whoever is left in a sandbox without its pause container cannot be joined by anybody any more: all of it begins anew. */
+  /** No container can join a sandbox without its pause container: all of them start anew. */
   #loseSandbox(sandbox: string): void {
     this.#sandboxes.noteEnded(sandbox);
     for (const known of this.#known.values()) {
@@ -531,7 +519,7 @@ class DockerRuntime implements Runtime {
     }
   }
 
-  /** Brings everything up to what the engine says, also what happened while nobody was listening. */
+  /** Catches up with the engine. */
   async #synchronize(): Promise<void> {
     const filters = JSON.stringify({ label: [`${labels.store}=${this.#options.store}`] });
     const answer = await this.#engine.call("GET", "/containers/json", { query: { all: "1", filters } });
@@ -558,7 +546,7 @@ class DockerRuntime implements Runtime {
     }
   }
 
-  /** A container that this process did not start, or lost sight of. Its log is written anew. */
+  /** Takes over a container that this process did not start, or lost sight of. Its log is rewritten. */
   async #adopt(id: string, known: Known, life: ContainerLife): Promise<TaskStatus> {
     const { clock } = this.#options;
     if (life.startedAt === undefined) {
@@ -584,29 +572,28 @@ class DockerRuntime implements Runtime {
     return known.output;
   }
 
-  /** The engine remembers what is not to be read in the log, too. */
   async #readBack(known: Known): Promise<Output> {
     const { name, logPath } = known;
     const masked = (known.masked = maskedIn(await this.#inspect(name)));
     return readBackOutput(this.#engine, name, { path: logPath, masked }, this.#options.clock);
   }
 
-  /** Everything the engine knows of a container. 404 when somebody has removed it. */
+  /** 404 if it was removed. */
   #inspect(name: string): Promise<JsonObject> {
     return this.#engine.object("GET", `/containers/${name}/json`);
   }
 
-  /** By force, with its anonymous volumes: those that the image asked for and nobody else can name. */
+  /** With its anonymous volumes. */
   async #removeContainer(name: string): Promise<void> {
     try {
       await this.#engine.call("DELETE", `/containers/${name}`, { query: { force: "1", v: "1" } });
     } catch (thrown) {
-      // 409: its removal is under way already.
+      // 409: it is being removed.
       if (!isRefusal(thrown, 404) && !isRefusal(thrown, 409)) throw thrown;
     }
   }
 
-  /** An engine that takes connections and says nothing is not waited for beyond that: rejects then. */
+  /** Rejects if an engine takes connections but does not answer. */
   async #within<T>(ms: Millis, work: Promise<T>): Promise<T> {
     const late = new AbortController();
     const cancel = this.#options.clock.after(ms, () =>
@@ -615,9 +602,9 @@ class DockerRuntime implements Runtime {
     return await orAborted(work, late.signal).finally(cancel);
   }
 
-  /** Stops everything, waits for the ends, and leaves nothing behind when nobody can come back for it. */
+  /** Stops all tasks; with an `owner` removes everything. */
   async #endAll(grace: Millis): Promise<void> {
-    // Nothing was begun by this process then.
+    // This process has started nothing then.
     if (!this.#isAttached) throw new Error(this.#trouble ?? "the engine has not answered");
     await Promise.all([...this.#known.keys()].map((id) => this.#stopKnown(id, grace)));
     await this.#allEnded(grace + engineMs);
@@ -626,7 +613,7 @@ class DockerRuntime implements Runtime {
     for (const id of await this.#sandboxes.list()) await this.#sandboxes.close(id);
   }
 
-  /** Resolves when every task has ended, or after so long: an engine that went away tells of no end. */
+  /** Gives up after so long: an engine that went away reports no end. */
   async #allEnded(ms: Millis): Promise<void> {
     const ends = Promise.all([...this.#known.keys()].map((id) => this.#ended(id)));
     let giveUp: Cancel | undefined;
@@ -637,7 +624,6 @@ class DockerRuntime implements Runtime {
     giveUp?.();
   }
 
-  /** Resolves at the end of the task, at once when that has come. */
   #ended(id: string): Promise<void> {
     return new Promise((resolve) => {
       const look = (status: TaskStatus | undefined) => {
@@ -650,7 +636,7 @@ class DockerRuntime implements Runtime {
     });
   }
 
-  /** What the Pod runner asks of containers beyond running tasks, over the same engine and the same sandboxes. */
+  /** What the Pod runner needs beyond running tasks. */
   #containerHost(): ContainerHost {
     const sandboxes = this.#sandboxes;
     const engine = this.#engine;
@@ -680,7 +666,6 @@ class DockerRuntime implements Runtime {
 const joinNotes = (...notes: readonly (string | undefined)[]): string | undefined =>
   notes.filter((note) => note !== undefined).join("; ") || undefined;
 
-/** What the image wants to be asked with. */
 function stopSignal(container: JsonObject): string {
   const config = container["Config"];
   const signal = isJsonObject(config) ? config["StopSignal"] : undefined;

@@ -4,12 +4,11 @@ import type { EngineClient } from "./engine/engine-client.ts";
 import { textOf } from "./engine/members.ts";
 import { FrameReader } from "./engine/stream-frames.ts";
 
-/** Of a probe's or hook's output this much is told to people. */
 const keptOutput = 4_096;
 
 /**
- * Runs a command in a running container and waits for its end. Programs that are not there end with 126 or 127, as the engine's
- * runtime says. Output goes without the values in `masked`. The engine cannot end a command: after an abort it goes on until its container ends.
+ * Runs a command in a running container. A missing program ends with 126 or 127. Output is masked. The engine cannot
+ * end a command: after an abort it continues until its container ends.
  */
 export async function execIn(
   engine: EngineClient,
@@ -34,7 +33,7 @@ export async function execIn(
   return { code: typeof ExitCode === "number" ? ExitCode : 126, output };
 }
 
-/** Of what was cut, an end that may be the beginning of a value is left out. */
+/** The end of cut output may be the beginning of a value, and is dropped. */
 function withoutValues(output: Buffer, masked: readonly string[], isCut: boolean): Buffer {
   if (masked.length === 0) return output;
   const masker = new Masker(masked);

@@ -5,25 +5,22 @@ import { jsonLines } from "./engine/json-lines.ts";
 import { objectOf, textOf } from "./engine/members.ts";
 import { registryAuth, splitImage } from "./images.ts";
 
-// Building by the Engine API alone: the engine's own builder is sent a directory as an archive and tells what it does. What needs a session with the
-// client, such as secrets of BuildKit, is not part of it.
+// Builds by the Engine API alone: without a session, such as BuildKit's secrets would need.
 
-/** An image that is to be made. */
 export interface ImageBuild {
-  /** Of the directory that the Dockerfile may copy from. */
   readonly context: AsyncIterable<Buffer>;
-  /** Path of the Dockerfile in it. */
   readonly dockerfile: string;
-  /** All names that the image is to have. */
   readonly names: readonly string[];
   readonly args: Readonly<Record<string, string>>;
-  /** Those of the images that it is made from. */
   readonly logins: readonly RegistryLogin[];
-  /** Fetch those images also when they are here. */
+  /** Pull base images even if they are present. */
   readonly pulls: boolean;
 }
 
-/** Builds an image, telling of it line by line. Rejects with `image-build`, which has the builder's words, or the signal's reason, which ends the build. */
+/**
+ * Builds an image, reporting line by line. Rejects with `image-build` and the builder's words, or the signal's reason,
+ * which ends the build.
+ */
 export async function buildImage(
   engine: EngineClient,
   { context, dockerfile, names, args, logins, pulls }: ImageBuild,
@@ -39,7 +36,7 @@ export async function buildImage(
     ]),
   );
   const response = await engine.stream("POST", "/build", {
-    // The builder of BuildKit would want a session; `version` 1 is the one that needs none.
+    // BuildKit would need a session.
     query: {
       version: "1",
       dockerfile,
@@ -56,7 +53,7 @@ export async function buildImage(
   await told(jsonLines(response), "image-build", onText, signal);
 }
 
-/** Pushes an image to the registry of its name. Rejects with `image-push`, which has the registry's words, or the signal's reason. */
+/** Rejects with `image-push` and the registry's words, or the signal's reason. */
 export async function pushImage(
   engine: EngineClient,
   image: string,
@@ -67,7 +64,7 @@ export async function pushImage(
   const { name, tag } = splitImage(image);
   const response = await engine.stream("POST", `/images/${name}/push`, {
     query: { tag },
-    // The engine refuses to push without the header, also where nobody asks who it is.
+    // Required even without a login.
     headers: { "x-registry-auth": login === undefined ? base64Of({}) : registryAuth(login) },
     signal,
   });
@@ -77,7 +74,7 @@ export async function pushImage(
 const base64Of = (value: JsonValue): string =>
   Buffer.from(JSON.stringify(value)).toString("base64").replaceAll("+", "-").replaceAll("/", "_");
 
-/** A refusal comes within a successful answer: the engine had begun to tell of progress. */
+/** A refusal comes within a successful answer. */
 async function told(
   lines: AsyncIterable<JsonValue>,
   code: "image-build" | "image-push",
@@ -98,7 +95,7 @@ async function told(
   }
 }
 
-/** What layers come to, not each of their bytes. */
+/** Without the progress of each layer. */
 function statusOf(line: JsonObject): string {
   const [status, id] = [textOf(line, "status"), textOf(line, "id")];
   if (status === "" || Object.keys(objectOf(line, "progressDetail")).length > 0) return "";

@@ -7,23 +7,23 @@ import { jsonLines } from "./engine/json-lines.ts";
 import { pauseProgram, tarOf } from "./pause-program.ts";
 import { createHash } from "node:crypto";
 
-/** The image is there, as far as its name tells: what a registry has under it by now is not asked. */
+/** By name only; the registry is not asked. */
 export async function findImage(engine: EngineClient, image: string): Promise<ImageFacts | undefined> {
   try {
     return factsOf(await engine.object("GET", `/images/${imagePath(image)}/json`));
   } catch (thrown) {
     if (isRefusal(thrown, 404)) return undefined;
-    // What is no name of an image is not there either; pulling it says what is wrong with it.
+    // Not a valid name; pulling it says why.
     if (isRefusal(thrown, 400)) return undefined;
     throw thrown;
   }
 }
 
-/** Slashes stay, they are part of the engine's path. */
+/** Slashes are part of the engine's path. */
 const imagePath = (image: string): string =>
   image.split("/").map(encodeURIComponent).join("/").replaceAll("%3A", ":").replaceAll("%40", "@");
 
-/** The digest under which a registry has it, else the id: images that were built or imported here have no digest. */
+/** The registry's digest, else the id: built and imported images have no digest. */
 function factsOf(image: JsonObject): ImageFacts {
   const id = textOf(image, "Id");
   const digests = Array.isArray(image["RepoDigests"]) ? image["RepoDigests"] : [];
@@ -34,7 +34,7 @@ function factsOf(image: JsonObject): ImageFacts {
   };
 }
 
-/** The repository and the tag or digest; `latest` when there is neither: without it the engine would fetch every tag there is. */
+/** The tag is `latest` if there is neither tag nor digest: the engine would pull every tag. */
 export function splitImage(image: string): { readonly name: string; readonly tag: string } {
   const at = image.indexOf("@");
   if (at >= 0) return { name: image.slice(0, at).replace(/:[^:/]*$/, ""), tag: image.slice(at + 1) };
@@ -42,13 +42,12 @@ export function splitImage(image: string): { readonly name: string; readonly tag
   return { name, tag };
 }
 
-/** The world's refusal of an image: unknown, no access, no registry. */
 const pullFailed = (image: string, message: string): SlipwayError =>
   new SlipwayError("image-pull", `failed to pull image "${image}": ${message}`);
 
 /**
- * Fetches an image from its registry. Of several logins the first that is let in counts; why the last one was not is told. Layers
- * that are here already are not fetched again. Rejects with `image-pull` for everything but an abort.
+ * Pulls an image with the first accepted login; reports why the last one was refused. Rejects with `image-pull` unless
+ * aborted.
  */
 export async function pullImage(
   engine: EngineClient,
@@ -71,7 +70,7 @@ export async function pullImage(
   throw pullFailed(image, failure);
 }
 
-/** One try with one login. Progress is read and dropped: it must be read to the end for the pull to be done. */
+/** Progress must be read to the end for the pull to complete. */
 async function pullOnce(
   engine: EngineClient,
   image: string,
@@ -84,14 +83,13 @@ async function pullOnce(
     headers: login === undefined ? {} : { "x-registry-auth": registryAuth(login) },
     signal,
   });
-  // A refusal comes within a successful answer: the engine had begun to tell of progress.
   for await (const line of jsonLines(response)) {
     const refusal = refusalIn(line);
     if (refusal !== undefined) throw new EngineRefusal(500, refusal);
   }
 }
 
-/** Old engines have `error` alone, newer ones have both. */
+/** Old engines have `error` alone. */
 function refusalIn(line: JsonValue): string | undefined {
   if (!isJsonObject(line)) return undefined;
   const detail = line["errorDetail"];
@@ -99,20 +97,17 @@ function refusalIn(line: JsonValue): string | undefined {
   return typeof line["error"] === "string" ? line["error"] : undefined;
 }
 
-/** The header of the Engine API: JSON in base64 of the URL's alphabet, padded: without padding the engine takes it for no login at all. */
+/** Base64 of the URL alphabet with padding, without which the engine sees no login. */
 export function registryAuth({ server, username, password, identityToken }: RegistryLogin): string {
   const auth = identityToken === undefined ? { username, password } : { identitytoken: identityToken };
   const text = Buffer.from(JSON.stringify({ ...auth, serveraddress: server })).toString("base64");
   return text.replaceAll("+", "-").replaceAll("/", "_");
 }
 
-/** Not the name of any registry: `.local` is never given to anybody (RFC 6762). */
+/** No registry's name: `.local` is reserved (RFC 6762). */
 const pauseRepository = "slipway.local/pause";
 
-/**
- * The image of sandboxes, made on this engine when it is not there: nothing is fetched from anywhere. Its tag changes with its
- * program.
- */
+/** The image of sandboxes, created on this engine on demand; nothing is pulled. Its tag changes with its program. */
 export async function ensurePauseImage(engine: EngineClient): Promise<string> {
   const architecture = textOf(await engine.object("GET", "/version"), "Arch");
   const program = pauseProgram(architecture);

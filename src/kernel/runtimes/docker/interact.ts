@@ -9,8 +9,8 @@ const retryPause: Millis = 50;
 const mostFailures = 40;
 
 /**
- * Runs a command in a running container for somebody who holds its streams. The engine cannot end a command: `kill` takes its streams
- * away, which ends those that use them, and `ended` then rejects while the command goes on until its container ends.
+ * Runs a command with streams. The engine cannot end a command: `kill` cuts the streams, and `ended` rejects while the
+ * command continues.
  */
 export async function interactIn(
   engine: EngineClient,
@@ -25,14 +25,14 @@ export async function interactIn(
   });
   const path = `/exec/${textOf(made, "Id")}`;
   const connection = await engine.hijack(`${path}/start`, { body: { Detach: false, Tty: terminal } });
-  // A connection that breaks is the end of the streams; what has become of the command is asked for then.
+  // A broken connection ends the streams; the outcome is queried then.
   connection.on("error", () => undefined);
-  // The engine ends it after the command, and reads no more of what that has left unread, which is waiting here to be sent.
+  // The engine reads no more of the input when the command has ended.
   connection.once("end", () => connection.destroy());
   const closed = new Promise<void>((resolve) => connection.once("close", resolve));
   let wanted: TerminalSize | undefined;
   let isResizing = false;
-  /** A command that is about to start takes no size yet, and clients tell theirs at once. */
+  /** A command that is about to start accepts no size yet. */
   async function resizeUntilTaken(): Promise<void> {
     for (let failures = 0; wanted !== undefined && failures < mostFailures && !connection.destroyed; ) {
       const { columns, rows } = wanted;
@@ -67,7 +67,7 @@ async function exitCodeOf(engine: EngineClient, path: string): Promise<number> {
   return typeof ExitCode === "number" ? ExitCode : 126;
 }
 
-/** Of a terminal: all bytes are output. The connection is read at the pace of whoever reads them. */
+/** All bytes are output, read at the reader's pace. */
 function rawOutput(connection: Duplex) {
   const stdout = new PassThrough();
   connection.pipe(stdout);
@@ -76,7 +76,7 @@ function rawOutput(connection: Duplex) {
   return { stdout };
 }
 
-/** Of anything else: frames of both outputs, read at the pace of the slower reader. Who has gone holds nobody up. */
+/** Frames of both outputs, at the pace of the slower reader. A closed reader does not block. */
 function framedOutputs(connection: Duplex) {
   const stdout = new PassThrough();
   const stderr = new PassThrough();
@@ -93,7 +93,7 @@ function framedOutputs(connection: Duplex) {
     try {
       frames.push(chunk);
     } catch {
-      // Whatever this is, it is no output.
+      // Not output.
       connection.destroy();
     }
     if (all.some((output) => output.writable && output.writableNeedDrain)) connection.pause();

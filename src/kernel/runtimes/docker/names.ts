@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
 
-// Everything of ours in an engine bears these labels. The store is what keeps servers on one engine apart: it is the identity of
-// the control plane whose objects the containers stand for, and whoever has another one does not look at them.
+// Labels of everything of ours in an engine. The store keeps control planes on one engine apart.
 
 export const labels = {
-  /** The control plane's own, for ever. */
   store: "dev.slipway.store",
   /** `task`, `sandbox`, `network`, `volume`. */
   role: "dev.slipway.role",
@@ -14,20 +12,19 @@ export const labels = {
   pod: "dev.slipway.pod",
   /** Where a task's output belongs. */
   log: "dev.slipway.log",
-  /** Names of the variables whose values do not get there, divided by commas. */
+  /** Names of masked variables, separated by commas. */
   masked: "dev.slipway.masked",
-  /** Where the task's last word is to be read, without their values. */
+  /** The file of the task's last word, without masked values. */
   message: "dev.slipway.message",
-  /** The process whose end is the end of the store, for stores in memory: `pid startTicks boot`. */
+  /** The process of a store in memory: `pid startTicks boot`. */
   owner: "dev.slipway.owner",
 } as const;
 
-/** Short, and different for each store. */
 export const storeMark = (store: string): string => createHash("sha256").update(store).digest("hex").slice(0, 10);
 
 /**
- * The name of a container or volume, which an engine gives only once: that is what keeps a task from being run twice. Readable,
- * and different for different ids: `slipway-3f2a9c01bb-<uid>_main_0-5d41402a`.
+ * The name of a container or volume, which an engine accepts only once, so that no task runs twice. Readable:
+ * `slipway-3f2a9c01bb-<uid>_main_0-5d41402a`.
  */
 export function engineName(store: string, id: string): string {
   const mark = createHash("sha256").update(id).digest("hex").slice(0, 8);

@@ -8,17 +8,14 @@ import { listOf, objectOf, textOf } from "./engine/members.ts";
 import { labels } from "./names.ts";
 
 export interface OpenDockerOptions {
-  /** Where the engine's address is looked for. */
   readonly surroundings: AddressSurroundings;
   /** Identity of the control plane; see `DockerRuntimeOptions`. */
   readonly store: string;
-  /** The control plane ends with this process. */
   readonly isEphemeral: boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A runtime whose engine has answered. */
 export interface OpenedDocker {
   readonly runtime: Runtime;
   /** For people: `Docker Engine 20.10.24 at unix:///var/run/docker.sock`. */
@@ -26,8 +23,8 @@ export interface OpenedDocker {
 }
 
 /**
- * Finds the engine, asks it whether it is there, and removes what control planes of processes that were killed have left in it.
- * Rejects with `engine-address`, `engine-unreachable` or `engine-too-old`, each with a way out. Its parts are loaded only here.
+ * Finds and checks the engine, and removes leftovers of killed processes. Rejects with `engine-address`,
+ * `engine-unreachable` or `engine-too-old`.
  */
 export async function openDockerRuntime(options: OpenDockerOptions): Promise<OpenedDocker> {
   const address = engineAddress(options.surroundings);
@@ -47,7 +44,7 @@ export async function openDockerRuntime(options: OpenDockerOptions): Promise<Ope
   }
 }
 
-/** Numbers of processes mean something within one boot and one namespace of them. */
+/** Pids are unique within one boot and one pid namespace. */
 interface OwnerIdentity extends ProcessIdentity {
   readonly space: string;
 }
@@ -57,7 +54,6 @@ const ownIdentity = (): OwnerIdentity => ({ ...identityOf(process.pid), space: p
 const formatOwner = ({ pid, startTicks = "", boot = "", space }: OwnerIdentity): string =>
   [pid, startTicks, boot, space].join(" ");
 
-/** Undefined for what is not of this form. */
 function parseOwner(text: string): OwnerIdentity | undefined {
   const [, pid, startTicks = "", boot = "", space = ""] = /^(\d+) (\d+) (\S+) (\S+)$/.exec(text) ?? [];
   return pid === undefined ? undefined : { pid: Number(pid), startTicks, boot, space };
@@ -67,14 +63,14 @@ function processSpace(): string {
   try {
     return readlinkSync("/proc/self/ns/pid");
   } catch {
-    // Without /proc nobody's end is known, and nothing is removed.
+    // Without /proc nothing is known to have ended, and nothing is removed.
     return "";
   }
 }
 
 /**
- * Certain that the owner is gone. Of another process namespace nothing is known while the machine has not been started anew: a
- * container that shares the engine's socket numbers its processes by itself.
+ * Certain that the owner has ended. Of another pid namespace that is only certain after a reboot: a container that
+ * shares the engine's socket has its own pids.
  */
 function isGone(text: string): boolean {
   const owner = parseOwner(text);
@@ -83,7 +79,7 @@ function isGone(text: string): boolean {
   return owner.boot !== own.boot || (owner.space === own.space && !isAlive(owner));
 }
 
-/** Containers first: they hold the others. One that another command removes at the same moment is no trouble. */
+/** Containers first: they hold the others. Another process may remove them at the same time. */
 async function removeLeftovers(engine: EngineClient, log: Logger): Promise<void> {
   const query = { all: "1", filters: JSON.stringify({ label: [labels.owner] }) };
   for (const { list, path, key } of [

@@ -4,24 +4,23 @@ import { withoutValues } from "#kernel/logs/index.ts";
 import type { TaskOutcome } from "../contract.ts";
 import { maskedIn } from "./output.ts";
 
-/** What `GET /containers/<id>/json` says of a container's life; its own words, typed. */
+/** The `State` of an inspected container. */
 export interface ContainerLife {
   readonly status: "created" | "running" | "paused" | "restarting" | "removing" | "exited" | "dead";
   readonly isRunning: boolean;
   readonly exitCode: number;
   readonly outOfMemory: boolean;
-  /** It has a limit of its own, beyond which the kernel kills it. */
   readonly isMemoryLimited: boolean;
-  /** Why it could not be started, or what else went wrong; empty mostly. */
+  /** Why it could not be started; mostly empty. */
   readonly error: string;
-  /** Before anything that it has printed; the engine notes its start when that has been answered, and programs may have printed by then. */
+  /** Before any output; programs may print before the engine notes their start. */
   readonly createdAt: Instant | undefined;
-  /** Undefined while it was never started. */
+  /** Undefined if it was never started. */
   readonly startedAt: Instant | undefined;
   readonly finishedAt: Instant | undefined;
 }
 
-/** Reads the `State` of an inspected container. What is missing counts as never having happened. */
+/** Missing members count as never having happened. */
 export function lifeOf(container: JsonObject): ContainerLife {
   const state = isJsonObject(container["State"]) ? container["State"] : {};
   const host = isJsonObject(container["HostConfig"]) ? container["HostConfig"] : {};
@@ -39,30 +38,29 @@ export function lifeOf(container: JsonObject): ContainerLife {
   };
 }
 
-/** The kernel may have killed it for its use of memory, though the engine does not say so: it hears of it by another way than of the end. */
+/** The kernel may have killed it for its use of memory without the engine knowing yet. */
 export const mayHaveRunOutOfMemory = ({ exitCode, outOfMemory, isMemoryLimited }: ContainerLife): boolean =>
   exitCode === 137 && isMemoryLimited && !outOfMemory;
 
-/** An engine begins to listen for the kernel's word after the start; on a busy machine that takes a while. */
+/** An engine begins to listen for the kernel's report after the start, on a busy machine a while later. */
 const deafFor: Millis = 1_000;
 
 /**
- * Of a container that may have run out of memory and that nobody has killed: whether it ended before the engine can be relied on to have
- * listened. Then the kernel is the likely one, for a program that wants too much does so at once.
+ * Whether a container that may have run out of memory ended before the engine surely listened. Then the kernel is the
+ * likely cause: a program that wants too much does so at once.
  */
 export const endedUnheard = ({ startedAt, finishedAt }: ContainerLife): boolean =>
   startedAt !== undefined && finishedAt !== undefined && finishedAt - startedAt < deafFor;
 
-/** The engine writes the year 1 for what has not happened. */
+/** The engine writes the year 1 for never. */
 function timeOf(text: string): Instant | undefined {
   const at = parseInstant(text.replace(/(\.\d{3})\d*/, "$1"));
   return at === undefined || at <= 0 ? undefined : at;
 }
 
-/** What is told of a start that failed is kept and sent around. */
 const longestMessage = 1_024;
 
-/** A container that could not be started. The code is what a shell would say, as far as the engine's words tell. */
+/** The code is what a shell would use, judged by the engine's words. */
 export function notStarted(message: string, finishedAt: Instant): TaskOutcome {
   const text = message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message;
   return { kind: "not-started", code: startCode(message), message: text, finishedAt };
@@ -76,8 +74,8 @@ function startCode(message: string): number {
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [128 + number, name]));
 
 /**
- * How a container that is not running any more has ended. The engine tells no signals: a code above 128 that reads like one counts as
- * one, also where the program has chosen the code itself. `now` stands for times that the engine has not written.
+ * The end of a container. The engine reports no signals: a code above 128 that reads like one counts as one. `now`
+ * replaces missing times.
  */
 export function outcomeOf(life: ContainerLife, now: Instant, note?: string): TaskOutcome {
   const finishedAt = life.finishedAt ?? now;
@@ -88,7 +86,7 @@ export function outcomeOf(life: ContainerLife, now: Instant, note?: string): Tas
     code: life.exitCode,
     ...(signal === undefined ? {} : { signal }),
     startedAt: life.startedAt,
-    // A machine whose clock was set back in between.
+    // The clock may have been set back.
     finishedAt: Math.max(life.startedAt, finishedAt),
     ...(note === undefined ? {} : { note }),
     ...(life.outOfMemory ? { outOfMemory: true as const } : {}),

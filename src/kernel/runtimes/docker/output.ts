@@ -8,30 +8,25 @@ import { maskedValues } from "../masked-values.ts";
 import { labels } from "./names.ts";
 import { labelsOf } from "./sandboxes.ts";
 
-// Output reaches our log by one of two ways:
-//
-//   attached before the start     every byte as it was written, at once, also lines that have no end yet
-//   read back from the engine     after a crash of this program or of the engine: our log is written anew from the engine's copy,
-//                                 which has whole lines and text that is UTF-8
+// Output reaches the log by attaching before the start, byte by byte; or, after a crash of this program or the engine,
+// by rewriting the log from the engine's copy, which has whole lines of UTF-8.
 
-/** The output of one container on its way into its log. */
 export interface Output {
-  /** Resolves when no more comes and what came can be read; a text says why some of it was lost. Never rejects. */
+  /** Resolves when all output can be read; a text says why some was lost. Never rejects. */
   readonly done: Promise<string | undefined>;
-  /** `done` has resolved. */
   readonly isDone: boolean;
-  /** Ends it early; what has come is kept. */
+  /** Ends it early; received output is kept. */
   close(): void;
 }
 
-/** Where output goes, and the values that do not get there. The engine's own copy has them. */
+/** Where output goes, and the masked values. The engine's copy is not masked. */
 export interface LogTarget {
   readonly path: string;
   readonly masked: readonly string[];
   readonly rotation?: Rotation;
 }
 
-/** Must be called before the container is started. Resolves when the engine will pass on all output from the first byte on. */
+/** Call it before the start. Resolves when the engine will deliver all output. */
 export async function attachOutput(
   engine: EngineClient,
   container: string,
@@ -43,10 +38,7 @@ export async function attachOutput(
   return copyOutput(response, target, clock, (payload) => ({ text: payload }));
 }
 
-/**
- * Writes the log anew from the engine's copy, and goes on with what comes until the container ends. Records have the times at which
- * the engine saw them.
- */
+/** Rewrites the log from the engine's copy, and continues until the container ends. Records have the engine's times. */
 export async function readBackOutput(
   engine: EngineClient,
   container: string,
@@ -66,7 +58,7 @@ interface Piece {
 
 const space = 0x20;
 
-/** `2026-11-21T11:39:20.022015903Z text`; milliseconds are kept. */
+/** Milliseconds are kept. */
 function splitTime(payload: Buffer): Piece {
   const end = payload.indexOf(space);
   const at = parseInstant(payload.toString("latin1", 0, Math.max(0, end)).replace(/(\.\d{3})\d*/, "$1"));
@@ -101,7 +93,7 @@ function copyOutput(
       }
     });
     response.once("close", () => resolve(undefined));
-    // What broke the connection is seen by whoever asks the engine next.
+    // The next query to the engine shows the cause.
     response.on("error", () => undefined);
   });
   let isDone = false;
@@ -120,14 +112,14 @@ function copyOutput(
   };
 }
 
-/** Once a container has ended: what it says of its end is put where it is read. Answers what has kept it from that. */
+/** Publishes the masked last word of an ended container. Returns why it could not. */
 export async function maskMessageOf(container: JsonObject): Promise<string | undefined> {
   const config = container["Config"];
   const message = isJsonObject(config) ? labelsOf(config)[labels.message] : "";
   return message === undefined || message === "" ? undefined : maskLastWord(message, maskedIn(container));
 }
 
-/** The values that a container's log is not to have, as an inspection of it says. */
+/** The masked values of an inspected container. */
 export function maskedIn({ Config }: JsonObject): readonly string[] {
   if (!isJsonObject(Config)) return [];
   const names = labelsOf(Config)[labels.masked]?.split(",") ?? [];

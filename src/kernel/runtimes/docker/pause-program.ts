@@ -1,10 +1,6 @@
-// The program that holds a pod's network open. Containers share a network namespace by joining that of a container which runs,
-// and no registry can be asked for one that does nothing. It is small enough to be written down here: an ELF file of one loadable
-// segment, statically linked, without sections. It asks the kernel to reap its children by itself (as the first process of a shared
+// The program that keeps a pod's network namespace open. No registry may be needed for it, so it is written down here:
+// an ELF file of one segment, statically linked. It lets the kernel reap its children (as the first process of a shared
 // process namespace it inherits them all), then sleeps until it is killed.
-//
-//     rt_sigaction(SIGCHLD, {SIG_IGN}, NULL, 8)
-//     for (;;) pause()
 
 const elfHeader = 64;
 const programHeader = 56;
@@ -33,7 +29,7 @@ const amd64 = Buffer.concat([
   ignoreAction,
 ]);
 
-/** arm64 has no pause(2): ppoll of nothing without a time limit is the same. */
+/** arm64 has no pause(2): ppoll of nothing without a timeout is the same. */
 const arm64 = Buffer.concat([
   words([
     move(0, 17), //     SIGCHLD
@@ -64,7 +60,7 @@ function words(values: readonly number[]): Buffer {
   return bytes;
 }
 
-/** By the names the engine gives to processors, in both of its dialects. */
+/** The engine's names of processors. */
 const machines: Readonly<Record<string, Machine>> = {
   amd64: { number: 62, code: amd64 },
   x86_64: { number: 62, code: amd64 },
@@ -72,7 +68,7 @@ const machines: Readonly<Record<string, Machine>> = {
   aarch64: { number: 183, code: arm64 },
 };
 
-/** The bytes of the program, the same every time; undefined for a processor it was not written for. */
+/** Undefined for an unsupported processor. */
 export function pauseProgram(architecture: string): Buffer | undefined {
   const machine = machines[architecture];
   if (machine === undefined) return undefined;
@@ -98,8 +94,8 @@ export function pauseProgram(architecture: string): Buffer | undefined {
 }
 
 /**
- * A tar archive of one file (POSIX.1-1988 ustar), owned by root, of the year 1970: the same bytes make the same image everywhere.
- * `name` has at most 99 bytes.
+ * A tar archive of one file (ustar), owned by root, of 1970: the same bytes make the same image. `name` has at most 99
+ * bytes.
  */
 export function tarOf(name: string, content: Buffer, mode: number): Buffer {
   const header = Buffer.alloc(512);
@@ -113,7 +109,7 @@ export function tarOf(name: string, content: Buffer, mode: number): Buffer {
   octal(0, 136, 12);
   header.write("0", 156, "latin1"); // an ordinary file
   header.write("ustar\x0000", 257, "latin1");
-  // The sum is over the header with spaces in its own place.
+  // The checksum counts its own field as spaces.
   header.fill(0x20, 148, 156);
   const sum = header.reduce((total, byte) => total + byte, 0);
   header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");

@@ -1,14 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { RegistryLogin } from "../contract.ts";
 
-/** The registry that names without one mean, and the path of its images without a user. */
 const defaultRegistry = "docker.io";
-/** Other names of it in files that `docker login` has written. */
+/** Its other names in files of `docker login`. */
 const defaultAliases = new Set(["docker.io", "index.docker.io", "registry-1.docker.io"]);
 
 /**
- * Host and path of an image: `busybox:1` -> `docker.io/library/busybox`, `ghcr.io/a/b@sha256:…` -> `ghcr.io/a/b`. The first part is
- * a host when it has a dot or a port, or is `localhost`.
+ * Host and path of an image: `busybox:1` -> `docker.io/library/busybox`. The first part is a host if it has a dot or a
+ * port, or is `localhost`.
  */
 export function imageAddress(image: string): { readonly host: string; readonly path: string } {
   const bare = image.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
@@ -20,9 +19,9 @@ export function imageAddress(image: string): { readonly host: string; readonly p
 }
 
 /**
- * The logins among these Secrets' data that are meant for an image, the most specific first. Secrets are of the types
- * kubernetes.io/dockerconfigjson and kubernetes.io/dockercfg; what is no JSON or has no credentials is left out, as the kubelet does.
- * Keys are hosts, with a path or a scheme perhaps; a `*` stands for one whole label of the host or a part of it.
+ * The logins for an image in Secrets of the types kubernetes.io/dockerconfigjson and dockercfg, the most specific
+ * first; unusable ones are skipped, as by the kubelet. Keys are hosts, possibly with scheme and path; a `*` stands for
+ * a label of the host or a part of it.
  */
 export function loginsFor(image: string, secrets: readonly ReadonlyMap<string, Buffer>[]): readonly RegistryLogin[] {
   const { host, path } = imageAddress(image);
@@ -33,7 +32,6 @@ export function loginsFor(image: string, secrets: readonly ReadonlyMap<string, B
     .map(({ login }) => login);
 }
 
-/** All logins in one of such files, each with the name of its registry as the file has it. */
 export const loginsIn = (contents: ReadonlyMap<string, Buffer>): readonly RegistryLogin[] =>
   entriesOf(contents).map(({ login }) => login);
 
@@ -63,7 +61,7 @@ function parsed(bytes: Buffer | undefined): JsonObject | undefined {
   }
 }
 
-/** `auth` is base64 of `user:password` and counts when the two are not given themselves. */
+/** `auth` is base64 of `user:password`, and counts if these are not given. */
 function loginOf(server: string, value: JsonObject): RegistryLogin | undefined {
   const text = (name: string) => (typeof value[name] === "string" && value[name] !== "" ? value[name] : undefined);
   const identityToken = text("identitytoken");
@@ -89,7 +87,7 @@ function matchesHost(pattern: string, host: string): boolean {
   return patterns.length === labels.length && patterns.every((one, index) => matchesLabel(one, labels[index] ?? ""));
 }
 
-/** Stars are few and labels short; both ends must fit, and what is between the stars must follow in its order. */
+/** Both ends must fit, and the parts between stars must follow in order. */
 function matchesLabel(pattern: string, label: string): boolean {
   const parts = pattern.split("*");
   const [first = "", last = ""] = [parts[0], parts.at(-1)];

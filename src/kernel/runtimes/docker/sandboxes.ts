@@ -7,31 +7,28 @@ import { listOf, objectOf, textOf } from "./engine/members.ts";
 import { ensurePauseImage } from "./images.ts";
 import { labels, networkName, sandboxName } from "./names.ts";
 
-// A sandbox is one container of the pause image on the server's own network. Tasks join its network namespace, so that they have one
-// address and see each other on localhost, and the address stays while they come and go.
+// A sandbox is a container of the pause image on the server's own network. Tasks join its network namespace: they share
+// one address, which stays while they come and go.
 
-/** A sandbox that can be joined, under the names it has at this moment. */
 interface Opened {
   readonly sandbox: Sandbox;
   readonly address: string | undefined;
   readonly names: readonly string[];
 }
 
-/** A store's network, as the engine made it. */
 interface Network {
   readonly name: string;
   readonly gateway: string | undefined;
 }
 
-/** The sandboxes of one store on one engine. Calls for different sandboxes run side by side, for one and the same in turn. */
+/** Calls for different sandboxes run side by side, for the same one in turn. */
 export class Sandboxes {
   readonly #engine: EngineClient;
   readonly #owner: Owner;
-  /** Those that run, as far as is known. */
+  /** Those known to run. */
   readonly #opened = new Map<string, Opened>();
-  /** Addresses of those that were found running when this process began, until they are opened again. */
+  /** Addresses of sandboxes found running at the start, until they are opened again. */
   readonly #found = new Map<string, string>();
-  /** The last piece of work on each sandbox. */
   readonly #turns = new Map<string, Promise<unknown>>();
   #network: Promise<Network> | undefined;
   #image: Promise<string> | undefined;
@@ -42,36 +39,35 @@ export class Sandboxes {
     this.#owner = owner;
   }
 
-  /** The gateway of the network, at which containers reach this machine; undefined before the first sandbox was opened. */
+  /** Where containers reach this machine; undefined before the first sandbox was opened. */
   get hostAddress(): string | undefined {
     return this.#gateway;
   }
 
-  /** In the network of the store. Undefined for one in the machine's own network, and for one that does not run. */
+  /** Undefined on the machine's own network, and if it does not run. */
   addressOf(id: string): string | undefined {
     return this.#opened.get(id)?.address ?? this.#found.get(id);
   }
 
-  /** As it was opened; undefined when it must be opened again before anything can be started in it. */
+  /** Undefined if it must be opened before a task can start in it. */
   find(id: string): Sandbox | undefined {
     return this.#opened.get(id)?.sandbox;
   }
 
-  /** What a list of containers says of a sandbox that runs. */
   noteRunning(id: string, container: JsonObject): void {
     const address = addressIn(container, networkName(this.#owner.store));
     if (address !== undefined) this.#found.set(id, address);
   }
 
-  /** It has ended, by whatever cause: the next `open` starts it again. */
+  /** The next `open` starts it again. */
   noteEnded(id: string): void {
     this.#opened.delete(id);
     this.#found.delete(id);
   }
 
   /**
-   * Makes the sandbox or finds it, and starts it when it has ended; answers its address. Safe to repeat; rejects with `sandbox-
-   * failed` when the network gives it none.
+   * Creates or finds the sandbox, starts it if it has ended, and returns its address. May be repeated; rejects with
+   * `sandbox-failed` if it gets no address.
    */
   open(sandbox: Sandbox): Promise<string | undefined> {
     return this.#inTurn(sandbox.id, async () => {
@@ -90,8 +86,8 @@ export class Sandboxes {
   }
 
   /**
-   * Leaves the network and joins it again under other names: the engine knows no other way. The address is asked for again, so that
-   * connections survive the moment in between.
+   * Leaves and rejoins the network under other names, the only way the engine has. Requesting the same address keeps
+   * connections alive.
    */
   rename(id: string, names: readonly string[]): Promise<void> {
     return this.#inTurn(id, async () => {
@@ -110,7 +106,7 @@ export class Sandboxes {
     });
   }
 
-  /** All that the engine has of this store, in whatever state; not only those that this process has opened. */
+  /** All of this store, in any state. */
   async list(): Promise<readonly string[]> {
     const ids = new Set<string>();
     for (const container of await this.#listed("containers", `${labels.role}=sandbox`)) {
@@ -121,8 +117,8 @@ export class Sandboxes {
   }
 
   /**
-   * Removes the sandbox with everything that is labelled with it, containers before volumes, because a volume in use cannot go.
-   * What is gone already is no failure.
+   * Removes everything with the sandbox's label, containers before volumes, which are in use until then. May be
+   * repeated.
    */
   close(id: string): Promise<void> {
     return this.#inTurn(id, async () => {
@@ -137,7 +133,7 @@ export class Sandboxes {
     });
   }
 
-  /** Gives the network back when nothing is left in it. It is made anew when it is needed. */
+  /** Removes an empty network, which is made again on demand. */
   async releaseNetwork(): Promise<void> {
     const network = this.#network;
     this.#network = undefined;
@@ -145,12 +141,11 @@ export class Sandboxes {
     try {
       await this.#remove(`/networks/${networkName(this.#owner.store)}`, {});
     } catch (thrown) {
-      // Pods go on without us.
+      // Pods continue without us.
       if (!isRefusal(thrown, 403)) throw thrown;
     }
   }
 
-  /** The name of its container, made or found. */
   async #create(sandbox: Sandbox): Promise<string> {
     for (const volume of sandbox.memoryVolumes) {
       await this.#engine.call("POST", "/volumes/create", { body: memoryVolume(sandbox, volume, this.#owner) });
@@ -165,7 +160,7 @@ export class Sandboxes {
     } catch (thrown) {
       if (isRefusal(thrown, 409)) return name;
       if (!isRefusal(thrown, 404)) throw thrown;
-      // Somebody has tidied up: the image or the network is not there any more.
+      // The image or network was removed.
       this.#image = undefined;
       this.#network = undefined;
       await this.#ensureNetwork();
@@ -174,7 +169,7 @@ export class Sandboxes {
     return name;
   }
 
-  /** Made once for all sandboxes; a failure is forgotten, so that the next sandbox tries again. */
+  /** A failure is forgotten, so that the next sandbox tries again. */
   #ensureImage(): Promise<string> {
     this.#image ??= ensurePauseImage(this.#engine).catch((thrown: unknown) => {
       this.#image = undefined;
@@ -195,7 +190,7 @@ export class Sandboxes {
     const name = networkName(this.#owner.store);
     let network = await this.#inspectNetwork(name);
     if (network === undefined) {
-      // A network that was given its range lets addresses be asked for; which range is free the engine knows best.
+      // Addresses can be requested only in a network with an explicit range; the engine picks a free one.
       await this.#createNetwork(name, {});
       const draft = await this.#inspectNetwork(name);
       await this.#remove(`/networks/${name}`, {});
@@ -232,7 +227,7 @@ export class Sandboxes {
     return this.#engine.call("POST", "/networks/create", { body });
   }
 
-  /** Filtered by the engine, on the store and one label more; containers that have ended are among them. */
+  /** Filtered by the store and one more label; ended containers are included. */
   async #listed(what: "containers" | "volumes", label: string): Promise<readonly JsonObject[]> {
     const filters = JSON.stringify({ label: [`${labels.store}=${this.#owner.store}`, label] });
     const path = what === "containers" ? "/containers/json" : "/volumes";
@@ -244,14 +239,11 @@ export class Sandboxes {
     try {
       await this.#engine.call("DELETE", path, { query });
     } catch (thrown) {
-      // 409: its removal is under way already.
+      // 409: it is being removed.
       if (!isRefusal(thrown, 404) && !isRefusal(thrown, 409)) throw thrown;
     }
   }
 
-  /**
-   * One piece of work at a time for one sandbox, in the order of the calls; a failure does not keep the next one from running.
-   */
   #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
     const turn = (this.#turns.get(id) ?? Promise.resolve()).then(work, work);
     const settled = turn.catch(() => undefined);
@@ -266,17 +258,16 @@ export class Sandboxes {
 const sandboxFailed = ({ namespace, name }: Sandbox, message: string): SlipwayError =>
   new SlipwayError("sandbox-failed", `the network of pod ${namespace}/${name} cannot be made: ${message}`);
 
-/** Order does not matter: names are aliases in the engine's name server. */
 const sameNames = (some: readonly string[], others: readonly string[]): boolean =>
   some.length === others.length && some.every((name) => others.includes(name));
 
-/** Of an inspected or listed container: both have the same place for it. */
+/** Of an inspected or listed container. */
 function addressIn(container: JsonObject, network: string): string | undefined {
   const networks = objectOf(objectOf(container, "NetworkSettings"), "Networks");
   return textOf(objectOf(networks, network), "IPAddress") || undefined;
 }
 
-/** Range and gateway of an inspected network's first address family. */
+/** Of the first address family. */
 function rangeOf(network: JsonObject): JsonObject {
   const [first = {}] = listOf(objectOf(network, "IPAM"), "Config");
   const { Subnet, Gateway } = first;
@@ -286,7 +277,7 @@ function rangeOf(network: JsonObject): JsonObject {
   };
 }
 
-/** Of a listed container, network or volume; the engine writes null for none. */
+/** The engine writes null for none. */
 export function labelsOf(listed: JsonObject): Readonly<Record<string, string | undefined>> {
   const found = listed["Labels"];
   if (!isJsonObject(found)) return {};

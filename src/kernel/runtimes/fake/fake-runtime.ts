@@ -6,44 +6,39 @@ import { runtimeClosed } from "../errors.ts";
 import { TaskMirror } from "../task-mirror.ts";
 
 /**
- * A Runtime in memory, for tests of whoever uses runtimes: tests decide what tasks print and when they end. It passes the same
- * contract suite as the real ones. Output goes to real log files, so that whatever reads logs can be tested on it, too. Time is
- * the clock's: a grace ends when the clock is moved past it.
+ * A Runtime in memory for tests, which decide what tasks print and when they end. It passes the contract suite of the
+ * real ones and writes real log files. A grace ends when the clock is moved past it.
  */
 export interface FakeRuntime extends Runtime {
-  /** Tasks in the order in which they were started. */
+  /** In the order of their starts. */
   readonly started: readonly Task[];
-  /** Ids of tasks that were asked to end, with their grace; also of those that had ended or were never known. */
+  /** Every stop with its grace. */
   readonly stops: readonly { readonly id: string; readonly grace: Millis }[];
-  /** Makes a running task print. Nothing happens for any other. */
+  /** Only for running tasks. */
   print(id: string, text: string): void;
-  /** Ends a running task as by itself. Resolves when its output can be read and its end was told. */
+  /** Resolves when the output can be read and the end was reported. */
   exit(id: string, code: number): Promise<void>;
-  /** Ends a running task as if the runtime had lost it, as a killed runner does. */
   lose(id: string): void;
-  /** From now on starting fails with this, as it would when the runtime itself fails. Undefined heals it. */
+  /** Makes starts fail, or succeed again. */
   failStarts(failure: Error | undefined): void;
-  /** The same of stopping. Such stops are among `stops` as well. */
+  /** Makes stops fail, or succeed again; they are recorded all the same. */
   failStops(failure: Error | undefined): void;
 }
 
 export interface FakeRuntimeOptions {
-  /** Gives times to outcomes and records, and ends graces. */
   readonly clock: Clock;
-  /** Where it differs from a host's with everything that needs root. */
+  /** Default: a host's, as root. */
   readonly capabilities?: Partial<RuntimeCapabilities>;
-  /** What a task does by itself, called when it is started; without it tasks run until the test ends them. */
+  /** Called at the start of each task; without it tasks run until the test ends them. */
   readonly behave?: (task: Task, runtime: FakeRuntime) => void;
-  /** What a command beside a task does; without it they are refused. */
+  /** Without it commands beside tasks are refused. */
   readonly interact?: (task: Task, options: InteractionOptions) => Interaction;
-  /** Tasks that do not end by TERM. */
+  /** Tasks that TERM does not end. */
   readonly ignoresTerm?: (task: Task) => boolean;
 }
 
-/** Nothing of it outlives its variable, but for the logs of its tasks. */
 export const createFakeRuntime = (options: FakeRuntimeOptions): FakeRuntime => new MemoryRuntime(options);
 
-/** What a task needs while it runs. */
 interface Running {
   readonly task: Task;
   readonly startedAt: Instant;
@@ -53,7 +48,7 @@ interface Running {
   cancelKill?: Cancel;
 }
 
-/** A task is in `#running` from its start to its end, in the mirror until it is removed. */
+/** A task is in `#running` until its end, in the mirror until it is removed. */
 class MemoryRuntime implements FakeRuntime {
   readonly name = "fake";
   readonly started: Task[] = [];
@@ -157,7 +152,7 @@ class MemoryRuntime implements FakeRuntime {
     this.#stopFailure = failure;
   }
 
-  /** The log is whole before the end is told, as the contract demands. */
+  /** The log is complete before the end is reported. */
   async #end(id: string, code: number, signal?: string): Promise<void> {
     const running = this.#running.get(id);
     if (running === undefined) return;
@@ -167,13 +162,12 @@ class MemoryRuntime implements FakeRuntime {
     this.#settle(id, { kind: "exited", code, ...(signal === undefined ? {} : { signal }), startedAt, finishedAt });
   }
 
-  /** Only the first of several ends counts: a kill may be under way when a task exits. */
+  /** Only the first end counts. */
   #settle(id: string, outcome: TaskOutcome): void {
     this.#running.get(id)?.cancelKill?.();
     if (this.#running.delete(id)) this.#mirror.put({ id, state: { phase: "ended", outcome } });
   }
 
-  /** Every call but `find`, `subscribe` and what tests do. */
   #check(): void {
     if (this.#closed) throw runtimeClosed(this.name);
   }

@@ -1,32 +1,31 @@
 import { err, ok, type Result, SlipwayError } from "#lib/base/index.ts";
 
-/** Where a Docker Engine listens. */
 export type EngineAddress =
   | { readonly kind: "socket"; readonly path: string }
   | {
       readonly kind: "tcp";
-      /** Without brackets, also when it is an IPv6 address. */
+      /** Without brackets, also for IPv6. */
       readonly host: string;
       readonly port: number;
       /** Absent: plain HTTP. */
       readonly tls?: EngineTls;
     };
 
-/** A folder with `ca.pem`, `cert.pem` and `key.pem`, as `docker` itself wants them. */
+/** A folder with `ca.pem`, `cert.pem` and `key.pem`, as for `docker`. */
 export interface EngineTls {
   readonly folder: string;
-  /** False takes any certificate of the engine: DOCKER_TLS_VERIFY unset while a port for TLS is named. */
+  /** False accepts any certificate of the engine (DOCKER_TLS_VERIFY unset). */
   readonly verifies: boolean;
 }
 
-/** What is looked at: `variable` answers undefined for what is unset or empty. */
+/** `variable` returns undefined for unset and empty variables. */
 export interface AddressSurroundings {
   readonly variable: (name: string) => string | undefined;
   readonly home: string;
 }
 
 const defaultSocket = "/var/run/docker.sock";
-/** Of Docker's own documents: plain, and with TLS. */
+/** As documented by Docker. */
 const plainPort = 2375;
 const tlsPort = 2376;
 
@@ -48,7 +47,7 @@ export function engineAddress({ variable, home }: AddressSurroundings): Result<E
   const usesTls = scheme === "https" || variable("DOCKER_TLS_VERIFY") !== undefined;
   const url = URL.canParse(`http://${rest}`) ? new URL(`http://${rest}`) : undefined;
   if (url === undefined || url.hostname === "" || url.pathname !== "/") return err(badHost(given));
-  // A URL drops the port 80, which is what nobody means here; the text still has it.
+  // A URL drops port 80; the text still has it.
   const port = url.port !== "" ? Number(url.port) : /:80\/?$/.test(rest) ? 80 : usesTls ? tlsPort : plainPort;
   const folder = variable("DOCKER_CERT_PATH") ?? `${home}/.docker`;
   const tls = usesTls ? { tls: { folder, verifies: variable("DOCKER_TLS_VERIFY") !== undefined } } : {};
@@ -62,14 +61,11 @@ const badHost = (given: string): SlipwayError =>
       : "unset it for the local engine",
   });
 
-/** As people write it: `unix:///var/run/docker.sock`. */
+/** `unix:///var/run/docker.sock` */
 export const formatAddress = (address: EngineAddress): string =>
   address.kind === "socket"
     ? `unix://${address.path}`
     : `tcp://${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
 
-/**
- * The engine shares this machine's files, so that directories of ours can be mounted. Only of a socket it is assumed: a TCP port of
- * this machine may be the mouth of a tunnel.
- */
+/** The engine shares this machine's files. Assumed of sockets only: a TCP port may be the end of a tunnel. */
 export const isLocal = (address: EngineAddress): boolean => address.kind === "socket";

@@ -1,16 +1,14 @@
 import type { JsonValue } from "#lib/base/index.ts";
 
-/** JSON, or tar: whole, or as it is made. What its maker throws ends the request, which rejects with just that. */
+/** JSON, or tar: whole, or as it is made. A failure of the maker ends the request, which rejects with it. */
 export type EngineBody = JsonValue | Buffer | AsyncIterable<Buffer>;
 
-/** What is sent, and the headers that say so. */
 export interface Payload {
   readonly headers: Readonly<Record<string, string | number>>;
   readonly payload?: Buffer;
   readonly source?: Source;
 }
 
-/** What is sent for a body, none included. */
 export function payloadOf(body: EngineBody | undefined): Payload {
   if (body === undefined) return { headers: { "content-length": 0 } };
   if (Buffer.isBuffer(body)) return whole("application/x-tar", body);
@@ -18,7 +16,6 @@ export function payloadOf(body: EngineBody | undefined): Payload {
   return whole("application/json", Buffer.from(JSON.stringify(body)));
 }
 
-/** It lasts as long as its maker takes. */
 export const isStreamed = (body: EngineBody | undefined): body is AsyncIterable<Buffer> =>
   typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 
@@ -27,7 +24,7 @@ const whole = (type: string, payload: Buffer): Payload => ({
   payload,
 });
 
-/** A body that is made while it is sent. Remembers what its maker threw, which is no fault of the engine's. */
+/** Remembers what its maker threw, which is not the engine's fault. */
 class Source {
   failure: { readonly thrown: unknown } | undefined;
   readonly #body: AsyncIterable<Buffer>;

@@ -23,39 +23,36 @@ import { type EngineAddress, formatAddress } from "./engine-address.ts";
 import { type EngineBody, isStreamed, payloadOf } from "./engine-body.ts";
 import { engineHangs, EngineRefusal, engineTooOld, engineUnreachable } from "./engine-errors.ts";
 
-/** The oldest API that has what is used here (Docker 20.10), and the newest one this program was written against. */
+/** The oldest API with everything used here (Docker 20.10), and the newest one tested. */
 const oldestApi = [1, 41] as const;
 const newestApi = [1, 47] as const;
 
-/** Connections that are kept for the next request. Streams have their own. */
+/** Streams have connections of their own. */
 const keptConnections = 8;
 
-/** An answer is read whole into memory up to here; the list of all containers of a busy engine is a few MiB. */
+/** The list of all containers of a busy engine is a few MiB. */
 const longestAnswer = 64 * 1024 * 1024;
 
-/** What a request has besides its method and path. */
 export interface EngineRequest {
-  /** A list is the same name several times. */
+  /** A list repeats the name. */
   readonly query?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: EngineBody;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  /** What the engine is asked to wait for before it answers, such as the grace of a stop; how long it may take comes on top. */
+  /** How long the engine is asked to wait before it answers, such as the grace of a stop; added to the limit. */
   readonly lastsMs?: Millis;
 }
 
-// How long an engine may take for what ends by itself. One that is frozen still takes connections, and says nothing.
-/** For what it knows. It locks a container while it works on it, on slow disks for a good while. */
+/** For queries: the engine locks a container while it works on it. A frozen engine still takes connections. */
 const questionMs: Millis = 60_000;
-/** For what it does: some storage drivers copy a whole image for a container. */
+/** For changes: some storage drivers copy a whole image for a container. */
 const changeMs: Millis = 300_000;
 
 type Method = "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
 
 /**
- * Speaks to one Docker Engine over HTTP. Paths are without version, which is agreed on by the first call: the engine's own, within
- * the range above. Refusals are `EngineRefusal`, everything else that fails is `engine-unreachable`, also an answer that does not come in time; only
- * what is streamed, in either direction, takes as long as it takes. Requests are not repeated.
+ * Speaks to one Docker Engine over HTTP. The first call negotiates the API version. Refusals are `EngineRefusal`; other
+ * failures and timeouts are `engine-unreachable`. Streams have no limit. Requests are not retried.
  */
 export class EngineClient {
   readonly address: string;
@@ -65,7 +62,7 @@ export class EngineClient {
   readonly #clock: Clock;
   #version: Promise<string> | undefined;
 
-  /** Reads the files of TLS at once; throws what the system says about them. */
+  /** Reads the TLS files; throws the system's errors. */
   constructor(address: EngineAddress, clock: Clock) {
     this.#clock = clock;
     this.address = formatAddress(address);
@@ -76,9 +73,9 @@ export class EngineClient {
     this.#agent = tls === undefined ? new Agent(options) : new TlsAgent({ ...options, ...tls });
   }
 
-  /** One request; the answer's JSON, undefined when it has none. */
+  /** The answer's JSON, undefined if it has none. */
   async call(method: Method, path: string, options: EngineRequest = {}): Promise<JsonValue | undefined> {
-    // Which has a limit of its own.
+    // It has a limit of its own.
     await this.#agreed(options.signal);
     const text = await this.#inTime(method, path, options, async (limited) => {
       const response = await this.#open(method, path, limited, this.#agent);
@@ -87,13 +84,12 @@ export class EngineClient {
     return text.trim() === "" ? undefined : (JSON.parse(text) as JsonValue);
   }
 
-  /** The same for answers that are one object; anything else is an empty one. */
+  /** Answers other than an object count as an empty one. */
   async object(method: Method, path: string, options: EngineRequest = {}): Promise<JsonObject> {
     const value = await this.call(method, path, options);
     return isJsonObject(value) ? value : {};
   }
 
-  /** A question whose answer is all in its headers. */
   async headers(path: string, options: EngineRequest = {}): Promise<IncomingHttpHeaders> {
     await this.#agreed(options.signal);
     return await this.#inTime("HEAD", path, options, async (limited) => {
@@ -103,18 +99,12 @@ export class EngineClient {
     });
   }
 
-  /**
-   * A request whose answer is read as it comes, on a connection of its own. Resolves with its head; the caller reads the body to its
-   * end, or destroys it.
-   */
+  /** A streamed answer on a connection of its own. Read it to its end, or destroy it. */
   stream(method: Method, path: string, options: EngineRequest = {}): Promise<IncomingMessage> {
     return this.#open(method, path, options, undefined);
   }
 
-  /**
-   * A POST after which the connection carries raw bytes in both directions. Resolves with that connection, which is the caller's from
-   * then on and has not been read yet.
-   */
+  /** A POST that turns the connection into raw bytes in both directions. The connection is the caller's, and unread. */
   async hijack(path: string, options: EngineRequest = {}): Promise<Duplex> {
     const version = await this.#agreed(options.signal);
     const { headers, payload } = payloadOf(options.body);
@@ -144,12 +134,12 @@ export class EngineClient {
     });
   }
 
-  /** Ends the connections that are kept; streams go on. */
+  /** Ends kept connections; streams continue. */
   close(): void {
     this.#agent.destroy();
   }
 
-  /** A body that is still being made has no limit; whatever else is asked has. */
+  /** A streamed body has no limit. */
   async #inTime<T>(
     method: Method,
     path: string,
@@ -165,7 +155,7 @@ export class EngineClient {
     try {
       return await ask({ ...options, signal: limited });
     } catch (thrown) {
-      // Who was reading the answer tells only that it broke off.
+      // The reader only reports that the answer broke off.
       limited.throwIfAborted();
       throw thrown;
     } finally {
@@ -173,7 +163,7 @@ export class EngineClient {
     }
   }
 
-  /** Waits for the version once. An answer of 400 or more becomes an `EngineRefusal` with the engine's own words. */
+  /** An answer of 400 or more becomes an `EngineRefusal` with the engine's words. */
   async #open(
     method: Method,
     path: string,
@@ -187,7 +177,6 @@ export class EngineClient {
     throw new EngineRefusal(response.statusCode ?? 500, refusalText(await this.#readAll(response)));
   }
 
-  /** Asked for once; an engine that says nothing is waited for no longer than the signal lets its caller. */
   #agreed(signal: AbortSignal | undefined): Promise<string> {
     this.#version ??= this.#agree();
     return orAborted(this.#version, signal);
@@ -213,8 +202,8 @@ export class EngineClient {
   }
 
   /**
-   * Resolves with the head of the answer, whatever its code. The signal ends the request with its own reason. An engine may answer, mostly
-   * by refusing, before it has read all of a stream, which is then ended.
+   * Resolves with the head of the answer, whatever its code; the signal rejects with its reason. The engine may answer,
+   * mostly with a refusal, before it has read all of a stream, which is then ended.
    */
   #send(method: Method, path: string, options: EngineRequest, agent: Agent | undefined): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
@@ -235,11 +224,11 @@ export class EngineClient {
       });
       request.once("response", resolve);
       request.once("error", fail);
-      // The only word of what switches to another protocol.
+      // The only sign of a switch to another protocol.
       request.once("close", () => fail(new Error("the connection was closed without an answer")));
       if (source === undefined) request.end(payload);
       else pipeline(source.bytes(), request).catch(fail);
-      // An engine that has answered need not read the rest, which nobody makes then.
+      // The engine need not read the rest once it has answered.
       request.once("response", (response) =>
         response.once("end", () => {
           if (!request.writableFinished) request.destroy();
@@ -248,7 +237,6 @@ export class EngineClient {
     });
   }
 
-  /** Connections of streams take no place among those that are kept. */
   #ownAgent(): Agent {
     return this.#agent instanceof TlsAgent ? new TlsAgent(this.#agent.options) : new Agent({ keepAlive: false });
   }
@@ -269,7 +257,6 @@ export class EngineClient {
   }
 }
 
-/** Names with a list stand there once for each of its values. */
 function formatQuery(query: NonNullable<EngineRequest["query"]>): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     (typeof value === "string" ? [value] : value).map((one): [string, string] => [name, one]),
@@ -277,19 +264,18 @@ function formatQuery(query: NonNullable<EngineRequest["query"]>): string {
   return new URLSearchParams(pairs).toString();
 }
 
-/** The engine says `{"message": "…"}`; what stands between may be a proxy that says anything. */
+/** The engine says `{"message": "…"}`; a proxy may say anything. */
 function refusalText(body: Buffer): string {
   const text = body.toString("utf8").trim();
   try {
     const value = JSON.parse(text) as JsonValue;
     if (isJsonObject(value) && typeof value["message"] === "string") return value["message"];
   } catch {
-    // Told as it is.
+    // Shown as it is.
   }
   return text.slice(0, 1024) || "the engine gave no reason";
 }
 
-/** What of an address node's own clients are told. */
 interface Connection {
   readonly target: RequestOptions;
   readonly tls?: {
@@ -300,7 +286,7 @@ interface Connection {
   };
 }
 
-/** The three files that `docker` itself reads from DOCKER_CERT_PATH. Unverified connections still show their own certificate. */
+/** The three files that `docker` reads from DOCKER_CERT_PATH. Unverified connections present their certificate, too. */
 function connectionTo(address: EngineAddress): Connection {
   if (address.kind === "socket") return { target: { socketPath: address.path } };
   const target = { host: address.host, port: address.port };

@@ -1,11 +1,10 @@
 import type { JsonValue } from "#lib/base/index.ts";
 
-/** Longer than any line of progress or event; beyond it the stream is not what it says. */
 const longestLine = 1024 * 1024;
 
 /**
- * The values of a stream that has one per line, as they come: progress of pulls, events. The engine ends lines by CR LF or LF, and
- * sometimes by nothing at the end. Throws for lines that are no JSON.
+ * The values of a stream with one per line, as they come. Lines end with CR LF or LF, the last one possibly with
+ * nothing. Throws for other lines.
  */
 export async function* jsonLines(source: AsyncIterable<Uint8Array>): AsyncIterable<JsonValue> {
   const decoder = new TextDecoder();

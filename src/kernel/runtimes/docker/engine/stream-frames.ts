@@ -9,12 +9,11 @@ import type { LogStream } from "#kernel/logs/index.ts";
 
 const headerLength = 8;
 
-/** Longer than any frame the engine sends (16 KiB lines, 32 KiB copies); beyond it the stream is not what it says. */
+/** The engine sends at most 32 KiB. */
 const longestFrame = 16 * 1024 * 1024;
 
 /**
- * Cuts a stream into its frames; chunks may end anywhere, also within a header. Payloads are told whole, so one frame and one chunk
- * are held at most. Empty frames are not told.
+ * Cuts a stream into frames; chunks may end anywhere. Holds one frame and one chunk at most. Empty frames are skipped.
  */
 export class FrameReader {
   readonly #onFrame: (stream: LogStream, payload: Buffer) => void;
@@ -24,7 +23,7 @@ export class FrameReader {
     this.#onFrame = onFrame;
   }
 
-  /** Throws when the bytes are no frames. The chunk may be kept. */
+  /** Throws for other bytes. The chunk may be kept. */
   push(chunk: Buffer): void {
     let rest = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     while (rest.length >= headerLength) {
