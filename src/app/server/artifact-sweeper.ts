@@ -3,17 +3,16 @@ import { type ArtifactStore, digestsIn } from "#kernel/artifacts/index.ts";
 import type { ApiClient, Manager } from "#kernel/kit/index.ts";
 import type { ResourceType, Stored } from "#kernel/model/index.ts";
 
-// Who stores an artifact writes it down after that, and who takes one over copies what another object says. So a mention may be missing for
-// a moment that is not missing for good: the store waits ten minutes before it believes that nobody wants something.
+// An artifact is stored before it is referenced, and another object may copy the reference: the store waits ten minutes
+// before it removes an unreferenced artifact.
 
-/** No event tells that the last mention of an artifact has gone; what is left over meanwhile costs nothing but room. */
+/** No event reports the last reference's removal; leftovers only cost space. */
 const every: Millis = 10 * 60_000;
 const pageSize = 500;
 
 /**
- * Keeps the store free of artifacts that no object of these kinds mentions any more, wherever in it: a status, an annotation. One that
- * was mentioned is removed at the latest half an hour after the last object that did. Objects are only read where there is something
- * to remove.
+ * Removes artifacts that no object of these kinds references any more, at most half an hour after the last reference.
+ * Objects are read only if there are artifacts.
  */
 export function addArtifactSweeper(manager: Manager, store: ArtifactStore, types: readonly ResourceType[]): void {
   const { client, clock, log } = manager;
@@ -39,7 +38,7 @@ async function sweep(
   signal: AbortSignal,
 ): Promise<void> {
   if (await store.isEmpty()) return;
-  // A digest counts in the namespace of the object that mentions it, as the store keeps it.
+  // A digest counts in the namespace of the referencing object, as the store keeps it.
   const mentions = new Set<string>();
   for (const type of types) {
     for await (const object of objectsOf(client, type, signal))
@@ -49,7 +48,7 @@ async function sweep(
   await store.sweep((namespace, digest) => mentions.has(`${namespace}/${digest}`));
 }
 
-/** Page by page, so that they need not be in memory together. */
+/** Page by page, to bound memory. */
 async function* objectsOf(client: ApiClient, type: ResourceType, signal: AbortSignal): AsyncGenerator<Stored, void> {
   let token = "";
   do {

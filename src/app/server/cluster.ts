@@ -25,39 +25,37 @@ import { type LogLevel, plainLog } from "./plain-log.ts";
 import { keptPodStreams } from "./pod-streams.ts";
 import { openTemplates } from "./templates.ts";
 
-// A cluster is somebody else's Kubernetes: it stores, lets in, and runs Pods. What is ours there are definitions and controllers, which are the same
-// as those of an embedded control plane and cannot tell the two apart.
+// On a cluster, Slipway adds definitions and controllers; the controllers are those of an embedded control plane.
 
-/** Controllers of this process for a cluster. */
 export interface ClusterOptions extends Omit<ClusterWork, "leaseName"> {
   readonly connection: Connection;
-  /** Of equal processes one acts, whoever holds this lease; absent where any number may. */
+  /** Only the holder of this lease acts; absent if any number of processes may. */
   readonly lease?: { readonly namespace: string; readonly name: string };
-  /** Bring the definitions up to date first; else they have to be there. */
+  /** Install or update the definitions first; otherwise they must exist. */
   readonly installsDefinitions: boolean;
   /** See `ControllerParts`. */
   readonly notes: readonly string[];
-  /** Where dialects may keep files; absolute. */
+  /** For files of dialects; absolute. */
   readonly directory: string;
   readonly clock: Clock;
   readonly version: string;
   readonly level: LogLevel;
-  /** Readable log lines for a terminal, JSON lines elsewhere. */
+  /** Readable log lines for a terminal, else JSON lines. */
   readonly isTerminal: boolean;
-  /** Is told of each port that a dialect serves, once it is taken. */
+  /** Called for each open port of a dialect. */
   readonly onPort: (port: DialectPort) => void;
   readonly signal: AbortSignal;
 }
 
-/** The definitions of all kinds of our own that a cluster has to serve, or of those of these languages. */
+/** The definitions that a cluster must serve, of all or of these languages. */
 export async function clusterDefinitions(languages: readonly string[] = []): Promise<readonly CrdDocument[]> {
   const { kinds } = await speakersOf(languages);
   return toCrds(kinds).map((definition) => asOurs(definition));
 }
 
 /**
- * Is at work for a cluster until the signal, which ends it in order. Rejects when it cannot begin: with `definitions-missing`, or with
- * `own-controllers` for a control plane of `slipway up`; and when it has lost its lease, because somebody else acts then.
+ * Runs controllers for a cluster until the signal. Rejects with `definitions-missing`, with `own-controllers` for a
+ * control plane of `slipway up`, or when the lease is lost.
  */
 export async function serveCluster(options: ClusterOptions): Promise<void> {
   const { connection, clock, version, signal, level } = options;
@@ -110,9 +108,9 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
         },
         podStreams: streams.open,
         tellPort: options.onPort,
-        // Whoever has the API there serves no logs of ours.
+        // The cluster's API serves no logs of ours.
         tellLogs: () => undefined,
-        // There is no Node of ours whose condition it could be.
+        // There is no Node of ours with conditions.
         tellCondition: ({ isTrue, message, type }) => void (isTrue && log.warn(message, { condition: type })),
       });
     signal.throwIfAborted();
@@ -129,11 +127,11 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
 interface Speakers {
   readonly dialects: readonly Dialect[];
   readonly kinds: readonly Kind[];
-  /** Absent where only some languages are spoken: it is at work for all of them, once. */
+  /** Absent if only some languages are served: it runs once, for all of them. */
   readonly shared?: Shared;
 }
 
-/** No languages are all of them. How people act on runs belongs to every one. */
+/** No languages mean all. */
 async function speakersOf(languages: readonly string[]): Promise<Speakers> {
   const all = await loadDialects();
   const shared = sharedOf(all);
@@ -142,7 +140,6 @@ async function speakersOf(languages: readonly string[]): Promise<Speakers> {
   return { dialects, kinds, ...(languages.length === 0 ? { shared } : {}) };
 }
 
-/** Nobody's election for processes of which there may be any number. */
 function electionOf(
   lease: ClusterOptions["lease"],
   parts: Pick<LeaseElectionOptions, "client" | "clock" | "log" | "random">,
@@ -152,7 +149,10 @@ function electionOf(
   return { election: leaseElection({ ...parts, ...lease, identity }) };
 }
 
-/** The Node of a control plane of `slipway up`, whose controllers must not act twice. An account that may not list Nodes is on a cluster. */
+/**
+ * The Node of a control plane of `slipway up`, whose controllers must not act twice. An account that may not list Nodes
+ * is on a cluster.
+ */
 async function nodeOfOwn(client: ApiClient, signal: AbortSignal, clock: Clock): Promise<KubeObject | undefined> {
   const ours = { labelSelector: "slipway.dev/runtime", limit: 1, signal };
   const { items } = await onceStarted(client, clock, signal, () => client.list(Node, ours)).catch((thrown: unknown) => {
@@ -174,7 +174,7 @@ const ownControllers = (hint = "name a cluster with --kubeconfig FILE"): Slipway
     hint,
   });
 
-/** Asks as the mirrors will: who may not list a kind hears of it now and by name. */
+/** Lists like the mirrors will: a missing permission is reported now, by kind. */
 async function expectServed(client: ApiClient, kinds: readonly Kind[], signal: AbortSignal): Promise<void> {
   const missing: string[] = [];
   for (const kind of kinds)

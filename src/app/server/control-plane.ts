@@ -70,26 +70,25 @@ export interface ControlPlaneOptions {
   readonly templateFiles?: ModuleFiles;
   /** See `ControllerParts`. */
   readonly notes?: readonly string[];
-  /** What a person has set of dialects. */
   readonly dialectOptions?: DialectOptions;
-  /** Where steps run, ours to close from now on; host processes with a runner of their own when absent. */
+  /** Where steps run, closed with the control plane; default: host processes. */
   readonly runtime?: Runtime;
-  /** Where steps work that name no directory; their own Pod directory when absent. */
+  /** Default: the Pod's own directory. */
   readonly workingDirectory?: string;
-  /** Environment of host processes before the Pod's own: PATH, HOME and the like. Never the whole of ours. */
+  /** For host processes, before the Pod's variables: PATH, HOME and the like. Never our whole environment. */
   readonly environment: Readonly<Record<string, string>>;
   readonly rootCertificate?: string;
-  /** How this server is reached by itself, over HTTPS, once it listens; absent where it does not. */
+  /** How this server reaches itself over HTTPS once it listens. */
   readonly connection?: () => Connection;
-  /** Signs tokens of ServiceAccounts (PEM); those made without it end with this process. */
+  /** Signs tokens of ServiceAccounts (PEM); without it, tokens end with this process. */
   readonly accountKey?: string;
-  /** Where containers reach this server over HTTPS; see `PodRunnerOptions`. Those that can then have tokens for it among their files. */
+  /** Where containers reach this server over HTTPS; see `PodRunnerOptions`. Such containers get tokens. */
   readonly serverFor?: (bridge: string | undefined) => Promise<ServerPlace | undefined>;
-  /** Where requests over HTTP are written down; stays the caller's to close. */
+  /** The audit log of HTTP requests; closed by the caller. */
   readonly audit?: AuditLog;
   /** See `ApiServerOptions`. */
   readonly hideLogsFromViewers?: boolean;
-  /** What `/slipway/status` answers; `ports` are those that dialects have opened by then. */
+  /** The answer of `/slipway/status`; `ports` are those that dialects have opened. */
   readonly about?: (ports: readonly DialectPort[]) => JsonObject;
   /** See `PodRunnerOptions`. */
   readonly allowPrivileged?: boolean;
@@ -97,31 +96,30 @@ export interface ControlPlaneOptions {
   readonly artifactLimits?: ArtifactLimits;
   /** See `Limits`. */
   readonly maxEvents?: number;
-  /** What this process counts besides the server and the controllers, which count in it too; shown at `/metrics`. */
+  /** Shown at `/metrics`; server and controllers count in it, too. */
   readonly metrics?: Metrics;
-  /** The store is new: the definitions of our kinds that it starts with are those of this version. */
+  /** The store is new: it starts with this version's definitions. */
   readonly isFresh?: boolean;
   /**
-   * Runs when the server exists and before anything else does: whoever listens does so here, so that a port which is taken
-   * ends a start that has not touched any work yet. What it rejects with, the start rejects with.
+   * Called when the server exists and before anything else runs: whoever listens does so here, so that a taken port
+   * ends the start early.
    */
   readonly onServer?: (server: ApiServer) => Promise<void>;
-  /** Ends the start, which then rejects with its reason; means nothing once it has resolved: see `close`. */
+  /** Ends the start; no effect once it has resolved. */
   readonly signal: AbortSignal;
 }
 
-/** An API server and all controllers, at work in this process. */
 export interface ControlPlane {
   readonly server: ApiServer;
-  /** Where dialects are spoken to besides. */
+  /** Ports of dialects. */
   readonly ports: readonly DialectPort[];
   /** Rejects when a controller fails for good; resolves after `close`. */
   readonly ended: Promise<void>;
-  /** Stops controllers, then the server. With `stopTasks` running steps are ended too, else they go on without us. */
+  /** Stops controllers, then the server. Running steps continue unless `stopTasks` is given. */
   close(options?: { readonly stopTasks?: number }): Promise<void>;
 }
 
-/** Builds and starts all parts in order: server, kinds, controllers. Nothing is left running when it rejects. */
+/** Starts server, kinds and controllers. Nothing is left running when it rejects. */
 export async function startControlPlane(given: ControlPlaneOptions): Promise<ControlPlane> {
   const options = { ...given, metrics: given.metrics ?? new Metrics() };
   const { log } = options;
@@ -168,8 +166,8 @@ const hostRuntime = ({ directory, runnerPath, clock, log }: ControlPlaneOptions)
 type Closing = NonNullable<Parameters<ControlPlane["close"]>[0]>;
 
 /**
- * Controllers stop before the server, because they speak to it; the runtime before the server, so that the last news
- * of its steps are not asked for any more. Steps go on unless `stopTasks` gives the grace to end them in.
+ * Controllers stop before the server, because they talk to it; so does the runtime, whose last changes need no
+ * recording. Steps continue unless `stopTasks` is given.
  */
 async function closeAll(
   stop: AbortController,
@@ -187,7 +185,6 @@ async function closeAll(
   await server.close();
 }
 
-/** What a control plane makes, and closes, for its server and its controllers. */
 interface Parts {
   readonly dialects: readonly Dialect[];
   readonly shared: Shared;
@@ -198,18 +195,18 @@ interface Parts {
   readonly words: Words;
 }
 
-/** What dialects and the pod runner have opened and told while they were started. */
+/** What dialects and the pod runner report while they start. */
 interface Words {
   readonly opened: RpcPort[];
   readonly ports: DialectPort[];
   readonly conditions: ServerCondition[];
-  /** By the name of the dialect. */
+  /** By dialect. */
   readonly logs: Map<string, LogOpener>;
-  /** Ways into containers; the server is there before who runs them. */
+  /** Set after the server's start. */
   sessions: PodSessions | undefined;
 }
 
-/** With metrics, which server and controllers share. */
+/** Server and controllers share the metrics. */
 type Counted = ControlPlaneOptions & { readonly metrics: Metrics };
 
 function startServer(
@@ -236,7 +233,7 @@ function startServer(
     health: { controllers, "pod-runner": () => runtime.trouble?.() },
     metrics,
     definitions: definitionsOf([shared, ...dialects]),
-    // Host processes have their own ways to this server, and to give each of them files of its own takes a mount namespace.
+    // Host processes have other ways to this server, and files of their own would take a mount namespace.
     mountsAccountTokens: serverFor !== undefined && runtime.containers !== undefined,
     ...(rootCertificate === undefined ? {} : { rootCertificate }),
     ...(accountKey === undefined ? {} : { accountKey }),
@@ -246,22 +243,19 @@ function startServer(
   });
 }
 
-/** The definitions of all kinds of our own: the server's, and those of the dialects and of what they share. A test proves that they may be stored unchecked. */
+/** The definitions of all our kinds. A test proves that they may be stored unchecked. */
 export const definitionsOf = (owners: readonly Pick<Dialect, "kinds">[]): readonly CrdDocument[] =>
   toCrds([Credential, ...owners.flatMap(({ kinds }) => kinds)]).map((definition) =>
     asOurs(preferringStored(definition)),
   );
 
-/**
- * A manager with all controllers, not started. Kinds come first: a controller whose kind is not served would wait for
- * it.
- */
+/** A manager with all controllers, not started. Kinds come first: a controller waits until its kind is served. */
 async function makeManager(options: Counted, parts: Parts, server: ApiServer): Promise<Manager> {
   const { dialects, shared, runtime, artifacts, words } = parts;
   const { clock, log, directory, environment, workingDirectory, metrics, signal } = options;
   const client = server.client();
 
-  // What an earlier version has stored is brought up to date.
+  // Updates definitions of earlier versions.
   if (options.isFresh !== true)
     await installCrds(client, definitionsOf([shared, ...dialects]), { clock, log, random: systemRandom, signal });
   const runtimeName = runtime.containers === undefined ? "process" : "docker";
@@ -291,15 +285,14 @@ async function makeManager(options: Counted, parts: Parts, server: ApiServer): P
     ...(options.serverFor === undefined ? {} : { serverFor: options.serverFor }),
     ...(workingDirectory === undefined ? {} : { workingDirectory }),
   });
-  // Whatever a dialect has kinds for may mention artifacts, and so may the Pods that have left them.
+  // Objects of any dialect may reference artifacts, and so may Pods.
   addArtifactSweeper(manager, artifacts, [Pod, ...dialects.flatMap(({ kinds }) => kinds)]);
-  // What belongs to no dialect is at work for the runs of all of them.
   shared.addControllers(manager);
   for (const dialect of dialects) await dialect.addControllers(manager, controllerParts(options, parts, dialect));
   return manager;
 }
 
-/** Refuses with 503 until there are ways into containers, which is a moment after the server's start. */
+/** Refuses with 503 until the pod runner has started. */
 function onceThere(find: () => PodSessions | undefined): PodSessions {
   const found = (): PodSessions => {
     const sessions = find();
@@ -314,7 +307,7 @@ function onceThere(find: () => PodSessions | undefined): PodSessions {
   };
 }
 
-/** For the controllers of a dialect. gRPC's part of the bundle sleeps until a dialect opens a port. */
+/** gRPC is loaded when a dialect opens a port. */
 const controllerParts = (
   { audit, clock, directory, version, notes = [], dialectOptions = {} }: Counted,
   { templates, words, streams }: Parts,
@@ -341,7 +334,7 @@ const controllerParts = (
   tellCondition: (condition) => void words.conditions.push(condition),
 });
 
-/** Tokens for Pods, asked for as a kubelet asks. */
+/** Requested like a kubelet does. */
 const tokensOf =
   (server: ApiServer): IssueToken =>
   async ({ namespace, account, pod, audience, seconds }) => {
@@ -361,10 +354,7 @@ const tokensOf =
     return { token, expiresAt };
   };
 
-/**
- * The one node of an embedded control plane: this machine, under its own name, so that what a Pod says of its node is
- * true.
- */
+/** The only node of an embedded control plane: this machine. */
 function thisNode(runtime: string): Node {
   const name = hostname().toLowerCase();
   return {
@@ -374,7 +364,7 @@ function thisNode(runtime: string): Node {
       "kubernetes.io/hostname": name,
       "kubernetes.io/os": process.platform,
       "kubernetes.io/arch": goArchitectures[arch()] ?? arch(),
-      // What runs Pods here, for those that need one of them: `nodeSelector`.
+      // For `nodeSelector`.
       "slipway.dev/runtime": runtime,
       [carriesLabel]: "true",
       [keptOutputLabel]: `${keptLastWord}`,
@@ -384,10 +374,9 @@ function thisNode(runtime: string): Node {
   };
 }
 
-/** In the words of Go, which Kubernetes' tools expect. */
+/** In Go's words, which Kubernetes' tools expect. */
 const goArchitectures: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
 
-/** What this machine's Node says of its software. */
 const system = () => ({
   osImage: `${type()} ${release()}`,
   kernelVersion: release(),

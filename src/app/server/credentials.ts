@@ -12,9 +12,9 @@ import {
 } from "#kernel/apiserver/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 
-// What `slipway credential` does. Secrets are made here, on the machine of whoever asks; the server is sent their hashes.
+// Credentials of `slipway credential`. Secrets are created locally; the server receives hashes.
 
-/** For whom a credential is, and until when; without an end it is good until it is taken back. */
+/** Without `until` the credential is valid until it is revoked. */
 export interface CredentialRequest {
   readonly user: string;
   readonly groups: readonly string[];
@@ -22,13 +22,13 @@ export interface CredentialRequest {
   readonly description?: string;
 }
 
-/** What lets its holder in, and the object that has to be deleted to take it back. */
+/** The secret, and the name of the object to delete to revoke it. */
 export interface IssuedCredential {
   readonly name: string;
   readonly secret: { readonly token: string } | { readonly cert: string; readonly key: string };
 }
 
-/** A new token of 256 random bits. Rejects with what the server says against it. */
+/** A new token of 256 random bits. */
 export async function issueToken(client: ApiClient, request: CredentialRequest): Promise<IssuedCredential> {
   const token = newToken();
   const made = newCredential({ ...request, form: "Token", sha256: credentialHash(token) });
@@ -37,8 +37,8 @@ export async function issueToken(client: ApiClient, request: CredentialRequest):
 }
 
 /**
- * A new client certificate, signed by the authority in `directory`, the data directory of the server that `client` talks to: it has
- * to be on this machine. `ca` is what the server is trusted by; an authority of another server is refused.
+ * A new client certificate, signed by the authority in `directory`, the data directory of the same server. `ca` is the
+ * authority of the server that was named; another one is refused.
  */
 export async function issueCertificate(
   client: ApiClient,
@@ -62,7 +62,7 @@ export async function issueCertificate(
   return { name: metadata.name, secret: { cert, key } };
 }
 
-/** Rejects with `file-exists` when something is there that must stay. */
+/** Rejects with `file-exists`. */
 export async function expectNoFile(file: string): Promise<void> {
   const isThere = await access(file).then(
     () => true,
@@ -71,7 +71,7 @@ export async function expectNoFile(file: string): Promise<void> {
   if (isThere) throw new SlipwayError("file-exists", `${file} is there already`, { hint: "--force replaces it" });
 }
 
-/** Writes a kubeconfig for the holder of the credential, whole and for its owner only (0600). */
+/** Writes a kubeconfig for the credential, for its owner only (0600). */
 export async function writeCredential(
   file: string,
   server: Pick<KubeconfigContent, "url" | "caPem">,

@@ -1,35 +1,35 @@
 import { isIPv4 } from "node:net";
 
-/** The first port that is free among `tries`, from `first` on; 0 takes any. */
+/** The first free port of `tries` ports from `first`; 0 is any. */
 export interface Ports {
   readonly first: number;
   readonly tries: number;
 }
 
-/** An address to listen on besides loopback: IPv4, or IPv6 without brackets; `0.0.0.0` and `::` are all there are. */
+/** An address besides loopback: IPv4, or IPv6 without brackets; `0.0.0.0` and `::` are all addresses. */
 export interface ListenAddress {
   readonly host: string;
-  /** That of loopback when absent; 0 takes any. */
+  /** Default: loopback's port; 0 is any. */
   readonly port?: number;
 }
 
-/** Which sockets it takes. Others without a port have that of the main one. */
+/** The sockets to open. Others without a port use that of the main one. */
 export interface DoorPlan {
-  /** Answers at 127.0.0.1, whatever else it does: commands of this machine come by it. */
+  /** Includes 127.0.0.1, which local commands use. */
   readonly main: { readonly host: string; readonly ports: Ports };
   readonly others: readonly ListenAddress[];
 }
 
-/** A listener, and who can come by it. */
+/** A listener, and who can reach it. */
 export interface Reach {
   readonly address: string;
   readonly port: number;
   readonly from: "this-machine" | "other-machines";
-  /** At least one. Whether a name leads here, and whether something is in between, is not known. */
+  /** At least one. Whether a name resolves to this machine is unknown. */
   readonly urls: readonly string[];
 }
 
-/** What this machine is called, and its addresses on networks, as the system tells them. */
+/** The machine's name and network addresses. */
 export interface Machine {
   readonly hostname: string;
   readonly addresses: readonly string[];
@@ -38,13 +38,13 @@ export interface Machine {
 const loopback = "127.0.0.1";
 const isWildcard = (host: string): boolean => host === "0.0.0.0" || host === "::";
 const isLoopback = (host: string): boolean => host.startsWith("127.") || host === "::1";
-/** `::` takes IPv4, too. */
+/** `::` includes IPv4. */
 const covers = (one: string, other: string): boolean =>
   one === "::" || one === other || (one === "0.0.0.0" && isIPv4(other));
 
 /**
- * Loopback is always among the addresses. One that includes it takes its place, with its port unless another was named for loopback: the
- * system lets nobody listen on both. What another one on the same port includes is left out.
+ * Plans the sockets. A wanted address that includes loopback replaces it, with its port unless another one was named
+ * for loopback: the system does not allow both. Addresses included in another one on the same port are dropped.
  */
 export function planDoors(ports: Ports, wanted: readonly ListenAddress[]): DoorPlan {
   const widestFirst = wanted.toSorted((a, b) => widthOf(b) - widthOf(a));
@@ -70,8 +70,8 @@ export function planDoors(ports: Ports, wanted: readonly ListenAddress[]): DoorP
 const widthOf = ({ host }: ListenAddress): number => (host === "::" ? 2 : host === "0.0.0.0" ? 1 : 0);
 
 /**
- * The names and addresses a server answers for besides those of loopback: those that were given, and once it listens elsewhere what is
- * known of that. Addresses that the machine gets later have to be given as names.
+ * The names and addresses of the server besides loopback: the given ones, and those of wanted addresses. Addresses that
+ * the machine gets later must be given.
  */
 export function namesOf(
   wanted: readonly ListenAddress[],
@@ -82,11 +82,11 @@ export function namesOf(
   return [...new Set([...(wanted.length === 0 ? [] : [machine.hostname.toLowerCase()]), ...addresses, ...given])];
 }
 
-/** Those by which packets come to a socket that listens on `host`. */
+/** The addresses of a socket that listens on `host`. */
 const addressesAt = (host: string, { addresses }: Machine): readonly string[] =>
   isWildcard(host) ? addresses.filter((address) => covers(host, address)) : [host];
 
-/** Who can come by a listener at `host` and `port`. `given` are names that others were told. */
+/** Who can reach a listener. `given` are names for other machines. */
 export function reachOf(
   { host, port }: { readonly host: string; readonly port: number },
   given: readonly string[],
@@ -94,7 +94,7 @@ export function reachOf(
 ): Reach {
   const isOurs = isLoopback(host);
   const found = [...addressesAt(host, machine), ...(isOurs ? [] : given)];
-  // A machine without a network has a name all the same.
+  // A machine without a network still has a name.
   const names = found.length === 0 ? [machine.hostname] : [...new Set(found)];
   const urls = names.map((name) => `https://${name.includes(":") ? `[${name}]` : name}:${port}`);
   return { address: host, port, from: isOurs ? "this-machine" : "other-machines", urls };

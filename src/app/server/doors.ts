@@ -4,31 +4,29 @@ import type { ServerPlace } from "#kernel/workloads/index.ts";
 import type { DoorPlan, ListenAddress } from "./door-plan.ts";
 import type { CertificateKeeper } from "./keep-certificates.ts";
 
-/** Where to listen, and the names besides those of loopback that clients may use there. */
+/** Where to listen, and the names besides loopback that clients may use. */
 export interface DoorOptions extends DoorPlan {
   /** IPv6 addresses without brackets. */
   readonly names: readonly string[];
 }
 
-/** A listener, by the address that was asked for. */
 interface Door {
   readonly host: string;
   readonly listener: Listener;
 }
 
 /**
- * The addresses a server listens on: loopback, those that were asked for, and those of bridges to which containers of this machine are
- * tied, which cannot reach its loopback. A bridge is listened on when the first container asks for it, under a certificate that names
- * it. All speak TLS only, and ask for credentials.
+ * The listeners of a server: loopback, wanted addresses, and addresses of bridges for containers, which cannot reach
+ * loopback. A bridge is opened when the first container needs it, with a certificate that names it. All use TLS and
+ * require credentials.
  */
 export class Doors {
   readonly #server: ApiServer;
   readonly #names: readonly string[];
   readonly #main: Listener;
   readonly #bridges = new Map<string, Promise<Listener>>();
-  /** Those that accept. */
   readonly #open: Listener[];
-  /** Those that were asked for, loopback first. */
+  /** The wanted ones, loopback first. */
   readonly listening: readonly { readonly host: string; readonly port: number }[];
 
   private constructor(server: ApiServer, names: readonly string[], main: Door, others: readonly Door[]) {
@@ -40,7 +38,7 @@ export class Doors {
     this.listening = doors.map(({ host, listener }) => ({ host, port: listener.port }));
   }
 
-  /** Listens on all that is planned; rejects with `listen-failed`. Closed with the server. */
+  /** Rejects with `listen-failed`. Closed with the server. */
   static async open(server: ApiServer, options: DoorOptions, { ca, cert, key }: ServingCertificates): Promise<Doors> {
     const { main, others, names } = options;
     const listen: Listen = (host, port) => server.listen({ host, port, names, tls: { ca, cert, key } });
@@ -51,22 +49,25 @@ export class Doors {
     return new Doors(server, names, { host: main.host, listener }, opened);
   }
 
-  /** For this machine: on loopback. */
+  /** On loopback. */
   get url(): string {
     return `https://127.0.0.1:${this.#main.port}`;
   }
 
-  /** New connections, at all addresses, are shown these from now on. */
+  /** For new connections at all addresses. */
   renew(certificates: ServingCertificates): void {
     for (const listener of this.#open) listener.renew(certificates);
   }
 
-  /** Where it is found by what sees all addresses of this machine, or only that of a bridge. Rejects when that is no address of ours. */
+  /**
+   * The server's address for clients that see all addresses of this machine, or only that of a bridge. Rejects for a
+   * foreign address.
+   */
   async place(bridge: string | undefined, certificates: CertificateKeeper): Promise<ServerPlace> {
     if (bridge === undefined) return { host: "127.0.0.1", port: this.#main.port };
     const known = this.#bridges.get(bridge) ?? this.#listenAt(bridge, certificates);
     this.#bridges.set(bridge, known);
-    // An address that is not there now may be there for the next one.
+    // The address may exist next time.
     known.catch(() => this.#bridges.delete(bridge));
     return { host: bridge, port: (await known).port };
   }
@@ -88,7 +89,7 @@ const isTaken = (thrown: unknown): boolean => /in use/.test(messageOf(thrown));
 
 type Listen = (host: string, port: number) => Promise<Listener>;
 
-/** Only a port that is taken leads to the next one: whatever else is wrong would be wrong there too. */
+/** Tries the next port only if one is taken. */
 async function listenOnFreePort(listen: Listen, { host, ports }: DoorPlan["main"]): Promise<Listener> {
   const { first, tries } = ports;
   for (let port = first; ; port++) {
@@ -103,7 +104,7 @@ async function listenOnFreePort(listen: Listen, { host, ports }: DoorPlan["main"
   }
 }
 
-/** An address that was asked for is listened on, or the start fails: whoever waits there would wait for ever. */
+/** A wanted address must be available, or the start fails. */
 async function listenBeside(listen: Listen, { host, port }: ListenAddress, main: Listener): Promise<Listener> {
   try {
     return await listen(host, port ?? main.port);

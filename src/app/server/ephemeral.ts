@@ -13,53 +13,47 @@ import { type LogLevel, plainLog } from "./plain-log.ts";
 import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 import { runnerPath, yamlReaderPath } from "./program-paths.ts";
 
-/** What a control plane of one command is told by it. */
+/** For a control plane of one command. */
 export interface EphemeralOptions {
   readonly clock: Clock;
   readonly version: string;
   readonly level: LogLevel;
-  /** Where steps work that name no directory. */
+  /** Of steps that name no directory. */
   readonly workingDirectory: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Given for runs that agents carry out. */
+  /** For runs with agents. */
   readonly agents?: {
-    /** What makes the server listen for them. */
+    /** Makes the server listen for them. */
     readonly listening: DialectOptions;
-    /** What agents in this process know of it; absent where others are waited for. */
+    /** For agents in this process; absent if others are awaited. */
     readonly surroundings?: DockerSurroundings;
-    /** See `ControllerParts`: where agents that are waited for look. */
+    /** See `ControllerParts`: where awaited agents look. */
     readonly notes?: readonly string[];
   };
-  /** Given for steps in containers: where the engine's address is looked for. Else they are children of this process. */
+  /** For steps in containers: where the engine's address is looked up. Otherwise they are children of this process. */
   readonly docker?: DockerSurroundings;
-  /** Ends the start, which then rejects with its reason. A control plane that has started is ended by `close`. */
+  /** Ends the start. */
   readonly signal: AbortSignal;
 }
 
-/**
- * A control plane of one command: everything it knows is gone when it closes, and its steps with it. `client` talks
- * to it in this process, past HTTP.
- */
+/** A control plane in memory for one command, used without HTTP; its steps end with it. */
 export interface EphemeralControlPlane {
   readonly client: ApiClient;
-  /** How and where steps run, for people: see `ChosenRuntime`. */
+  /** How steps run, for people; see `ChosenRuntime`. */
   readonly runtime: string;
-  /** Where dialects are spoken to, if they were told to listen. */
+  /** Ports of dialects. */
   readonly ports: readonly DialectPort[];
-  /** Has agents for what a run needs, in this process. Does nothing for runs that need none. */
+  /** Starts the agents that a run needs, in this process. */
   agentsFor(dialect: Dialect, run: KubeObject, onFailure: (error: SlipwayError) => void): void;
   close(): Promise<void>;
 }
 
-/**
- * Between the polite request to a step that is still running and its end. Only an interrupted command leaves such
- * steps, and a person waits for it.
- */
+/** Only an interrupted command leaves running steps, and a person waits for it. */
 const stopGrace: Millis = 2000;
 
 /**
- * Starts a control plane in this process, in memory, with a temporary directory for the files of Pods. It does not listen. Its
- * steps are children of this process and are killed when it ends before it is closed.
+ * Starts a control plane in memory, with a temporary directory for Pods. It does not listen. Its steps are children of
+ * this process and are killed with it.
  */
 export async function startEphemeral({
   level,
@@ -76,7 +70,7 @@ export async function startEphemeral({
   const clean = async () => {
     process.off("exit", onExit);
     await store.close();
-    // Some twenty entries: at once is faster than one by one beside a loop that has nothing else to do.
+    // About twenty entries: synchronously is fastest.
     rmSync(directory, { recursive: true, force: true });
   };
   try {

@@ -1,27 +1,25 @@
 import { type Clock, type Logger, toError } from "#lib/base/index.ts";
 import { ensureCertificates, type ServingCertificates } from "#kernel/apiserver/index.ts";
 
-/** A month before their end is a long time: a day more or less does not matter, and a laptop may sleep. */
+/** Certificates are renewed a month before they expire, so that a day more or less does not matter. */
 const checkEveryMs = 6 * 3_600_000;
 
 export interface CertificateKeeper {
-  /** Certificates that name this address too, from now on. Those in use are renewed when they do not. */
+  /** Adds an address to the certificates, renewing them if necessary. */
   include(name: string): Promise<ServingCertificates>;
   close(): Promise<void>;
 }
 
-/** Certificates that are kept. */
 export interface KeptCertificates {
   readonly directory: string;
-  /** Those in use. */
   readonly first: ServingCertificates;
-  /** Names they have, besides those of loopback, and that new ones are to have. */
+  /** Names besides loopback, for new certificates too. */
   readonly names?: readonly string[];
 }
 
 /**
- * Looks at the certificates in `directory` four times a day and tells `use` when they were renewed. What fails is logged and tried again at
- * the next look; the old ones go on until then. Timers do not count while a machine sleeps, and the look after that is soon enough.
+ * Checks the certificates four times a day and calls `use` when they were renewed. Failures are logged and retried at
+ * the next check. Timers stop while a machine sleeps, which is fine.
  */
 export function keepCertificates(
   { directory, first, names: given = [] }: KeptCertificates,

@@ -1,13 +1,12 @@
 import type { Dialect, LocalAgent } from "#kernel/dialect/index.ts";
 import { messageOf, SlipwayError } from "#lib/base/index.ts";
 
-/** What agents of one command share. */
 export interface LocalAgentsOptions extends Omit<LocalAgent, "id" | "directory"> {
-  /** Each has a directory in it. */
+  /** With a directory for each. */
   readonly directory: string;
 }
 
-/** Agents in this process, one for each id that runs need. They end together, and with them what they run. */
+/** Agents in this process, one for each id that runs need. */
 export class LocalAgents {
   readonly #options: LocalAgentsOptions;
   readonly #agents = new Map<string, Promise<void>>();
@@ -17,15 +16,12 @@ export class LocalAgents {
     this.#options = options;
   }
 
-  /**
-   * Has an agent for each of the ids, from now on. `onFailure` hears of one that could not begin, or has ended before it was asked to: without
-   * it a run that needs it would wait for ever.
-   */
+  /** Starts missing agents. `onFailure` reports one that failed: a run that needs it would wait for ever. */
   ensure(dialect: Dialect, ids: readonly string[], onFailure: (error: SlipwayError) => void): void {
     for (const id of ids) {
       if (dialect.agents === undefined || this.#agents.has(id) || this.#stop.signal.aborted) continue;
       const { directory, ...shared } = this.#options;
-      // Ids are anything; numbers make names of directories.
+      // Ids may be any text; numbers make directory names.
       const agent = { ...shared, id, directory: `${directory}/${this.#agents.size}` };
       const serving = dialect.agents.serve(agent, this.#stop.signal).catch((thrown: unknown) => {
         if (this.#stop.signal.aborted) return;
@@ -35,7 +31,6 @@ export class LocalAgents {
     }
   }
 
-  /** Resolves when all have ended. */
   async close(): Promise<void> {
     this.#stop.abort(new Error("the command ends"));
     await Promise.all(this.#agents.values());

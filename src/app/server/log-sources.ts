@@ -3,13 +3,9 @@ import type { Clock } from "#lib/base/index.ts";
 import type { LogSource } from "#kernel/apiserver/index.ts";
 import { badRequest } from "#kernel/model/index.ts";
 
-/** Where a dialect keeps what is its own. */
 export const dialectDirectory = (directory: string, { name }: Dialect): string => `${directory}/${name}`;
 
-/**
- * The logs that dialects keep of their runs: in files, or as their controllers have told, by the name of the dialect. Before those have been added,
- * nobody can read the latter.
- */
+/** The logs that dialects keep: in files, or as reported by their controllers once these have started. */
 export const logSourcesOf = (
   dialects: readonly Dialect[],
   directory: string,

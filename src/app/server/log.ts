@@ -3,7 +3,7 @@ import pino from "pino";
 import type { LogFields, Logger } from "#lib/base/index.ts";
 import type { LogLevel } from "./plain-log.ts";
 
-/** JSON lines on stderr: what operators and their collectors read. Errors keep their stacks, objects are named by kind and name. */
+/** JSON lines on stderr. Errors keep their stacks. */
 export function serverLog(level: LogLevel, to: pino.DestinationStream = stderrLines()): Logger {
   return wrap(
     pino(
@@ -11,7 +11,7 @@ export function serverLog(level: LogLevel, to: pino.DestinationStream = stderrLi
         level,
         base: null,
         formatters: { level: (label) => ({ level: label }) },
-        // Of itself pino knows an error only under the name `err`; any other is written as the object it is not.
+        // Under another name than `err` pino would write an error as a plain object.
         serializers: { error: pino.stdSerializers.errWithCause },
       },
       to,
@@ -19,12 +19,11 @@ export function serverLog(level: LogLevel, to: pino.DestinationStream = stderrLi
   );
 }
 
-/** How large the file of a server in the background becomes before it begins anew. */
 const mostInFile = 16 * 1024 * 1024;
 
 /**
- * The log of a server whose stderr may be the file at `path`, as in the background: one that has become large is copied to `<path>.1`, in the place of
- * the older one, and begins anew. Anything else that stderr is stays as it is.
+ * The log of a server whose stderr may be the file at `path`: a large file is copied to `<path>.1` and truncated. Any
+ * other stderr is left alone.
  */
 export function backgroundLines(path: string, fd = 2, most = mostInFile): pino.DestinationStream {
   const lines = stderrLines(fd);
@@ -39,13 +38,13 @@ export function backgroundLines(path: string, fd = 2, most = mostInFile): pino.D
   };
 }
 
-/** Size of the file; never above the limit where the descriptor is not that file. */
+/** Never above the limit if the descriptor is not that file. */
 function sizeOf(path: string, fd: number): number {
   const [open, named] = [fstatSync(fd), lstatSync(path, { throwIfNoEntry: false })];
   return open.isFile() && named?.ino === open.ino && named.dev === open.dev ? open.size : -Infinity;
 }
 
-/** The file is open for appending, also in other processes: it is emptied and not replaced. On a full disk there is no copy. */
+/** Truncated, not replaced: other processes have it open for appending. On a full disk there is no copy. */
 function beginAnew(path: string, fd: number): number {
   try {
     copyFileSync(path, `${path}.1`);
@@ -58,10 +57,10 @@ function beginAnew(path: string, fd: number): number {
   }
 }
 
-/** How much of the log waits in memory while it cannot be written, as on a full disk. The rest is dropped. */
+/** How much waits in memory while the log cannot be written. The rest is dropped. */
 const mostWaiting = 1024 * 1024;
 
-/** A log that cannot be written must not end the server it is about. Each new line tries to write those that wait. */
+/** A failing log must not end the server. Each new line retries the waiting ones. */
 function stderrLines(fd = 2): pino.DestinationStream {
   const lines = pino.destination({ fd, sync: true, maxLength: mostWaiting });
   lines.on("error", () => undefined);

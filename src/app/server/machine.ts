@@ -1,7 +1,7 @@
 import { hostname, networkInterfaces } from "node:os";
 import type { Machine } from "./door-plan.ts";
 
-/** Asks the system. Addresses that mean something on one link only (`fe80::`) cannot stand in a URL and are left out. */
+/** Link-local addresses (`fe80::`) cannot stand in a URL. */
 export function thisMachine(): Machine {
   const all = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   const addresses = all.filter(({ internal, scopeid = 0 }) => !internal && scopeid === 0);

@@ -1,14 +1,10 @@
 import { type Clock, formatInstant, type LogFields, type Logger } from "#lib/base/index.ts";
 
-/** How much of what happens is written down. */
 export type LogLevel = "error" | "warn" | "info" | "debug";
 
 const levels: readonly LogLevel[] = ["error", "warn", "info", "debug"];
 
-/**
- * One readable line per entry on stderr, for people at a terminal: time, level, message, then fields as `name=value`.
- * Entries below `level` cost a comparison. `fields` are put on every line.
- */
+/** One readable line per entry on stderr: time, level, message, then `name=value` fields. */
 export function plainLog(level: LogLevel, clock: Clock, fields: LogFields = {}): Logger {
   const write =
     (of: LogLevel) =>
@@ -26,10 +22,7 @@ export function plainLog(level: LogLevel, clock: Clock, fields: LogFields = {}):
   };
 }
 
-/**
- * Plain words as they are, everything else as JSON, so that a value with blanks or line ends stays one value on one
- * line. An error with its stack.
- */
+/** Anything but plain words as JSON, on one line. An error with its stack. */
 function textOf(value: unknown): string {
   if (value instanceof Error) return JSON.stringify(value.stack ?? value.message);
   return typeof value === "string" && /^[\w./:@-]+$/.test(value) ? value : (JSON.stringify(value) ?? "undefined");

@@ -27,62 +27,58 @@ import { thisMachine } from "./machine.ts";
 import { runnerPath, yamlReaderPath } from "./program-paths.ts";
 import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 
-/** What `slipway up` has decided; paths are absolute. */
+/** Paths are absolute. */
 export interface ServeOptions {
-  /** The data directory; made when absent, owned by this process until it ends. */
+  /** Created if missing, and locked by this process. */
   readonly directory: string;
-  /** On loopback, where it listens in any case. */
+  /** On loopback. */
   readonly ports: Ports;
-  /** More addresses to listen on, from which other machines may come. */
+  /** More addresses, for other machines. */
   readonly listen?: readonly ListenAddress[];
-  /** Names and addresses by which others know it: the certificate has them, and requests for them are answered. Lower case. */
+  /** Names and addresses for the certificate and for requests. Lower case. */
   readonly names?: readonly string[];
   readonly kubeconfig: string;
-  /** Holds the keys by which Secrets are encrypted on the disk; they are not without it. */
+  /** The keys that encrypt Secrets on disk; without it they are not encrypted. */
   readonly encryptionKeyFile?: string;
   /** See `ApiServerOptions`. */
   readonly hideLogsFromViewers?: boolean;
   /** See `PodRunnerOptions`. */
   readonly allowPrivileged?: boolean;
-  /** The store of artifacts has its own when absent. */
+  /** Default: the artifact store's. */
   readonly artifactLimits?: ArtifactLimits;
   /** See `ControllerParts`. */
   readonly notes?: readonly string[];
   /** See `Limits`. */
   readonly maxEvents?: number;
-  /** What a person has set of dialects. */
   readonly dialectOptions?: DialectOptions;
   readonly clock: Clock;
   readonly version: string;
   readonly level: LogLevel;
-  /** Readable log lines for a terminal, JSON lines elsewhere. */
+  /** Readable log lines for a terminal, else JSON lines. */
   readonly isTerminal: boolean;
   readonly environment: Readonly<Record<string, string>>;
-  /** Given for steps in containers: where the engine's address is looked for. Else they are host processes. */
+  /** For steps in containers: where the engine's address is looked up. Otherwise they are host processes. */
   readonly docker?: DockerSurroundings;
-  /** Ends the start, which then rejects with its reason. A server that answers is ended by `close`. */
+  /** Ends the start. */
   readonly signal: AbortSignal;
 }
 
-/**
- * Why a server ended by itself, as an exit code: 5 for a broken disk, where a restart reads what is true; 1 for
- * controllers that cannot go on.
- */
+/** The exit code of a server that failed: 5 for a broken disk, 1 for failed controllers. */
 export interface ServerFailure {
   readonly code: number;
 }
 
-/** A server that answers. `close` ends it in order and leaves running steps to their runner. */
+/** `close` leaves running steps to their runner. */
 export interface RunningServer {
   /** On loopback. */
   readonly url: string;
-  /** Every address it listens on, loopback first, and who can come by it. */
+  /** Loopback first. */
   readonly listening: readonly Reach[];
-  /** Where dialects are spoken to besides. */
+  /** Ports of dialects. */
   readonly ports: readonly DialectPort[];
-  /** How and where steps run, for people: see `ChosenRuntime`. */
+  /** How steps run, for people; see `ChosenRuntime`. */
   readonly runtime: string;
-  /** Resolves when the server cannot go on: 5 after a broken disk, 1 otherwise. */
+  /** Resolves when the server cannot continue. */
   readonly failed: Promise<ServerFailure>;
   close(): Promise<void>;
 }
@@ -93,7 +89,7 @@ async function openLog({ directory, level, isTerminal, clock }: ServeOptions): P
   return serverLog(level, backgroundLines(`${directory}/slipway.log`));
 }
 
-/** Opens a data directory and serves it over HTTPS, with all controllers. Whatever was begun is undone when it rejects. */
+/** Opens a data directory and serves it over HTTPS, with all controllers. A rejection undoes everything. */
 export async function serve(options: ServeOptions): Promise<RunningServer> {
   const { directory, clock, signal, listen = [], names: given = [] } = options;
   const pki = `${directory}/pki`;
@@ -114,7 +110,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     const encryptionKeys = keyFile === undefined ? [] : await readEncryptionKeys(keyFile, directory);
     const store = await openStore(`${directory}/store`, {
       encryptionKeys,
-      // Keys are made when there is a store.
+      // Keys exist only with a store.
       mustExist: (await readdir(pki).catch(() => [])).length > 0,
       clock,
       log,
@@ -209,17 +205,14 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
 const cannotKeep = (place: string, cause: unknown, hint: string): SlipwayError =>
   new SlipwayError("data-directory", `cannot keep data in ${place}: ${messageOf(cause)}`, { hint, cause });
 
-/** What the system answers where no directory can be made or written to; ENOENT is how /proc does. */
+/** The system's codes for an unusable directory; /proc answers with ENOENT. */
 const refusesDirectory = /^(?:EACCES|EEXIST|ELOOP|ENAMETOOLONG|ENOENT|ENOTDIR|EPERM|EROFS)$/;
 
-/**
- * Takes the data directory, or rejects with `store-locked` when a server that lives has it; what the system says
- * against the directory itself becomes a sentence with a way out.
- */
+/** Locks the data directory. Rejects with `store-locked`, or with the system's error and a hint. */
 async function ownDirectory(directory: string): Promise<ProcessLock> {
   try {
     await makeDirectories(directory, 0o700);
-    // Who may write to it could put his own keys in the place of ours, and who owns it could let others.
+    // Another writer could replace our keys, and another owner could let one in.
     await refuseShared(directory);
     return await lockDirectory(directory);
   } catch (thrown) {

@@ -2,13 +2,13 @@ import { type Clock, codeOf, type Logger, messageOf, type Millis, SlipwayError, 
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { isForbidden } from "#kernel/model/index.ts";
 
-/** An API server makes its own roles within this time. */
+/** An API server creates its roles within this time. */
 const patience: Millis = 30_000;
 const pause: Millis = 1_000;
 
 /**
- * Asks the API of a cluster, and asks again while it is starting: until its roles are there an API server forbids everything, so that its
- * first 403 says nothing about rights. Rejects with the refusal of a server that is ready, or with the last one after 30 seconds.
+ * Asks the API of a cluster, and retries a 403 while it is starting: until its roles exist, an API server forbids
+ * everything. Rejects with the refusal of a ready server, or with the last one after 30 seconds.
  */
 export async function onceStarted<T>(
   client: ApiClient,
@@ -18,7 +18,7 @@ export async function onceStarted<T>(
 ): Promise<T> {
   const end = clock.monotonic() + patience;
   for (;;) {
-    // Before the question: a server that becomes ready in between is asked once more.
+    // Checked before asking: a server that becomes ready in between is asked once more.
     const isLast = clock.monotonic() >= end || (await isReady(client, signal));
     try {
       return await ask();
@@ -29,14 +29,14 @@ export async function onceStarted<T>(
   }
 }
 
-/** Whatever else `/readyz` answers, its own 403 included, it is not ready. */
+/** Any refusal means not ready. */
 const isReady = (client: ApiClient, signal: AbortSignal): Promise<boolean> =>
   client.raw("/readyz", { signal }).then(
     () => true,
     () => false,
   );
 
-/** Failures that a server which is down, or starting, has for its clients. */
+/** Failures of a server that is down or starting. */
 const away = new Set([
   "connection-refused",
   "host-unknown",
@@ -46,7 +46,10 @@ const away = new Set([
 ]);
 const [firstWait, longestWait]: readonly [Millis, Millis] = [500, 10_000];
 
-/** Resolves when the API server answers, whatever it says, and warns while it does not. Rejects with what waiting does not change. */
+/**
+ * Resolves when the API server answers, and warns while it does not. Rejects with failures that waiting does not
+ * change.
+ */
 export async function onceReachable(
   client: ApiClient,
   { clock, log, signal }: { readonly clock: Clock; readonly log: Pick<Logger, "warn">; readonly signal: AbortSignal },

@@ -15,17 +15,16 @@ import {
   type SealingKey,
 } from "#kernel/apiserver/index.ts";
 
-// What `slipway store` does with a data directory. `directory` is that of `slipway up --data-dir`, an absolute path.
+// `slipway store` on the data directory of `slipway up --data-dir`, an absolute path.
 
-/** A backup that was written. */
 export interface Backup {
   readonly file: string;
   readonly bytes: number;
 }
 
 /**
- * Copies the store to `file`, consistently, also while a server writes to it; `file` is whole or not there, and replaced when
- * it was. The copy takes what is stored now and nothing of what was freed, so that it is the way to make a store smaller.
+ * Copies the store to `file`, consistently, also while a server runs; `file` is replaced as a whole. The copy omits
+ * freed space, which makes a store smaller.
  */
 export async function backup(directory: string, file: string): Promise<Backup> {
   await expectStore(directory);
@@ -33,25 +32,24 @@ export async function backup(directory: string, file: string): Promise<Backup> {
   return { file, bytes: (await stat(file)).size };
 }
 
-/** What a check has found. `isCopy`: a server uses the store, so that a copy made at that moment was looked at. */
+/** `isCopy`: a server uses the store, so that a copy was checked. */
 export interface Check extends CheckReport {
   readonly isCopy: boolean;
 }
 
-/** Reads every row. Rejects only when the store does not open at all; everything else wrong is in `findings`. */
+/** Reads every row. Rejects only if the store does not open; everything else is in `findings`. */
 export const check = (directory: string, keyFile?: string): Promise<Check> =>
   atRest(directory, async (store, isCopy) => ({
     ...(await checkStore(store, await keysIn(keyFile, directory))),
     isCopy,
   }));
 
-/** Of a store whose Secrets are encrypted; none when no file is named, which is right for the others. */
 const keysIn = async (keyFile: string | undefined, directory: string): Promise<readonly SealingKey[]> =>
   keyFile === undefined ? [] : await readEncryptionKeys(keyFile, directory);
 
 /**
- * All objects as they are stored, secrets among them, in an order in which they can be created again: namespaces and
- * definitions first, owners before what they own. All of one revision, also while a server goes on writing.
+ * All objects of one revision, with secrets, in an order in which they can be created: namespaces and definitions
+ * first, owners before their objects.
  */
 export const exportAll = (directory: string, keyFile?: string): Promise<readonly JsonObject[]> =>
   atRest(directory, async (path) => {
@@ -64,9 +62,8 @@ export const exportAll = (directory: string, keyFile?: string): Promise<readonly
   });
 
 /**
- * Makes a backup the store of a directory, which is created when there is none. The backup is checked before anything is
- * touched, and what was there is kept as `replaced`. Rejects with `store-locked` while a server uses the directory, and with
- * `insecure-permissions` when other users can, as a server would.
+ * Restores a backup, which is checked first; the former store is kept as `replaced`. Rejects with `store-locked` while
+ * a server runs, and with `insecure-permissions`.
  */
 export async function restore(
   file: string,
@@ -84,10 +81,9 @@ export async function restore(
   }
 }
 
-/** The folder of the store itself; beside it lie certificates, logs and the lock. */
 const storeOf = (directory: string): string => join(directory, "store");
 
-/** Opening a store that is not there would make an empty one, which looks as if everything were lost. */
+/** Opening a missing store would create an empty one, as if everything were lost. */
 async function expectStore(directory: string): Promise<void> {
   if (await isThere(join(storeOf(directory), "store.mdb"))) return;
   const hint = "name the directory that was given to slipway up with --data-dir";
@@ -103,7 +99,7 @@ async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** Gives `use` the directory of a store that nobody changes meanwhile: the locked one, or a copy when a server has the lock. */
+/** Calls `use` with a store that does not change: the locked one, or a copy if a server has the lock. */
 async function atRest<T>(directory: string, use: (store: string, isCopy: boolean) => Promise<T>): Promise<T> {
   await expectStore(directory);
   const lock = await lockDirectory(directory).catch((thrown: unknown) => {
@@ -117,7 +113,7 @@ async function atRest<T>(directory: string, use: (store: string, isCopy: boolean
   }
 }
 
-/** The copy holds all secrets: its directory is the user's own, and gone afterwards whatever happens. */
+/** The copy holds all secrets: its directory is private, and removed in any case. */
 async function onCopy<T>(directory: string, use: (store: string, isCopy: boolean) => Promise<T>): Promise<T> {
   const copy = await mkdtemp(join(tmpdir(), "slipway-store-"));
   try {

@@ -1,10 +1,7 @@
 import { nearest } from "#lib/text/index.ts";
 import { UsageError } from "./exit-codes.ts";
 
-/**
- * The first word of commands that do several things with one sort of object. Words instead of commands of their own: they share
- * their options, and completion offers them. Throws a UsageError with what was probably meant.
- */
+/** The first word of commands that do several things with one kind of object. Throws a UsageError with a suggestion. */
 export function actionWord<W extends string>(words: readonly W[], found: string): W {
   const word = words.find((known) => known === found);
   if (word !== undefined) return word;

@@ -1,18 +1,17 @@
 import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
 import type { Output } from "./environment.ts";
 
-/** One look for a server: it is there, or how long it is worth waiting for and what to do if it does not come. */
+/** The server, or how long to wait for it and what to do otherwise. */
 export type Look<T> = { readonly found: T } | { readonly patience: Millis; readonly otherwise: () => T };
 
-/** A few seconds, for a server of which there is no sign: it may just have been started. */
+/** Without any sign of a server: it may just have been started. */
 export const absentPatience: Millis = 3000;
-/** A server that is known to be starting may have much to read. */
+/** A server that is starting may have much to read. */
 export const startingPatience: Millis = 30_000;
 
 const lookMs: Millis = 50;
 const tellAfterMs: Millis = 1000;
 
-/** Where a client waits. */
 export interface Waiting {
   readonly clock: Clock;
   readonly err: Pick<Output, "isTerminal" | "write">;
@@ -20,8 +19,8 @@ export interface Waiting {
 }
 
 /**
- * Looks for a server until it is there or patience ends: how every client waits for a server that is starting. A person at a terminal is told
- * after a second. Rejects with the signal's reason once that aborts.
+ * Waits for a server that is starting, until patience ends; tells a person at a terminal after a second. Rejects with
+ * the signal's reason.
  */
 export async function awaitServer<T>(
   what: string,

@@ -1,51 +1,43 @@
 import { homedir } from "node:os";
 import { isatty } from "node:tty";
 
-/**
- * What the command line knows of where it runs. Read once; everything below gets it as an argument, so that a test
- * can be anywhere.
- */
+/** The surroundings of a command line, read once and passed as an argument. */
 export interface Environment {
-  /** The value of a variable; undefined when it is not set, or set to nothing. */
+  /** Undefined if unset or empty. */
   readonly variable: (name: string) => string | undefined;
-  /** All variables, for credential commands of a kubeconfig, which inherit them. */
+  /** For credential commands of a kubeconfig. */
   readonly all: Readonly<Record<string, string | undefined>>;
-  /** The user's own directory, absolute. */
+  /** The user's home directory, absolute. */
   readonly home: string;
-  /** What relative paths of the command line are relative to, absolute. */
+  /** The base of relative paths, absolute. */
   readonly directory: string;
-  /** Data, and nothing else: what a pipe behind the command is meant to read. */
+  /** Data only, for pipes. */
   readonly out: Output;
-  /**
-   * Everything else: progress, remarks, errors. The live view is drawn here, so that data can be redirected under it.
-   */
+  /** Everything else: progress, remarks, errors, the live view. */
   readonly err: Output;
 }
 
-/** One of the two streams. `write` never throws; a reader that went away ends the program quietly. */
+/** `write` never throws; a closed reader ends the program quietly. */
 export interface Output {
-  /** False also for a terminal that calls itself `dumb`: nothing can be drawn twice there. */
+  /** False also with TERM=dumb. */
   readonly isTerminal: boolean;
-  /** Changes with the window, hence asked for each drawing; 120 where nothing is known. */
+  /** Read for each drawing; 120 if unknown. */
   readonly columns: number;
   readonly rows: number;
-  /** Decided by `--color`, then `NO_COLOR` (no-color.org), then `FORCE_COLOR`, then by whether this is a terminal. */
+  /** By `--color`, `NO_COLOR` (no-color.org), `FORCE_COLOR`, or whether this is a terminal. */
   readonly color: boolean;
-  /** False when the locale is not UTF-8: then only ASCII is drawn. */
+  /** False for a locale other than UTF-8: only ASCII is drawn. */
   readonly unicode: boolean;
-  /** Bytes that were written and that the reader has not taken yet; 0 once it has gone away. */
+  /** Written bytes that the reader has not taken; 0 once it is gone. */
   readonly backlog: number;
-  /** Ends no line by itself. */
+  /** Adds no newline. */
   write(text: string): void;
 }
 
-/** `--color` as given on the command line; `auto` leaves it to variables and terminal. */
+/** `--color`; `auto` leaves it to variables and terminal. */
 export type ColorChoice = "auto" | "always" | "never";
 
-/**
- * Looks at the process: the only place that does. A variable that is set to nothing counts as not set, as
- * no-color.org and POSIX's locale variables have it.
- */
+/** The only place that reads the process. Empty variables count as unset. */
 export function readEnvironment(color: ColorChoice = "auto"): Environment {
   const variable = (name: string) => (process.env[name] === "" ? undefined : process.env[name]);
   return {
@@ -58,13 +50,11 @@ export function readEnvironment(color: ColorChoice = "auto"): Environment {
   };
 }
 
-/** What can be drawn on an output. */
 export type OutputStyle = Pick<Output, "isTerminal" | "color" | "unicode">;
 
 /**
- * How an output may look, from what is known of it. `isTty` is the system's word. The order for colours: `--color`, then
- * `NO_COLOR` whatever it says (no-color.org), then `FORCE_COLOR`, of which `0` alone is a no (as for Node), then whether
- * somebody looks. For the letters: the first locale variable that is set, in POSIX's order.
+ * `isTty` comes from the system. Colour: `--color`, then `NO_COLOR` with any value, then `FORCE_COLOR`, of which `0`
+ * means no, then the terminal. Unicode: the first locale variable that is set, in POSIX's order.
  */
 export function styleOf(isTty: boolean, variable: Environment["variable"], color: ColorChoice): OutputStyle {
   const isTerminal = isTty && variable("TERM") !== "dumb";
@@ -90,7 +80,7 @@ const outputOf = (
 ): Output => ({
   ...styleOf(isatty(fd), variable, color),
   get columns() {
-    // Some terminals say 0, which means that they do not know.
+    // Some terminals say 0 for unknown.
     return stream.columns || 120;
   },
   get rows() {
@@ -102,6 +92,6 @@ const outputOf = (
   write: (text) => void stream.write(text),
 });
 
-/** `$SLIPWAY_DATA_DIR`, else `~/.slipway`: where `slipway up` keeps its state and others look for a running one. */
+/** `$SLIPWAY_DATA_DIR`, else `~/.slipway`. */
 export const defaultDataDirectory = ({ variable, home }: Environment): string =>
   variable("SLIPWAY_DATA_DIR") ?? `${home}/.slipway`;

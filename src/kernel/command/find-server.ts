@@ -1,36 +1,32 @@
-// Which server a client means that was given no address, and the token to present there: see `kernel/dialect/noted-servers.ts`.
+// Finds the server and token for a client without an address; see `kernel/doors/noted-servers.ts`.
 
 import { SlipwayError } from "#lib/base/index.ts";
 import { absentPatience, awaitServer, type Look, type Waiting } from "./await-server.ts";
 import type { Environment } from "./environment.ts";
 import { UsageError } from "./exit-codes.ts";
 
-/** What is looked for. */
 export interface SoughtServer {
-  /** What the server serves, as its note says: `provisioner`. */
+  /** As in its note: `provisioner`. */
   readonly serves: string;
-  /** The address that was named. */
   readonly url?: string | undefined;
-  /** The token file that was named; absolute. */
+  /** Absolute. */
   readonly tokenFile?: string | undefined;
-  /** The option that names an address. */
+  /** The option for an address. */
   readonly flag: string;
-  /** The address that is preferred if several servers run. */
+  /** Preferred if several servers run. */
   readonly usual: string;
   /** How to open such a server, for people. */
   readonly opens: string;
 }
 
-/** Where a server is, and the file of the token to present there. */
 export interface FoundServer {
   readonly url: string;
   readonly tokenFile?: string | undefined;
 }
 
 /**
- * The server that is meant: the one that was named, else the one that this user runs; of several the one at the usual address. Unless a token file was
- * named, it is the one that the server has noted. One that is starting is waited for. Throws a UsageError if no server, or several servers could
- * be meant.
+ * The named server, else the one that this user runs; of several the one at the usual address. The token file is the
+ * named or the noted one. Waits for a server that is starting. Throws a UsageError if none or several match.
  */
 export async function findServer(
   sought: SoughtServer,
@@ -69,7 +65,7 @@ async function lookFor(sought: SoughtServer, environment: Environment): Promise<
   };
 }
 
-/** The token in a file that was named; what servers would refuse is a mistake of the command line. */
+/** The token in a named file; throws a UsageError for an invalid one. */
 export async function readToken(file: string | undefined, flag = "--auth-token-file"): Promise<string | undefined> {
   if (file === undefined) return undefined;
   const { readTokenFile } = await import("#kernel/doors/index.ts");
@@ -78,7 +74,7 @@ export async function readToken(file: string | undefined, flag = "--auth-token-f
   });
 }
 
-/** The directories for notes: the user's runtime directory, or one below the temporary directory if the session has none. */
+/** The user's runtime directory, else one below the temporary directory. */
 export function noteDirectories({ variable }: Pick<Environment, "variable">): readonly string[] {
   const runtime = variable("XDG_RUNTIME_DIR");
   const below = `${variable("TMPDIR") ?? "/tmp"}/slipway-${process.getuid?.() ?? 0}`;

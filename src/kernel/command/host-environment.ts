@@ -1,6 +1,6 @@
 import type { Environment } from "./environment.ts";
 
-/** What host steps may see of our environment: enough to find programs and speak the user's language, and nothing secret. */
+/** Variables for host steps: enough to find programs and use the user's language, without secrets. */
 export const passedOn = [
   "PATH",
   "HOME",
@@ -14,11 +14,9 @@ export const passedOn = [
   "TMPDIR",
 ] as const;
 
-/** The variables of `passedOn` that are set. Everything else a step needs is said by its document. */
 export const hostEnvironment = (environment: Environment): Readonly<Record<string, string>> =>
   chosenVariables(environment, passedOn);
 
-/** The variables of these names that are set. */
 export const chosenVariables = (
   { variable }: Environment,
   names: readonly string[],

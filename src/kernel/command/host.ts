@@ -4,17 +4,17 @@ import type { ClusterFlags, ClusterWork } from "./cluster-options.ts";
 import type { GlobalOptions, Invocation } from "./command.ts";
 import type { Environment } from "./environment.ts";
 
-/** What the program offers to a command of a dialect. Each part is loaded when it is first used. */
+/** What the program offers to verbs of dialects, loaded on first use. */
 export interface Host {
   readonly version: string;
-  /** Describes the control plane that these options select, if one is running: its kubeconfig or its data directory. */
+  /** Describes the running control plane that these options select. */
   findRunning(options: GlobalOptions, environment: Environment): Promise<string | undefined>;
-  /** Runs controllers or servers for the cluster that was named until a signal; resolves with the exit code. */
+  /** Runs controllers or servers for the named cluster until a signal; resolves with the exit code. */
   serveCluster(invocation: Invocation<ClusterFlags>, work: ClusterWork): Promise<number>;
-  /** Renders templates in a thread of its own; the caller closes it. */
+  /** Renders templates in a thread; the caller closes it. */
   openTemplates(): Promise<TemplateHost>;
-  /** The log of a program that runs until a signal, on stderr: lines for a terminal, else JSON. */
+  /** The log of a long-running program, on stderr: lines for a terminal, else JSON. */
   openLog(level: "error" | "warn" | "info" | "debug", isTerminal: boolean): Promise<Logger>;
-  /** The program that keeps processes alive beyond the one that started them. */
+  /** The program that keeps processes alive after their starter. */
   runnerPath(): Promise<string>;
 }

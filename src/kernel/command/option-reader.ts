@@ -1,10 +1,10 @@
 import { parseDuration } from "#lib/base/index.ts";
 import type { OptionSpec } from "./command.ts";
 
-// Options of `slipway up` that are about one language: a flag, or else a variable. They are read apart from commander's, which knows nothing of
-// variables, and everything that is wrong with them is told at once.
+// Options of `slipway up` for one dialect: a flag or a variable. Read apart from commander, which knows no variables,
+// and with all problems at once.
 
-/** Makes options with a value whose first word is `prefix`, as of an `OptionReader`, under a heading of the help that keeps them from hiding others. */
+/** Makes options with a value and this prefix, under a heading of their own. */
 export const prefixedOption =
   (prefix: string, heading: string) =>
   (name: string, value: string, summary: string): OptionSpec => ({
@@ -13,37 +13,37 @@ export const prefixedOption =
     heading,
   });
 
-/** The same for options without a value; `OptionReader.flag` reads them. */
+/** The same for options without a value. */
 export const prefixedFlag =
   (prefix: string, heading: string) =>
   (name: string, summary: string): OptionSpec => ({ flags: `--${prefix}-${name}`, summary, heading });
 
-/** Where options of the command line come from, and how files are found. */
+/** Where options come from, and how files are found. */
 export interface OptionSources {
   /** Commander's values: `--part-poll-hold` is `partPollHold`. */
   readonly options: object;
-  /** Answers undefined for what is unset or empty. `--part-poll-hold` is `SLIPWAY_PART_POLL_HOLD`. */
+  /** Undefined if unset or empty. `--part-poll-hold` is `SLIPWAY_PART_POLL_HOLD`. */
   readonly variable: (name: string) => string | undefined;
-  /** A path as it was typed, made absolute. */
+  /** Makes a typed path absolute. */
   readonly resolve: (path: string) => string;
 }
 
-/** What a file of settings says, as an option would have been typed. */
+/** A value from a settings file. */
 export interface SettingText {
   /** Its name there. */
   readonly by: string;
   readonly text: string;
 }
 
-/** Reads single options, and keeps what is wrong with them. */
+/** Reads options, and collects their problems. */
 export class OptionReader {
-  /** In the order in which options are read, each for people and complete. */
+  /** For people, in the order of reading. */
   readonly problems: string[] = [];
   readonly #sources: OptionSources;
   readonly #prefix: string;
   readonly #settings: ReadonlyMap<string, SettingText>;
 
-  /** `prefix` is the first word of all options. `settings` apply where neither an option nor its variable is set, by the option's name. */
+  /** `prefix` is the first word of all options. `settings` apply if neither option nor variable is set. */
   constructor(prefix: string, sources: OptionSources, settings: ReadonlyMap<string, SettingText> = new Map()) {
     this.#prefix = prefix;
     this.#sources = sources;
@@ -55,7 +55,7 @@ export class OptionReader {
     return this.#said(name) ?? this.#settings.get(name)?.text;
   }
 
-  /** Keeps that something is wrong with an option, or with the setting that stands for it. */
+  /** Adds a problem of an option, or of the setting in its place. */
   problem(name: string, message: string): void {
     const setting = this.#said(name) === undefined ? this.#settings.get(name)?.by : undefined;
     this.problems.push(`${setting ?? `--${this.#prefix}-${name}`}: ${message}`);
@@ -70,13 +70,13 @@ export class OptionReader {
       : variable(`SLIPWAY_${`${this.#prefix}-${name}`.toUpperCase().replaceAll("-", "_")}`);
   }
 
-  /** Whether it is there, and what it holds, is for whoever opens it. */
+  /** Not checked for existence. */
   file(name: string): string | undefined {
     const path = this.text(name);
     return path === undefined ? undefined : this.#sources.resolve(path);
   }
 
-  /** Go's syntax, as in documents. Zero is a time only where it has a meaning of its own. */
+  /** Go's syntax. Zero is allowed only with `zero`. */
   duration(name: string, least: "zero" | "positive" = "positive"): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
@@ -87,7 +87,7 @@ export class OptionReader {
     return undefined;
   }
 
-  /** `isFine` is asked about decimal numbers without sign or exponent, and says of them what `expected` does. */
+  /** Decimal numbers without sign or exponent for which `isFine` holds; `expected` describes them. */
   number(name: string, expected: string, isFine: (value: number) => boolean): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
@@ -97,7 +97,7 @@ export class OptionReader {
     return undefined;
   }
 
-  /** `host:port`, or undefined for `off`. `usual` is where nobody says it: it is given up when something else has it. */
+  /** `host:port`, or undefined for `off`. `usual` is the default, which may be taken by others. */
   listen(name: string, usual: string): { readonly address: string; readonly isUsual: boolean } | undefined {
     const text = this.text(name);
     if (text === "off") return undefined;
@@ -112,7 +112,6 @@ export class OptionReader {
     return this.oneOf(name, ["true", "false"]) === "true";
   }
 
-  /** Checked here and not by commander, which knows nothing of variables. */
   oneOf<T extends string>(name: string, choices: readonly T[]): T | undefined {
     const text = this.text(name);
     const found = choices.find((choice) => choice === text);

@@ -1,9 +1,9 @@
 import picocolors from "picocolors";
 
-/** Functions by colour; every one returns its text unchanged where colour is off. */
+/** Without colour the functions return their text unchanged. */
 export const colorsFor = (color: boolean) => picocolors.createColors(color);
 
-/** Colours by meaning; every function returns its text unchanged where colour is off. */
+/** Without colour the functions return their text unchanged. */
 export interface Paint {
   good(text: string): string;
   bad(text: string): string;
@@ -13,7 +13,6 @@ export interface Paint {
   bold(text: string): string;
 }
 
-/** Whether there is colour is decided in `environment.ts`; the library's own guess is not asked. */
 export function paintFor(color: boolean): Paint {
   const colors = colorsFor(color);
   return {

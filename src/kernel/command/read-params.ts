@@ -1,14 +1,14 @@
 import type { Problem } from "#lib/base/index.ts";
 
-/** Arguments of a run from the command line; `problems` are about pairs that are none. */
+/** `problems` are invalid pairs. */
 export interface ReadParams {
   readonly values: Readonly<Record<string, string>>;
   readonly problems: readonly Problem[];
 }
 
 /**
- * `name=text` pairs of repeated `--param` or another option, the last of a name wins; the text may be empty and may hold `=`. What is no pair is
- * a problem beside those of the documents, so that a person hears of all of them at once.
+ * `name=text` pairs of a repeated option; the last of a name wins, and the text may contain `=`. Invalid pairs are
+ * problems, to be reported with those of the documents.
  */
 export function readParams(pairs: readonly string[], option = "--param"): ReadParams {
   const values: [string, string][] = [];

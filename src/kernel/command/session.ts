@@ -1,19 +1,13 @@
 import type { ApiClient } from "#kernel/kit/index.ts";
 
-/**
- * A control plane a command talks to, and the namespace it talks about: `--namespace`, else the kubeconfig's, else
- * `default`.
- */
+/** A control plane and a namespace: `--namespace`, else the kubeconfig's, else `default`. */
 export interface Session {
   readonly client: ApiClient;
   readonly namespace: string;
   close(): Promise<void>;
 }
 
-/**
- * Runs `work` against the running control plane and closes the connection afterwards, whatever happens; answers with
- * the exit code of `work`. Rejects with `no-control-plane` when none is running and none was named.
- */
+/** Runs `work` with a connection and closes it. Rejects with `no-control-plane`. */
 export async function withSession(
   { connect }: { readonly connect: () => Promise<Session> },
   work: (session: Session) => Promise<number>,

@@ -2,29 +2,24 @@ import { open, readdir, stat } from "node:fs/promises";
 import { messageOf, type Problem } from "#lib/base/index.ts";
 import { UsageError } from "./exit-codes.ts";
 
-/** One file of the command line as text, or what is wrong with it. `file` is named as the user named it. */
+/** `file` is as the user named it. */
 export type SourceText =
   | { readonly file: string; readonly text: string }
   | { readonly file: string; readonly problem: Problem };
 
-/** Where files are looked for. */
 export interface SourcePlace {
-  /** What relative paths are relative to; absolute. */
+  /** The base of relative paths; absolute. */
   readonly directory: string;
-  /** Called once at most, for the path `-`. */
+  /** Called at most once, for `-`. */
   readonly stdin?: () => AsyncIterable<Uint8Array>;
 }
 
-/**
- * Bytes of one file. As much as the API server takes in one request: what is larger could not be stored anyway, and reading a
- * megabyte of YAML takes about a second.
- */
+/** The API server's limit for a request; reading a megabyte of YAML takes about a second. */
 export const maxFileBytes = 3 * 1024 * 1024;
 
 /**
- * Reads files, folders (their .yaml, .yml and .json files in the order of their names, not those of folders inside) and `-`.
- * What cannot be read is a problem of that file, so that the others are read all the same. Throws a UsageError for words that
- * can never name documents: `-` given twice, a folder without such files.
+ * Reads files, folders (their .yaml, .yml and .json files by name, not recursively) and `-`. An unreadable file is a
+ * problem of that file. Throws a UsageError for `-` given twice and a folder without such files.
  */
 export async function readSources(paths: readonly string[], place: SourcePlace): Promise<readonly SourceText[]> {
   if (paths.filter((path) => path === "-").length > 1)
@@ -41,7 +36,7 @@ async function* nothing(): AsyncIterable<Uint8Array> {}
 
 const absolute = (path: string, directory: string): string => (path.startsWith("/") ? path : `${directory}/${path}`);
 
-/** A path that is no folder is a file, whether it is there or not: reading it says what is wrong. */
+/** Anything but a folder is a file; reading it reports problems. */
 async function filesOf(path: string, directory: string): Promise<readonly string[]> {
   const found = await stat(absolute(path, directory)).catch(() => undefined);
   if (found?.isDirectory() !== true) return [path];
@@ -50,7 +45,7 @@ async function filesOf(path: string, directory: string): Promise<readonly string
   return names.map((name) => `${path.replace(/\/$/, "")}/${name}`);
 }
 
-/** In pieces, because the size of a pipe or a device is not known before its end. */
+/** In pieces: the size of a pipe or device is unknown. */
 async function* bytesOf(file: string, { directory }: SourcePlace): AsyncIterable<Uint8Array> {
   const handle = await open(absolute(file, directory));
   try {
@@ -76,7 +71,7 @@ async function readOne(file: string, chunks: AsyncIterable<Uint8Array>): Promise
   }
 }
 
-/** Undefined as soon as there are more than may be. */
+/** Undefined above the limit. */
 async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | undefined> {
   const kept: Uint8Array[] = [];
   let size = 0;
@@ -88,7 +83,7 @@ async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | 
   return Buffer.concat(kept);
 }
 
-/** Undefined for bytes that are no UTF-8, or hold the zero byte, which no text file does. A byte order mark is left out. */
+/** Undefined for bytes that are not UTF-8 or contain a zero byte. A byte order mark is removed. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined;
   try {
@@ -98,5 +93,5 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A directory was named that has no file of documents; it may have something else that a command knows. */
+/** The directory may hold something else that a command knows. */
 export class NoDocuments extends UsageError {}

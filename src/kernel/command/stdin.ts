@@ -1,2 +1,2 @@
-/** Standard input as it comes. How much of it is taken is for the reader to bound. */
+/** The reader must bound it. */
 export const readStdin = (): AsyncIterable<Uint8Array> => process.stdin;

@@ -1,12 +1,11 @@
 import stringWidth from "string-width";
 
-/** Columns of a terminal. Most cells are ASCII, where a letter is a column; the library looks at each of them closely. */
+/** ASCII needs no library. */
 const widthOf = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
 
 /**
- * Columns three spaces apart, header first; no cell wraps, lines have no trailing blanks. Widths count what a
- * terminal shows, so CJK and colours line up. A cell that is missing is empty, one beyond the header is not shown.
- * Each line has an end.
+ * A table with three spaces between columns and no trailing blanks. Widths are those on a terminal, so that CJK and
+ * colours line up. Missing cells are empty, surplus ones are dropped.
  */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows];
@@ -22,10 +21,7 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
   return lines.map((line) => `${formatLine(line)}\n`).join("");
 }
 
-/**
- * Cuts a line to what fits, with an ellipsis in the last column that is used. The line has no colours: a cut escape
- * sequence would colour what follows. O(length).
- */
+/** Cuts a line to the width, with an ellipsis. The line must have no colours. */
 export function fit(line: string, columns: number, ellipsis = "…"): string {
   if (widthOf(line) <= columns) return line;
   let width = widthOf(ellipsis);

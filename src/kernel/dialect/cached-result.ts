@@ -1,8 +1,8 @@
-// What the command line asks a dialect about results of steps, and what it is answered: data that is printed as it is by `-o json`.
+// Explanations of cached step results; printed as they are by `-o json`.
 
 import type { Stored } from "#kernel/model/index.ts";
 
-/** A result that is stored, by where it is from. */
+/** A stored result and its origin. */
 export interface CachedResult {
   /** Name of the entry. */
   readonly name: string;
@@ -12,7 +12,7 @@ export interface CachedResult {
   readonly storedTime: string;
 }
 
-/** One input of a step, by its field, that is not what it was. Absent: there is, or was, no such field. */
+/** An input that differs. Absent members: there is, or was, no such field. */
 export interface InputChange {
   readonly field: string;
   /** In the other result. */
@@ -21,28 +21,26 @@ export interface InputChange {
   readonly is?: string;
 }
 
-/** Whether a step finds a result that is stored, and if not, what is different. */
+/** Whether a step finds a stored result, and if not, what differs. */
 export interface CacheExplanation {
   readonly step: string;
   readonly item?: number;
   /** Name of the entry its result has, or would have. */
   readonly name: string;
-  /** `hit`: the step has taken an entry, or would take one. `stale`: there is one that it may not take. */
+  /** `hit`: the step uses, or would use, an entry. `stale`: it may not use the entry. */
   readonly outcome: "hit" | "stale" | "miss";
-  /** Why, in words. */
   readonly message: string;
-  /** The entry of this name, if there is one. */
+  /** The entry of this name, if it exists. */
   readonly entry?: CachedResult;
-  /** On a miss: of the other results of the step, the one with the fewest different inputs. */
+  /** On a miss: the step's other result with the fewest differences. */
   readonly nearest?: CachedResult;
-  /** What is different from the nearest. */
+  /** Differences from the nearest result. */
   readonly changes: readonly InputChange[];
 }
 
-/** What is asked about a step, and the entries that are there. */
 export interface CacheQuestion {
   readonly step: string;
-  /** Index of an item of a fan-out; 0 when absent. */
+  /** Index of a fan-out's item; default: 0. */
   readonly item?: number;
   /** Entries of the run's namespace. */
   readonly entries: readonly Stored[];

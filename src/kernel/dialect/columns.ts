@@ -1,8 +1,7 @@
 import { oneLine } from "#lib/base/index.ts";
 
-// Cells may be what somebody has written, of which every row shows one line.
+// Cells may hold texts of users; a row shows one line of each.
 
-/** The width of every column: that of its longest cell. */
 export const widthsOf = (rows: readonly (readonly string[])[]): readonly number[] => {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   return Array.from({ length: columns }, (_, column) =>
@@ -10,14 +9,13 @@ export const widthsOf = (rows: readonly (readonly string[])[]): readonly number[
   );
 };
 
-/** Columns two blanks apart; the last one is not padded, so that lines end where their text does. */
+/** Columns two blanks apart, without trailing blanks. */
 export const layOut = (cells: readonly string[], widths: readonly number[]): string =>
   cells
     .map((cell, column) => oneLine(cell).padEnd(widths[column] ?? 0))
     .join("  ")
     .trimEnd();
 
-/** Lines of a table, in columns as wide as they need to be. */
 export function tableOf(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = widthsOf(rows);
   return rows.map((row) => layOut(row, widths));

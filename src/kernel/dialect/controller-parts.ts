@@ -5,33 +5,32 @@ import type { JsonObject } from "#lib/base/index.ts";
 import type { RpcPort } from "#kernel/rpc/index.ts";
 import type { TemplateHost } from "#kernel/template/index.ts";
 
-/** What renders, for controllers: they do not close what is not theirs. */
+/** Without the right to close it. */
 export type Templates = Pick<TemplateHost, "evaluateCue" | "parse" | "render" | "renderActions">;
 
-/** What a person has set, by the name of the dialect, which alone knows its type. An absent dialect has its defaults. */
+/** User settings by dialect, which alone knows the type. Default: the dialect's defaults. */
 export type DialectOptions = Readonly<Record<string, unknown>>;
 
-/** A port that a dialect serves, as the dialect tells it. */
 export interface DialectPort {
-  /** Who connects there, for people: `agents of machines`. */
+  /** Its clients, for people: `agents of machines`. */
   readonly serves: string;
   /** `host:port`. */
   readonly address: string;
-  /** The file of the token that clients present; absolute. */
+  /** Absolute. */
   readonly tokenFile?: string;
-  /** Why it is not open although something needs it. */
+  /** Why it is needed but not open. */
   readonly trouble?: string;
 }
 
 /**
- * Reads one log of a run as bytes; `part` is what a `LogRef` has for a container, or what people call the step, and empty for the only one, or all. A
- * refusal comes from the call; a follower ends when nothing more is expected, or the signal aborts.
+ * Reads one log of a run; `part` is a `LogRef`'s container or a step's name, empty for the only log or all. Refusals
+ * come from the call; following ends with the log or the signal.
  */
 export type LogOpener = (run: KubeObject, part: string, request: LogRequest) => Promise<AsyncIterable<Uint8Array>>;
 
-/** What people should know of a server for as long as it is so: a condition of its Node. */
+/** A condition of the server's Node. */
 export interface ServerCondition {
-  /** Says what is wrong when it is true, as other conditions of a Node do. */
+  /** True means a problem, as with other conditions of Nodes. */
   readonly type: string;
   readonly isTrue: boolean;
   readonly reason: string;
@@ -39,29 +38,27 @@ export interface ServerCondition {
 }
 
 /**
- * What controllers have besides their manager, from whoever puts the program together: the same for each dialect, which takes what it needs.
- * Nothing of it is loaded or started before it is used, and all of it is closed by whoever gave it, after the manager has stopped.
+ * What controllers get besides their manager, the same for each dialect. Everything is loaded on first use, and closed
+ * by the provider after the manager has stopped.
  */
 export interface ControllerParts<Options = unknown> {
-  /** Of the program, for services that tell it. */
   readonly version: string;
   readonly templates: Templates;
-  /** Where the dialect may keep files: its own, absolute, and made by the dialect. */
+  /** For the dialect's files: absolute, and created by the dialect. */
   readonly directory: string;
-  /** What a person has set of this dialect. */
   readonly options?: Options | undefined;
-  /** Directories for the notes of servers, the first usable one is taken; none where this user's programs have no need to find them. */
+  /** Directories for notes of servers, of which the first usable one counts; empty if clients need not find them. */
   readonly notes: readonly string[];
-  /** Takes an address, `host:port`, while the server starts. Rejects with `rpc-listen` when it cannot be had. */
+  /** Listens on `host:port` during the start. Rejects with `rpc-listen`. */
   readonly openPort: (address: string) => Promise<RpcPort>;
-  /** Programs and ports in Pods of the API that controllers are at work for; absent where that has no address. */
+  /** Programs and ports in Pods; absent if the API has no address. */
   readonly podStreams?: () => PodStreams;
-  /** Writes a line into the audit log, with the time: who started something that runs programs. */
+  /** Adds an entry with a time to the audit log: who started what. */
   readonly audit: (entry: JsonObject) => void;
-  /** Is told of what is served where, or cannot be; what is told later of the same service takes the place of it. */
+  /** Reports what is served where, or why not; replaces an earlier report of the same service. */
   readonly tellPort: (port: DialectPort) => void;
-  /** Is told how logs of runs are read that the dialect itself has open; `RunLogs` says that it has some. */
+  /** Sets how logs are read that the dialect keeps open; see `RunLogs`. */
   readonly tellLogs: (open: LogOpener) => void;
-  /** Is told of what is unwise about it, and of what is not: what was told at an earlier start is remembered. */
+  /** Reports a condition, true or not: an earlier one is remembered. */
   readonly tellCondition: (condition: ServerCondition) => void;
 }

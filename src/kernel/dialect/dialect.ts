@@ -11,86 +11,83 @@ import type { Report } from "./problems.ts";
 import type { RunAction } from "./run-action.ts";
 import type { Simulation } from "./simulation.ts";
 
-/** One document of a file a user gave. `YamlDocument` of `lib/yaml` is one. */
+/** A document of a user's file, such as a `YamlDocument`. */
 export interface SourceDocument {
   readonly value: JsonValue;
-  /** Where the value at a path is, or its nearest existing parent. */
+  /** The position of the value at a path, or of its nearest existing parent. */
   readonly positionOf: (path: FieldPath) => Position;
 }
 
 export interface ReadOptions {
-  /** Arguments of the run as texts, as `--param name=text` gives them; each is read by the type of its parameter. */
+  /** Arguments of the run as texts, read by the types of its parameters. */
   readonly arguments?: Readonly<Record<string, string>>;
-  /** Objects that it may refer to: checked ones, of the same files or from a server. */
+  /** Objects it may refer to: checked ones of the same files, or from a server. */
   readonly beside?: readonly KubeObject[];
 }
 
-/** Objects that decide how a document is read, and where it names them. */
+/** Objects that affect how a document is read, and where it names them. */
 export type References = readonly { readonly ref: ObjectRef; readonly path: FieldPath }[];
 
-/** A document read. With errors among the problems `object` is undefined. */
+/** With errors `object` is undefined. */
 export interface DocumentReading {
-  /** The resource to apply, complete and lossless. */
+  /** Complete and lossless. */
   readonly object: KubeObject | undefined;
   readonly problems: readonly Problem[];
 }
 
-/** A document that was read without an error. */
 export interface CheckedDocument {
   readonly source: SourceDocument;
   readonly object: KubeObject;
 }
 
-/** A dialect's own documents. */
 export interface DocumentReader {
-  /** True when the document speaks this language, right or wrong. */
+  /** True if the document is of this dialect, valid or not. */
   detect(document: SourceDocument): boolean;
-  /** The document that a whole file is, where this language has files that are no YAML documents; asked before any other reading. */
+  /** For files that are not YAML documents; called before other readers. */
   fromText?(text: string, file: string): SourceDocument | undefined;
-  /** Reads and checks; every problem at once. */
+  /** Reports every problem at once. */
   read(document: SourceDocument, options?: ReadOptions): DocumentReading;
-  /** What it refers to and should be given `beside`: without them less is said of it, and texts stay texts. */
+  /** Objects that `read` should get as `beside`; without them less is checked. */
   references(document: SourceDocument): References;
-  /** What `read` finds, and what is allowed but unwise. */
+  /** Problems of `read`, and valid but unwise settings. */
   lint(document: SourceDocument, options?: Pick<ReadOptions, "beside">): readonly Problem[];
   /**
-   * Runs that nobody has written: of templates that can be run as they are, for documents of this language without a run among them. To be
-   * read as any other document. `hardware` is the machine that was named for them.
+   * Runs of templates that need none written, for documents without a run. `hardware` is the machine named for them.
    */
   impliedRuns?(
     documents: readonly CheckedDocument[],
     named: { readonly hardware?: string },
   ): Result<readonly SourceDocument[], readonly Problem[]>;
-  /** What only several documents together show against carrying them out: problems by document, in their order. */
+  /** Problems that only show in several documents together, by document. */
   readTogether(documents: readonly CheckedDocument[]): readonly (readonly Problem[])[];
-  /** What `readTogether` finds, and what is allowed but unwise. */
+  /** Problems of `readTogether`, and valid but unwise settings. */
   lintTogether(documents: readonly CheckedDocument[]): readonly (readonly Problem[])[];
 }
 
-/** What a server asks a dialect before it stores an object of one of its kinds. Everything is pure. */
+/** Pure checks before a server stores an object of the dialect. */
 export interface Admission extends GroupKind {
-  /** `validate` covers the schema in the dialect's own words, and is asked about objects that the schema refuses too. */
+  /** `validate` covers the schema, and is called for objects that the schema refuses too. */
   readonly coversSchema: boolean;
-  /** What the server adds to a new object or takes from it. `writer` is who creates it, where somebody has asked by name. */
+  /** Changes a new object. `writer` is its creator, if that was authenticated. */
   prepareForCreate(object: JsonObject, writer?: Writer): JsonObject;
   /**
-   * Present when what the controller does for an object has to be what its writers may do (`Manager.clientFor`): the part that says
-   * what is done. Whoever changes it becomes one of them.
+   * The part that determines what the controller does, if it acts with its writers' rights (`Manager.clientFor`).
+   * Whoever changes it becomes a writer.
    */
   actsOn?(object: JsonObject): JsonValue | undefined;
-  /** Present where the controllers of the server go by a status: the part of it that only they and administrators may write. */
+  /** The part of a status that only controllers and administrators may write, because controllers rely on it. */
   ownStatus?(status: JsonObject): JsonValue | undefined;
-  /** Everything against the object; with `old`, everything against this change of it. `server`: what may be asked of who stores it. */
+  /** Everything wrong with the object; with `old`, with this change. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Admitted;
 }
 
-/** What an admission may know of the server it works for. Absent in tools that only check documents. */
+/** Absent in tools that only check documents. */
 export interface AdmissionServer {
-  /** Whether objects of this kind can be created now; definitions that are stored later change the answer. */
+  /** Whether objects of this kind can be created now. */
   readonly serves: (apiVersion: string, kind: string) => boolean;
 }
 
-/** No causes: admitted. */
+/** Admitted without causes. */
 export interface Admitted {
   readonly causes: readonly StatusCause[];
   readonly warnings: readonly string[];
@@ -98,113 +95,102 @@ export interface Admitted {
 
 export interface DescribeOptions {
   readonly now: Instant;
-  /** Objects the run has created and its neighbours, as far as the caller has them. */
+  /** Created objects and neighbours, as far as known. */
   readonly children?: readonly KubeObject[];
-  /** Kinds of neighbours that the caller may not see: that none are given says nothing of them. */
+  /** Kinds of neighbours that the caller may not see. */
   readonly hidden?: readonly string[];
 }
 
-/** Objects of a kind that belong to the picture of a run and are not its own: those of these names, or else all in every namespace. */
+/** Objects shown with a run that are not its own: those with these names, or all in every namespace. */
 export interface Neighbours {
   readonly apiVersion: string;
   readonly kind: string;
   readonly names?: readonly string[];
 }
 
-/** Which part of a run an object carries out. */
+/** The part of a run that an object belongs to. */
 export interface Place {
   readonly step: string;
-  /** Of an item, the item's own. */
+  /** Of an item, its own. */
   readonly attempt: number;
-  /** Index of the item, where the step fans out. */
+  /** Index of a fan-out's item. */
   readonly item?: number;
 }
 
-/** What people can ask of the runs of a language by a RunAction. */
+/** The RunActions of a dialect. */
 export interface RunCommands {
-  /** Those it has a word for; all others are refused by name before they are stored. */
+  /** Others are refused before they are stored. */
   readonly actions: readonly ActionName[];
-  /** What else is against such a command, which its schema has passed. Whether it can be carried out now is judged by the controller. */
+  /** Further checks of a command that its schema accepts. The controller decides whether it is possible now. */
   check(command: RunAction["spec"], report: Report): void;
 }
 
-/** How the Pods of a run are found, in its namespace. */
+/** Finds the Pods of a run, in its namespace. */
 export interface RunPods {
-  /** Label selector; it finds the runs that steps have created, too. */
+  /** Label selector, which also finds runs created by steps. */
   selector(run: KubeObject): string;
-  /** What such a Pod or run is for; undefined for one that does not say. */
+  /** Undefined if the object does not say. */
   placeOf(object: KubeObject): Place | undefined;
 }
 
-/** What it takes to tell beforehand what a run carries out. */
 export interface PreviewParts {
   readonly templates: ControllerParts["templates"];
   readonly signal: AbortSignal;
 }
 
-/** Every plan that could be made, in the order of the documents, and everything that is wrong, each with its place. */
+/** Every possible plan in the order of the documents, and all problems. */
 export interface RunPreviews {
-  /** For people, ending with a line end, and as data. */
+  /** For people, ending with a newline, and as data. */
   readonly plans: readonly { readonly text: string; readonly data: JsonValue }[];
   readonly problems: readonly Problem[];
 }
 
-/** Logs that a language keeps of its runs, where no Pod prints them: served as the subresource `log` of its kinds of runs. */
+/** Logs that a dialect keeps without Pods: the subresource `log` of its runs. */
 export interface RunLogs {
-  /** What a query calls the part of a run whose log is meant. */
+  /** The query parameter for a part of a run. */
   readonly parameter: string;
-  /** Reads one of what is in files that nobody has to have open, see `LogOpener`; absent where the dialect's controllers tell how. */
+  /** Reads a log from files; absent if controllers report how. See `LogOpener`. */
   open?(place: LogPlace, ...what: Parameters<LogOpener>): ReturnType<LogOpener>;
 }
 
-/** Where the controllers of a language keep logs. */
 export interface LogPlace extends Pick<ControllerParts, "directory"> {
   readonly clock: Clock;
 }
 
-/**
- * The kinds of a dialect whose objects are runs, and how to look at them. Objects of other kinds must not be given. What is optional a
- * language may have no word for: faces then say that its runs cannot be asked for it.
- */
+/** The kinds of a dialect that are runs. A dialect may lack the optional members. */
 export interface Runs extends RunDialect<KubeObject> {
-  /** What users of the language call its runs besides the names of the kind, which are unique on a server: short names of the original. */
+  /** The dialect's further names for its runs. */
   readonly aliases?: readonly string[];
-  /** Text for people: several lines, no colours. */
+  /** Several lines for people, without colours. */
   describe(object: KubeObject, options: DescribeOptions): string;
   readonly accepts: RunCommands;
-  /** What else decides how a run goes on, to be given to `describe` beside its children. */
+  /** Further objects that affect a run, for `describe`. */
   readonly neighbours?: (object: KubeObject) => readonly Neighbours[];
-  /** The Pods that carry out the steps of runs; absent where something else does. */
+  /** Absent if something else runs the steps. */
   readonly pods?: RunPods;
-  /** What else keeps their logs; absent where Pods have them all. */
+  /** Absent if Pods have all logs. */
   readonly logs?: RunLogs;
-  /** Why a stored run does not begin before somebody changes what it is made of; undefined while nothing is wrong with it. */
+  /** Why a stored run does not start before it is changed. */
   refusal?(run: KubeObject): string | undefined;
-  /** A new run of the same specification; with `reuse`, one that takes results of this one for steps that are as they were. */
+  /** A new run of the same specification; with `reuse`, it takes results of unchanged steps. */
   readonly resubmission?: (object: KubeObject, options: { readonly reuse: boolean }) => KubeObject;
-  /** The same run with this main step and what it depends on, and nothing else. The step is one of `graph`. */
+  /** The same run with only this main step and its dependencies. */
   readonly upTo?: (object: KubeObject, step: string) => KubeObject;
-  /**
-   * What the runs among documents would carry out, where something beyond this program does and the engine cannot try them: absent where
-   * `simulation` tells it. A promise because what this takes is loaded first.
-   */
+  /** What runs would do, if `simulation` cannot tell. A promise, because code is loaded first. */
   readonly preview?: (documents: readonly CheckedDocument[], parts: PreviewParts) => Promise<RunPreviews>;
-  /** Also of an object that was never stored. */
+  /** Also for an object that was never stored. */
   graph(object: KubeObject): RunGraph;
-  /**
-   * Values for an approval of a step, given as texts and read by the types the step declares; the error is for people. A promise
-   * because what this takes is loaded first, as for `simulation`.
-   */
+  /** Reads the texts by the types that the step declares. A promise, because code is loaded first. */
   readonly approvalValues?: (
     object: KubeObject,
     step: string,
     texts: Readonly<Record<string, string>>,
   ) => Promise<Result<JsonObject, string>>;
-  /** What is known of an earlier result for a step of a stored run; the error is for people. A promise as for `simulation`. */
+  /** Explains a stored run's cached results. A promise, because code is loaded first. */
   readonly explainCache?: (object: KubeObject, question: CacheQuestion) => Promise<Result<CacheExplanation, string>>;
   /**
-   * `beside` are the objects it was written with, which it may refer to. Problems are those that only show when it is to be run. A
-   * promise because what this takes is loaded first.
+   * `beside` are objects it may refer to. Returns problems that only show when it runs. A promise, because code is
+   * loaded first.
    */
   readonly simulation?: (
     object: KubeObject,
@@ -212,34 +198,33 @@ export interface Runs extends RunDialect<KubeObject> {
   ) => Promise<Result<Simulation, readonly Problem[]>>;
 }
 
-/** A kind whose objects are no runs, but of which there is more to tell than their fields. */
+/** A kind other than runs with a description of its own. */
 export interface Described extends GroupKind {
-  /** Kinds of the objects it controls that belong to the picture; to be given as `children`. */
+  /** Kinds of controlled objects, to be passed as `children`. */
   readonly controls: readonly { readonly apiVersion: string; readonly kind: string }[];
-  /** Text for people, as for runs. A promise because what this takes is loaded first. */
+  /** Text for people. A promise, because code is loaded first. */
   describe(object: KubeObject, options: DescribeOptions): Promise<string>;
 }
 
-/** A kind whose stored objects are no runs, and can be run: `slipway run wft/NAME`. */
+/** A kind whose objects can be run: `slipway run wft/NAME`. */
 export interface Startable extends GroupKind {
-  /** What a command line calls it besides the names of the kind. */
   readonly aliases?: readonly string[];
-  /** The document of a new run of a stored object, to be read as any other; the server completes its name. */
+  /** The document of a new run of a stored object; the server completes its name. */
   run(object: KubeObject, now: Instant): JsonObject;
 }
 
-/** One language Slipway speaks. Command line, server and web interface know dialects by this interface only. */
+/** Command line, server and web interface know dialects only by this interface. */
 export interface Dialect {
   readonly name: DialectName;
-  /** Kinds whose objects the server must store, the runs among them. */
+  /** Kinds that the server must store, runs among them. */
   readonly kinds: readonly Kind[];
   readonly documents: DocumentReader;
   readonly admission: readonly Admission[];
   readonly runs: Runs;
   readonly described: readonly Described[];
   readonly startable?: readonly Startable[];
-  /** Who carries out its runs, where it is not the server. */
+  /** Present if agents run its runs. */
   readonly agents?: Agents;
-  /** Adds the dialect's controllers to a manager that has not started. Loads them, which is why it takes a moment. */
+  /** Loads and adds the dialect's controllers to a manager that has not started. */
   addControllers(manager: Manager, parts: ControllerParts): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { nearest } from "#lib/text/index.ts";
 import { fieldTokens } from "./field-tokens.ts";
 import type { Report } from "./problems.ts";
 
-// What every language checks alike in a document of its kinds.
+// Checks that all dialects share.
 
 const codes: Partial<Record<FieldError["reason"], string>> = {
   FieldValueRequired: "required",
@@ -12,10 +12,9 @@ const codes: Partial<Record<FieldError["reason"], string>> = {
   FieldValueNotSupported: "unsupported-value",
 };
 
-/** The code of a problem that the schema has found. */
 export const codeOf = (error: FieldError): string => codes[error.reason] ?? "invalid-value";
 
-/** Plain words and numbers that were meant as texts: YAML reads them as something else. */
+/** YAML reads some words and numbers otherwise than meant. */
 export function hintOf({ reason, message }: Pick<FieldError, "message"> & { readonly reason?: string }) {
   const found =
     reason === "FieldValueTypeInvalid" ? /must be of type string, not (\w+)$/.exec(message)?.[1] : undefined;
@@ -24,17 +23,17 @@ export function hintOf({ reason, message }: Pick<FieldError, "message"> & { read
   return found === "integer" || found === "number" ? "write it in quotes: YAML reads it as a number" : undefined;
 }
 
-/** Everything the schema has against the document, at its places; false when that is anything. The caller has filled in defaults. */
+/** Reports schema problems at their places; false if there are any. The caller has filled in defaults. */
 export function checkSchema(schema: CompiledSchema, document: JsonObject, report: Report): boolean {
   const errors = schema.validate(document);
   for (const error of errors) report(fieldTokens(document, error.field), codeOf(error), error.message, hintOf(error));
   return errors.length === 0;
 }
 
-/** A DNS subdomain, RFC 1123, as Kubernetes demands of most names. */
+/** RFC 1123 subdomain, as Kubernetes requires for most names. */
 const subdomain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
-/** The server would refuse the name as well, but without a place in the file. */
+/** The server would refuse the name without a position. */
 export function checkName({ name, generateName }: JsonObject, report: Report): void {
   if (name === undefined && typeof generateName === "string" && generateName !== "") return;
   if (typeof name === "string" && name.length <= 253 && subdomain.test(name)) return;
@@ -46,15 +45,12 @@ export function checkName({ name, generateName }: JsonObject, report: Report): v
   );
 }
 
-/** What other workflow languages call a field. */
+/** Other workflow languages' names of a field. */
 const otherWords: Readonly<Record<string, readonly string[]>> = {
   dependencies: ["depends", "dependsOn", "depends_on", "needs", "runAfter"],
 };
 
-/**
- * Every field that the kind does not have, at its place. Metadata belong to the server; everything else is the
- * schema's.
- */
+/** Reports unknown fields at their places; metadata is left to the server. */
 export function checkUnknown(
   schema: Schema,
   compiled: CompiledSchema,
@@ -68,7 +64,7 @@ export function checkUnknown(
     const meant = fields.find((field) => otherWords[field]?.includes(name)) ?? nearest(name, fields);
     const guess = meant === undefined ? undefined : `did you mean "${meant}"?`;
     const isOn = name === "true" && fields.includes("on");
-    // To YAML 1.1, which Kubernetes speaks, the key is a boolean.
+    // In YAML 1.1, which Kubernetes uses, the key is a boolean.
     const hint = isOn ? 'write "on" in quotes: as a plain word it means true in YAML' : guess;
     report(path, "unknown-field", "is not a field of this kind", hint);
   }

@@ -1,13 +1,12 @@
 import { type FieldPath, formatFieldPath, isJsonObject, type JsonValue } from "#lib/base/index.ts";
 
-// Schemas and the server's rules name fields as texts (`spec.steps.a.retry.limit`). Places in files are found by tokens, and
-// a text cannot be cut into them without the document: a key may hold what looks like the end of one.
+// Schemas name fields as texts (`spec.steps.a.retry.limit`), which only the document can split: a key may contain dots.
 
-/** Whether a field is the parent or stands in it; both in Kubernetes notation. */
+/** Whether a field is the parent or inside it. */
 export const isWithin = (field: string, parent: string): boolean =>
   field.startsWith(parent) && [undefined, ".", "["].includes(field[parent.length]);
 
-/** The field without its last member or index: `a.b[0]` → `a.b` → `a` → `a`. */
+/** `a.b[0]` → `a.b` → `a` → `a`. */
 export const parentOf = (field: string): string => field.replace(/(?:\.[^.[\]]+|\[[^\]]*\])$/, "");
 
 /**
@@ -29,7 +28,6 @@ export function fieldTokens(document: JsonValue, field: string): FieldPath {
   return rest === "" ? path : [...path, rest];
 }
 
-/** The member of a value on the way to a field. */
 function memberToward(value: JsonValue | undefined, path: FieldPath, field: string) {
   if (typeof value !== "object" || value === null) return undefined;
   const members: readonly (readonly [string | number, JsonValue | undefined])[] = isJsonObject(value)

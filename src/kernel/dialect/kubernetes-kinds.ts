@@ -1,10 +1,9 @@
 import { splitApiVersion } from "#kernel/model/index.ts";
 import { nearest } from "#lib/text/index.ts";
 
-// Groups that Kubernetes itself owns hold a closed set of kinds, so that a name outside of it is a mistake wherever the
-// document goes. Any other group may be served by a definition that nobody has shown us.
+// Kubernetes' own groups have a fixed set of kinds; other groups may be served by unknown definitions.
 
-/** The kinds of groups in which Kubernetes 1.34 serves them, stable or not; `List` is the envelope of several objects. */
+/** Kinds by group in Kubernetes 1.34; `List` is an envelope. */
 const kindsByGroup: ReadonlyMap<string, readonly string[]> = new Map([
   [
     "",

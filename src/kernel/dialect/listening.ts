@@ -1,24 +1,22 @@
 import { codeOf, type Logger, SlipwayError, toError } from "#lib/base/index.ts";
 
-/** Where something is to be reached. */
 export interface ListenChoice {
-  /** `host:port`; port 0 is a free one. */
+  /** `host:port`; port 0 is any. */
   readonly address: string;
-  /** Nobody has named it: where something else has it, another port of the same host is taken. */
+  /** The default address: if it is taken, another port is used. */
   readonly isUsual: boolean;
 }
 
-/** Who listens, as people are told of it. */
 export interface Listening {
-  /** What it is called in a sentence. */
+  /** In messages. */
   readonly what: string;
-  /** The option that names an address, or `off`. */
+  /** The option for an address or `off`. */
   readonly flag: string;
 }
 
 /**
- * Takes an address by `open`. One that somebody has named and that cannot be had ends the start, with `listen-failed`: who named it counts on it.
- * One that is only usual is mostly that of another server on this machine; then a free port of the same host is taken, and the log says so.
+ * Listens on an address by `open`. A named address that is not available ends the start with `listen-failed`. If the
+ * default address is taken, mostly by another server, a free port is used and logged.
  */
 export async function openChosen<T extends { readonly port: number }>(
   { address, isUsual }: ListenChoice,

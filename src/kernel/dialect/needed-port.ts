@@ -5,24 +5,22 @@ import type { ControllerParts } from "./controller-parts.ts";
 import { type ListenChoice, openChosen } from "./listening.ts";
 import { noteServer } from "#kernel/doors/index.ts";
 
-/** A port of a server to which programs of its user, and others, connect. */
 export interface NeededPort {
-  /** The name by which programs look it up in notes: `provisioner`. */
+  /** Its name in notes: `provisioner`. */
   readonly serves: string;
-  /** What it is called in messages. */
+  /** In messages. */
   readonly what: string;
-  /** The option that names an address, or `off`. */
+  /** The option for an address or `off`. */
   readonly flag: string;
   readonly listen: ListenChoice;
   /** Kinds whose first object opens the port if no address was named. */
   readonly neededBy: readonly ResourceType[];
-  /** The file of the token that clients present; absolute. */
+  /** Absolute. */
   readonly tokenFile: string;
-  /** The option that lets clients in that present nothing; absent if it was not given. */
+  /** The option that admits clients without credentials, if it was given. */
   readonly anonymousFlag?: string | undefined;
 }
 
-/** A port that is open. */
 export interface OpenedPort<T> {
   /** `host:port` */
   readonly address: string;
@@ -30,10 +28,10 @@ export interface OpenedPort<T> {
 }
 
 /**
- * Opens a port for a manager that has not started: at once if an address was named, otherwise when the first object of a kind that needs it exists,
- * which may be at the start; a port that cannot be opened then is tried again. While it is open, a note tells this user's programs where it is and which token file to read. The promise that is
- * returned resolves when the port is open and rejects when the manager stops first; closing the port is the caller's.
- * Rejects with `listen-failed` when a named address cannot be had.
+ * Opens a port for a manager that has not started: at once if an address was named (rejecting with `listen-failed`),
+ * else when the first object of a kind that needs it exists, with retries. A note tells this user's programs the
+ * address and token file. `opened` resolves with the open port, which the caller closes, and rejects if the manager
+ * stops first.
  */
 export async function openWhenNeeded<T extends { readonly port: number }>(
   manager: Manager,
@@ -56,7 +54,7 @@ export async function openWhenNeeded<T extends { readonly port: number }>(
     return { address, port };
   };
   const opening = deferred<OpenedPort<T>>();
-  // Each caller awaits it or not.
+  // Callers may ignore it.
   opening.promise.catch(() => undefined);
   const needs = listen.isUsual ? firstObject(manager, needed.neededBy) : undefined;
   if (needs === undefined) opening.resolve(await openNow());
@@ -86,7 +84,6 @@ export async function openWhenNeeded<T extends { readonly port: number }>(
   return { opened: opening.promise };
 }
 
-/** Resolves when there is an object of one of the kinds. */
 function firstObject(manager: Manager, kinds: readonly ResourceType[]): Promise<void> {
   const found = deferred<void>();
   for (const kind of kinds) {

@@ -1,27 +1,22 @@
 import { type FieldPath, formatFieldPath, type Position, type Problem } from "#lib/base/index.ts";
 
-/**
- * Takes one finding about the value at `path` (`["spec", "steps", "a"]`). `code` is kebab-case and one of those listed in
- * docs/reference/problems.md; `message` says what was expected and what was found; `hint` says what to do about it.
- */
+/** Reports a finding at `path` (`["spec", "steps", "a"]`). `code` is listed in docs/reference/problems.md. */
 export type Report = (path: FieldPath, code: string, message: string, hint?: string) => void;
 
-/** Collects findings in the order they are made, errors and warnings in one list. */
 export interface ProblemCollector {
-  /** Grows while findings come in; whoever keeps the list sees what is added later. */
+  /** Grows while findings are reported. */
   readonly problems: readonly Problem[];
   readonly error: Report;
   readonly warn: Report;
 }
 
 /**
- * Findings kept of one document; what comes after them is counted by one last problem, which is an error as soon as one of
- * those it stands for is. Finding the place of a problem costs as much as its mapping is wide, so that without this bound a
- * document of a megabyte with a mistake in every line would be looked at for minutes.
+ * Further problems of a document are only counted: finding positions is costly, and a megabyte with a mistake in every
+ * line would take minutes.
  */
 export const mostProblems = 1_000;
 
-/** `positionOf` finds the place in the file; without it problems carry only their path. */
+/** Without `positionOf` problems have only their path. */
 export function collectProblems(positionOf?: (path: FieldPath) => Position | undefined): ProblemCollector {
   const problems: Problem[] = [];
   let left = 0;

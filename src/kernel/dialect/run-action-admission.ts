@@ -5,14 +5,14 @@ import { RunAction } from "./run-action.ts";
 import { checkRunAction, type Languages } from "./run-action-check.ts";
 
 /**
- * What a server asks before it stores a RunAction: that it can be carried out at all. Whether it can be now is judged
- * by the controller, whose answer is in the status beside who has asked.
+ * Checks whether a RunAction makes sense. The controller decides whether it is possible now, and answers in the status,
+ * beside the author.
  */
 export const runActionAdmission = (languages: Languages): Admission => ({
   group: RunAction.group,
   kind: RunAction.kind,
   coversSchema: true,
-  /** Who acts. The answer may be that of a controller in another process, with an account of its own. */
+  /** The author. Controllers of other processes may write the answer. */
   ownStatus: ({ by = null, groups = null }) => [by, groups],
   prepareForCreate: ({ status: _dropped, ...object }, writer) =>
     writer === undefined ? object : { ...object, status: { by: writer.user, groups: [...writer.groups] } },

@@ -6,20 +6,18 @@ import { checkSchema } from "./document-checks.ts";
 import type { Report } from "./problems.ts";
 import { RunAction } from "./run-action.ts";
 
-/** What actions are checked with: of every language, which kinds are runs and what can be asked of them. */
 export type Languages = readonly Pick<Dialect, "name" | "kinds" | "runs">[];
 
-/** Strict: fields that it does not know are dropped by a server, and reported by the reader of documents. */
+/** Strict: servers drop unknown fields, and the document reader reports them. */
 const schema = compileSchema(RunAction.schema);
 
 /**
- * Checks a RunAction document: its schema, a target that is a run of some language, an action that this language has a word for, and
- * fields that fit the action. Fields that mean nothing for an action are refused, so that nobody believes they had an effect. What
- * the schema refuses is reported alone: the rest could not be read.
+ * Checks a RunAction: its schema, its target, an action that the dialect supports, and the action's fields. Fields
+ * without effect are refused. Schema problems are reported alone.
  */
 export function checkRunAction(document: JsonObject, languages: Languages, report: Report): void {
   if (!checkSchema(schema, document, report)) return;
-  // The schema has passed the document.
+  // The schema has accepted the document.
   const { spec, metadata } = document as unknown as RunAction;
   const { target, action } = spec;
   if (target.name === undefined || target.name === "")
@@ -36,7 +34,7 @@ export function checkRunAction(document: JsonObject, languages: Languages, repor
   report(["spec", "action"], "not-carried", `expected ${known}: runs of ${language.name} know no ${action}`);
 }
 
-/** What each action has to have, and what only some take. */
+/** Required and allowed fields of each action. */
 function checkFields(spec: RunAction["spec"], report: Report): void {
   const { action, step, steps, values, force, fromFailed } = spec;
   const isForStep = action === "skip" || action === "approve" || action === "reject";
@@ -52,16 +50,14 @@ function checkFields(spec: RunAction["spec"], report: Report): void {
   if (force !== undefined && action !== "cancel") report(["spec", "force"], "forbidden", "only cancel can be forced");
 }
 
-/** `slipway.dev/v1alpha1 Workflow`, in every version that is served. */
+/** In every served version. */
 const runTypes = ({ kinds, runs }: Languages[number]): readonly string[] =>
   kinds
     .filter(({ group, kind }) => runs.kinds.some((run) => run.group === group && run.kind === kind))
     .map((kind) => `${apiVersionOf(kind)} ${kind.kind}`);
 
-/** As it is written, so that a version that nobody serves is not found. */
 const typeOf = ({ apiVersion = "", kind = "" }: RunAction["spec"]["target"]): string => `${apiVersion} ${kind}`;
 
-/** Every kind whose objects are runs. */
 const orList = (languages: Languages): string =>
   languages
     .flatMap(runTypes)

@@ -9,12 +9,11 @@ import { checkRunAction, type Languages } from "./run-action-check.ts";
 
 const schema = compileSchema(RunAction.schema);
 
-/** Actions are written by programs mostly, but may stand in files too; they are for runs of all languages alike. */
 export const runActionDocuments = (languages: Languages): DocumentReader => {
   const read: DocumentReader["read"] = ({ value, positionOf }) => {
     const found = collectProblems(positionOf);
     if (isJsonObject(value)) checkDocument(value, languages, found.error);
-    // Only an object is detected, and only one without an error is used.
+    // Only valid objects are used.
     return {
       object: hasErrors(found.problems) ? undefined : (value as unknown as KubeObject),
       problems: found.problems,
@@ -34,7 +33,7 @@ export const runActionDocuments = (languages: Languages): DocumentReader => {
   };
 };
 
-/** Nothing else is looked at when the version is wrong. A wrong name does not hide the rest. */
+/** A wrong version hides other problems, a wrong name does not. */
 function checkDocument(document: JsonObject, languages: Languages, report: Report): void {
   const { apiVersion, metadata } = document;
   const wanted = apiVersionOf(RunAction);

@@ -15,28 +15,21 @@ import { RunAction } from "./run-action.ts";
 import { actionsFor, answer, targetIn, targetIndex, targetKeys } from "./run-action-answer.ts";
 import type { Languages } from "./run-action-check.ts";
 
-/**
- * Answered actions are kept this long, for whoever asks who did what; the end of the hour is counted from the answer.
- */
+/** How long answered actions are kept, for audits. */
 const keptFor: Millis = 60 * 60_000;
-/**
- * A run that was created a moment ago may not be in the mirror yet, while an action for it is: both come by
- * watches of their own.
- */
+/** A new run may reach its mirror after its action. */
 const patience: Millis = 2_000;
 
-/** What upkeep works with. */
 export interface UpkeepParts {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly actions: Lister<RunAction>;
-  /** Runs of each kind that there is, of all languages. */
   readonly runs: readonly { readonly type: GroupKind; readonly lister: Lister }[];
 }
 
 /**
- * Refuses actions for runs that do not exist, and deletes answered ones after an hour. The controllers of the languages answer all
- * others, where runs are reconciled, so that an action and its effect are never judged on different states.
+ * Refuses actions without a run, and deletes answered ones after an hour. Dialects answer all others while reconciling
+ * the run, so that an action and its effect are judged on the same state.
  */
 export function actionUpkeep(parts: UpkeepParts): Reconciler {
   const { client, clock, actions, runs } = parts;
@@ -65,14 +58,13 @@ export function actionUpkeep(parts: UpkeepParts): Reconciler {
   };
 }
 
-/** Adds this controller for the runs of these languages to a manager that has not started. */
 export function addActionUpkeep(manager: Manager, languages: Languages): void {
   const { client, clock } = manager;
   const actions = manager.mirror<RunAction>(RunAction);
   actions.addIndex(targetIndex, targetKeys);
   const types = languages.flatMap(runTypesOf);
   const runs = types.map((type) => ({ type, lister: manager.mirror(type) }));
-  // An action that was left to its run is nobody's any more when that has gone before it answered.
+  // A run may be deleted before it has answered.
   const controller = types.reduce(
     (builder, type) =>
       builder.watches(type, ({ metadata }) => actionsFor(actions, type, keyOf(metadata)).map(requestFor), {
@@ -83,6 +75,6 @@ export function addActionUpkeep(manager: Manager, languages: Languages): void {
   controller.complete(actionUpkeep({ client, clock, actions, runs }));
 }
 
-/** Each kind of runs once, in the version that is stored. */
+/** Each kind of runs once, in the stored version. */
 const runTypesOf = ({ kinds, runs }: Languages[number]): readonly ResourceType[] =>
   runs.kinds.flatMap((run) => kinds.find(({ group, kind }) => group === run.group && kind === run.kind) ?? []);

@@ -14,7 +14,6 @@ const target = s.object(
   { description: "The run to act on.", atomic: true },
 );
 
-/** A person's command to a run of any language. */
 export const RunAction = kind({
   group: "slipway.dev",
   version: "v1alpha1",

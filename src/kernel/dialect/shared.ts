@@ -6,16 +6,14 @@ import { runActionAdmission } from "./run-action-admission.ts";
 import { runActionDocuments } from "./run-action-document.ts";
 import { addActionUpkeep } from "./run-action-upkeep.ts";
 
-/** What is no single language's: how people act on runs of any of them. The parts are those of a dialect. */
+/** What all dialects share: RunActions. */
 export interface Shared {
   readonly kinds: readonly Kind[];
   readonly admission: readonly Admission[];
   readonly documents: DocumentReader;
-  /** As of a dialect. */
   addControllers(manager: Manager): void;
 }
 
-/** For these languages; actions on runs of others are refused. */
 export const sharedOf = (dialects: readonly Dialect[]): Shared => ({
   kinds: [RunAction],
   admission: [runActionAdmission(dialects)],

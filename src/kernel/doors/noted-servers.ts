@@ -1,5 +1,5 @@
-// How programs of a user find the servers of the same user. An address alone does not say who answers there: any user of the machine can take it. A
-// server therefore writes a note with its address and its token file into a directory that only its user can write to, and clients look there.
+// How programs of a user find the same user's servers. Any user can listen on a local port, so that an address proves
+// nothing: a server writes a note with its address and token file into a private directory, where clients look.
 
 import { isDead, type Owner, replaceFile, thisProcess } from "#lib/base/index.node.ts";
 import { lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
@@ -7,23 +7,22 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { codeOf, isJsonObject, type JsonValue } from "#lib/base/index.ts";
 
-/** A server, as its note describes it. */
 export interface NotedServer {
-  /** What it serves, in the word by which clients look it up: `provisioner`. */
+  /** The word clients look it up by: `provisioner`. */
   readonly serves: string;
-  /** `http://127.0.0.1:5001`: how programs of this machine reach it. */
+  /** For local programs: `http://127.0.0.1:5001`. */
   readonly url: string;
-  /** The file of the token that its clients present; absolute. */
+  /** Absolute. */
   readonly tokenFile: string;
-  /** The process that listens. The address is its own for as long as it lives. */
+  /** The listening process. */
   readonly owner: Owner;
 }
 
 const suffix = ".server.json";
 
 /**
- * Writes a note of a server of this process into the first of the directories that is, or can become, private to this user. Returns what removes the
- * note, which never rejects; undefined if there is no such directory: clients then have to be given the address and the token.
+ * Writes a note into the first directory that is, or can become, private to this user. Returns a function that removes
+ * it and never rejects; undefined without such a directory: clients must then be given the address and the token.
  */
 export async function noteServer(
   directories: readonly string[],
@@ -52,15 +51,13 @@ async function writeNote(file: string, note: NotedServer): Promise<boolean> {
   }
 }
 
-/** The noted servers whose processes live, in no order. Notes in a directory that is not private to this user do not count. */
+/** The noted servers whose processes are alive. Directories that are not private do not count. */
 export async function notedServers(directories: readonly string[]): Promise<readonly NotedServer[]> {
   const found = await Promise.all(directories.map(async (directory) => [...(await notesIn(directory)).values()]));
   return found.flat().filter(isLiving);
 }
 
-/**
- * The server that is meant when none was named: the only one, or of several the one at the usual address. Otherwise all candidates, which may be none.
- */
+/** The only server, or of several the one at the usual address; otherwise all candidates. */
 export function meantOf(servers: readonly NotedServer[], usual: string): NotedServer | readonly NotedServer[] {
   const [first] = servers;
   if (first !== undefined && servers.every(({ url }) => url === first.url)) return first;
@@ -68,8 +65,8 @@ export function meantOf(servers: readonly NotedServer[], usual: string): NotedSe
 }
 
 /**
- * The server at an address that was named. `localhost` is any loopback address with this port: clients connect to the address of the note, since
- * another user may have the same port of another loopback address.
+ * The server at a named address. `localhost` stands for any loopback address with this port; clients use the address of
+ * the note, since another user may have the same port of another loopback address.
  */
 export function notedAt(servers: readonly NotedServer[], named: string): NotedServer | undefined {
   if (!URL.canParse(named)) return undefined;
@@ -80,10 +77,10 @@ export function notedAt(servers: readonly NotedServer[], named: string): NotedSe
     .find(({ at }) => at.port === port && (at.hostname.startsWith("127.") || at.hostname === "[::1]"))?.server;
 }
 
-/** The state of a process of another machine, or of a container with the same files, is unknown here. */
+/** Processes of other machines or containers with the same files are unknown here. */
 const isLiving = ({ owner }: NotedServer): boolean => owner.host === hostname() && !isDead(owner);
 
-/** By their files, without files that are not notes. */
+/** By file. */
 async function notesIn(directory: string): Promise<ReadonlyMap<string, NotedServer>> {
   if (!(await isOwn(directory, false))) return new Map();
   const notes = new Map<string, NotedServer>();
@@ -95,7 +92,7 @@ async function notesIn(directory: string): Promise<ReadonlyMap<string, NotedServ
   return notes;
 }
 
-/** Removes the notes of servers that were killed. */
+/** Removes notes of killed servers. */
 async function removeLeftovers(directory: string): Promise<void> {
   for (const [file, { owner }] of await notesIn(directory)) if (isDead(owner)) await rm(file, { force: true });
 }
@@ -113,8 +110,8 @@ function parseNote(text: string): NotedServer | undefined {
 }
 
 /**
- * Whether only this user can write to the directory. Links are not followed: in a directory that all users share, a name proves nothing. A missing
- * directory is created if `makes`.
+ * Whether only this user can write to the directory. Links are not followed: in a shared directory a name proves
+ * nothing. Creates it with `makes`.
  */
 async function isOwn(directory: string, makes: boolean): Promise<boolean> {
   try {
@@ -130,5 +127,5 @@ async function isOwn(directory: string, makes: boolean): Promise<boolean> {
   }
 }
 
-/** A server that listens on all addresses is reached by loopback. */
+/** A wildcard address is reached by loopback. */
 const reachable = (url: string): string => url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { codeOf, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
 
-/** The longest token, in characters; servers accept longer headers. */
+/** In characters; servers accept longer headers. */
 const longestToken = 4096;
 
-/** What clients of a server must present, and the file it comes from, from which this user's programs read it. */
+/** A server's token, and its file for this user's programs. */
 export interface ServerToken {
   readonly token: string;
   /** Absolute. */
@@ -15,8 +15,8 @@ export interface ServerToken {
 }
 
 /**
- * The token of a server: from the file that was named, else from `auth-token` in the server's own directory, which is created with a random token
- * when it is missing. Rejects with `auth-token`, and with `insecure-permissions` when other users can read the server's own file.
+ * The token of a server: from the named file, else from `auth-token` in its directory, created with a random token.
+ * Rejects with `auth-token`, or with `insecure-permissions` for the server's own file.
  */
 export async function serverToken(directory: string, named?: string, flag = ""): Promise<ServerToken> {
   if (named !== undefined) return { token: await readTokenFile(named, flag), file: named };
@@ -36,8 +36,8 @@ export async function serverToken(directory: string, named?: string, flag = ""):
 }
 
 /**
- * Reads the token from a file, without surrounding white space. Rejects with `auth-token` for an empty file and for a token that does not fit into an
- * `Authorization` header; the message names `flag` and never quotes the file.
+ * Reads a token, trimmed. Rejects with `auth-token` for an empty file or a token that does not fit into a header; the
+ * message names `flag` and never quotes the file.
  */
 export async function readTokenFile(file: string, flag: string): Promise<string> {
   const hint = `put a token into the file, or leave ${flag} out`;
@@ -56,7 +56,6 @@ export async function readTokenFile(file: string, flag: string): Promise<string>
   return text;
 }
 
-/** Why a text is not a token; undefined for a token. */
 function problemOf(text: string): string | undefined {
   if (text === "") return "nothing";
   if (text.length > longestToken) return `more than ${longestToken} characters`;

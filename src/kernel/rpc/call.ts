@@ -11,31 +11,26 @@ import type { Readable } from "node:stream";
 import { type CallContext, maxPendingReplies, type RawUnary, type Replies } from "./service.ts";
 import { encodeDetails, RpcError, statusCodes, type StatusName } from "./status.ts";
 
-// What grpc-js calls, made of what this project writes. Messages are decoded here and not by grpc-js, which would answer bytes that
-// mean nothing as an internal error.
+// Adapts handlers to grpc-js. Messages are decoded here: grpc-js would answer invalid bytes with an internal error.
 
-/** The four kinds of calls; bytes on both sides. */
 export type WireCall =
   | ServerUnaryCall<Uint8Array, Uint8Array>
   | ServerWritableStream<Uint8Array, Uint8Array>
   | ServerReadableStream<Uint8Array, Uint8Array>
   | ServerDuplexStream<Uint8Array, Uint8Array>;
 
-/** What a refusal is on the wire. */
 export interface WireStatus {
   readonly code: number;
   readonly details: string;
   readonly metadata: Metadata;
 }
 
-/** What calls need of the listener they arrive at. */
 export interface CallHost {
-  /** Calls `end` when the listener closes, until the answered function is called. O(1), however many calls are open. */
+  /** Calls `end` when the listener closes, until the returned function is called. O(1). */
   onClosing(end: (reason: RpcError) => void): () => void;
-  /** Counts a call until the answered function is called. */
+  /** Counts a call until the returned function is called. */
   enter(method: DescMethod, path: string): (code: StatusName) => void;
   newMetadata(): Metadata;
-  /** A handler has failed in a way that it should not. */
   onBug(method: string, thrown: unknown): void;
 }
 
@@ -63,18 +58,18 @@ export async function runCall(
     leave(refused.code);
   } finally {
     stay();
-    // Whatever the handler has left behind ends with the call.
+    // Ends whatever the handler has left running.
     ending.end(callOver);
   }
 }
 
-// One for all calls: what is thrown with them tells nothing of the place it was made at, and each would cost a stack.
+// Shared: they say nothing about a place, and each would cost a stack.
 const callerGone = new RpcError("CANCELLED", "the caller has gone");
 const callOver = new RpcError("CANCELLED", "the call has ended");
 
 const none: readonly never[] = [];
 
-/** The end of a call. Most handlers never ask for its signal, which is as large as all else of a call. */
+/** The end of a call. Its signal is made on demand: it is as large as the rest of a call. */
 class Ending {
   #controller: AbortController | undefined;
   #reason: RpcError | undefined;
@@ -101,7 +96,7 @@ class Ending {
 }
 
 type AnyRequest = MessageShape<DescMessage>;
-/** The one place where a handler's type is taken on trust: `service` has checked it against the descriptor. */
+/** `service` has checked the handler against the descriptor. */
 type Invoke = (first: unknown, second: unknown, third?: unknown) => Promise<Record<string, unknown>>;
 
 async function invoke(method: DescMethod, handler: unknown, call: WireCall, context: CallContext) {
@@ -121,7 +116,7 @@ const isRaw = (handler: unknown): handler is RawUnary =>
 const isStream = (call: WireCall): call is Extract<WireCall, Readable> => "readable" in call;
 const requestOf = (call: WireCall): Uint8Array => ("request" in call ? call.request : new Uint8Array());
 
-/** Bytes that are no such message are the caller's mistake. */
+/** Invalid bytes are the caller's mistake. */
 function decode(schema: DescMessage, bytes: Uint8Array): AnyRequest {
   try {
     return fromBinary(schema, bytes);
@@ -130,16 +125,16 @@ function decode(schema: DescMessage, bytes: Uint8Array): AnyRequest {
   }
 }
 
-/** By itself the end of reading would destroy a stream that is still to be answered. */
+/** Reading to the end must not destroy a stream that is still to be answered. */
 async function* decodeAll(schema: DescMessage, call: Readable): AsyncGenerator<AnyRequest> {
   for await (const bytes of call.iterator({ destroyOnReturn: false })) yield decode(schema, bytes);
 }
 
 const encode = (schema: DescMessage, message: Record<string, unknown>): Uint8Array =>
-  // What says nothing has no bytes, which most answers to agents are.
+  // Empty messages, which most answers to agents are, need no encoding.
   Object.keys(message).length === 0 ? new Uint8Array() : toBinary(schema, create(schema, message));
 
-/** Never waits: what the other side does not take in time is its loss, not this side's memory. */
+/** Never waits: a slow receiver must not cost memory. */
 function repliesTo(schema: DescMessage, call: WireCall): Replies<DescMessage> {
   const sendBytes = (message: Uint8Array): void => {
     if (!("write" in call) || call.writableEnded || call.destroyed) return;
@@ -150,7 +145,7 @@ function repliesTo(schema: DescMessage, call: WireCall): Replies<DescMessage> {
   return { sendBytes, send: (message) => sendBytes(encode(schema, message)) };
 }
 
-/** What a handler may ask of its call. A class, because every open stream has one: functions of its own would be half a kilobyte of each. */
+/** A class, because every open stream has one, and closures would be larger. */
 class Context implements CallContext {
   readonly #host: CallHost;
   readonly #call: WireCall;
@@ -193,7 +188,7 @@ class Context implements CallContext {
   }
 }
 
-/** Texts of errors that are no refusals are for the log: they may tell of what is none of the caller's business. */
+/** Other errors are logged: their texts may not be for the caller. */
 function refusalOf(host: CallHost, { parent, name }: DescMethod, thrown: unknown): RpcError {
   if (thrown instanceof RpcError) return thrown;
   host.onBug(`${parent.typeName}/${name}`, thrown);

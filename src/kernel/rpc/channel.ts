@@ -19,52 +19,47 @@ import {
 import { type Clock, type Instant, messageOf, type Millis } from "#lib/base/index.ts";
 import { RpcError, statusCodes, type StatusName } from "./status.ts";
 
-/** How to reach a server of somebody else's. */
+/** How to reach another program's server. */
 export interface RpcChannelOptions {
   /** `host:port`. */
   readonly address: string;
-  /** Plaintext without. PEM each. */
+  /** Default: plaintext. PEM. */
   readonly tls?: {
-    /** Who signs the server; the system's authorities without. */
+    /** The server's authority; default: the system's. */
     readonly ca?: Buffer;
-    /** What this side proves to be. */
+    /** The client's certificate. */
     readonly identity?: { readonly certificate: Buffer; readonly key: Buffer };
-    /** False takes any certificate of the server. */
+    /** False accepts any server certificate. */
     readonly isVerified: boolean;
   };
-  /** Pings while a call is open: a server that was unplugged is noticed after both together. */
+  /** Pings during calls: an unplugged server is noticed after both together. */
   readonly keepalive: { readonly time: Millis; readonly timeout: Millis };
-  /** For the connection to be there. */
+  /** Limit for connecting. */
   readonly connectLimit: Millis;
   readonly clock: Clock;
 }
 
-/** A method as generated descriptors have it, with the types of its messages. */
+/** A method of generated descriptors, with its message types. */
 type Method<I extends DescMessage, O extends DescMessage> = Pick<DescMethod, "name" | "parent"> & {
   readonly input: I;
   readonly output: O;
 };
 
 export interface CallOptions {
-  /** Request headers. A list is sent as several headers of one name; bytes need a name that ends in `-bin`. */
+  /** A list becomes several headers; bytes need a name that ends in `-bin`. */
   readonly headers?: Readonly<Record<string, string | Buffer | readonly string[]>>;
-  /** Ends the call. */
   readonly signal: AbortSignal;
-  /** Of a call with one answer; without, it waits for ever. */
+  /** For calls with one answer; default: none. */
   readonly timeout?: Millis;
-  /** Of a call that brings many messages: is told when all of them were taken by the connection, which then has room for those of another. */
+  /** For calls with many messages: called when the connection has taken all. */
   readonly onSent?: () => void;
-  /** Of a stream: is told of the response headers when they come. One that was not sent is empty. */
+  /** For streams: called with the response headers; missing ones are empty. */
   readonly onHeaders?: (header: (name: string) => string) => void;
 }
 
-/** Messages of this many bytes are taken. */
 const longestMessage = 4 * 1024 * 1024;
 
-/**
- * One connection to a gRPC server. What goes wrong, a broken connection too, is an `RpcError`. It does not come back by itself: who wants
- * another one closes this and opens it, so that waiting in between is its own to decide.
- */
+/** One connection to a gRPC server. Failures are `RpcError`s. It does not reconnect: open another channel. */
 export class RpcChannel {
   readonly #client: Client;
   readonly #newMetadata: () => Metadata;
@@ -76,7 +71,7 @@ export class RpcChannel {
     this.#clock = clock;
   }
 
-  /** Resolves when the connection is there, TLS included; rejects with UNAVAILABLE. grpc-js is loaded here and not before. */
+  /** Resolves when connected, with TLS; rejects with UNAVAILABLE. Loads grpc-js. */
   static async open(options: RpcChannelOptions, signal: AbortSignal): Promise<RpcChannel> {
     const grpc = await import("@grpc/grpc-js");
     const client = new grpc.Client(options.address, credentialsOf(grpc, options), settingsOf(options));
@@ -92,7 +87,6 @@ export class RpcChannel {
     }
   }
 
-  /** A call with one answer. */
   call<I extends DescMessage, O extends DescMessage>(
     method: Method<I, O>,
     request: MessageInitShape<I>,
@@ -111,7 +105,7 @@ export class RpcChannel {
     );
   }
 
-  /** A call that brings many messages, and has one answer at their end. They are all at hand, and few. */
+  /** A call with many messages, which are few and at hand, and one answer. */
   send<I extends DescMessage, O extends DescMessage>(
     method: Method<I, O>,
     requests: readonly MessageInitShape<I>[],
@@ -126,7 +120,7 @@ export class RpcChannel {
         limits,
         answered,
       );
-      // What is written after the server has refused is lost, as it should be.
+      // Writes after a refusal are dropped.
       call.on("error", () => undefined);
       if (options.onSent !== undefined) call.once("finish", options.onSent);
       for (const request of requests) call.write(toBinary(method.input, create(method.input, request)));
@@ -135,7 +129,7 @@ export class RpcChannel {
     });
   }
 
-  /** The one answer of a call, which is cancelled with the signal. */
+  /** Cancels the call with the signal. */
   #answerOf<T>(
     { headers, signal, timeout }: CallOptions,
     begin: (metadata: Metadata, limits: GrpcCallOptions, answered: requestCallback<T>) => { cancel(): void },
@@ -153,7 +147,7 @@ export class RpcChannel {
     });
   }
 
-  /** A call with many answers, as they come; ends when the server ends it well. Leaving the iteration cancels it. */
+  /** A call with many answers. Leaving the iteration cancels it. */
   async *stream<I extends DescMessage, O extends DescMessage>(
     method: Method<I, O>,
     request: MessageInitShape<I>,
@@ -180,7 +174,7 @@ export class RpcChannel {
     }
   }
 
-  /** Ends the connection and every call on it. */
+  /** Ends the connection and its calls. */
   close(): void {
     this.#client.close();
   }
@@ -196,8 +190,8 @@ export class RpcChannel {
 type Grpc = typeof import("@grpc/grpc-js");
 
 /**
- * Resolves when the connection is there. Rejects with the first failure: grpc-js would go on trying, at times of its own. Its own wait does not
- * end when the client is closed, either, so that the signal is looked at here.
+ * Resolves when connected; rejects with the first failure, where grpc-js would keep trying. Its own wait does not end
+ * when the client is closed.
  */
 async function ready(grpc: Grpc, client: Client, deadline: Instant, signal: AbortSignal): Promise<void> {
   const { READY, TRANSIENT_FAILURE, SHUTDOWN } = grpc.connectivityState;
@@ -208,7 +202,7 @@ async function ready(grpc: Grpc, client: Client, deadline: Instant, signal: Abor
     if (signal.aborted) abandon();
     else signal.addEventListener("abort", abandon, { once: true });
   });
-  // Nobody waits for it between two looks.
+  // Not awaited between two checks.
   abandoned.catch(() => undefined);
   try {
     for (;;) {
@@ -227,7 +221,7 @@ async function ready(grpc: Grpc, client: Client, deadline: Instant, signal: Abor
   }
 }
 
-/** Why there is no connection is told to calls only: one that is made now fails at once, and is never sent. */
+/** Only calls learn why there is no connection; this one fails at once without being sent. */
 const reasonOf = (grpc: Grpc, client: Client): Promise<string> =>
   new Promise((resolve) => {
     const bytes = (value: Buffer) => value;
@@ -250,14 +244,14 @@ const settingsOf = ({ keepalive }: RpcChannelOptions): ClientOptions => ({
   "grpc.keepalive_time_ms": keepalive.time,
   "grpc.keepalive_timeout_ms": keepalive.timeout,
   "grpc.max_receive_message_length": longestMessage,
-  // Channels to one address would share a connection, and one that is closed would live on in another.
+  // Channels to one address would share a connection, which would survive in the other.
   "grpc.use_local_subchannel_pool": 1,
   "grpc.enable_retries": 0,
 });
 
 const pathOf = ({ parent, name }: Pick<DescMethod, "name" | "parent">): string => `/${parent.typeName}/${name}`;
 
-/** The same memory: grpc-js takes nothing but buffers. */
+/** Without copying: grpc-js requires buffers. */
 const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 

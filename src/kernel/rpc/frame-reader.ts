@@ -3,7 +3,7 @@ import { RpcError } from "./status.ts";
 
 const none = Buffer.alloc(0);
 
-/** The messages of whole frames; they share memory with them. */
+/** The messages of whole frames; they share memory. */
 export function messagesOf(frames: Buffer): readonly Buffer[] {
   const messages: Buffer[] = [];
   for (let at = 0; at < frames.length; ) {
@@ -14,13 +14,13 @@ export function messagesOf(frames: Buffer): readonly Buffer[] {
   return messages;
 }
 
-/** Takes messages out of bytes that come in any pieces. */
+/** Takes messages out of bytes in any pieces. */
 export class FrameReader {
   readonly #longest: number;
-  /** What has come of the next frame, in pieces. */
+  /** Pieces of the next frame. */
   #pieces: Buffer[] = [];
   #length = 0;
-  /** How many bytes are worth looking at: a long message is put together once. */
+  /** Bytes needed before looking again: a long message is assembled once. */
   #wanted = frameHeaderBytes;
   #messages = 0;
 
@@ -29,7 +29,7 @@ export class FrameReader {
     this.#longest = longest;
   }
 
-  /** The messages that are whole with these bytes; they share memory with it. Throws for what is no frame, or too long. */
+  /** The messages completed by these bytes; they share memory. Throws for invalid or long frames. */
   push(piece: Buffer): readonly Buffer[] {
     return messagesOf(this.pushFrames(piece));
   }
@@ -55,12 +55,11 @@ export class FrameReader {
     return bytes.subarray(0, at);
   }
 
-  /** The messages that were whole. */
   get messages(): number {
     return this.#messages;
   }
 
-  /** Something has come of a message that is not whole. */
+  /** A message has begun. */
   get isInside(): boolean {
     return this.#length > 0;
   }
@@ -73,19 +72,18 @@ export class FrameReader {
   }
 }
 
-/** Counts messages in bytes that come in any pieces, and keeps none of them. */
+/** Counts messages in bytes in any pieces, without keeping them. */
 export class FrameCounter {
   #messages = 0;
-  /** How many bytes of the header have come, and the length they say so far. */
+  /** Bytes of the header so far, and the length they say. */
   #header = 0;
   #length = 0;
 
-  /** The messages that are whole. */
   get messages(): number {
     return this.#messages;
   }
 
-  /** Something has come of a message that is not whole. */
+  /** A message has begun. */
   get isInside(): boolean {
     return this.#header > 0;
   }
@@ -108,16 +106,16 @@ export class FrameCounter {
   }
 }
 
-/** A field of a message: a number, or bytes. Other types are passed over by who reads. */
+/** A field of a message: a number, or bytes. Readers skip other types. */
 export interface Field {
   readonly number: number;
-  /** Of a varint; numbers beyond 2^53 are not exact. */
+  /** Of a varint; inexact beyond 2^53. */
   readonly value: number;
-  /** Of text and messages within; empty for numbers. */
+  /** Of texts and nested messages. */
   readonly bytes: Buffer;
 }
 
-/** The fields of a message, as they come. Throws INTERNAL for bytes that are none. */
+/** The fields of a message in order. Throws INTERNAL for invalid bytes. */
 export function* fieldsOf(message: Buffer): Generator<Field, void> {
   let at = 0;
   const varint = (): number => {

@@ -1,13 +1,11 @@
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 
-// Bytes of protobuf and of gRPC's frames, where messages are many and of one simple shape.
+// Protobuf and gRPC frames for many simple messages.
 
-/** What a frame has before its message: not compressed, and the length. */
+/** Not compressed, and the length. */
 export const frameHeaderBytes = 5;
 
-/**
- * A buffer that messages are written into, one after the other. Its users know how long they get at most: nothing is checked.
- */
+/** A buffer for messages of known maximum size: nothing is checked. */
 export class FrameWriter {
   readonly #bytes: Buffer;
   #at = 0;
@@ -17,26 +15,24 @@ export class FrameWriter {
     this.#bytes = Buffer.allocUnsafe(capacity);
   }
 
-  /** A message begins. */
   begin(): void {
     this.#frame = this.#at;
     this.#at += frameHeaderBytes;
   }
 
-  /** It ends. */
   end(): void {
     this.#bytes[this.#frame] = 0;
     this.#bytes.writeUInt32BE(this.#at - this.#frame - frameHeaderBytes, this.#frame + 1);
   }
 
-  /** A field of a whole number that is not negative; 0 is left out, as protobuf has it. */
+  /** A non-negative integer; 0 is omitted, as in protobuf. */
   uint(field: number, value: number): void {
     if (value === 0) return;
     this.#bytes[this.#at++] = field << 3;
     this.varint(value);
   }
 
-  /** A field of text or of a message within. */
+  /** A text or nested message. */
   bytes(field: number, value: Buffer, from = 0, to = value.length): void {
     if (to <= from) return;
     this.#bytes[this.#at++] = (field << 3) | 2;
@@ -44,7 +40,7 @@ export class FrameWriter {
     this.#at += value.copy(this.#bytes, this.#at, from, to);
   }
 
-  /** Seven bits a byte, the lowest first. Numbers of more than 32 bits cost divisions. */
+  /** Seven bits a byte, the lowest first. More than 32 bits cost divisions. */
   varint(value: number): void {
     let rest = value;
     for (; rest > 0x7fff_ffff; rest = Math.floor(rest / 128)) this.#bytes[this.#at++] = (rest % 128) | 0x80;
@@ -52,7 +48,6 @@ export class FrameWriter {
     this.#bytes[this.#at++] = rest;
   }
 
-  /** What was written. */
   written(): Buffer {
     return this.#bytes.subarray(0, this.#at);
   }

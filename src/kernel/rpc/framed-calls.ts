@@ -3,18 +3,16 @@ import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/proto
 import { type Cancel, type Clock, type Logger, messageOf, type Millis, toError } from "#lib/base/index.ts";
 import { RpcError, shutdown, statusCodes } from "./status.ts";
 
-// Streams of answers that come as bytes, framed already: one write for a thousand messages, where grpc-js takes one for each. What the protocol asks of
-// a server is here: the request, its deadline, how the call ends (gRPC over HTTP/2, the document of the project).
+// Server streams of ready frames: one write for a thousand messages, where grpc-js needs one for each.
 
-/** Where the answers of a call go. */
 export interface FrameSink {
-  /** Aborts with how the call ends, when it ends before its handler does. */
+  /** Aborts with the reason if the call ends before its handler. */
   readonly signal: AbortSignal;
-  /** Whole frames; they are the call's from now on. Resolves when more may come. Rejects when the call has ended. */
+  /** Whole frames, owned by the call. Resolves when more may be written; rejects when the call has ended. */
   write(frames: Buffer): Promise<void>;
 }
 
-/** Answers a call. It ends OK when this resolves; with the code of an `RpcError` when it rejects. */
+/** The call ends OK when this resolves, or with the code of an `RpcError`. */
 export type FramedHandler<I extends DescMessage> = (request: MessageShape<I>, sink: FrameSink) => Promise<void>;
 
 export interface FramedCallsOptions {
@@ -24,25 +22,23 @@ export interface FramedCallsOptions {
   readonly closing: AbortSignal;
 }
 
-/** Requests are small; what is larger is none. */
 const longestRequest = 1024 * 1024;
-/** For the request, whose headers have come. */
+/** For the request after its headers. */
 const requestLimit: Millis = 10_000;
 
-/** The calls of a server that are answered with frames. */
 export class FramedCalls {
   readonly #options: FramedCallsOptions;
   readonly #open = new Set<FramedCall>();
 
   constructor(options: FramedCallsOptions) {
     this.#options = options;
-    // One listener for all calls: a signal looks at all it has for each that comes.
+    // One listener for all calls: adding one to a signal costs as much as it has.
     options.closing.addEventListener("abort", () => {
       for (const call of this.#open) call.end(shutdown);
     });
   }
 
-  /** What answers requests for a method whose message is `input`. */
+  /** Answers requests for a method whose message is `input`. */
   handler<I extends DescMessage>(input: I, run: FramedHandler<I>) {
     return (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void =>
       void this.#answer(new FramedCall(stream), headers, input, run);
@@ -88,7 +84,6 @@ const callerGone = new RpcError("CANCELLED", "the caller has gone");
 const tooLate = new RpcError("DEADLINE_EXCEEDED", "the call has taken longer than its caller allows");
 const noRequest = new RpcError("DEADLINE_EXCEEDED", "the request has not come");
 
-/** One call. */
 class FramedCall implements FrameSink {
   readonly #stream: ServerHttp2Stream;
   readonly #ending = new AbortController();
@@ -108,7 +103,7 @@ class FramedCall implements FrameSink {
     this.#ending.abort(reason);
   }
 
-  /** The bytes of the one message that is asked with. */
+  /** The bytes of the single request message. */
   async request(): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -147,7 +142,7 @@ class FramedCall implements FrameSink {
     });
   }
 
-  /** How the call ended; what was written comes first, unless the call was cut. */
+  /** Written frames come first, unless the call was cut. */
   finish(code: keyof typeof statusCodes, message: string): void {
     const stream = this.#stream;
     if (stream.destroyed || stream.closed) return;
@@ -164,7 +159,7 @@ class FramedCall implements FrameSink {
 
 const responseHeaders = { ":status": 200, "content-type": "application/grpc+proto" } as const;
 
-/** Bytes that are no such message are the caller's mistake. */
+/** Invalid bytes are the caller's mistake. */
 function decode<I extends DescMessage>(input: I, bytes: Buffer): MessageShape<I> {
   try {
     return fromBinary(input, bytes);
@@ -175,7 +170,7 @@ function decode<I extends DescMessage>(input: I, bytes: Buffer): MessageShape<I>
 
 const units: Readonly<Record<string, Millis>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
-/** Undefined for a call that may take for ever. */
+/** Undefined without a limit. */
 function timeoutOf(header: string | string[] | undefined): Millis | undefined {
   if (header === undefined) return undefined;
   const [, digits, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(String(header)) ?? [];
@@ -185,6 +180,6 @@ function timeoutOf(header: string | string[] | undefined): Millis | undefined {
   return Number(digits) * scale;
 }
 
-/** Percent signs for whatever is not plain ASCII. */
+/** Percent-encodes everything but plain ASCII. */
 export const escapeMessage = (message: string): string =>
   message.replace(/[^ -$&-~]+/g, (part) => encodeURIComponent(Buffer.from(part).toString()));

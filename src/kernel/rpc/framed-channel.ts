@@ -6,22 +6,20 @@ import { MessageDeadline } from "./message-deadline.ts";
 import { RpcError, statusCodes, type StatusName } from "./status.ts";
 
 export interface FramedChannelOptions {
-  /** Opens a connection; anything that carries bytes both ways. Asked anew when the one before has gone. */
+  /** Opens a connection, again after the last one has gone. */
   readonly connect: (signal: AbortSignal) => Promise<Duplex>;
-  /** By which a message must be whole once it has begun; the system's unless told. */
+  /** Limits the time of a message once it has begun; default: the system's clock. */
   readonly clock?: Clock;
   /** Sent with each call. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whom calls are for, `https://api.example`; a name that a server on loopback takes for its own unless told. */
+  /** `https://api.example`; default: a name that servers on loopback accept. */
   readonly authority?: string;
 }
 
-/** Messages of this many bytes are taken. */
 const longestMessage = 4 * 1024 * 1024;
-/** What may be under way to this side, of one call and of all: more than the system holds anyway. */
+/** Flow control windows, of one call and of all. */
 const windowBytes = 1024 * 1024;
 
-/** A connection that is being opened, or is open. */
 interface Connecting {
   readonly session: Promise<ClientHttp2Session>;
   /** Gives up opening it. */
@@ -32,9 +30,8 @@ interface Connecting {
 }
 
 /**
- * Streams from a server of gRPC, over connections of whatever kind: messages come as bytes, as many at once as have arrived, and no more than are
- * asked for. The connection is opened by the first call, shared by those that follow, and opened anew when it has gone.
- * Close it.
+ * Streams from a gRPC server over any kind of connection: messages are bytes, delivered as they arrive and as the
+ * reader asks for them. The connection is opened by the first call, shared, and reopened when it has gone. Close it.
  */
 export class FramedChannel {
   readonly #options: FramedChannelOptions;
@@ -46,14 +43,14 @@ export class FramedChannel {
   }
 
   /**
-   * The answers to one framed request, or to several that are sent at once; ends when the server ends the call OK, and rejects with an
-   * `RpcError` for every other end. Leaving the iteration cancels the call.
+   * The answers to one or several framed requests. Rejects with an `RpcError` unless the call ends OK. Leaving the
+   * iteration cancels it.
    */
   async *stream(path: string, request: Buffer, signal: AbortSignal): AsyncGenerator<readonly Buffer[], void> {
     for await (const frames of this.frames(path, request, signal)) yield messagesOf(frames);
   }
 
-  /** The same as whole frames, one behind the other, for who looks at messages where they are. */
+  /** The same as whole frames, one behind the other. */
   async *frames(path: string, request: Buffer, signal: AbortSignal): AsyncGenerator<Buffer, void> {
     signal.throwIfAborted();
     const stream = (await this.#connected(signal)).request({
@@ -90,7 +87,6 @@ export class FramedChannel {
     }
   }
 
-  /** Ends the connection and every call on it. */
   close(): void {
     this.#closed.abort(new RpcError("CANCELLED", "the channel is closed"));
     void this.#connecting?.session.then(
@@ -99,7 +95,7 @@ export class FramedChannel {
     );
   }
 
-  /** The one connection of all calls. It is opened for whoever waits for it, and given up when nobody does any more. */
+  /** The shared connection. Opening it is given up when no call waits any more. */
   async #connected(signal: AbortSignal): Promise<ClientHttp2Session> {
     for (;;) {
       this.#closed.signal.throwIfAborted();
@@ -123,7 +119,7 @@ export class FramedChannel {
     const session = this.#open(AbortSignal.any([end.signal, this.#closed.signal]));
     const abandon = (): void => {
       end.abort(new RpcError("CANCELLED", "nobody waits for the connection"));
-      // One that comes all the same is nobody's, and would stay open.
+      // A late connection has no owner and would stay open.
       session.then(
         (late) => late.destroy(),
         () => undefined,
@@ -137,7 +133,6 @@ export class FramedChannel {
     return connecting;
   }
 
-  /** Unless another has taken its place. */
   #forget(connecting: Connecting): void {
     if (this.#connecting === connecting) this.#connecting = undefined;
   }
@@ -152,11 +147,11 @@ export class FramedChannel {
       createConnection: () => connection,
       settings: { initialWindowSize: windowBytes, enablePush: false },
     });
-    // Told after the next turn of the loop, also of one that was given up meanwhile, where it would be thrown at nobody.
+    // The event may come after the session was destroyed, where the call would throw.
     session.once("connect", () => {
       if (!session.destroyed) session.setLocalWindowSize(windowBytes);
     });
-    // Its calls are told.
+    // Its calls report it.
     session.on("error", () => undefined);
     return session;
   }
@@ -171,13 +166,12 @@ const namesByCode: ReadonlyMap<number, StatusName> = new Map(
   Object.entries(statusCodes).map(([name, code]) => [code, name as StatusName]),
 );
 
-/** How a call ends, as far as the server has said. */
 class CallEnd {
   #status: number | undefined;
   #headers: IncomingHttpHeaders = {};
 
   constructor(stream: ClientHttp2Stream) {
-    // An answer without messages has its end in its headers.
+    // An answer without messages ends in its headers.
     stream.once("response", (headers) => {
       this.#headers = headers;
       this.#status = headers[":status"];
@@ -195,7 +189,7 @@ class CallEnd {
     if (name !== "OK") throw new RpcError(name, decodeMessage(String(this.#headers["grpc-message"] ?? "")));
   }
 
-  /** What the server has said, rather than what became of the connection then. */
+  /** The server's status wins over a later failure of the connection. */
   refusal(thrown: unknown): RpcError {
     if (thrown instanceof RpcError) return thrown;
     try {
@@ -206,7 +200,7 @@ class CallEnd {
     return new RpcError("UNAVAILABLE", `the stream has broken: ${messageOf(thrown)}`, { cause: thrown });
   }
 
-  /** Something between here and the server has answered. */
+  /** A proxy has answered. */
   #withoutCode(): Exclude<StatusName, "OK"> {
     if (this.#status === 401) return "UNAUTHENTICATED";
     if (this.#status === 403 || this.#status === 421) return "PERMISSION_DENIED";
@@ -218,7 +212,7 @@ function decodeMessage(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Whatever it is, it is for people.
+    // Shown as it is.
     return text;
   }
 }

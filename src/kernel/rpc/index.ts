@@ -1,4 +1,4 @@
-// gRPC for dialects: messages, the listener, and refusals. grpc-js is loaded when somebody connects.
+// gRPC for dialects. grpc-js is loaded by the first connection.
 
 export {
   create,

@@ -1,32 +1,29 @@
 import type { Cancel, Clock, Millis } from "#lib/base/index.ts";
 
-/** What of a session of HTTP/2 is needed here. */
 export interface PingedSession {
-  /** False when it could not be sent; throws when the session is over. */
+  /** False if it could not be sent; throws if the session is over. */
   ping(answered: (error: Error | null) => void): boolean;
   destroy(): void;
   once(event: "close", listener: () => void): unknown;
 }
 
-/** After which time each session is pinged, and how long its answer may take. */
+/** When each session is pinged, and how long the answer may take. */
 export interface KeepaliveTimes {
   readonly time: Millis;
   readonly timeout: Millis;
 }
 
-/** Those of one group are pinged in one turn: of ten thousand sessions 167, or 334 where all have come at once. */
+/** A group is pinged in one turn: of ten thousand sessions 167, or at most 334. */
 const groupCount = 60;
 
-/** Sessions that are pinged together. */
 interface Group {
   readonly sessions: Set<PingedSession>;
   cancel: Cancel | undefined;
 }
 
 /**
- * Notices sessions whose other side is frozen or has been unplugged: each is pinged once in `time`, and destroyed when it has not answered
- * within `timeout`. Sessions are pinged in groups, because what an idle server spends on a ping is mostly its timers and being woken.
- * Without sessions there is no timer.
+ * Detects frozen and unplugged peers: each session is pinged once in `time`, and destroyed without an answer within
+ * `timeout`. Sessions are pinged in groups, because timers and wake-ups dominate the cost on an idle server.
  */
 export class Keepalive {
   readonly #clock: Clock;
@@ -43,7 +40,6 @@ export class Keepalive {
     this.#groups = Array.from({ length: groupCount }, () => ({ sessions: new Set(), cancel: undefined }));
   }
 
-  /** Until it is closed. O(groups). */
   add(session: PingedSession): void {
     const at = this.#groupFor();
     const group = this.#groups[at];
@@ -60,7 +56,6 @@ export class Keepalive {
     if (group.cancel === undefined) this.#schedule(group, this.#begun + (at / groupCount - 1) * this.#times.time);
   }
 
-  /** Pings nobody any more. */
   close(): void {
     for (const group of this.#groups) {
       group.cancel?.();
@@ -70,8 +65,8 @@ export class Keepalive {
   }
 
   /**
-   * The group that is pinged last from now on, unless it is twice as large as others: who comes back after a crash with ten thousand others has
-   * enough to do at first, and is not pinged before half of the time.
+   * The group that is pinged last from now on, unless it has twice the average: after a crash ten thousand clients
+   * return at once and should not be pinged before half of the time.
    */
   #groupFor(): number {
     const most = Math.ceil((2 * (this.#count + 1)) / groupCount);
@@ -84,7 +79,7 @@ export class Keepalive {
     return latest;
   }
 
-  /** Each group has its own moments, `time` apart; those that this process has slept through are passed over. */
+  /** Moments that passed while the process slept are skipped. */
   #schedule(group: Group, last: Millis): void {
     const { time } = this.#times;
     const now = this.#clock.monotonic();
@@ -112,7 +107,7 @@ export class Keepalive {
   }
 }
 
-/** Calls `answered` when it has answered, or is over: one that cannot be pinged is. */
+/** Calls `answered` when the session has answered or is over. */
 function pinged(session: PingedSession, answered: () => void): void {
   try {
     const isSent = session.ping((error) => {
@@ -121,7 +116,7 @@ function pinged(session: PingedSession, answered: () => void): void {
     });
     if (isSent) return;
   } catch {
-    // It has ended in this moment.
+    // It has just ended.
   }
   answered();
   session.destroy();

@@ -6,33 +6,31 @@ import type { Speaker, SpeakerHost, SpeakerOptions } from "./speaker.ts";
 import { type RpcError, shutdown, type StatusName } from "./status.ts";
 import { TlsFiles } from "./tls-files.ts";
 
-/** Told of every call: when it begins, and how it ended. */
+/** Called at the start of a call; the returned function at its end. */
 export type CallObserver = (call: {
   readonly service: string;
   readonly method: string;
   readonly type: DescMethod["methodKind"];
 }) => (code: StatusName) => void;
 
-/** Where a listener listens, and what it answers. */
 export interface RpcListenerOptions extends SpeakerOptions {
-  /** `host:port`, port 0 is a free one; or what was opened before, which is the listener's from now on. */
+  /** `host:port` with port 0 for any; or an open source, which the listener takes over. */
   readonly address: string | ConnectionSource;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long calls that are not streams may take when it closes; 1 s unless told. */
+  /** How long calls with one answer may take at the close; default: 1 s. */
   readonly drain?: Millis;
   readonly observe?: CallObserver;
 }
 
-/** How long the last words of a connection may take. */
+/** How long connections may take to end. */
 const lastWords: Millis = 500;
 
 /**
- * A port that speaks gRPC, with the standard's health and reflection services. When it closes, calls that have one answer get a
- * moment to end, and streams end with UNAVAILABLE.
+ * A gRPC port with the standard health and reflection services. At the close, calls with one answer get a moment to
+ * end, and streams end with UNAVAILABLE.
  */
 export class RpcListener {
-  /** The port it listens on. */
   readonly port: number;
   readonly #door: ConnectionSource;
   readonly #host: ListenerHost;
@@ -50,7 +48,7 @@ export class RpcListener {
     door.serve((socket) => void this.#serve(socket));
   }
 
-  /** Rejects when the address is taken, or certificates cannot be read; then nothing is open. grpc-js and what answers are loaded by the first connection. */
+  /** Rejects if the address is taken or certificates cannot be read. The first connection loads grpc-js. */
   static async start(options: RpcListenerOptions): Promise<RpcListener> {
     const { address, tls: paths, clock, log } = options;
     const door = typeof address === "string" ? await RpcPort.open(address) : address;
@@ -63,13 +61,13 @@ export class RpcListener {
     }
   }
 
-  /** Resolves when nothing is open any more. Calling it again waits for the same end. */
+  /** May be called again. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
-  /** What a connection that waits has sent already is not lost: Node's HTTP/2 and TLS take it out of the socket. */
+  /** Node's HTTP/2 and TLS also read what the connection has already sent. */
   async #serve(socket: Socket): Promise<void> {
     try {
       this.#speaker ??= this.#loadSpeaker();
@@ -92,7 +90,7 @@ export class RpcListener {
     this.#host.refuse();
     await within(clock, drain, this.#host.answered());
     this.#host.end(shutdown);
-    // One that has failed to load has nothing to end.
+    // It may have failed to load.
     const speaker = await this.#speaker?.catch(() => undefined);
     if (speaker !== undefined) await within(clock, lastWords, speaker.end());
     speaker?.kill();
@@ -101,22 +99,21 @@ export class RpcListener {
   }
 }
 
-/** Resolves with the promise, or after the time: as long as that of a process that has a processor. */
+/** Time in which the process does not run does not count. */
 async function within(clock: Clock, time: Millis, promise: Promise<void>): Promise<void> {
   const late = deferred<void>();
   const cancel = afterAwake(clock, time, late.resolve);
   await Promise.race([promise, late.promise]).finally(cancel);
 }
 
-/** What all calls of a listener share. */
 class ListenerHost implements SpeakerHost {
   readonly #options: RpcListenerOptions;
-  /** Not a signal: adding a listener to one looks at all that are there, and every stream is one. */
+  /** Not a signal: adding a listener to one costs as much as it has. */
   readonly #onClosing = new Set<(reason: RpcError) => void>();
   #closed: RpcError | undefined;
   readonly #onAnswered = new Set<() => void>();
   #isRefusing = false;
-  /** Calls with one answer that are being answered. */
+  /** Calls with one answer. */
   #unary = 0;
 
   constructor(options: RpcListenerOptions) {
@@ -137,7 +134,6 @@ class ListenerHost implements SpeakerHost {
     return this.#isRefusing;
   }
 
-  /** Refuses what is new from now on. */
   refuse(): void {
     this.#isRefusing = true;
   }
@@ -147,7 +143,6 @@ class ListenerHost implements SpeakerHost {
     for (const end of this.#onClosing) end(reason);
   }
 
-  /** Resolves when no call with one answer is left. */
   answered(): Promise<void> {
     return this.#unary === 0 ? Promise.resolve() : new Promise((resolve) => this.#onAnswered.add(resolve));
   }

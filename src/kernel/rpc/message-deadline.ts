@@ -1,18 +1,17 @@
 import type { Readable } from "node:stream";
 import { afterAwake, type Cancel, type Clock, type Millis } from "#lib/base/index.ts";
 
-/** For a message whose first byte has come. */
+/** For a message whose first byte has arrived. */
 export const messageMs: Millis = 60_000;
 
-/** What counts the messages of a stream. */
 export interface MessageCount {
   readonly messages: number;
   readonly isInside: boolean;
 }
 
 /**
- * Watches over a stream of messages: one that has begun must be whole a minute later, two at the most. Between messages a stream may be
- * silent for as long as it likes. Bytes that wait to be read are not held against the sender.
+ * A message that has begun must be complete a minute later, at most two. Between messages a stream may be silent.
+ * Unread bytes do not count against the sender.
  */
 export class MessageDeadline {
   readonly #clock: Clock;
@@ -28,7 +27,7 @@ export class MessageDeadline {
     this.#late = late;
   }
 
-  /** Bytes have been counted. One timer serves all messages that begin while it runs. */
+  /** One timer serves all messages that begin while it runs. */
   noted(): void {
     if (this.#count.isInside && this.#cancel === undefined) this.#watch(this.#count.messages);
   }

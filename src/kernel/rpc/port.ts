@@ -1,35 +1,30 @@
 import { createServer, isIPv6, type Server, type Socket } from "node:net";
 import { codeOf, messageOf, SlipwayError } from "#lib/base/index.ts";
 
-/** How many connections may wait to be served; whoever comes when there are more is turned away. */
+/** How many connections may wait to be served. */
 const maxWaiting = 1024;
-/** How many may be open: connections need no credentials, and must not take all files that the process may open. */
+/** How many may be open: connections need no credentials, and must not use up all file descriptors. */
 const usualMaxOpen = 12_288;
 /**
- * How many the system keeps until they are taken, as far as it lets us. Thousands come back in one moment after a restart, and with Node's 511
- * all others would be dropped without a word, to try again after one, three and seven seconds.
+ * The system's queue. Thousands of clients return at once after a restart; beyond Node's 511 they would be dropped and
+ * retry after one, three and seven seconds.
  */
 const backlog = 16_384;
 
-/** Where connections come from: an address, or what sorts out those of an address first. */
+/** An address, or one that sorts connections first. */
 export interface ConnectionSource {
-  /** The port that people connect to. */
   readonly port: number;
-  /** From now on connections are `take`'s, those that wait first. Once only. */
+  /** Waiting connections first. Once only. */
   serve(take: (socket: Socket) => void): void;
-  /** Gives no more connections; those that are open stay. */
+  /** Open connections stay. */
   refuse(): void;
-  /** Ends all connections. */
   close(): void;
 }
 
-/**
- * An address that is listened on. Whoever connects before it is served waits, so that it can be taken, or found taken, before anything that
- * answers there has been loaded.
- */
+/** A listening address. Connections wait until it is served, so that the address is taken before anything is loaded. */
 export class RpcPort implements ConnectionSource {
   readonly port: number;
-  /** The address that the system has given. */
+  /** As bound by the system. */
   readonly host: string;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -46,10 +41,10 @@ export class RpcPort implements ConnectionSource {
     server.on("connection", (socket) => this.#accept(socket));
   }
 
-  /** `host:port`, IPv6 in brackets; port 0 is a free one. Rejects with `rpc-listen` when the address cannot be had. */
+  /** `host:port` with IPv6 in brackets and port 0 for any. Rejects with `rpc-listen`. */
   static async open(address: string, maxOpen = usualMaxOpen): Promise<RpcPort> {
     const at = parseAddress(address);
-    // As node:http2 has it, which answers on the connections: whoever has sent all of his question waits for the answer.
+    // Like node:http2, which serves the connections: a client may close its side before the answer.
     const server = createServer({ allowHalfOpen: true, noDelay: true });
     try {
       if (at === undefined) throw new Error("expected host:port");
@@ -83,13 +78,12 @@ export class RpcPort implements ConnectionSource {
     if (this.#sockets.size >= most) return void socket.destroy();
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
-    // Who goes away while he waits is no trouble of ours.
+    // A waiting client may go away.
     socket.on("error", () => undefined);
     this.#take?.(socket);
   }
 }
 
-/** Undefined for what is no address with a port. */
 function parseAddress(address: string): { readonly host: string; readonly port: number } | undefined {
   const [, bracketed, plain = "", digits = ""] = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(address) ?? [];
   const host = bracketed ?? plain;

@@ -10,10 +10,7 @@ import { statusCodes } from "./status.ts";
 
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
 
-/**
- * Tells programs such as grpcurl what a server speaks, out of the descriptors that the messages are encoded by. Under both names that
- * are in use: the older one's messages are the same.
- */
+/** Describes the server to programs such as grpcurl, under both names of the service, which have the same messages. */
 export function reflectionServices(services: readonly RpcService[]): readonly RpcService[] {
   const files = new Map(
     services.flatMap(({ descriptor }) => [...closure(descriptor.file)]).map((file) => [nameOf(file), file]),
@@ -34,7 +31,7 @@ export function reflectionServices(services: readonly RpcService[]): readonly Rp
         return failed("there are no extensions here");
     }
   };
-  /** Methods are asked for by the name of their service and their own. */
+  /** Methods are looked up by service and name. */
   const fileOf = (symbol: string): DescFile | undefined =>
     (registry.get(symbol) ?? registry.get(symbol.slice(0, Math.max(0, symbol.lastIndexOf(".")))))?.file;
   const handlers = {
@@ -54,7 +51,6 @@ export function reflectionServices(services: readonly RpcService[]): readonly Rp
 
 const nameOf = ({ proto }: DescFile): string => proto.name;
 
-/** A file and all that it imports, each once. */
 function closure(file: DescFile, seen = new Set<DescFile>()): Set<DescFile> {
   if (seen.has(file)) return seen;
   seen.add(file);
@@ -62,7 +58,7 @@ function closure(file: DescFile, seen = new Set<DescFile>()): Set<DescFile> {
   return seen;
 }
 
-/** With its imports, so that one answer is enough to understand it. */
+/** With imports, so that one answer suffices. */
 const described = (file: DescFile | undefined, what: string): Answer =>
   file === undefined
     ? failed(`there is no ${what} here`)

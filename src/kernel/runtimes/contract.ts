@@ -228,38 +228,37 @@ export interface Runtime {
   /** Present if tasks are containers. */
   readonly containers?: ContainerHost;
   /**
-   * Runs a command made as a task is (files, variables, user, working directory), without being one: `id`, `logPath` and what belongs
-   * to logs have no meaning. Resolves once it runs or could not be run. Absent where tasks are containers, whose host does it.
+   * Runs a command like a task (files, variables, user, working directory) without being one: `id`, `logPath` and the
+   * log's options have no meaning. Absent if tasks are containers, whose host does it.
    */
   interact?(task: Task, options: InteractionOptions): Promise<Interaction>;
   /** The same for the life of the runtime. */
   capabilities(): Promise<RuntimeCapabilities>;
-  /** Resolves once the task runs or has ended; for a known id with its present status, starting nothing. */
+  /** Resolves once the task runs or has ended; returns the status of a known id without starting anything. */
   start(task: Task): Promise<TaskStatus>;
   /**
-   * Asks the task's processes to end (TERM), and ends them (KILL) when `grace` is over. Resolves when the request is accepted;
-   * the end itself is an event. A later call can only bring the end closer; unknown and ended tasks are no error.
+   * Sends TERM, and KILL when `grace` is over. Resolves when stopping has begun; the end is an event. A later call can
+   * only shorten the grace; unknown and ended tasks are no error.
    */
   stop(id: string, grace: Millis): Promise<void>;
   /**
-   * All tasks that were not removed, or those of one owner, which is what their ids say before the first slash; that costs what it
-   * finds. Resolves once the runtime is attached: what it does not name then does not exist.
+   * All tasks that were not removed, or those of one owner (the id before the first slash). Resolves once the runtime
+   * is attached, so that the list is complete.
    */
   list(owner?: string): Promise<readonly TaskStatus[]>;
-  /** The present status, without waiting; undefined for an unknown task or while the first attachment is under way. */
+  /** Without waiting; undefined for an unknown task, and before the runtime is attached. */
   find(id: string): TaskStatus | undefined;
-  /** Forgets ended tasks: from then on their ids are unknown. Running ones are kept. */
+  /** Forgets ended tasks; running ones are kept. */
   remove(ids: readonly string[]): Promise<void>;
-  /** Tells of changes from now on; what is known already is asked with `find`. */
+  /** Reports changes from now on. */
   subscribe(listener: (status: TaskStatus) => void): Cancel;
   /**
-   * What keeps the runtime from answering, for health checks; undefined while it answers. Never waits: the first call after something
-   * has gone wrong may not know of it yet, but makes sure that a later one does. Absent where nothing can be away.
+   * Why the runtime does not answer, for health checks. Never waits: the first call after a failure may miss it, a
+   * later one does not.
    */
   trouble?(): string | undefined;
-  /** Lets go. Tasks go on, unless `stopTasks` gives them a grace to end in. */
+  /** Tasks continue, unless `stopTasks` gives them a grace. */
   close(options?: { readonly stopTasks?: Millis }): Promise<void>;
 }
 
-/** Its outcome is known and will not change. */
 export const hasEnded = (status: TaskStatus): boolean => status.state.phase === "ended";
