@@ -10,19 +10,18 @@ import { afterSuspension, type Why } from "./transitions.ts";
 import type { Instant } from "./values.ts";
 
 /**
- * Canonical order of actions within one call. `retry` comes first, so that what else was said applies to the new run
- * number; `reject` outranks `approve`.
+ * Order of actions in one call. `retry` first, so that others apply to the new run number; `reject` outranks `approve`.
  */
 export const actionOrder: readonly ActionName[] = ["retry", "cancel", "suspend", "resume", "reject", "approve", "skip"];
 
-/** Carries out one action; false when the state has no use for it, as an unfinished run has none for a retry. */
+/** False if the state has no use for it. */
 export function act(ledger: Ledger, fact: ActionFact): boolean {
   if (isTerminal(ledger.run.phase)) return false;
   if (fact.number !== undefined && fact.number !== ledger.run.number) return false;
   return fact.step === undefined ? actOnRun(ledger, fact) : actOnStep(ledger, fact, fact.step);
 }
 
-/** Actions without a step. True also for what is so already: asking for a suspension twice is no mistake. */
+/** Actions without a step. True also if nothing changes. */
 function actOnRun(ledger: Ledger, fact: ActionFact): boolean {
   switch (fact.action) {
     case "cancel":
@@ -41,7 +40,7 @@ function actOnRun(ledger: Ledger, fact: ActionFact): boolean {
   }
 }
 
-/** A cancel of a run that a deadline closes turns it into a cancelled one; a forced one ends the final steps as well. */
+/** A cancel replaces a deadline's closing; a forced one ends final steps, too. */
 function cancelRun(ledger: Ledger, fact: ActionFact): boolean {
   const why = { reason: reasons.runCanceled, message: wordsOf(fact) };
   const force = fact.force === true;
@@ -51,7 +50,7 @@ function cancelRun(ledger: Ledger, fact: ActionFact): boolean {
       closing: "Cancel",
       forced: force ? true : forced,
       suspendRequested: undefined,
-      // Who only hurries a cancel and does not say who they are leaves the words of whoever asked for it.
+      // A second cancel without a name keeps the first one's message.
       message: why.message ?? (closing === "Cancel" ? message : undefined),
     });
   }
@@ -60,7 +59,7 @@ function cancelRun(ledger: Ledger, fact: ActionFact): boolean {
   return true;
 }
 
-/** Ends final steps that have begun; those that have not are settled by `openFinal` when the main steps are. */
+/** Unstarted final steps are settled by `openFinal`. */
 function cancelFinal(ledger: Ledger, why: Why): void {
   const final = finalScope(ledger.layout);
   if (final === undefined || ledger.run.final === undefined) return;
@@ -74,7 +73,7 @@ function resumeRun(ledger: Ledger): boolean {
   return true;
 }
 
-/** Actions on a step, groups included. False where the transition table has no arrow for it. */
+/** Also for groups. False without an arrow in the transition table. */
 function actOnStep(ledger: Ledger, fact: ActionFact, id: string): boolean {
   const node = ledger.layout.nodeById.get(id);
   if (node === undefined) return false;
@@ -99,7 +98,7 @@ function actOnStep(ledger: Ledger, fact: ActionFact, id: string): boolean {
   }
 }
 
-/** Brings the suspension in line with what the policy and people want, and settles its accounts when it ends. */
+/** Updates the suspension to what the policy and people want. */
 export function syncSuspension(ledger: Ledger): void {
   const { run, now } = ledger;
   const asked = ledger.layout.plan.policy.suspended === true || run.suspendRequested === true;
@@ -110,10 +109,10 @@ export function syncSuspension(ledger: Ledger): void {
   retime(ledger);
 }
 
-/** Adds the length of the suspension to what the deadlines of the run, and of its final steps, leave out. */
+/** Adds its length to what deadlines exclude. */
 function endSuspension(run: RunState, now: Instant): RunState {
   const since = run.suspendedSince ?? now;
-  // Before the run has started no clock runs that the time would have to be taken from.
+  // No clock runs before the start.
   const spent = run.startedAt === undefined ? 0 : Math.max(0, now - since);
   const inFinal = run.final === undefined ? 0 : Math.max(0, now - Math.max(since, run.final.startedAt));
   return amend(run, {
@@ -123,7 +122,7 @@ function endSuspension(run: RunState, now: Instant): RunState {
   });
 }
 
-/** Notes the length of the suspension in every step that has begun, for the deadlines that leave it out. */
+/** Adds its length to every step that has begun. */
 function creditSteps(ledger: Ledger, since: Instant): void {
   for (const [node, state] of ledger.states.entries()) {
     if (state.phase === "Pending" || isTerminal(state.phase) || stepOf(ledger, node).kind === "barrier") continue;

@@ -20,7 +20,7 @@ export interface IncomingEdges {
   readonly sources: Int32Array;
 }
 
-/** Both directions of the same edges. Each is visited twice: turning a list round also sorts it. Repetitions must be gone. */
+/** Both directions. Duplicates must be gone. */
 export function adjacencies({ offsets, sources }: IncomingEdges): {
   readonly predecessors: Adjacency;
   readonly successors: Adjacency;
@@ -29,7 +29,7 @@ export function adjacencies({ offsets, sources }: IncomingEdges): {
   return { predecessors: reversed(successors), successors };
 }
 
-/** The same edges from the other end. Nodes are taken in ascending order, so that every new list is ascending. */
+/** Ascending, because nodes are visited in order. */
 function reversed({ offsets: from, targets: to }: Adjacency): Adjacency {
   const count = from.length - 1;
   const edges = int(from, count);

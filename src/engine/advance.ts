@@ -15,39 +15,35 @@ import { applyTime, wakeAt } from "./striking.ts";
 import type { Instant } from "./values.ts";
 
 export interface Advance {
-  /** The next run: the very object that was given when nothing changed, so `!==` tells whether there is something to write. */
+  /** The same object if nothing changed. */
   readonly run: RunState;
-  /** Everything the run owes the world, not only what is new. */
+  /** Everything the run owes, not only new effects. */
   readonly effects: readonly Effect[];
-  /** The earliest future instant at which time alone changes the run; absent when only facts can. */
+  /** When time alone changes the run next. */
   readonly wakeAt?: Instant;
-  /** Facts that were stale, unknown or illegal. A number for a metric, not an error. */
+  /** Stale, unknown and illegal facts, for a metric. */
   readonly ignored: number;
-  /** The steps that are other than in the run that was given, in topological order; absent for one that was retried. Saves `diff` the search. */
+  /** Changed steps in topological order, for `diff`; absent after a retry. */
   readonly changes?: readonly StepChange[];
 }
 
 /**
- * Derived state kept between two calls about the same run, so that a call costs what has changed instead of the size of
- * the plan. Owned by one caller, given to every call about one run. It can be lost at any time, and is not used when the
- * plan or the run is another object than the one the last call left.
+ * Derived state between calls about one run, so that a call costs what changed. It can be lost at any time and is not
+ * used for another plan or run.
  */
 export interface RunCache {
-  /** Internal to the engine. */
   ledger?: Ledger | undefined;
-  /** Whether the steps of the run that is given may become those of the run that is returned, which spares a copy of their record. */
+  /** The steps may be changed in place, which saves a copy. */
   readonly inPlace?: boolean;
 }
 
-/** `inPlace` is for callers who look at no run any more once they have given it to `advance`. */
+/** `inPlace` is for callers that do not use a run after passing it to `advance`. */
 export const createRunCache = (options: Pick<RunCache, "inPlace"> = {}): RunCache => ({ ...options });
 
 /**
- * The next state of a run, given what was observed. Pure: it depends on its arguments alone, changes none of them (but the
- * cache) and is idempotent; the order of facts means nothing. O(V + E) without a cache; with one O(what changed), plus one
- * copy of the step record if a step changed.
- *
- * Gates and retry policies are called from here and must be pure as well; what they throw is passed on.
+ * The next state of a run. Pure (except for the cache), idempotent, and independent of the order of facts. O(V + E)
+ * without a cache, else O(changes) plus one copy of the steps. Gates and retry policies must be pure, too; their
+ * exceptions are passed on.
  */
 export function advance(plan: Plan, run: RunState, facts: readonly Fact[], now: Instant, cache?: RunCache): Advance {
   const { current, rest } = isTerminal(run.phase) ? retried(plan, run, facts) : { current: run, rest: facts };
@@ -79,7 +75,7 @@ export function advance(plan: Plan, run: RunState, facts: readonly Fact[], now: 
   };
 }
 
-/** The finished run after the first retry it can follow, and the facts that are left; the run itself when there is none. */
+/** The run after the first retry, and the remaining facts. */
 function retried(
   plan: Plan,
   run: RunState,
@@ -99,7 +95,7 @@ const sortedRetries = (facts: readonly Fact[]): ActionFact[] =>
     .filter((fact): fact is ActionFact => fact.kind === "action" && fact.action === "retry")
     .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 
-/** Takes the ledger out of the cache if it is about this very run, so that an exception cannot leave a half-done one there. */
+/** Removed from the cache, so that an exception leaves none behind. */
 function takeLedger(plan: Plan, run: RunState, now: Instant, cache?: RunCache): Ledger {
   const kept = cache?.ledger;
   if (cache !== undefined) cache.ledger = undefined;
@@ -108,11 +104,11 @@ function takeLedger(plan: Plan, run: RunState, now: Instant, cache?: RunCache): 
   return kept;
 }
 
-/** Nothing of it has begun, and nothing is to begin yet. */
+/** Nothing has begun or may begin. */
 const isHeld = ({ layout, run }: Ledger): boolean =>
   layout.plan.policy.held !== undefined && run.startedAt === undefined && run.closing === undefined;
 
-/** A held run is as it was, but for what it is told to wait for. */
+/** Only the reason to wait may change. */
 function wait(ledger: Ledger): void {
   const { run } = ledger;
   const { reason, message } = ledger.layout.plan.policy.held ?? {};

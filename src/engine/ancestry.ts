@@ -2,15 +2,15 @@ import { neighbours } from "./adjacency.ts";
 import { int } from "./arrays.ts";
 import type { Graph } from "./graph.ts";
 
-/** What comes before what in a graph, by the numbers of nodes. Asking takes constant time. */
+/** Constant-time order of a graph's nodes. */
 export interface Ancestry {
-  /** Whether `node` depends on `other`, directly or not. No node depends on itself. */
+  /** Directly or not. No node depends on itself. */
   dependsOn(node: number, other: number): boolean;
-  /** Whether one of the direct dependencies of `node` depends on `other`: an edge between the two would add nothing. */
+  /** The edge between the two is redundant. */
   isImplied(node: number, other: number): boolean;
 }
 
-/** Takes every edge once, O(E x V / 32); a search for each node takes seconds where all of 500 steps depend on each other. */
+/** O(E x V / 32); a search per node takes seconds for 500 fully connected steps. */
 export function ancestryOf({ ids, order, predecessors }: Graph): Ancestry {
   const words = Math.ceil(ids.length / 32);
   const implied = new Int32Array(ids.length * words);

@@ -8,9 +8,9 @@ import { reasons, seconds, wordsOf } from "./reasons.ts";
 import type { Approval } from "./run.ts";
 import { toOutcome, toSuspended } from "./transitions.ts";
 
-// Steps that wait for people: how they are asked, what their answers do, and what their silence does. Who may answer is for the dialect.
+// Steps that wait for people. The dialect decides who may answer.
 
-/** A question that cannot be put into words cannot be answered either. */
+/** A failed question fails the step. */
 export function askPeople(ledger: Ledger, node: number): void {
   const question = stepOf(ledger, node).approval?.question(gateScope(ledger, node)) ?? {};
   if ("error" in question)
@@ -18,7 +18,7 @@ export function askPeople(ledger: Ledger, node: number): void {
   put(ledger, node, toSuspended(stateOf(ledger, node), ledger.now, question.message));
 }
 
-/** One rejection ends the wait for people; an agreement does when it is the last that was missing. */
+/** A rejection, or the last missing approval, decides. */
 export function decide(ledger: Ledger, node: number, fact: ActionFact): boolean {
   const state = stateOf(ledger, node);
   if (fact.action === "reject") {
@@ -32,7 +32,7 @@ export function decide(ledger: Ledger, node: number, fact: ActionFact): boolean 
   return true;
 }
 
-/** Counts each person once: false for one who has agreed before. */
+/** False for a person who has approved before. */
 function agree(ledger: Ledger, node: number, rule: ApprovalRule, fact: ActionFact): boolean {
   const state = stateOf(ledger, node);
   const { by, values } = fact;
@@ -62,13 +62,13 @@ export function countApprovals(approvals: readonly Approval[], needed: number): 
   return `${approvals.length} of ${needed} approvals${names === "" ? "" : `: ${names}`}`;
 }
 
-/** Nobody decided in time: the policy of the step decides. */
+/** Nobody decided in time. */
 export function endApproval(ledger: Ledger, node: number): void {
   const step = stepOf(ledger, node);
   const state = stateOf(ledger, node);
   const late = `within ${seconds(step.timeout ?? 0)}`;
   if (step.onTimeout === "Approve") {
-    // Without a rule nobody was promised any outputs, and nothing is said of how it came.
+    // Without a rule there are no outputs.
     const given = step.approval && {
       message: `nobody rejected ${late}`,
       outputs: step.approval.outputs(state.approvals ?? []),

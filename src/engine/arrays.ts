@@ -1,7 +1,7 @@
-/** The integer at an index that is known to exist; 0 beyond the end. The compiler cannot know bounds, the algorithms do. */
+/** 0 beyond the end, which the algorithms exclude. */
 export const int = (list: Int32Array | Uint8Array, index: number): number => list[index] ?? 0;
 
-/** The item at an index that must exist. A miss is a bug of the caller, hence the exception. */
+/** Throws for a missing item, which is a bug. */
 export function item<T>(list: readonly T[], index: number): T {
   const found = list[index];
   if (found === undefined) throw new Error(`no item ${index} in a list of ${list.length}`);

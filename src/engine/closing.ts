@@ -1,7 +1,7 @@
 import { int, item } from "./arrays.ts";
 import { type Ledger, scopeOf, stateOf, stepOf } from "./ledger.ts";
 
-/** Whether nothing new may start where this node is: its part of the run is being closed, or a failure drains it. */
+/** Nothing new may start here: the run is closing, or a failure drains it. */
 export function isClosing(ledger: Ledger, node: number): boolean {
   const { isFinal } = scopeOf(ledger, node);
   if ((isFinal ? ledger.run.final?.closing : ledger.run.closing) !== undefined) return true;
@@ -14,6 +14,6 @@ export function isClosing(ledger: Ledger, node: number): boolean {
   return false;
 }
 
-/** A step of the scope failed, nobody forgave it, and the strategy is not to go on. */
+/** An unforgiven failure, without the strategy Continue. */
 export const isDraining = (ledger: Ledger, scope: number): boolean =>
   int(ledger.failed, scope) > 0 && item(ledger.layout.scopes, scope).plan.policy.strategy !== "Continue";

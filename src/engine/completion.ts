@@ -1,20 +1,20 @@
 import type { GroupKind } from "./view.ts";
 
-/** What an object says about its own end. `unknown`: no rule can read it, so it may never say anything. */
+/** `unknown`: no rule can read the object. */
 export type Completion = "succeeded" | "failed" | "running" | "unknown";
 
-/** A question about one object. A condition older than the generation that counts is absent to it. */
+/** Conditions about older generations count as absent. */
 export type CompletionTest =
   | { readonly condition: string; readonly status: "True" | "False"; readonly reason?: string }
-  /** The value at a path of field names is one of these. */
+  /** The value at a path is one of these. */
   | { readonly path: readonly string[]; readonly oneOf: readonly (string | number | boolean)[] }
-  /** The value at a path is the object's generation, or the values at two paths are equal. */
+  /** The value at a path is the generation, or equals another path's. */
   | { readonly path: readonly string[]; readonly equals: "generation" | readonly string[] }
-  /** The object is there, which it is. */
+  /** Always true. */
   | { readonly exists: true }
   | { readonly all: readonly CompletionTest[] };
 
-/** How to read objects of some kinds; of every kind when `kinds` is absent. `failed` is looked at first; any test suffices. */
+/** Rules of some kinds, or of all without `kinds`. `failed` comes first; any test suffices. */
 export interface CompletionRule {
   readonly kinds?: readonly GroupKind[];
   readonly succeeded: readonly CompletionTest[];
@@ -22,9 +22,8 @@ export interface CompletionRule {
 }
 
 /**
- * The answer of the first rule that has one. Without an answer: `running` if a rule is made for this kind of object or the
- * object has conditions at all, else `unknown`. Conditions about a generation before `since` count as absent; the object's own
- * unless told. Never throws, whatever the object looks like.
+ * The first rule's answer. Without one: `running` if the kind has a rule or the object has conditions, else `unknown`.
+ * `since`: the required generation, by default the object's own. Never throws.
  */
 export function completionOf(
   object: unknown,

@@ -1,21 +1,19 @@
 import type { Instant } from "./values.ts";
 
-/** A Kubernetes condition. Types are CamelCase, reasons single CamelCase words, messages sentences for people. */
+/** A Kubernetes condition. */
 export interface Condition {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
   readonly reason?: string;
   readonly message?: string;
-  /** RFC 3339 in whole seconds; when `status` last changed. */
+  /** RFC 3339 in whole seconds. */
   readonly lastTransitionTime?: string;
-  /** Generation of the object the condition speaks of. */
   readonly observedGeneration?: number;
 }
 
 /**
- * The list with one condition brought up to date, or the same list object when that changes nothing. The transition time
- * moves only with `status`; `reason` and `message` are replaced; `observedGeneration` follows; order is kept and a new type
- * comes last. Fields not listed in `Condition` are kept.
+ * Updates a condition, or returns the same list. The transition time moves only with `status`; a new type comes last;
+ * unknown fields are kept.
  */
 export function setCondition<C extends Condition>(list: readonly C[], next: C, now: Instant): readonly C[] {
   const at = list.findIndex((condition) => condition.type === next.type);

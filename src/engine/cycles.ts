@@ -1,20 +1,17 @@
 import { type Adjacency, neighbours } from "./adjacency.ts";
 import { int, item } from "./arrays.ts";
 
-/** A person mends one cycle after the other; more would hide the other problems of the document. */
+/** More would hide other problems. */
 const mostReported = 10;
 
-/** Closed paths of ids, smallest id first, each id before the next; and how many components were left out. */
+/** Smallest id first, each before the next; and the number omitted. */
 export interface CycleReport {
   /** `["a", "b", "a"]`: the first id again at the end. */
   readonly cycles: readonly (readonly string[])[];
   readonly more: number;
 }
 
-/**
- * One shortest cycle through the smallest id of every strongly connected component, in order of those ids; at most ten.
- * O(V + E). Nothing here recurses: a line of any length is fine.
- */
+/** A shortest cycle through the smallest id of each strongly connected component, at most ten. Iterative. O(V + E). */
 export function shortestCycles(ids: readonly string[], successors: Adjacency): CycleReport {
   const knots = stronglyConnected(successors)
     .filter((knot) => knot.length > 1 || knot.some((node) => neighbours(successors, node).includes(node)))
@@ -31,7 +28,7 @@ const compareIds = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0
 const smallest = (nodes: readonly number[], ids: readonly string[]): number =>
   nodes.reduce((least, node) => (compareIds(item(ids, node), item(ids, least)) < 0 ? node : least));
 
-/** Breadth-first search from `start` back to itself without leaving the component. */
+/** Breadth-first, within the component. */
 function shortestCycle(start: number, knot: ReadonlySet<number>, successors: Adjacency): number[] {
   const cameFrom = new Map<number, number>();
   const queue = [start];
@@ -46,7 +43,6 @@ function shortestCycle(start: number, knot: ReadonlySet<number>, successors: Adj
   throw new Error("a strongly connected component has a cycle through each of its nodes");
 }
 
-/** From the start of the search to a node, both included. */
 function pathTo(node: number, cameFrom: ReadonlyMap<number, number>): number[] {
   const path = [node];
   for (let at = cameFrom.get(node); at !== undefined; at = cameFrom.get(at)) path.push(at);
@@ -54,8 +50,8 @@ function pathTo(node: number, cameFrom: ReadonlyMap<number, number>): number[] {
 }
 
 /**
- * Tarjan's algorithm with its call stack kept in an array. `nextEdge` is where each suspended call goes on; `low` is the
- * earliest node that a call has seen a way back to, and a component is complete when that is the node it began with.
+ * Tarjan's algorithm with an explicit stack. `nextEdge`: where a suspended call goes on; `low`: the earliest node
+ * reachable.
  */
 function stronglyConnected(successors: Adjacency): number[][] {
   const count = successors.offsets.length - 1;
@@ -94,7 +90,7 @@ function stronglyConnected(successors: Adjacency): number[][] {
   return components;
 }
 
-/** Takes the nodes above and with `root` off the stack: its component. */
+/** Pops the component of `root`. */
 function popComponent(stack: number[], onStack: Uint8Array, root: number): number[] {
   const component: number[] = [];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {

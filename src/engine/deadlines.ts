@@ -5,9 +5,8 @@ import { isTerminal, type RunState, type StepState, stepState } from "./run.ts";
 import type { Instant } from "./values.ts";
 
 /**
- * What ends when a deadline strikes. `run` and `final`: everything in them. `step`: the step with its retries and waits.
- * `attempt`: one try. `pending`: the time of a try without a sign of life. `approval`: the time to decide. `cancel`: the
- * wait for a cancelled child.
+ * `run` and `final`: everything in them. `step`: with retries and waits. `attempt`: one try. `pending`: a try without a
+ * sign of life. `approval`: the decision. `cancel`: the end of a cancelled child.
  */
 export type DeadlineScope = "run" | "final" | "step" | "attempt" | "pending" | "approval" | "cancel";
 
@@ -51,17 +50,17 @@ function isOpen(layout: Layout, run: RunState, node: number, inFinal: boolean): 
   );
 }
 
-/** Whether the clocks that suspension stops stand still. */
+/** Clocks that exclude suspension stand still. */
 export const isPaused = (run: RunState): boolean => run.suspendedSince !== undefined;
 
-/** When the run's deadline strikes; undefined when it has none or it does not count now. The caller knows that main steps are unsettled. */
+/** Undefined without one, or while it does not count. Main steps must be unsettled. */
 export function runDeadline(plan: Plan, run: RunState): Instant | undefined {
   if (plan.policy.deadline === undefined || run.startedAt === undefined) return undefined;
   if (run.closing !== undefined || isPaused(run)) return undefined;
   return run.startedAt + plan.policy.deadline + run.suspendedFor;
 }
 
-/** As `runDeadline`, for the final part; the caller knows that final steps are unsettled. */
+/** Like `runDeadline`, for unsettled final steps. */
 export function finalDeadline(plan: Plan, run: RunState): Instant | undefined {
   const limit = finalScope(layoutOf(plan))?.plan.policy.deadline;
   if (limit === undefined || run.final === undefined) return undefined;
@@ -71,12 +70,12 @@ export function finalDeadline(plan: Plan, run: RunState): Instant | undefined {
 
 export type Emit = (at: Instant, scope: DeadlineScope) => void;
 
-/** Calls `emit` for each deadline of one step that counts now, the outermost first. */
+/** Emits each deadline of a step that counts now, outermost first. */
 export function stepDeadlines(step: PlanStep, state: StepState, paused: boolean, emit: Emit): void {
   const { phase } = state;
   if (phase === "Pending" || isTerminal(phase)) return;
   if (phase === "Cancelling") {
-    // A group is through when its steps are; each of them has its own limit.
+    // A group ends with its steps, which have limits.
     if (step.cancelTimeout !== undefined && step.kind !== "group")
       emit((state.cancelledAt ?? 0) + step.cancelTimeout, "cancel");
     return;
@@ -88,14 +87,14 @@ export function stepDeadlines(step: PlanStep, state: StepState, paused: boolean,
     return;
   }
   if (phase === "Waiting") return;
-  // Each item of a fan-out has its own attempts.
+  // Attempts are the items'.
   if (step.kind === "fan") return;
   const since = state.attemptAt ?? state.startedAt ?? 0;
   if (step.timeout !== undefined) emit(since + step.timeout, "attempt");
   if (step.pendingTimeout !== undefined && phase === "Starting") emit(since + step.pendingTimeout, "pending");
 }
 
-/** The next instant at which time alone changes a step; Infinity when there is none. */
+/** When time alone changes a step; Infinity if never. */
 export function dueAt(step: PlanStep, state: StepState, paused: boolean): Instant {
   let earliest = state.phase === "Waiting" ? (state.notBefore ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
   if (!isTimed(step)) return earliest;

@@ -1,6 +1,6 @@
 import { pendingStep, type RunPhase, type RunState, type StepPhase, type StepState, stepState } from "./run.ts";
 
-/** Something that happened to the run or to a step between two states of it, for events and for people. */
+/** A change of a run or step, for events and people. */
 export type Note = RunNote | StepNote | ItemNote;
 
 interface Told {
@@ -15,7 +15,7 @@ export interface RunNote extends Told {
   readonly number: number;
 }
 
-/** `from` equals `to` when only the attempt changed: an attempt failed and the next began at once. */
+/** `from` equals `to` if only the attempt changed. */
 export interface StepNote extends Told {
   readonly kind: "step";
   readonly step: string;
@@ -24,7 +24,7 @@ export interface StepNote extends Told {
   readonly attempt: number;
 }
 
-/** An item of a fan-out failed for good; of many failures the first ten are noted. */
+/** At most the first ten failures. */
 export interface ItemNote extends Told {
   readonly kind: "item";
   readonly step: string;
@@ -32,7 +32,6 @@ export interface ItemNote extends Told {
   readonly attempt: number;
 }
 
-/** A step that is other than it was. */
 export interface StepChange {
   readonly step: string;
   readonly was: StepState;
@@ -40,9 +39,8 @@ export interface StepChange {
 }
 
 /**
- * What changed between a run and a later state of it: every change of a phase or an attempt, items that failed, nothing else. To be computed
- * from what is stored, after it is stored. The run's own note comes first, unless it is the end. O(V), with identical
- * states costing next to nothing; O(changes) where `advance` has told them.
+ * Changes of phases and attempts, and failed items, between two stored states. The run's note comes first, unless it is
+ * the end. O(V), or O(changes) with those of `advance`.
  */
 export function diff(before: RunState, after: RunState, changes?: readonly StepChange[]): readonly Note[] {
   const steps = (changes ?? changesBetween(before, after)).flatMap((change) => stepNotes(change));
@@ -56,7 +54,7 @@ function changesBetween(before: RunState, after: RunState): readonly StepChange[
   const changes: StepChange[] = [];
   let kept = 0;
   for (const step of Object.keys(after.steps)) {
-    // Nearly all are the same object as before, and this is the cheapest way to see it.
+    // Nearly all steps are the same objects.
     if (before.steps[step] === after.steps[step]) kept++;
     else {
       if (Object.hasOwn(before.steps, step)) kept++;
@@ -79,7 +77,7 @@ function stepNotes({ step, was, is }: StepChange): readonly (StepNote | ItemNote
   return [...items, { kind: "step", step, from: was.phase, to: is.phase, attempt: is.attempt, ...told(is) }];
 }
 
-/** Failures are only added, until a reset takes all of them away. */
+/** Failures are only added, except by a reset. */
 const itemNotes = (step: string, was: StepState, is: StepState): ItemNote[] =>
   (is.items?.failures ?? []).slice(was.items?.failures?.length ?? 0).map(({ index, attempt, reason, message }) => ({
     kind: "item",

@@ -6,10 +6,7 @@ import { type Ledger, owesEffect } from "./ledger.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { isActive, type RunState, type StepState, stepState } from "./run.ts";
 
-/**
- * What the run owes the world: read off its state, so that the same state owes the same after a crash. In topological
- * order. To be performed only when the state is known to be the stored one. O(V).
- */
+/** What the run owes, in topological order. Perform it only if the state is stored. O(V). */
 export function effectsOf(plan: Plan, run: RunState): readonly Effect[] {
   const layout = layoutOf(plan);
   const effects: Effect[] = [];
@@ -24,7 +21,7 @@ export function effectsOf(plan: Plan, run: RunState): readonly Effect[] {
   return effects;
 }
 
-/** As `effectsOf`, from the books. O(k log k) for k effects. */
+/** Like `effectsOf`, from the books. O(k log k) for k effects. */
 export function owedEffects({ layout, states, owing, fans }: Ledger): readonly Effect[] {
   const nodes = [...owing].sort((a, b) => int(layout.position, a) - int(layout.position, b));
   return nodes.flatMap((node) => {
@@ -45,7 +42,6 @@ function itemEffects(id: string, step: PlanStep, state: StepState, items: ItemsS
   return owing.map((index) => itemEffect(id, step, state, index, phases, attempts));
 }
 
-/** What one item owes is what a step in its phase would. */
 function itemEffect(
   id: string,
   step: PlanStep,

@@ -9,19 +9,19 @@ import { andOthers, reasons } from "./reasons.ts";
 import { isTerminal, type Outcome, type StepState } from "./run.ts";
 import { toBackoff, toCancelling, toNextRound, toOutcome, triesOf, type Why } from "./transitions.ts";
 
-// How steps end before or without their child: settling, cancelling, failing attempts, and groups that are through.
+// Ends of steps: settling, cancelling, failed attempts, groups.
 
-/** Settles a node that has no child, and with a group everything in it. */
+/** Settles a node without a child, and a group with its steps. */
 export function settleTree(ledger: Ledger, node: number, outcome: Outcome, why: Why): void {
   put(ledger, node, toOutcome(stateOf(ledger, node), outcome, ledger.now, why));
   const nested = int(ledger.layout.nested, node);
   if (nested < 0) return;
-  // The steps of a group that never began share its fate; after an error of its gate there is nothing they could run for.
+  // Steps of a group share its fate; a failed gate leaves nothing to run for.
   const inner: Why = outcome === "Failed" ? { reason: "DependencyFailed" } : why;
   settleAll(ledger, nested, outcome === "Failed" ? "Skipped" : outcome, inner);
 }
 
-/** Settles whatever is unsettled in a scope none of whose steps is active. */
+/** Settles a scope without active steps. */
 export function settleAll(ledger: Ledger, scope: number, outcome: Outcome, why: Why): void {
   const { plan, base } = item(ledger.layout.scopes, scope);
   for (const local of plan.graph.order) {
@@ -31,7 +31,7 @@ export function settleAll(ledger: Ledger, scope: number, outcome: Outcome, why: 
   }
 }
 
-/** Cancels a node, whatever it is doing; what is settled or being cancelled stays as it is. */
+/** Settled and cancelling nodes stay. */
 export function cancelNode(ledger: Ledger, node: number, why: Why): void {
   const state = stateOf(ledger, node);
   const step = stepOf(ledger, node);
@@ -43,7 +43,7 @@ export function cancelNode(ledger: Ledger, node: number, why: Why): void {
   if (step.kind === "fan") cancelItems(ledger, node);
 }
 
-/** What the steps of a cancelled group are told. Only what ends the whole run is passed on as it is. */
+/** Only what ends the whole run is passed on unchanged. */
 const innerWhy = (why: Why): Why =>
   why.reason === reasons.runCanceled || why.reason === reasons.deadline || why.reason === reasons.runFailing
     ? why
@@ -55,7 +55,7 @@ export function cancelScope(ledger: Ledger, scope: number, why: Why): void {
   for (const node of nodesOf(ledger, scope)) cancelNode(ledger, node, why);
 }
 
-/** An attempt is over and did not succeed: another one after a pause, or the end of the step. */
+/** Retries after a pause, or ends the step. */
 export function failAttempt(ledger: Ledger, node: number, failure: Omit<Failure, "attempt">, retryable: boolean): void {
   const step = stepOf(ledger, node);
   const state = stateOf(ledger, node);
@@ -69,7 +69,7 @@ export function failAttempt(ledger: Ledger, node: number, failure: Omit<Failure,
   put(ledger, node, toBackoff(state, ledger.now, notBefore, told));
 }
 
-/** A round of a loop went well and was not the last: another one, unless there were enough or nothing new may start. */
+/** Starts another round, unless the limit is reached or nothing may start. */
 export function endRound(ledger: Ledger, node: number): void {
   const { repeat } = stepOf(ledger, node);
   const state = stateOf(ledger, node);
@@ -84,7 +84,7 @@ export function endRound(ledger: Ledger, node: number): void {
   put(ledger, node, toOutcome(state, "Failed", ledger.now, { reason: reasons.iterationsExhausted, message }));
 }
 
-/** Tries left, nothing closing, and the step's own condition: in this order, because the condition is the expensive part. */
+/** The condition comes last, because it is expensive. */
 function mayRetry(
   ledger: Ledger,
   node: number,
@@ -96,7 +96,7 @@ function mayRetry(
   return retry.retryable?.({ ...failure, attempt: state.attempt }, gateScope(ledger, node)) ?? true;
 }
 
-/** The end of a cancelled attempt whose child is gone. A timeout is a failure of the attempt; a cancel is a cancel. */
+/** A timeout is a failure of the attempt; a cancel is a cancel. */
 export function endCancelled(ledger: Ledger, node: number): void {
   const state = stateOf(ledger, node);
   const { reason = reasons.stepCanceled, message } = state;
@@ -109,7 +109,7 @@ export function endCancelled(ledger: Ledger, node: number): void {
   put(ledger, node, toOutcome(state, outcome, ledger.now, { reason, message }));
 }
 
-/** Settles the groups whose steps are all settled; true when there was one. */
+/** Settles finished groups; true if there was one. */
 export function endGroups(ledger: Ledger): boolean {
   let ended = false;
   for (let scope = ledger.settled.pop(); scope !== undefined; scope = ledger.settled.pop()) {
@@ -123,7 +123,7 @@ export function endGroups(ledger: Ledger): boolean {
   return ended;
 }
 
-/** A group is as good as its steps. One that was being cancelled is Canceled, or Failed when time ran out, unless all went well. */
+/** As good as its steps; a cancelled one is Canceled, or Failed after a timeout, unless all went well. */
 function endGroup(ledger: Ledger, group: number, scope: number): void {
   const state = stateOf(ledger, group);
   const bad = firstBadOf(ledger, scope);
@@ -132,7 +132,7 @@ function endGroup(ledger: Ledger, group: number, scope: number): void {
     const failed = state.reason === reasons.timeout || state.reason === reasons.stepDeadline;
     return put(ledger, group, toOutcome(state, failed ? "Failed" : "Canceled", ledger.now, state));
   }
-  // A group that lost steps without a failure in it was cut short, it did not fail.
+  // Cut short without a failure.
   const { phase, reason } = stateOf(ledger, bad);
   const cut = phase === "Canceled" || (phase === "Skipped" && reason === reasons.runFailing);
   const why = { reason: cut ? (reason ?? reasons.stepCanceled) : reasons.stepFailed, message: blame(ledger, bad) };

@@ -2,12 +2,12 @@ import type { ItemTry } from "./items.ts";
 import type { WaitReason } from "./run.ts";
 import type { Instant, JsonObject, Millis } from "./values.ts";
 
-/** What was seen of the child of one attempt. `gone`: it was there, or may have been, and is not any more. */
+/** `gone`: it was there, or may have been. */
 export type ChildState =
   | { readonly is: "alive" | "gone" }
   /**
-   * `again`: a round of a loop went well, and it was not the last one. `reason` and `message` are for a success that is no plain one, such
-   * as one that is known from before; of an item they are not kept.
+   * `again`: a loop needs another round. `reason` and `message`: of an unusual success, such as a cached one; not kept
+   * for items.
    */
   | {
       readonly is: "succeeded";
@@ -17,7 +17,7 @@ export type ChildState =
       readonly reason?: string;
       readonly message?: string;
     }
-  /** `lost`: nobody knows how it ended. */
+  /** `lost`: the end is unknown. */
   | {
       readonly is: "failed";
       readonly reason: string;
@@ -26,13 +26,13 @@ export type ChildState =
       readonly lost?: true;
     };
 
-/** An observation of one child. For another attempt than the step's current one it is stale and ignored. */
+/** An observation of a child; ignored for another attempt. */
 export interface ChildFact {
   readonly kind: "child";
   /** Full id of the step. */
   readonly step: string;
   readonly attempt: number;
-  /** The item whose child it is; for another attempt of the item the fact is stale as well. */
+  /** Whose child it is; ignored for another attempt of the item. */
   readonly item?: ItemTry;
   readonly state: ChildState;
 }
@@ -48,7 +48,7 @@ export interface GrantFact {
   readonly step: string;
   readonly granted: boolean;
   readonly attempt?: number;
-  /** The start of this item is taken back; or granted, where items need a grant, for this call. */
+  /** The start taken back or granted. */
   readonly item?: ItemTry;
   readonly reason?: WaitReason;
   readonly message?: string;
@@ -71,7 +71,7 @@ export interface ActionFact {
   readonly action: ActionName;
   readonly step?: string;
   readonly steps?: readonly string[];
-  /** Run number the action was meant for; for another number it is stale and ignored. Makes `retry` safe to repeat. */
+  /** Run number it is for; ignored otherwise, which makes `retry` repeatable. */
   readonly number?: number;
   readonly force?: boolean;
   readonly by?: string;
@@ -79,20 +79,20 @@ export interface ActionFact {
   readonly values?: JsonObject;
 }
 
-/** Something observed. Facts of one call have no order. */
+/** Facts of one call have no order. */
 export type Fact = ChildFact | GrantFact | ActionFact;
 
 /**
- * What the state owes the world. Performing it twice must be harmless: children have names derived from the attempt.
- * Only steps of kind `work`, `observe` and `fan` owe anything; `start` of an observed step means: begin to look at it.
+ * What the state owes the world. Must be repeatable: children have names of the attempt. Only `work`, `observe` and
+ * `fan` owe; starting an observed step means looking at it.
  */
 export interface Effect {
   readonly kind: "start" | "cancel";
   /** Full id of the step. */
   readonly step: string;
   readonly attempt: number;
-  /** For a fan-out: whose child is to be started or cancelled. */
+  /** Whose child, in a fan-out. */
   readonly item?: ItemTry;
-  /** For `cancel`: time the child gets to end politely. */
+  /** Time for the child to end by itself. */
   readonly graceMs?: Millis;
 }

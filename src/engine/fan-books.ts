@@ -18,42 +18,42 @@ import type { Fan, PlanStep } from "./plan.ts";
 import type { StepState } from "./run.ts";
 import type { Instant, JsonObject, JsonValue } from "./values.ts";
 
-/** The items of one active fan-out, laid out for changing. What its step's `items` say is made from it, and it from them. */
+/** Mutable form of an active fan-out's items. */
 export interface FanBooks {
   readonly fan: Fan;
   readonly phases: Uint8Array;
   readonly attempts: Uint16Array;
-  /** Attempts of earlier run numbers, by index; only those there were. In rising order. */
+  /** Attempts of earlier runs by index, ascending. */
   readonly earlier: Map<number, number>;
-  /** Waiting items that may not start yet. */
+  /** Items that may not start yet. */
   readonly waits: Map<number, Instant>;
-  /** When active items were started; only where attempts are timed. */
+  /** Starts, if attempts are timed. */
   readonly since: Map<number, Instant>;
-  /** Items that may start now; each once. */
+  /** Items that may start now. */
   readonly ready: IntHeap;
-  /** Where items need a grant: those that were given one in this call. */
+  /** Granted in this call. */
   readonly granted: Set<number>;
-  /** Items that owe the world a start or a cancel. */
+  /** Items that owe a start or cancel. */
   readonly owing: Set<number>;
   readonly failures: ItemFailure[];
   readonly outputs: Map<string, JsonValue[]>;
-  /** What items have left, as `name/index`. */
+  /** As `name/index`. */
   readonly artifacts: Map<string, JsonValue>;
   active: number;
   unsettled: number;
   failed: number;
-  /** The step is in the queue for a slot. */
+  /** Queued for a slot. */
   isQueued: boolean;
-  /** Differs from what the state of the step says. */
+  /** Differs from the step's state. */
   isChanged: boolean;
-  /** What is due next has to be computed again. */
+  /** The next due time is unknown. */
   isUntimed: boolean;
 }
 
-/** A failure of many items is told by the first ten. */
+/** Reported items. */
 const mostFailures = 10;
 
-/** What a step without a fan-out of its own is over. */
+/** Of other steps. */
 export const noFan: Fan = { count: () => ({ count: 0 }), failFast: false, outputs: [] };
 
 /** O(items). */
@@ -101,14 +101,14 @@ export function openBooks(
 export const phaseOf = ({ phases }: FanBooks, index: number): number => phases[index] ?? itemPhase.canceled;
 export const attemptOf = ({ attempts }: FanBooks, index: number): number => attempts[index] ?? 0;
 
-/** Attempts of this run number, the current one included. */
+/** Of this run, including the current one. */
 export const itemTries = (books: FanBooks, index: number): number =>
   attemptOf(books, index) - (books.earlier.get(index) ?? 0);
 
-/** A cancelled attempt has had its time. */
+/** A cancelled attempt is not. */
 const isTimed = (phase: number): boolean => phase === itemPhase.starting || phase === itemPhase.running;
 
-/** Gives an item a new phase; `notBefore` is for waiting ones. */
+/** `notBefore` is for waiting items. */
 export function putItem(books: FanBooks, index: number, phase: number, notBefore?: Instant): void {
   enter(books, index, phaseOf(books, index), -1);
   books.phases[index] = phase;
@@ -130,14 +130,14 @@ function enter(books: FanBooks, index: number, phase: number, by: 1 | -1): void 
   if (by > 0 && isIdle(books, index, phase) && isLetIn(books, index)) pushLeast(books.ready, index);
 }
 
-/** Only a slot, or a grant where one is needed, keeps it from starting. */
+/** It lacks only a slot or grant. */
 const isIdle = ({ waits }: FanBooks, index: number, phase: number): boolean =>
   phase === itemPhase.pending || (phase === itemPhase.waiting && !waits.has(index));
 
 const isLetIn = ({ fan, granted }: FanBooks, index: number): boolean =>
   fan.admission === undefined || granted.has(index);
 
-/** Lets an item start within this call; false when it is not one that waits for that. */
+/** False if the item does not wait for a grant. */
 export function letIn(books: FanBooks, index: number): boolean {
   if (!isIdle(books, index, phaseOf(books, index)) || isLetIn(books, index)) return false;
   books.granted.add(index);
@@ -145,14 +145,14 @@ export function letIn(books: FanBooks, index: number): boolean {
   return true;
 }
 
-/** Takes back what was granted and not used: a later call asks again, whether the books are kept or made anew. */
+/** Grants count for one call only. */
 export function shutOut({ fan, granted, ready }: FanBooks): void {
   if (fan.admission === undefined) return;
   granted.clear();
   ready.length = 0;
 }
 
-/** Whether the next ready item may start, as far as the fan-out itself is concerned. */
+/** As far as the fan-out is concerned. */
 export const canStartItem = ({ ready, active, fan }: FanBooks): boolean =>
   ready.length > 0 && active < (fan.maxParallel ?? Number.POSITIVE_INFINITY);
 
@@ -160,7 +160,7 @@ export function noteFailure(books: FanBooks, failure: ItemFailure): void {
   if (books.failures.length < mostFailures) books.failures.push(failure);
 }
 
-/** Puts what an item has given into the lists, which are as long as the last item that gave something. */
+/** Lists extend to the last item with a value. */
 export function noteOutputs({ outputs }: FanBooks, index: number, given: JsonObject): void {
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;
@@ -171,7 +171,7 @@ export function noteOutputs({ outputs }: FanBooks, index: number, given: JsonObj
   }
 }
 
-/** Puts what an item has left beside what the others have. */
+/** Adds an item's artifacts. */
 export function noteArtifacts({ artifacts }: FanBooks, index: number, left: JsonObject): void {
   for (const [name, value] of entriesOf(left)) artifacts.set(`${name}/${index}`, value);
 }
@@ -205,7 +205,7 @@ export function sealBooks(books: FanBooks, state: StepState): StepState {
   });
 }
 
-/** Every list as long as there are items: what dependants count on. */
+/** Extends every list to all items, for dependants. */
 export function completeOutputs({ fan, outputs, phases }: FanBooks): void {
   for (const name of new Set([...fan.outputs, ...outputs.keys()])) {
     const list = outputs.get(name) ?? [];

@@ -22,10 +22,9 @@ import { isTerminal, type Outcome, type StepState } from "./run.ts";
 import { toOutcome, toRunning, toStarting, type Why } from "./transitions.ts";
 import type { Instant } from "./values.ts";
 
-// What happens to the items of a fan-out. Every change of an item goes through `moveItem`, which keeps the books of the step and of
-// the run in step with each other.
+// Changes of items go through `moveItem`, which keeps the books of step and run consistent.
 
-/** A fan-out has no child of its own to start: it runs at once, and without items it is over. A retried one goes on with its items. */
+/** Runs at once; over without items. A retry keeps its items. */
 export function startFan(ledger: Ledger, node: number): void {
   const step = stepOf(ledger, node);
   const answer: ReturnType<Fan["count"]> = step.fan?.count(gateScope(ledger, node)) ?? { count: 0 };
@@ -45,7 +44,7 @@ export function startFan(ledger: Ledger, node: number): void {
   else queueFan(ledger, node);
 }
 
-/** Those of the run before, where there are as many; others begin anew, with attempts that nobody has had. */
+/** The earlier ones if their number is the same, else new ones with unused attempts. */
 function itemsFor({ items }: StepState, count: number): ItemsState {
   if (items === undefined) return newItems(count);
   return items.total === count ? items : renewItems(items, count);
@@ -61,7 +60,7 @@ export function startItem(ledger: Ledger, node: number): void {
   moveItem(ledger, node, index, itemPhase.starting);
 }
 
-/** The queue may hold items that have moved since. */
+/** Entries may be outdated. */
 function popReady(books: FanBooks): number | undefined {
   for (let index = popLeast(books.ready); index !== undefined; index = popLeast(books.ready)) {
     const phase = phaseOf(books, index);
@@ -70,7 +69,7 @@ function popReady(books: FanBooks): number | undefined {
   return undefined;
 }
 
-/** Whether an item could be started now, slots of the run aside. */
+/** Apart from the run's slots. */
 export const wantsSlot = (ledger: Ledger, node: number): boolean =>
   stateOf(ledger, node).phase === "Running" && canStartItem(booksOf(ledger, node));
 
@@ -86,7 +85,7 @@ export function moveItem(ledger: Ledger, node: number, index: number, phase: num
   if (wantsSlot(ledger, node)) queueFan(ledger, node);
 }
 
-/** An attempt of an item is over and did not succeed: another one after a pause, or the end of the item. */
+/** Retries after a pause, or ends the item. */
 export function failItem(
   ledger: Ledger,
   node: number,
@@ -114,33 +113,33 @@ function mayRetry(ledger: Ledger, node: number, index: number, failure: Failure)
   return retry.retryable?.(failure, gateScope(ledger, node)) ?? true;
 }
 
-/** Whether items end because the step does: it is cancelled, or one failure is enough. */
+/** The step is cancelled or failing fast. */
 const isEnding = (ledger: Ledger, node: number): boolean => {
   const { fan, failed } = booksOf(ledger, node);
   return stateOf(ledger, node).phase === "Cancelling" || (fan.failFast && failed > 0);
 };
 
-/** The end of a cancelled item whose child is gone: a timeout is a failure of its attempt, all else is a cancel. */
+/** A timeout is a failure; anything else a cancel. */
 export function endCancelledItem(ledger: Ledger, node: number, index: number): void {
   if (isEnding(ledger, node)) return moveItem(ledger, node, index, itemPhase.canceled);
   const message = `no result within ${seconds(stepOf(ledger, node).timeout ?? 0)}`;
   failItem(ledger, node, index, { cause: "Timeout", reason: reasons.timeout, message }, true);
 }
 
-/** Takes the start of an item back, which costs no attempt. */
+/** Costs no attempt. */
 export function refuseItem(ledger: Ledger, node: number, index: number, notBefore?: Instant): void {
   const books = booksOf(ledger, node);
   books.attempts[index] = Math.max(0, attemptOf(books, index) - 1);
   moveItem(ledger, node, index, itemPhase.waiting, notBefore);
 }
 
-/** Cancels what is not settled. */
+/** Cancels unsettled items. */
 export const cancelItems = (ledger: Ledger, node: number): void => endItems(ledger, node, itemPhase.cancelling);
 
-/** Cancels what has not begun; what runs goes on. Only an item's own condition skips it, which does not keep the step from succeeding. */
+/** Active items go on. Only an item's own condition skips it without harm. */
 export const cancelIdleItems = (ledger: Ledger, node: number): void => endItems(ledger, node);
 
-/** Cancels items that have not begun, and gives those that are active a phase. O(items). */
+/** Gives active items a phase, if any. O(items). */
 function endItems(ledger: Ledger, node: number, active?: number): void {
   for (const [index, phase] of booksOf(ledger, node).phases.entries()) {
     if (phase === itemPhase.pending || phase === itemPhase.waiting) moveItem(ledger, node, index, itemPhase.canceled);
@@ -149,7 +148,7 @@ function endItems(ledger: Ledger, node: number, active?: number): void {
   endIfThrough(ledger, node);
 }
 
-/** The child of every item that was being cancelled is given up. */
+/** Gives up children being cancelled. */
 export function giveUpItems(ledger: Ledger, node: number): void {
   for (const [index, phase] of booksOf(ledger, node).phases.entries()) {
     if (phase === itemPhase.cancelling) endCancelledItem(ledger, node, index);
@@ -157,7 +156,7 @@ export function giveUpItems(ledger: Ledger, node: number): void {
   endIfThrough(ledger, node);
 }
 
-/** Waits that are over, and attempts that took too long. */
+/** Ends waits and slow attempts. */
 export function applyItemTimes(ledger: Ledger, node: number): void {
   const books = booksOf(ledger, node);
   for (const [index, at] of books.waits) {
@@ -170,7 +169,7 @@ export function applyItemTimes(ledger: Ledger, node: number): void {
   }
 }
 
-/** When time alone changes an item next; Infinity when it does not. O(waiting and running items). */
+/** Infinity if never. O(waiting and running items). */
 export function itemsDueAt(ledger: Ledger, node: number): Instant {
   const { waits, since } = booksOf(ledger, node);
   let earliest = Number.POSITIVE_INFINITY;
@@ -180,18 +179,18 @@ export function itemsDueAt(ledger: Ledger, node: number): Instant {
   return earliest;
 }
 
-/** Settles the step once all items are. */
+/** Settles the step with its last item. */
 export function endIfThrough(ledger: Ledger, node: number): void {
   const books = ledger.fans.get(node);
   const state = stateOf(ledger, node);
   if (books === undefined || books.unsettled > 0 || isTerminal(state.phase)) return;
   completeOutputs(books);
   const { outcome, ...why } = endOf(books, state);
-  // Sealed at once: gates of this very call look at the outputs.
+  // Sealed now, because gates of this call read the outputs.
   put(ledger, node, toOutcome(sealBooks(books, state), outcome, ledger.now, why));
 }
 
-/** A fan-out is as good as its items. One that was cut short without a failure was canceled, it did not fail. */
+/** As good as its items; Canceled if cut short without a failure. */
 function endOf(books: FanBooks, { phase, reason, message }: StepState): Why & { readonly outcome: Outcome } {
   if (books.phases.every((item) => item === itemPhase.succeeded || item === itemPhase.skipped))
     return { outcome: "Succeeded" };

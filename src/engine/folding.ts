@@ -9,9 +9,8 @@ import { isTerminal, type StepState } from "./run.ts";
 import { toOutcome, toRunning, toWaiting } from "./transitions.ts";
 
 /**
- * Folds facts into the ledger and returns how many were ignored as stale, unknown or illegal in the state they met. The
- * order they are given in cannot matter: actions first, then grants, then children in topological order; of several facts
- * about one attempt the strongest counts and the others are dropped silently.
+ * Folds facts and returns how many were ignored. Independent of order: actions, then grants, then children in
+ * topological order; of several facts about an attempt the strongest counts.
  */
 export function foldFacts(ledger: Ledger, facts: readonly Fact[]): number {
   let ignored = 0;
@@ -29,13 +28,13 @@ const isChild = (fact: Fact): fact is ChildFact => fact.kind === "child";
 
 type Rank<F> = (fact: F) => number;
 
-// Lower ranks are folded first; of the facts about one attempt only the first counts.
+// Lower ranks first.
 const actionRank: Rank<ActionFact> = (fact) => actionOrder.indexOf(fact.action);
 const grantRank: Rank<GrantFact> = (fact) => (fact.granted ? 0 : 1);
 const childOrder = ["succeeded", "failed", "gone", "alive"];
 const childRank: Rank<ChildFact> = (fact) => childOrder.indexOf(fact.state.is);
 
-/** Position of the step, then the kind's own rank, then the text of the fact: nothing is left to the order given. */
+/** Total order: step, rank, text of the fact. */
 function sorted<F extends Fact>(ledger: Ledger, facts: readonly F[], rank: Rank<F>): readonly F[] {
   if (facts.length < 2) return facts;
   const place = (fact: F) => (fact.step === undefined ? -1 : (ledger.layout.nodeById.get(fact.step) ?? -1));
@@ -52,7 +51,7 @@ function sorted<F extends Fact>(ledger: Ledger, facts: readonly F[], rank: Rank<
   return positions.map(({ fact }) => fact);
 }
 
-/** Which item of a fan-out a fact is about; -1: the step itself. */
+/** -1: the step itself. */
 const itemOf = (fact: Fact): number => (isAction(fact) ? -1 : (fact.item?.index ?? -1));
 
 function compareTexts(a: Fact, b: Fact): number {
@@ -60,7 +59,7 @@ function compareTexts(a: Fact, b: Fact): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Hands the strongest current fact about each step to `fold`, which says whether the state had a use for it. */
+/** Passes the strongest current fact per step to `fold`, which says whether it was used. */
 function foldEach<F extends GrantFact | ChildFact>(
   ledger: Ledger,
   facts: readonly F[],
@@ -81,15 +80,14 @@ function foldEach<F extends GrantFact | ChildFact>(
   return ignored;
 }
 
-/** About the attempt the step is at, and the item. A grant that names none is about the step. */
+/** The current attempt and item. */
 const isCurrent = (ledger: Ledger, node: number, fact: GrantFact | ChildFact): boolean => {
   if (fact.attempt === undefined) return fact.kind === "grant" && fact.item === undefined;
   return fact.attempt === stateOf(ledger, node).attempt && isCurrentItem(ledger, node, fact.item);
 };
 
 /**
- * Permission to start, or its refusal. A refusal of a start that was intended already (`Starting`, with the attempt) takes
- * the intent back: no child was made, and the attempt is started again under its name.
+ * Permission to start, or a refusal, which takes back the start of the given attempt: it is repeated under its name.
  */
 function foldGrant(ledger: Ledger, node: number, fact: GrantFact): boolean {
   const state = stateOf(ledger, node);
@@ -100,19 +98,19 @@ function foldGrant(ledger: Ledger, node: number, fact: GrantFact): boolean {
   if (state.phase !== "Starting" || fact.attempt === undefined) return false;
   const { notBefore, message } = fact;
   put(ledger, node, toWaiting(state, fact.reason ?? "Quota", ledger.now, { notBefore, message, refused: true }));
-  // A step that waits again is once more what a failing run skips.
+  // A failing run skips it again.
   ledger.drained.fill(0);
   return true;
 }
 
-/** A backoff and a timer are not waits that a grant could end. */
+/** Backoffs and timers need no grant. */
 function grant(ledger: Ledger, node: number, state: StepState): boolean {
   if (state.phase !== "Waiting" || state.reason === "Backoff" || state.reason === "Timer") return false;
   if (state.reason !== "Ready") put(ledger, node, toWaiting(state, "Ready", ledger.now));
   return true;
 }
 
-/** Notes why a step must wait. Saying the same again changes nothing, so that polling a lock writes nothing. */
+/** An equal reason changes nothing, so polling writes nothing. */
 function block(ledger: Ledger, node: number, state: StepState, fact: GrantFact): boolean {
   if (state.reason === "Backoff" || state.reason === "Timer") return false;
   const { reason = "Quota", notBefore, message } = fact;
@@ -121,7 +119,7 @@ function block(ledger: Ledger, node: number, state: StepState, fact: GrantFact):
   return true;
 }
 
-/** What was seen of a child. Only work and references have one. */
+/** Only work and references have children. */
 function foldChild(ledger: Ledger, node: number, { state: child, item }: ChildFact): boolean {
   const state = stateOf(ledger, node);
   if (item !== undefined) return foldItem(ledger, node, item, child);
@@ -130,14 +128,14 @@ function foldChild(ledger: Ledger, node: number, { state: child, item }: ChildFa
   const refused = state.phase === "Waiting" && state.refused === true;
   if (state.phase === "Starting" || state.phase === "Running" || refused) return foldLive(ledger, node, state, child);
   if (state.phase === "Cancelling") return foldCancelled(ledger, node, state, child);
-  // A child that is seen again after its end was recorded is what one expects to see.
+  // Expected for an unchanged child.
   return isTerminal(state.phase);
 }
 
 function foldLive(ledger: Ledger, node: number, state: StepState, child: ChildFact["state"]): boolean {
   switch (child.is) {
     case "alive":
-      // Work that was refused holds no slot, so it cannot be running; a reference that was missing can have appeared.
+      // Refused work cannot run; a missing reference may appear.
       if (state.phase === "Waiting" && stepOf(ledger, node).kind === "work") return false;
       if (state.phase !== "Running") put(ledger, node, toRunning(state));
       return true;
@@ -149,14 +147,14 @@ function foldLive(ledger: Ledger, node: number, state: StepState, child: ChildFa
       failAttempt(ledger, node, failureOf(child), child.retryable);
       return true;
     case "gone":
-      // Before it was seen, a child that is missing has simply not been created yet.
+      // Not created yet.
       if (state.phase !== "Running") return false;
       failAttempt(ledger, node, { cause: "Lost", reason: reasons.childDeleted }, true);
       return true;
   }
 }
 
-/** Work that was done before the cancel reached it is done; every other end is that of the cancel. */
+/** A success before the cancel counts. */
 function foldCancelled(ledger: Ledger, node: number, state: StepState, child: ChildFact["state"]): boolean {
   if (child.is === "succeeded" && child.again !== true) {
     put(ledger, node, toOutcome(state, "Succeeded", ledger.now, child));

@@ -3,16 +3,13 @@ import { int } from "./arrays.ts";
 import type { Graph } from "./graph.ts";
 import { type IntHeap, popLeast, pushLeast } from "./heap.ts";
 
-/**
- * What stands between a graph and its end: derived state, owned by one holder and changed in place. Never persisted and
- * never shared; whoever doubts it builds a new one.
- */
+/** Mutable readiness of a graph, with one owner. Rebuilt when in doubt. */
 export interface Frontier {
-  /** Number of unsettled predecessors of each node. */
+  /** Unsettled predecessors per node. */
   readonly unsettled: Int32Array;
   /** 1 for settled nodes. */
   readonly settled: Uint8Array;
-  /** Unsettled nodes without unsettled predecessors, as positions in topological order. May hold nodes settled since. */
+  /** Ready nodes by topological position; some may be settled since. */
   readonly ready: IntHeap;
 }
 
@@ -42,10 +39,7 @@ function release(unsettled: Int32Array, graph: Graph, node: number): void {
   }
 }
 
-/**
- * Marks a node settled and returns the nodes that became ready by it, in no particular order. A settled node settles
- * once: doing it again changes nothing. O(out-degree), and a logarithm for each node that became ready.
- */
+/** Settles a node once and returns the nodes that became ready. O(out-degree) plus a logarithm per ready node. */
 export function settle(frontier: Frontier, graph: Graph, node: number): number[] {
   if (frontier.settled[node] !== 0) return [];
   frontier.settled[node] = 1;
@@ -63,7 +57,7 @@ export function settle(frontier: Frontier, graph: Graph, node: number): number[]
   return released;
 }
 
-/** Takes the topologically first ready node out of the queue, where it appears once; undefined when none is ready. */
+/** The first ready node, each once; undefined if there is none. */
 export function takeReady(frontier: Frontier, graph: Graph): number | undefined {
   for (let position = popLeast(frontier.ready); position !== undefined; position = popLeast(frontier.ready)) {
     const node = int(graph.order, position);

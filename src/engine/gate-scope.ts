@@ -6,7 +6,7 @@ import type { Dependency, GateResult, GateScope, MainOutcome } from "./plan.ts";
 import { isTerminal, pendingStep } from "./run.ts";
 import { isOk } from "./transitions.ts";
 
-/** What the gate of a node says now. The default gate is answered without building a scope: most steps have it. */
+/** Fast path for the default gate. */
 export function askGate(ledger: Ledger, node: number): GateResult {
   const { gate } = stepOf(ledger, node);
   if (gate !== defaultGate) return gate(gateScope(ledger, node));
@@ -22,13 +22,13 @@ function firstBad(ledger: Ledger, node: number): number | undefined {
   return undefined;
 }
 
-/** Names a dependency that makes a step impossible: `"build" is Failed`. */
+/** `"build" is Failed`. */
 export function describeBad(ledger: Ledger, node: number): string | undefined {
   const bad = dependenciesOf(ledger, node).find((dependency) => !dependency.ok);
   return bad === undefined ? undefined : `"${bad.id}" is ${bad.state.phase}`;
 }
 
-/** The window through which a gate sees the run. It reads the ledger, so it is good only until the next change. */
+/** Reads the ledger; valid until the next change. */
 export const gateScope = (ledger: Ledger, node: number): GateScope => ({
   id: idOf(ledger, node),
   run: ledger.run,
@@ -56,7 +56,6 @@ function dependenciesOf(ledger: Ledger, node: number): Dependency[] {
   return found;
 }
 
-/** How the main plan ended. O(V). */
 export function mainOutcome(ledger: Ledger): MainOutcome {
   const failed = failedNodes(ledger, mainScope).map((node) => idOf(ledger, node));
   if (ledger.run.closing === "Cancel") return { phase: "Canceled", failed };
@@ -70,7 +69,7 @@ export const failedNodes = (ledger: Ledger, scope: number): number[] =>
     (node) => stateOf(ledger, node).phase === "Failed" && stepOf(ledger, node).onFailure === "Fail",
   );
 
-/** The settled node that keeps a scope from having succeeded: an unforgiven failure before a cancel before a skip. */
+/** An unforgiven failure before a cancel before a skip. */
 export function firstBadOf(ledger: Ledger, scope: number): number | undefined {
   const bad = nodesOf(ledger, scope).filter((node) => {
     const state = stateOf(ledger, node);

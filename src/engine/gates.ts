@@ -15,9 +15,8 @@ export const failureGate: Gate = (scope) => (scope.failure() ? run : conditionFa
 export const alwaysGate: Gate = () => run;
 
 /**
- * The gate of a condition. Unless the condition names `failure()` or `always()` (then `afterFailure` is true, and must be
- * true on the step as well), it is implicitly `success() && condition`, so that a bad dependency skips the step without
- * evaluating it. An error of the condition fails the step.
+ * The gate of a condition. Unless it names `failure()` or `always()` (`afterFailure`, also on the step) it implies
+ * `success()`: a bad dependency skips the step without evaluation. An error fails the step.
  */
 export function conditionGate(
   afterFailure: boolean,

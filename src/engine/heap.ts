@@ -1,7 +1,7 @@
-/** A binary min-heap of integers in an array: the least is the first. Change it through these functions only. */
+/** A binary min-heap; change it only by these functions. */
 export type IntHeap = number[];
 
-/** Equal values may be pushed; they come out one after the other. O(log n). */
+/** O(log n). */
 export function pushLeast(heap: IntHeap, value: number): void {
   let at = heap.length;
   heap.push(value);
@@ -15,7 +15,7 @@ export function pushLeast(heap: IntHeap, value: number): void {
   heap[at] = value;
 }
 
-/** Removes and returns the least value; undefined when empty. O(log n). */
+/** Undefined if empty. O(log n). */
 export function popLeast(heap: IntHeap): number | undefined {
   const least = heap[0];
   const last = heap.pop();
@@ -23,7 +23,6 @@ export function popLeast(heap: IntHeap): number | undefined {
   return least;
 }
 
-/** Puts `value` into the hole at the top. */
 function sink(heap: IntHeap, value: number): void {
   let at = 0;
   for (;;) {

@@ -8,15 +8,15 @@ import type { Failure } from "./plan.ts";
 import { reasons } from "./reasons.ts";
 import type { Explained } from "./run.ts";
 
-// Facts about single items, folded as those about steps are: same arrows, same answers.
+// Facts about items, folded like those about steps.
 
-/** True for facts about no item, and about the attempt the item is at. After the end of its step nobody asks for items any more. */
+/** Also for facts about no item. False after the step's end. */
 export function isCurrentItem({ fans }: Ledger, node: number, item: ItemTry | undefined): boolean {
   const books = fans.get(node);
   return item === undefined || (books !== undefined && attemptOf(books, item.index) === item.attempt);
 }
 
-/** What was seen of the child of one item; false when its phase has no use for it. */
+/** False if its phase has no use for it. */
 export function foldItem(ledger: Ledger, node: number, { index }: ItemTry, child: ChildState): boolean {
   const phase = phaseOf(booksOf(ledger, node), index);
   if (isItemSettled(phase)) return true;
@@ -40,20 +40,20 @@ function foldLive(ledger: Ledger, node: number, index: number, phase: number, ch
       failItem(ledger, node, index, failureOf(child), child.retryable);
       return true;
     case "gone":
-      // Before it was seen, a child that is missing has simply not been created yet.
+      // Not created yet.
       if (phase !== itemPhase.running) return false;
       failItem(ledger, node, index, { cause: "Lost", reason: reasons.childDeleted }, true);
       return true;
   }
 }
 
-/** How a child failed, as a retry policy sees it. */
+/** For retry policies. */
 export const failureOf = ({ reason, message, lost }: Extract<ChildState, { is: "failed" }>) => {
   const cause: Failure["cause"] = lost === true ? "Lost" : "Error";
   return message === undefined ? { cause, reason } : { cause, reason, message };
 };
 
-/** Work that was done before the cancel reached it is done; every other end is that of the cancel. */
+/** A success before the cancel counts. */
 function foldCancelled(ledger: Ledger, node: number, index: number, child: ChildState): boolean {
   if (child.is === "succeeded") succeed(ledger, node, index, child);
   else if (child.is !== "alive") endCancelledItem(ledger, node, index);
@@ -71,10 +71,7 @@ function succeed(
   moveItem(ledger, node, index, itemPhase.succeeded);
 }
 
-/**
- * The world lets an item start, or does not. What it said is shown with the step: of a start that was refused until something is
- * started again, of items that wait for a grant until one of them gets it.
- */
+/** Grants or refuses an item's start. The reason is shown on the step until an item starts. */
 export function grantItem(
   ledger: Ledger,
   node: number,
@@ -90,14 +87,14 @@ export function grantItem(
   }
   if (phaseOf(books, index) !== itemPhase.starting) return false;
   refuseItem(ledger, node, index, notBefore);
-  // As a step that waits again, an item is once more what a failing run skips.
+  // A failing run skips it again.
   ledger.drained.fill(0);
   const state = stateOf(ledger, node);
   if (state.phase === "Running" && state.message !== message) put(ledger, node, amend(state, { message }));
   return true;
 }
 
-/** Notes what the items of a fan-out wait for. Saying the same again changes nothing. */
+/** An equal reason changes nothing. */
 export function explainWait(ledger: Ledger, node: number, { reason, message }: Explained): boolean {
   const state = stateOf(ledger, node);
   if (state.phase !== "Running" || booksOf(ledger, node).fan.admission === undefined) return false;

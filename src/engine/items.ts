@@ -1,9 +1,8 @@
 import type { Instant } from "./values.ts";
 
-// The items of a fan-out are one small record of their step, whatever their number: states run-length coded, everything else
-// only where it differs from what the states imply.
+// Items of a fan-out in one small record: run-length coded phases, and exceptions from what they imply.
 
-/** Where one item is, as the character code of its letter. */
+/** By letter. */
 export const itemPhase = {
   succeeded: 83, // S
   failed: 70, // F
@@ -18,13 +17,13 @@ export const itemPhase = {
 
 const letters: ReadonlySet<number> = new Set(Object.values(itemPhase));
 
-/** One item of a fan-out, by its index from 0, and how often it was started, this time included. */
+/** An item and its attempt, from 1. */
 export interface ItemTry {
   readonly index: number;
   readonly attempt: number;
 }
 
-/** An item that failed for good. */
+/** It failed for good. */
 export interface ItemFailure {
   /** From 0. */
   readonly index: number;
@@ -33,35 +32,35 @@ export interface ItemFailure {
   readonly message?: string;
 }
 
-/** All items of a fan-out step, from its first start on. */
+/** From the first start on. */
 export interface ItemsState {
   readonly total: number;
-  /** In index order, run-length coded: `120S1F4R875P`. */
+  /** `120S1F4R875P`, in index order. */
   readonly states: string;
-  /** How often items were started where the state does not imply it, as ranges: `0-2:2,17:3`. P, K and X imply 0, others 1. */
+  /** Attempts that phases do not imply, as ranges: `0-2:2,17:3`. P, K and X imply 0, others 1. */
   readonly attempts?: string;
-  /** Attempts of earlier run numbers, as ranges; they do not count against the retry limit. Absent: 0. */
+  /** Of earlier runs, as ranges; not part of the retry limit. */
   readonly earlier?: string;
-  /** Before which instant waiting items are not started again, as ranges. Absent: they may start. */
+  /** When waiting items may start, as ranges. */
   readonly waits?: string;
-  /** When active items were started, as ranges; only where attempts are timed. */
+  /** Starts of active items, if timed, as ranges. */
   readonly since?: string;
-  /** The first ten that failed for good. */
+  /** The first ten. */
   readonly failures?: readonly ItemFailure[];
 }
 
-/** True while an item's child may be alive. */
+/** Its child may be alive. */
 export const isItemActive = (phase: number): boolean =>
   phase === itemPhase.running || phase === itemPhase.starting || phase === itemPhase.cancelling;
 
-/** True for items that only a reset moves. */
+/** Only a reset moves it. */
 export const isItemSettled = (phase: number): boolean =>
   phase === itemPhase.succeeded ||
   phase === itemPhase.failed ||
   phase === itemPhase.skipped ||
   phase === itemPhase.canceled;
 
-/** How often an item in this phase was started, unless something else is said. */
+/** By the phase. */
 export const impliedAttempts = (phase: number): number =>
   phase === itemPhase.pending || phase === itemPhase.skipped || phase === itemPhase.canceled ? 0 : 1;
 
@@ -78,7 +77,7 @@ export function encodePhases(phases: Uint8Array): string {
   return text;
 }
 
-/** The other way round. What cannot be read counts as canceled: nothing is run because a text was damaged. */
+/** Unreadable ones count as canceled, so that damage starts nothing. */
 export function decodePhases(text: string, total: number): Uint8Array {
   const phases = new Uint8Array(total).fill(itemPhase.canceled);
   let at = 0;
@@ -91,7 +90,7 @@ export function decodePhases(text: string, total: number): Uint8Array {
   return phases;
 }
 
-/** The items of a step that may have a living child, each as a step of its own would be. */
+/** Items with possibly living children. */
 export function activeItems({ items }: { readonly items?: ItemsState | undefined }): readonly ActiveItem[] {
   if (items === undefined) return [];
   const phases = decodePhases(items.states, items.total);
@@ -104,7 +103,7 @@ export function activeItems({ items }: { readonly items?: ItemsState | undefined
   return active;
 }
 
-/** The first items of a step that are neither settled nor active, at most so many, as a grant names them. */
+/** Up to so many idle items. */
 export function idleItems(
   { items }: { readonly items?: ItemsState | undefined },
   most = Number.POSITIVE_INFINITY,
@@ -130,13 +129,13 @@ const activePhases: ReadonlyMap<number, ActiveItem["phase"]> = new Map([
   [itemPhase.cancelling, "Cancelling"],
 ]);
 
-/** Tells of an index whether its item is settled. O(items) once. */
+/** O(items) once. */
 export function settledItems({ states, total }: Pick<ItemsState, "states" | "total">): (index: number) => boolean {
   const phases = decodePhases(states, total);
   return (index) => isItemSettled(phases[index] ?? itemPhase.pending);
 }
 
-/** True when all that differs is that starting items were seen alive. */
+/** Only starting items came alive. */
 export function onlyItemsCameAlive(before: ItemsState, after: ItemsState): boolean {
   for (const name of ["total", "attempts", "earlier", "waits", "since"] as const)
     if (before[name] !== after[name]) return false;
@@ -147,7 +146,7 @@ export function onlyItemsCameAlive(before: ItemsState, after: ItemsState): boole
   );
 }
 
-/** What people are told of many items: `117 of 1000 done, 3 failed, 8 active`. */
+/** `117 of 1000 done, 3 failed, 8 active`. */
 export function summarizeItems({ total, states }: Pick<ItemsState, "total" | "states">): string {
   const { S = 0, F = 0, K = 0, X = 0, R = 0, A = 0, C = 0 } = countPhases(states);
   const told = [
@@ -160,7 +159,7 @@ export function summarizeItems({ total, states }: Pick<ItemsState, "total" | "st
   return [`${S} of ${total} done`, ...more].join(", ");
 }
 
-/** How many items are in which phase, by letter. */
+/** By letter. */
 export function countPhases(text: string): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const [, count = "", letter = ""] of text.matchAll(/(\d+)([A-Z])/g)) {
@@ -169,7 +168,7 @@ export function countPhases(text: string): Readonly<Record<string, number>> {
   return counts;
 }
 
-/** Numbers of neighbouring indices as ranges: `0-2:2,17:3`; undefined when there are none. Indices come in rising order. */
+/** `0-2:2,17:3`; undefined if empty. Ascending. */
 export function encodeRanges(entries: Iterable<readonly [number, number]>): string | undefined {
   const ranges: { from: number; to: number; value: number }[] = [];
   for (const [index, value] of entries) {
@@ -181,7 +180,7 @@ export function encodeRanges(entries: Iterable<readonly [number, number]>): stri
   return ranges.map(({ from, to, value }) => `${from === to ? from : `${from}-${to}`}:${value}`).join(",");
 }
 
-/** Calls `take` for each index below `total`; what cannot be read is left out. */
+/** Unreadable parts are skipped. */
 export function decodeRanges(
   text: string | undefined,
   total: number,
@@ -193,7 +192,7 @@ export function decodeRanges(
   }
 }
 
-/** The times in a text of ranges, rewritten: statuses for people have other words for instants than the engine. */
+/** Rewrites times, for statuses. */
 export const mapRangeValues = (text: string, rewrite: (value: string) => Instant | string): string =>
   text
     .split(",")
@@ -203,7 +202,7 @@ export const mapRangeValues = (text: string, rewrite: (value: string) => Instant
     })
     .join(",");
 
-/** The items after a reset: all of them again, or only those that did not go well. Attempts go on counting. */
+/** All items, or those that did not succeed. Attempts count on. */
 export function resetItems(items: ItemsState, keepDone: boolean): ItemsState {
   const { total } = items;
   const phases = decodePhases(items.states, total);
@@ -224,17 +223,13 @@ export function resetItems(items: ItemsState, keepDone: boolean): ItemsState {
 
 export const newItems = (total: number): ItemsState => ({ total, states: total === 0 ? "" : `${total}P` });
 
-/**
- * Another number of items than in the run before: which of them are the same nobody knows. Each counts on from the most attempts any of
- * those had, so that no two children share a name.
- */
+/** Another number of items: all count on from the highest attempt, so that names are unique. */
 export function renewItems(before: ItemsState, total: number): ItemsState {
   const most = attemptsOf(before, decodePhases(before.states, before.total)).reduce((a, b) => Math.max(a, b), 0);
   const told = encodeRanges(Array.from({ length: most === 0 ? 0 : total }, (_, index) => [index, most] as const));
   return { ...newItems(total), ...(told === undefined ? {} : { attempts: told, earlier: told }) };
 }
 
-/** How often each item was started. */
 export function attemptsOf({ attempts, total }: ItemsState, phases: Uint8Array): Uint16Array {
   const counts = new Uint16Array(total);
   for (let index = 0; index < total; index++) counts[index] = impliedAttempts(phases[index] ?? 0);

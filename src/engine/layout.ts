@@ -1,23 +1,20 @@
 import { int, item } from "./arrays.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 
-/** One graph of a plan: the main one, the final one, or that of a group. */
+/** The graph of the main plan, final plan, or a group. */
 export interface Scope {
   readonly index: number;
   readonly plan: Plan;
-  /** Node `n` of the scope's graph is node `base + n` of the layout. */
+  /** Number of its first node. */
   readonly base: number;
-  /** The group's node, or -1 for the main and the final plan. */
+  /** The group's node, or -1. */
   readonly group: number;
-  /** Scope the group belongs to, or -1. */
+  /** The group's scope, or -1. */
   readonly parent: number;
   readonly isFinal: boolean;
 }
 
-/**
- * A plan with its nested and final plans laid out in one row of nodes, so that a run is a few flat arrays.
- * A function of the plan alone.
- */
+/** All graphs of a plan in one row of nodes. Depends on the plan only. */
 export interface Layout {
   readonly plan: Plan;
   /** Full ids. */
@@ -25,24 +22,24 @@ export interface Layout {
   readonly steps: readonly PlanStep[];
   readonly scopes: readonly Scope[];
   readonly scopeOf: Int32Array;
-  /** Scope of the nested plan of a group's node; -1 for other nodes. */
+  /** Scope of a group's nested plan; -1 for other nodes. */
   readonly nested: Int32Array;
   readonly nodeById: ReadonlyMap<string, number>;
-  /** All nodes in topological order; those of a group follow it at once, final ones come last. */
+  /** Topological; a group is followed by its nodes, final ones come last. */
   readonly order: Int32Array;
   readonly position: Int32Array;
-  /** Place in the order of starts: priority first, topological position second. `startOrder` is its inverse. */
+  /** By priority, then topologically. The inverse of `startOrder`. */
   readonly startRank: Int32Array;
   readonly startOrder: Int32Array;
 }
 
-/** Index of the main scope; the final scope, if any, is the next one. */
+/** The final scope is the next one. */
 export const mainScope = 0;
 
-// Plans are immutable and layouts depend on nothing else, so remembering them cannot be observed except in time.
+// Plans are immutable.
 const known = new WeakMap<Plan, Layout>();
 
-/** The layout of a plan; built on first use, O(V). */
+/** Cached; O(V). */
 export function layoutOf(plan: Plan): Layout {
   const remembered = known.get(plan);
   if (remembered !== undefined) return remembered;
@@ -51,7 +48,7 @@ export function layoutOf(plan: Plan): Layout {
   return layout;
 }
 
-/** The final scope; undefined when the plan has none or it has no steps. */
+/** Undefined without final steps. */
 export const finalScope = (layout: Layout): Scope | undefined => {
   const second = layout.scopes[1];
   return second?.isFinal === true && second.plan.steps.length > 0 ? second : undefined;
@@ -60,7 +57,7 @@ export const finalScope = (layout: Layout): Scope | undefined => {
 const isFlat = ({ steps, final }: Plan): boolean =>
   final === undefined && steps.every(({ kind, group }) => kind !== "group" || group === undefined);
 
-/** One scope that is the plan itself: nearly everything is there already. */
+/** A single scope is the plan itself. */
 function layFlat(plan: Plan): Layout {
   const { ids, nodeById, order, position } = plan.graph;
   const startOrder = startOrderOf(plan.steps, order);
@@ -92,7 +89,7 @@ function build(plan: Plan): Layout {
   const draft: Draft = { ids: [], steps: [], scopes: [], scopeOf: [], nested: [], nodeById: new Map() };
   addScope(draft, plan, { group: -1, parent: -1, isFinal: false }, "");
   if (plan.final !== undefined) addScope(draft, plan.final, { group: -1, parent: -1, isFinal: true }, "");
-  // Groups add scopes at the end while we go, nested groups included.
+  // Groups append scopes during the loop.
   for (let node = 0; node < draft.steps.length; node++) {
     const { kind, group } = item(draft.steps, node);
     if (kind !== "group" || group === undefined) continue;
@@ -155,6 +152,6 @@ function startOrderOf(steps: readonly PlanStep[], order: Int32Array): Int32Array
   const first = steps[0]?.priority;
   if (steps.every((step) => step.priority === first)) return order;
   const nodes = [...order];
-  // The sort is stable, so equal priorities keep their topological order.
+  // Stable, so equal priorities keep their order.
   return Int32Array.from(nodes.sort((a, b) => item(steps, b).priority - item(steps, a).priority));
 }

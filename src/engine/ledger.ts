@@ -13,42 +13,42 @@ import { isOk } from "./transitions.ts";
 import type { Instant } from "./values.ts";
 
 /**
- * A run laid out for changing: the state of every node and what follows from all of them, kept up to date by `put`.
- * Owned by one call of `advance` at a time and rebuilt from the run whenever in doubt.
+ * The mutable state of a run and its derived values, updated by `put`. Owned by one call of `advance`; rebuilt when in
+ * doubt.
  */
 export interface Ledger {
   readonly layout: Layout;
-  /** Run-level fields as they are now. Its `steps` are those of the last sealed run. */
+  /** Current fields of the run; `steps` as last sealed. */
   run: RunState;
   now: Instant;
   readonly states: StepState[];
-  /** The record that was made last for a sealed run. */
+  /** The record of the last seal. */
   ownSteps: Record<string, StepState>;
-  /** Nodes whose state differs from the sealed run, with the state they have there. */
+  /** Nodes changed since the seal, with their sealed state. */
   readonly changed: Map<number, StepState>;
   readonly frontiers: readonly Frontier[];
   /** 1 for scopes whose steps may move. */
   readonly open: Uint8Array;
-  /** 1 for scopes whose failure strategy was carried out. */
+  /** 1 once its failure strategy was applied. */
   readonly drained: Uint8Array;
-  /** Per scope: unsettled nodes, failures that nobody forgave, active work with that of nested scopes. */
+  /** Per scope: unsettled nodes, unforgiven failures, active work. */
   readonly remaining: Int32Array;
   readonly failed: Int32Array;
   readonly active: Int32Array;
-  /** Scopes with nodes to look at, and scopes that are settled but whose group is not; both may repeat. */
+  /** Scopes to look at, and settled scopes of unsettled groups; with duplicates. */
   readonly stirred: number[];
   readonly settled: number[];
-  /** Work that only a slot keeps from starting, by start rank; and the nodes that need no slot. Both may hold nodes moved since. */
+  /** Work that lacks only a slot, by start rank; and nodes without need of one. Some may have moved. */
   readonly startable: IntHeap;
   readonly free: number[];
-  /** When time alone changes a node, for the nodes where it does. */
+  /** When time alone changes a node. */
   readonly due: Map<number, Instant>;
-  /** Nodes that owe the world an effect. */
+  /** Nodes with effects. */
   readonly owing: Set<number>;
-  /** Items of the fan-outs that are under way, and which of them have to be asked anew when they are due. */
+  /** Fan-outs under way, and those to time anew. */
   readonly fans: Map<number, FanBooks>;
   readonly untimed: Set<number>;
-  /** Nodes past Pending and Waiting; unsettled steps past Pending; those of them that are Suspended. Groups count in the first only. */
+  /** Nodes past Pending and Waiting; unsettled steps past Pending; suspended ones. */
   moved: number;
   live: number;
   suspended: number;
@@ -58,7 +58,7 @@ export interface Ledger {
 const barrierOpen: StepState = { phase: "Succeeded", attempt: 0 };
 const barrierShut: StepState = { phase: "Skipped", attempt: 0, reason: "DependencyFailed" };
 
-/** Lays a run out. O(V + E). */
+/** O(V + E). */
 export function openLedger(plan: Plan, run: RunState, now: Instant): Ledger {
   const layout = layoutOf(plan);
   const states = readStates(layout, run);
@@ -115,7 +115,6 @@ function barrierState(layout: Layout, states: readonly StepState[], node: number
   return allOk ? barrierOpen : barrierShut;
 }
 
-/** Nodes of the layout that a node depends on. */
 export function predecessorsOf(layout: Layout, node: number): Int32Array {
   const { plan, base } = item(layout.scopes, int(layout.scopeOf, node));
   const local = neighbours(plan.graph.predecessors, node - base);
@@ -143,14 +142,13 @@ function enterItems(ledger: Ledger, node: number, state: StepState): void {
   if (state.phase === "Running") queueFan(ledger, node);
 }
 
-/** The items of a fan-out that is under way. */
 export function booksOf({ fans }: Ledger, node: number): FanBooks {
   const books = fans.get(node);
   if (books === undefined) throw new Error(`node ${node} is no fan-out that is under way`);
   return books;
 }
 
-/** Lets a fan-out ask for a slot; once, however many of its items are ready. */
+/** Once, however many items are ready. */
 export function queueFan(ledger: Ledger, node: number): void {
   const books = booksOf(ledger, node);
   if (books.isQueued) return;
@@ -175,16 +173,16 @@ export const scopeOf = (ledger: Ledger, node: number): Scope =>
   item(ledger.layout.scopes, int(ledger.layout.scopeOf, node));
 export const idOf = (ledger: Ledger, node: number): string => item(ledger.layout.ids, node);
 
-/** Whether every main step is settled. */
+/** All main steps are settled. */
 export const isMainSettled = (ledger: Ledger): boolean => ledger.remaining[mainScope] === 0;
 
-/** Whether every final step is settled; true when there are none. */
+/** True without final steps. */
 export const isFinalSettled = (ledger: Ledger): boolean => {
   const final = finalScope(ledger.layout);
   return final === undefined || ledger.remaining[final.index] === 0;
 };
 
-/** Gives a node a new state and brings the books up to date. A terminal state is never replaced: that is a bug of the caller. */
+/** Sets a node's state and updates the books. A terminal state must not be replaced. */
 export function put(ledger: Ledger, node: number, next: StepState): void {
   const before = stateOf(ledger, node);
   if (isTerminal(before.phase)) throw new Error(`step "${idOf(ledger, node)}" is settled already`);
@@ -197,7 +195,7 @@ export function put(ledger: Ledger, node: number, next: StepState): void {
   if (isTerminal(next.phase)) leaveFrontier(ledger, node);
 }
 
-/** Remembers the sealed state of a node that is about to change. */
+/** Remembers the sealed state. */
 export function noteChange({ changed, states }: Ledger, node: number): void {
   if (!changed.has(node)) changed.set(node, item(states, node));
 }
@@ -222,7 +220,7 @@ function tally(ledger: Ledger, node: number, state: StepState, by: 1 | -1): void
   const { phase, attempt, earlierAttempts = 0, iteration = 1 } = state;
   const { kind, onFailure } = stepOf(ledger, node);
   if (phase === "Pending" || kind === "barrier") return;
-  // A step that waits for its next attempt or round has moved before: the run does not look untouched again.
+  // It has moved before.
   if (phase !== "Waiting" || attempt > earlierAttempts || iteration > 1) ledger.moved += by;
   if (isTerminal(phase)) {
     const scope = int(ledger.layout.scopeOf, node);
@@ -241,7 +239,7 @@ export function tallyActive(ledger: Ledger, node: number, by: number): void {
   }
 }
 
-/** Keeps the lists of nodes that wait for a slot, for time, or for an effect. */
+/** Updates the queues for slots, time and effects. */
 function track(ledger: Ledger, node: number, state: StepState): void {
   const step = stepOf(ledger, node);
   if (step.kind === "barrier") return;
@@ -259,22 +257,21 @@ function track(ledger: Ledger, node: number, state: StepState): void {
   else ledger.free.push(node);
 }
 
-/** Recomputes when nodes are due after a suspension began or ended. O(V). */
+/** After a suspension began or ended. O(V). */
 export function retime(ledger: Ledger): void {
   for (const [node, state] of ledger.states.entries()) {
     if (state.phase !== "Pending" && !isTerminal(state.phase)) track(ledger, node, state);
   }
 }
 
-/** Whether a state owes the world a start or a cancel. */
 export const owesEffect = (step: PlanStep, { phase }: StepState): boolean =>
   (phase === "Starting" && (step.kind === "work" || step.kind === "observe")) ||
   (phase === "Cancelling" && step.kind === "work");
 
-// Measured: a spread costs 300 ns per key here, filling an object that was a dictionary from the start 90.
+// Measured: a spread costs 300 ns per key, a dictionary 90.
 const largeRecord = 256;
 
-/** A record like the given one, for the taking. The most expensive thing an advance of a large run does. */
+/** The most expensive part of a large run. */
 function copySteps(steps: RunState["steps"], count: number): Record<string, StepState> {
   if (count <= largeRecord) return { ...steps };
   const copy: Record<string, StepState> = Object.setPrototypeOf(Object.create(null), Object.prototype);
@@ -285,10 +282,7 @@ function copySteps(steps: RunState["steps"], count: number): Record<string, Step
   return copy;
 }
 
-/**
- * Writes the changed states into a copy of the record, and tells them in topological order. `inPlace` writes into the record itself if it
- * is a copy made here before.
- */
+/** Writes changes into a copy of the record and returns them in topological order. `inPlace` reuses an earlier copy. */
 export function sealSteps(ledger: Ledger, inPlace = false): readonly StepChange[] {
   if (ledger.changed.size === 0) return [];
   const isOwn = inPlace && ledger.ownSteps === ledger.run.steps;

@@ -14,10 +14,7 @@ import { reasons } from "./reasons.ts";
 import { isTerminal } from "./run.ts";
 import { toOutcome, toRunning, toStarting, toWaiting } from "./transitions.ts";
 
-/**
- * Moves everything that can move without new facts: gates, groups, strategies, the final plan, starts. Each kind of move
- * can only make moves of the others possible further down the graph, so the loop ends.
- */
+/** Moves everything that needs no new facts. Each move enables others only further down the graph, so the loop ends. */
 export function moveAll(ledger: Ledger): void {
   for (;;) {
     askGates(ledger);
@@ -26,7 +23,7 @@ export function moveAll(ledger: Ledger): void {
   }
 }
 
-/** Scopes that are not open yet are asked when they open: their frontiers keep what is ready. */
+/** Frontiers of unopened scopes keep what is ready. */
 function askGates(ledger: Ledger): void {
   for (let scope = ledger.stirred.pop(); scope !== undefined; scope = ledger.stirred.pop()) {
     if (ledger.open[scope] === 1) askGatesOf(ledger, item(ledger.layout.scopes, scope));
@@ -42,7 +39,7 @@ function askGatesOf(ledger: Ledger, { index, plan, base }: Scope): void {
   }
 }
 
-/** Settles or admits a node whose dependencies are settled. Each gate is asked once: the frontier gives a node once only. */
+/** Each gate is asked once. */
 function passGate(ledger: Ledger, node: number): void {
   const answer = askGate(ledger, node);
   if ("error" in answer) {
@@ -57,7 +54,7 @@ function passGate(ledger: Ledger, node: number): void {
   put(ledger, node, toWaiting(stateOf(ledger, node), step.admission ?? "Ready", ledger.now));
 }
 
-/** A timer has started when it begins to wait, and one without a time is over at once. */
+/** A timer starts when it waits; without a time it is over. */
 function setTimer(ledger: Ledger, node: number): void {
   const due = stepOf(ledger, node).due?.(gateScope(ledger, node)) ?? { after: 0 };
   if ("error" in due) {
@@ -69,7 +66,7 @@ function setTimer(ledger: Ledger, node: number): void {
   if (ledger.now >= notBefore) put(ledger, node, toOutcome(stateOf(ledger, node), "Succeeded", ledger.now));
 }
 
-/** Ends what a failure makes pointless, once per scope; true when there was something to do. */
+/** Once per scope; true if something changed. */
 function carryOutStrategies(ledger: Ledger): boolean {
   let found = false;
   for (const { index } of ledger.layout.scopes) {
@@ -82,8 +79,8 @@ function carryOutStrategies(ledger: Ledger): boolean {
 }
 
 /**
- * Skips what has not begun, except for steps whose gate wants to know of failures. With `cancelActive` what runs is cancelled
- * too; without, groups go on with what they have begun, so that their inside is drained as well.
+ * Skips what has not begun, except steps whose gate handles failures. `cancelActive` also cancels active steps;
+ * otherwise groups drain.
  */
 function drain(ledger: Ledger, scope: number, cancelActive: boolean): void {
   const why = { reason: reasons.runFailing };
@@ -98,7 +95,7 @@ function drain(ledger: Ledger, scope: number, cancelActive: boolean): void {
   }
 }
 
-/** Opens the final plan when the main one is settled; true when it did. Suspension holds it back. */
+/** After the main plan, unless suspended; true if it opened. */
 function openFinal(ledger: Ledger): boolean {
   const final = finalScope(ledger.layout);
   if (final === undefined || ledger.run.final !== undefined || !isMainSettled(ledger)) return false;
@@ -113,7 +110,7 @@ function openFinal(ledger: Ledger): boolean {
   return true;
 }
 
-/** Starts what is ready, as far as there are slots; true when that may have made more steps ready. */
+/** True if more steps may be ready. */
 function startAll(ledger: Ledger): boolean {
   if (isPaused(ledger.run)) return false;
   for (let node = ledger.free.pop(); node !== undefined; node = ledger.free.pop()) {
@@ -123,7 +120,7 @@ function startAll(ledger: Ledger): boolean {
   return ledger.stirred.length > 0 || ledger.settled.length > 0;
 }
 
-/** What the queues hold may have moved since, and may be there twice; nothing is taken out of them before its turn. */
+/** Entries may be outdated or repeated. */
 const isReady = (ledger: Ledger, node: number): boolean => {
   const { phase, reason } = stateOf(ledger, node);
   return phase === "Waiting" && reason === "Ready";
@@ -132,7 +129,6 @@ const isReady = (ledger: Ledger, node: number): boolean => {
 const isStartable = (ledger: Ledger, node: number): boolean =>
   isReady(ledger, node) || (ledger.fans.has(node) && wantsSlot(ledger, node));
 
-/** Starts a step that needs no slot. */
 function startFree(ledger: Ledger, node: number): void {
   const state = stateOf(ledger, node);
   const { kind } = stepOf(ledger, node);
@@ -142,7 +138,7 @@ function startFree(ledger: Ledger, node: number): void {
   else put(ledger, node, toStarting(state, ledger.now));
 }
 
-/** A group has no child to start: it runs at once, opens its scope, and an empty one is over. */
+/** It runs at once and opens its scope; an empty one is over. */
 function startGroup(ledger: Ledger, node: number): void {
   put(ledger, node, toRunning(toStarting(stateOf(ledger, node), ledger.now)));
   const scope = int(ledger.layout.nested, node);
@@ -152,17 +148,14 @@ function startGroup(ledger: Ledger, node: number): void {
   if (ledger.remaining[scope] === 0) ledger.settled.push(scope);
 }
 
-/**
- * Starts work by start rank. A nested scope without a slot holds back its own steps only: they are set aside and put back,
- * so that they stand where they stood when a slot comes free.
- */
+/** Starts work by rank. Steps of a nested scope without a slot are put back into their place. */
 function startWork(ledger: Ledger): void {
   const held: number[] = [];
   const { startable, layout } = ledger;
   while (startable.length > 0) {
     const rank = item(startable, 0);
     const node = int(layout.startOrder, rank);
-    // Without a slot in its part of the run there is none for the others either: leave the queue as it is.
+    // Nothing else can start either.
     if (isStartable(ledger, node) && !hasSlot(ledger, topOf(ledger, node))) break;
     popLeast(startable);
     if (isStartable(ledger, node) && !hasSlots(ledger, node)) held.push(rank);
@@ -171,7 +164,7 @@ function startWork(ledger: Ledger): void {
   for (const rank of held) pushLeast(startable, rank);
 }
 
-/** Starts what stood in the queue: a step, or the next item of a fan-out, which queues again for the one after. */
+/** A step, or the next item of a fan-out, which queues again. */
 function takeSlot(ledger: Ledger, node: number): void {
   const books = ledger.fans.get(node);
   if (books !== undefined) books.isQueued = false;
@@ -180,14 +173,14 @@ function takeSlot(ledger: Ledger, node: number): void {
   else startItem(ledger, node);
 }
 
-/** The outermost scope around a node, whose slots all steps of that part of the run share. */
+/** The outermost scope, whose slots are shared. */
 const topOf = (ledger: Ledger, node: number): number =>
   scopeOf(ledger, node).isFinal ? (finalScope(ledger.layout)?.index ?? mainScope) : mainScope;
 
 const hasSlot = (ledger: Ledger, scope: number): boolean =>
   int(ledger.active, scope) < (item(ledger.layout.scopes, scope).plan.policy.parallelism ?? Number.POSITIVE_INFINITY);
 
-/** Whether the node's scope and every scope around it have a slot. */
+/** In all scopes around the node. */
 function hasSlots(ledger: Ledger, node: number): boolean {
   for (let scope = scopeOf(ledger, node); ; scope = item(ledger.layout.scopes, scope.parent)) {
     if (!hasSlot(ledger, scope.index)) return false;

@@ -7,31 +7,31 @@ export interface Dependency {
   /** Full id. */
   readonly id: string;
   readonly state: StepState;
-  /** Succeeded, skipped by its own condition, or failed and forgiven. */
+  /** Succeeded, skipped by its own condition, or forgiven. */
   readonly ok: boolean;
 }
 
-/** How the main plan ended, for the gates of final steps. */
+/** Outcome of the main plan, for final gates. */
 export interface MainOutcome {
   readonly phase: "Succeeded" | "Failed" | "Canceled";
-  /** Full ids of the steps that failed and were not forgiven, in topological order. */
+  /** Unforgiven failures in topological order. */
   readonly failed: readonly string[];
 }
 
-/** What a gate may look at. Valid only during the call of the gate; everything in it is read lazily. */
+/** Valid only during the gate's call; lazy. */
 export interface GateScope {
-  /** Full id of the step whose gate this is. */
+  /** Full id of its step. */
   readonly id: string;
-  /** The run as it was when the call of `advance` began, number and times included. For steps use `state`. */
+  /** As of the call of `advance`. For steps use `state`. */
   readonly run: RunState;
-  /** Status functions over the direct dependencies: all ok; at least one not ok. O(number of dependencies). */
+  /** Over the direct dependencies: all ok; one not ok. */
   success(): boolean;
   failure(): boolean;
-  /** The settled direct dependencies in declaration order. */
+  /** In declaration order. */
   dependencies(): readonly Dependency[];
-  /** The current state of any step by full id; pending when the plan does not know it. Only ancestors are sure to be settled. */
+  /** Pending if unknown. Only ancestors are certainly settled. */
   state(id: string): StepState;
-  /** How the main plan ended; undefined unless the step belongs to the final plan. */
+  /** Only for steps of the final plan. */
   main(): MainOutcome | undefined;
 }
 
@@ -40,15 +40,15 @@ export type GateResult =
   | { readonly skip: SkipReason; readonly message?: string }
   | { readonly error: string };
 
-/** Decides once, when the last dependency settles, whether a step runs. A pure function; must not throw. */
+/** Decides once, when the last dependency settles. Pure; must not throw. */
 export type Gate = (scope: GateScope) => GateResult;
 
-/** When a timer step is due, asked once when its gate passes: after a while, or at an instant. */
+/** Asked once, when the gate passes. */
 export type Due = (
   scope: GateScope,
 ) => { readonly after: Millis } | { readonly at: Instant } | { readonly error: string };
 
-/** A failed attempt, as a retry policy sees it. `Lost`: the child vanished; `Timeout`: the engine cancelled it. */
+/** `Lost`: the child vanished; `Timeout`: the engine cancelled it. */
 export interface Failure {
   readonly cause: "Error" | "Timeout" | "Lost";
   readonly attempt: number;
@@ -57,15 +57,15 @@ export interface Failure {
 }
 
 /**
- * What happens after a failed attempt. An attempt is repeated when its fact says `retryable` (timeouts and lost children
- * always do), `retryable` here agrees, retries are left and the run is not closing.
+ * An attempt is repeated if its fact says `retryable` (always for timeouts and lost children), `retryable` agrees,
+ * retries are left and the run is not closing.
  */
 export interface RetryPolicy {
-  /** Attempts after the first, per run number. */
+  /** Attempts after the first, per run. */
   readonly limit: number;
-  /** Pause after the n-th failure of this run number, n from 1. Pure; for jitter see `jittered`. */
+  /** Pause after the n-th failure of the run, from 1. Pure. */
   readonly delay: (failures: number) => Millis;
-  /** Absent: every failure may be repeated. `scope` shows the run as a gate of the step would see it. Pure; must not throw. */
+  /** Absent: always. Pure; must not throw. */
   readonly retryable?: (failure: Failure, scope: GateScope) => boolean;
 }
 
@@ -76,95 +76,95 @@ export interface RetryPolicy {
  */
 export type StepKind = "work" | "observe" | "approval" | "timer" | "group" | "fan" | "barrier";
 
-/** One child for each of many items. Retry, timeout and grace of the step are those of each item, its deadline is for all. */
+/** Retry, timeout and grace apply to items, the deadline to the step. */
 export interface Fan {
-  /** How many items there are, and which of them are skipped: asked once, when the step starts. Pure; must not throw. */
+  /** Number of items, and those to skip; asked once at the start. Pure; must not throw. */
   readonly count: (
     scope: GateScope,
   ) =>
     | { readonly count: number; readonly skipped?: readonly number[] }
     | { readonly error: string; readonly reason?: string };
-  /** Items active at once. Absent: no limit of its own. */
+  /** Absent: unlimited. */
   readonly maxParallel?: number;
-  /** The first failure cancels the other items. */
+  /** The first failure cancels the others. */
   readonly failFast: boolean;
-  /** Each item starts only after a grant that names it; a grant counts in the call it is given to. Absent: items are free. */
+  /** Each start needs a grant in the same call. Absent: none. */
   readonly admission?: WaitReason;
-  /** Outputs that are lists over the items also when no item has given one. */
+  /** Outputs that are lists even without values. */
   readonly outputs: readonly string[];
 }
 
-/** How an approval is decided. Everything is pure and must not throw. */
+/** Pure; must not throw. */
 export interface ApprovalRule {
-  /** Different people who must agree; one rejection ends the step. */
+  /** Different people who must approve; one rejection ends the step. */
   readonly needed: number;
-  /** What people are asked, made when the step begins to wait. An error fails the step. */
+  /** Made when the step begins to wait. An error fails it. */
   readonly question: (scope: GateScope) => { readonly message?: string } | { readonly error: string };
-  /** What the step gives once they have agreed, or once silence counts as agreement. */
+  /** After the approvals, or a timeout that approves. */
   readonly outputs: (approvals: readonly Approval[]) => JsonObject;
 }
 
-/** One node of a plan: what the engine must know of a step. Durations are greater than 0. */
+/** Durations are positive. */
 export interface PlanStep {
-  /** Id within its plan; the full id of a nested step is `group/sub`. */
+  /** Within its plan; `group/sub` is the full id. */
   readonly id: string;
   readonly kind: StepKind;
   readonly gate: Gate;
-  /** The gate names `failure()` or `always()`: the step still starts while the run is failing. */
+  /** The step starts even while the run is failing. */
   readonly afterFailure?: boolean;
-  /** Not used by approvals, timers and groups. */
+  /** Not for approvals, timers and groups. */
   readonly retry: RetryPolicy;
-  /** `Continue` forgives a failure: dependants run and the run may still succeed. */
+  /** `Continue` forgives a failure. */
   readonly onFailure: "Fail" | "Continue";
-  /** Higher starts first when slots are short. */
+  /** Higher starts first. */
   readonly priority: number;
-  /** One attempt, from the intent to start it. For an approval: the time to decide; for a group: its whole run. */
+  /** Of an attempt, a decision, or a group. */
   readonly timeout?: Millis;
-  /** How long one attempt may stay `Starting`. */
+  /** Of an attempt in `Starting`. */
   readonly pendingTimeout?: Millis;
-  /** The whole step from the moment it is ready: retries and every kind of waiting included, suspension excluded. */
+  /** Of the step from ready on, with retries and waits, without suspension. */
   readonly deadline?: Millis;
-  /** Given to the child when it is cancelled. */
+  /** For a cancelled child. */
   readonly graceMs?: Millis;
-  /** How long a cancel may take before the step is settled without its child's word. Absent: no limit. */
+  /** Of a cancel; then the step is settled anyway. Absent: unlimited. */
   readonly cancelTimeout?: Millis;
-  /** Approval: how it is decided. Absent: by whoever comes first, whose values are the outputs. */
+  /** Absent: the first person decides. */
   readonly approval?: ApprovalRule;
-  /** Approval: what the timeout means. Absent: `Reject`. */
+  /** Absent: `Reject`. */
   readonly onTimeout?: "Reject" | "Approve";
-  /** The step starts only after a grant and waits for it with this reason. */
+  /** The step waits for a grant, with this reason. */
   readonly admission?: WaitReason;
-  /** Timer: when it is due. Absent: at once. */
+  /** Absent: at once. */
   readonly due?: Due;
-  /** A loop: a new child after each that went well, until a fact no longer says `again`. Retries are those of each round. */
+  /** A new child after each success until a fact lacks `again`. Retries are per round. */
   readonly repeat?: { readonly maxIterations: number; readonly interval: Millis };
-  /** Fan-out: what it is over. Absent: no items. */
+  /** Absent: no items. */
   readonly fan?: Fan;
-  /** Group: the nested plan. Of its policy only `strategy` and `parallelism` count; its `final` is not run. */
+  /** Of the nested policy only `strategy` and `parallelism` count. */
   readonly group?: Plan;
 }
 
 export interface RunPolicy {
   /**
-   * Once a step failed and was not forgiven: `Continue` skips only its dependants; `Drain` starts nothing new except
-   * steps with `afterFailure`; `Cancel` also cancels what is active, with the same exception.
+   * After an unforgiven failure: `Continue` skips dependants; `Drain` starts only steps with `afterFailure`; `Cancel`
+   * also cancels active ones.
    */
   readonly strategy: "Continue" | "Drain" | "Cancel";
-  /** `work` steps and items that may be active at once, nested ones included. Absent: no limit. */
+  /** Of active `work` steps and items, including nested ones. */
   readonly parallelism?: number;
-  /** From `startedAt`, suspension excluded. For a final plan: from the end of the main plan. */
+  /** From `startedAt`, or the end of the main plan; without suspension. */
   readonly deadline?: Millis;
   /** Nothing new starts. */
   readonly suspended?: boolean;
-  /** A run that has not begun stays `Pending`, explained by this; one that has begun does not mind. A cancel ends it all the same. */
+  /** An unstarted run stays `Pending` with this reason. A cancel still ends it. */
   readonly held?: Explained;
 }
 
-/** What is to be done: immutable, built once per generation of a resource. `steps[i]` belongs to `graph.ids[i]`. */
+/** Immutable. `steps[i]` belongs to `graph.ids[i]`. */
 export interface Plan {
   readonly graph: Graph;
   readonly steps: readonly PlanStep[];
   readonly policy: RunPolicy;
-  /** Runs when the main plan is settled, whatever its outcome. Its ids differ from those of the main plan. */
+  /** Runs after the main plan, whatever its outcome. Ids are unique over both. */
   readonly final?: Plan;
 }

@@ -7,15 +7,14 @@ import { isTerminal, type RunState, type StepState, stepState } from "./run.ts";
 import { toPending } from "./transitions.ts";
 import { err, ok, type Result } from "./values.ts";
 
-/** What a retry repeats. Without `steps`: whatever did not go well. With it: those steps by full id, also succeeded ones. */
+/** Without `steps`: everything that did not succeed. */
 export interface RetrySelection {
   readonly steps?: readonly string[];
 }
 
 /**
- * Makes a finished run ready to go again: the selected steps, everything that depends on them and all final steps go back
- * to `Pending`, the run number grows by one, the deadline's clock starts anew. Other steps keep their state and outputs;
- * attempts go on counting. An error names what is wrong with the request. O(V + E).
+ * Resets the selected steps, their dependants and all final steps to `Pending`; the run number grows and the deadline
+ * restarts. Other steps keep state and outputs; attempts count on. O(V + E).
  */
 export function reset(plan: Plan, run: RunState, selection: RetrySelection = {}): Result<RunState, string> {
   if (!isTerminal(run.phase)) return err(`the run is ${run.phase}; only a finished run can be retried`);
@@ -37,7 +36,7 @@ export function reset(plan: Plan, run: RunState, selection: RetrySelection = {})
   return ok(restarted(run, resetSteps(layout, run, again, whole)));
 }
 
-/** Steps that failed, were cancelled, or were skipped for any reason but their own condition. */
+/** Failed, cancelled, or skipped except by condition. */
 function unwell(layout: Layout, run: RunState): number[] {
   return [...layout.order].filter((node) => {
     const { phase, reason } = stepState(run, item(layout.ids, node));
@@ -46,9 +45,8 @@ function unwell(layout: Layout, run: RunState): number[] {
 }
 
 /**
- * Everything that goes back when `roots` do, and `wholes` with all that is in them; `whole` is what goes back altogether. A group that is repeated because
- * something before it is, or because it was asked for, is repeated with its steps; one that is repeated because a step in
- * it is, keeps its other steps; a fan-out that failed keeps the items that went well.
+ * What resets with `roots`, and with `wholes` including their steps. A group that depends on a reset step or was asked
+ * for resets wholly; one that contains it keeps its other steps; a failed fan-out keeps successful items.
  */
 function closure(
   layout: Layout,
@@ -71,7 +69,7 @@ function closure(
 function addWhole(layout: Layout, node: number, reached: Set<number>, whole: Set<number>): void {
   if (whole.has(node)) return;
   whole.add(node);
-  // Already passed as a mere container: its steps are still to be added.
+  // Already reached as a container.
   if (reached.has(node)) addInner(layout, node, reached, whole);
   reached.add(node);
 }

@@ -6,13 +6,12 @@ import type { Plan } from "./plan.ts";
 import { reasons } from "./reasons.ts";
 import type { RunPhase, RunState } from "./run.ts";
 
-/** The three fields of a run that sum up its steps. */
 export type Summary = Pick<RunState, "phase" | "reason" | "message">;
 
-/** Sums a run up from its steps and its closing. O(V + E); `advance` has done it already for the run it returns. */
+/** O(V + E); `advance` has done it for the run it returns. */
 export const rollup = (plan: Plan, run: RunState): Summary => summarize(openLedger(plan, run, 0));
 
-/** As `rollup`, from the books. O(1) until the run is over. */
+/** Like `rollup`. O(1) until the run is over. */
 export function summarize(ledger: Ledger): Summary {
   if (isMainSettled(ledger) && isFinalSettled(ledger)) return outcomeOf(ledger);
   const { closing } = ledger.run;
@@ -22,14 +21,14 @@ export function summarize(ledger: Ledger): Summary {
   return { phase: phaseOf(ledger) };
 }
 
-/** Suspended by request, or because every unsettled step that has begun waits for a person. */
+/** Suspended if requested, or if all started unsettled steps wait for people. */
 function phaseOf(ledger: Ledger): RunPhase {
   if (ledger.run.suspendedSince !== undefined) return "Suspended";
   if (ledger.live > 0 && ledger.live === ledger.suspended) return "Suspended";
   return ledger.moved === 0 ? "Pending" : "Running";
 }
 
-/** How a settled run ended. A cancel outranks a deadline, both outrank failures, the main steps outrank the final ones. */
+/** Cancel before deadline before failures, main before final steps. */
 function outcomeOf(ledger: Ledger): Summary {
   if (ledger.run.closing === "Cancel") return closed(ledger, "Canceled", reasons.canceled);
   if (ledger.run.closing === "Deadline") return closed(ledger, "Failed", reasons.deadline);
@@ -41,11 +40,11 @@ function outcomeOf(ledger: Ledger): Summary {
   return failed(ledger, final.index, worse, reasons.finalStepFailed);
 }
 
-/** What was said when the run was closed explains it from then on: who asked, or how much time there was. */
+/** The message of the closing stays. */
 const closed = ({ run: { message } }: Ledger, phase: RunPhase, reason: string): Summary =>
   message === undefined ? { phase, reason } : { phase, reason, message };
 
-/** `step "build" failed (and 2 others): exit code 1`: the first in topological order, and how many more failed. */
+/** `step "build" failed (and 2 others): exit code 1`. */
 function failed(ledger: Ledger, scope: number, node: number, reason: string): Summary {
   const others = Math.max(0, failedNodes(ledger, scope).length - 1);
   return { phase: "Failed", reason, message: blame(ledger, node, others) };

@@ -9,7 +9,6 @@ import type { Plan, StepKind } from "./plan.ts";
 import { isTerminal, newRun, type RunState, type StepState, stepState } from "./run.ts";
 import type { Instant, Millis } from "./values.ts";
 
-/** One attempt that is tried without a world. */
 export interface SimulatedAttempt {
   /** Full id of the step. */
   readonly step: string;
@@ -17,40 +16,39 @@ export interface SimulatedAttempt {
   readonly item?: ItemTry;
   /** Round of a loop, from 1. */
   readonly iteration: number;
-  /** The run as it is when the attempt ends, and not any longer: it goes on in the same object. */
+  /** Valid until the simulation goes on. */
   readonly run: RunState;
 }
 
-/** What a simulation has to be told instead of looking at a world. Pure. */
+/** Answers that replace a world. Pure. */
 export interface SimulatedWorld {
-  /** How long an attempt takes, or a person to decide. A whole number greater than 0. */
+  /** Positive, of an attempt or a person's decision. */
   readonly duration: (attempt: Omit<SimulatedAttempt, "run">) => Millis;
   readonly end: (attempt: SimulatedAttempt) => ChildState;
   readonly decide: (step: string) => "approve" | "reject";
-  /** The locks a step, or an item of it, needs, and how many may hold each. Absent: grants are given for nothing. */
+  /** Locks of a step or item, and their places. Absent: grants are free. */
   readonly locks?: (step: string) => readonly { readonly name: string; readonly places: number }[];
 }
 
-/** Something that happened, and when in virtual time. A child lives as soon as its step is `Starting`: no event tells it again. */
 export interface SimulatedEvent {
   readonly at: Instant;
   readonly note: Note;
 }
 
 export interface Simulated {
-  /** Not terminal when nothing is left that could move the run (it is suspended), or when the calls did not suffice. */
+  /** Not terminal if suspended, or at the limit of calls. */
   readonly run: RunState;
   readonly events: readonly SimulatedEvent[];
-  /** How often `advance` was called: about once for every instant at which something happens. */
+  /** About once per instant with an event. */
   readonly calls: number;
 }
 
-/** More than any plan within the limits of a document needs that ends at all. */
+/** More than any document needs. */
 const mostCalls = 200_000;
 
 /**
- * Brings a run to its end in virtual time: whatever is started lives at once and ends after its duration, whatever is cancelled is gone at
- * once, nobody else holds locks, persons decide. Between two instants at which something happens no time is spent, however far apart they are.
+ * Runs in virtual time: started work lives at once and ends after its duration, cancelled work is gone at once, only
+ * the run holds locks.
  */
 export function simulate(plan: Plan, world: SimulatedWorld, start: Instant): Simulated {
   const cache = createRunCache({ inPlace: true });
@@ -71,8 +69,7 @@ export function simulate(plan: Plan, world: SimulatedWorld, start: Instant): Sim
     const seen = result.effects.map((effect) => carryOut(effect, run, now, world, agenda));
     const granted = grants(locked, run, world);
     facts = [...seen, ...granted];
-    // That a child lives is no news that anything waits for: it is told with the next thing that happens. What was granted and has
-    // changed nothing lacks a slot.
+    // A living child is reported with the next event. A grant without effect lacks a slot.
     const isNews = granted.length > 0 && run !== grantedIn;
     grantedIn = run;
     if (isNews || result.effects.some(({ kind }) => kind === "cancel")) continue;
@@ -84,10 +81,10 @@ export function simulate(plan: Plan, world: SimulatedWorld, start: Instant): Sim
   }
 }
 
-/** A child lives from the instant of its intent, which was told as `Starting`. */
+/** Reported as `Starting`. */
 const isFirstSight = (note: Note): boolean => note.kind === "step" && note.from === "Starting" && note.to === "Running";
 
-/** The kinds of the steps that people see, by full id, in topological order. */
+/** By full id, in topological order, without barriers. */
 export function stepKinds(plan: Plan): ReadonlyMap<string, StepKind> {
   const { ids, steps, order } = layoutOf(plan);
   const kinds = new Map<string, StepKind>();
@@ -98,7 +95,7 @@ export function stepKinds(plan: Plan): ReadonlyMap<string, StepKind> {
   return kinds;
 }
 
-/** What carrying out an effect shows at once; what it shows later goes to the agenda. */
+/** Immediate results; later ones go to the agenda. */
 function carryOut(
   { kind, step, attempt, item: tried }: Effect,
   run: RunState,
@@ -117,7 +114,7 @@ function carryOut(
   return { kind: "child", ...whose, state: { is: "alive" } };
 }
 
-/** Steps that began to wait for a person, with what the person says and how long it takes. */
+/** Questions, with the answers and their times. */
 const decisionsIn = (notes: readonly Note[], world: SimulatedWorld) =>
   notes.flatMap((note) => {
     if (note.kind !== "step" || note.to !== "Suspended" || note.from === "Suspended") return [];
@@ -126,7 +123,7 @@ const decisionsIn = (notes: readonly Note[], world: SimulatedWorld) =>
     return [{ fact, after: world.duration({ step, attempt, iteration: 1 }) }];
   });
 
-/** Steps that wait for grants, or whose items do, in the order of starts. */
+/** In the order of starts. */
 const lockedSteps = (plan: Plan): readonly string[] => {
   const { ids, steps, startOrder } = layoutOf(plan);
   return [...startOrder].flatMap((node) => {
@@ -135,7 +132,7 @@ const lockedSteps = (plan: Plan): readonly string[] => {
   });
 };
 
-/** Locks that are free are given in the order of the steps: nobody but the run itself is there to hold one. */
+/** In order; only the run holds locks. */
 function grants(locked: readonly string[], run: RunState, { locks = () => [] }: SimulatedWorld): readonly Fact[] {
   const free = new Map<string, number>();
   const take = (step: string, count: number): void => {
@@ -153,21 +150,20 @@ function grants(locked: readonly string[], run: RunState, { locks = () => [] }: 
   return facts;
 }
 
-/** How often a step holds its locks: once from its grant to its end, or once for each of its items that is under way or tried again. */
+/** Once per step, or per item that is under way or retried. */
 function holdsOf({ phase, reason, attempt, earlierAttempts = 0, items }: StepState): number {
   if (items !== undefined) return phase === "Running" || phase === "Cancelling" ? activeItems({ items }).length : 0;
   if (phase === "Waiting") return reason === "Ready" || attempt > earlierAttempts ? 1 : 0;
   return phase === "Pending" || isTerminal(phase) ? 0 : 1;
 }
 
-/** The grants it waits for. */
 function asks(step: string, { phase, reason, attempt, items }: StepState): readonly Fact[] {
   if (phase === "Waiting" && reason === "Lock") return [{ kind: "grant", step, granted: true }];
   if (phase !== "Running" || items === undefined) return [];
   return idleItems({ items }).map((item) => ({ kind: "grant", step, attempt, item, granted: true }));
 }
 
-/** What will be seen, made from the run as it is then. */
+/** Made from the run of that time. */
 type Later = (run: RunState) => Fact;
 
 interface Agenda {

@@ -12,7 +12,7 @@ import { isTerminal, type StepState } from "./run.ts";
 import { toCancelling, toOutcome, toWaiting } from "./transitions.ts";
 import type { Instant } from "./values.ts";
 
-/** Applies every deadline that has struck and every wait that is over, the run first, then steps in topological order. */
+/** Applies deadlines and ends of waits: the run first, then steps in topological order. */
 export function applyTime(ledger: Ledger): void {
   strikeRun(ledger);
   timeItems(ledger);
@@ -22,10 +22,7 @@ export function applyTime(ledger: Ledger): void {
   for (const node of due.sort((a, b) => int(position, a) - int(position, b))) applyTimeTo(ledger, node);
 }
 
-/**
- * The deadlines of the main and of the final steps are separate: final steps run after a struck deadline too, for as long as
- * theirs allows. `finalDeadline` is undefined until the final steps have begun.
- */
+/** Final steps have a deadline of their own, which starts with them. */
 function strikeRun(ledger: Ledger): void {
   const why = { reason: reasons.deadline };
   const { plan } = ledger.layout;
@@ -41,13 +38,10 @@ function strikeRun(ledger: Ledger): void {
   cancelScope(ledger, final.index, why);
 }
 
-/** So many names say where the time went; all of them are in the steps. */
+/** Names in a message. */
 const namesTold = 3;
 
-/**
- * `not finished within 60s: build, test (and 2 others)`: what is under way when the time is up. Told then and kept, because the deadline
- * may be changed while the run is being ended, and what ends in the meantime was late all the same.
- */
+/** `not finished within 60s: build, test (and 2 others)`. Kept, because the deadline may change. */
 function unfinished(ledger: Ledger): string {
   const begun = nodesOf(ledger, mainScope).filter((node) => {
     const { phase } = stateOf(ledger, node);
@@ -58,7 +52,7 @@ function unfinished(ledger: Ledger): string {
   return names.length === 0 ? limit : `${limit}: ${names.join(", ")}${andOthers(begun.length - names.length)}`;
 }
 
-/** One thing that is due can make another one due: the wait for a retry that begins after the step's own deadline. */
+/** One event may cause another: a backoff beyond the step's deadline. */
 function applyTimeTo(ledger: Ledger, node: number): void {
   for (let before: StepState | undefined; before !== stateOf(ledger, node); ) {
     before = stateOf(ledger, node);
@@ -69,7 +63,7 @@ function applyTimeTo(ledger: Ledger, node: number): void {
   }
 }
 
-/** Brings up to date when the fan-outs that have moved are due: once for all their items. */
+/** Once for all items of a fan-out. */
 function timeItems(ledger: Ledger): void {
   for (const node of ledger.untimed) {
     if (!ledger.fans.has(node)) continue;
@@ -81,7 +75,7 @@ function timeItems(ledger: Ledger): void {
   ledger.untimed.clear();
 }
 
-/** The outermost deadline of a step that has passed. A step whose group was just cancelled has none any more. */
+/** Outermost first. None if its group was just cancelled. */
 function struckScope(ledger: Ledger, node: number): DeadlineScope | undefined {
   let struck: DeadlineScope | undefined;
   stepDeadlines(stepOf(ledger, node), stateOf(ledger, node), isPaused(ledger.run), (at, scope) => {
@@ -90,7 +84,7 @@ function struckScope(ledger: Ledger, node: number): DeadlineScope | undefined {
   return struck;
 }
 
-/** A backoff that is over makes the step ready again, with what was said of the failed attempt; a timer is through. */
+/** Makes a step ready, or ends a timer. */
 function endWait(ledger: Ledger, node: number): void {
   const state = stateOf(ledger, node);
   if (state.phase !== "Waiting" || state.notBefore === undefined || ledger.now < state.notBefore) return;
@@ -121,7 +115,7 @@ function strikeStep(ledger: Ledger, node: number, scope: DeadlineScope): void {
   }
 }
 
-/** What has a child is cancelled and fails when the child is gone; a reference that is only watched has none. */
+/** A child is cancelled first; a reference has none. */
 function strikeWholeStep(ledger: Ledger, node: number): void {
   const step = stepOf(ledger, node);
   const { phase } = stateOf(ledger, node);
@@ -131,10 +125,7 @@ function strikeWholeStep(ledger: Ledger, node: number): void {
   else settleTree(ledger, node, "Failed", why);
 }
 
-/**
- * A limit for one attempt. Its child is cancelled first, and whether there is another attempt is decided when it is gone:
- * two attempts never run side by side.
- */
+/** Cancels the child; a retry is decided when it is gone, so attempts never overlap. */
 function endAttempt(ledger: Ledger, node: number, reason: string, message: string): void {
   const step = stepOf(ledger, node);
   if (step.kind === "observe") return failAttempt(ledger, node, { cause: "Timeout", reason, message }, true);
@@ -142,10 +133,7 @@ function endAttempt(ledger: Ledger, node: number, reason: string, message: strin
   put(ledger, node, toCancelling(stateOf(ledger, node), ledger.now, { reason, message }));
 }
 
-/**
- * The earliest future instant at which time alone can change the run; undefined when only facts can. Calling `advance` then,
- * and whenever there are facts, gives the same run as calling it all the time.
- */
+/** When time alone changes the run; undefined if never. Calling `advance` then, and with facts, suffices. */
 export function wakeAt(ledger: Ledger): Instant | undefined {
   const { plan } = ledger.layout;
   timeItems(ledger);

@@ -2,10 +2,7 @@ import { type Adjacency, degree } from "./adjacency.ts";
 import { int } from "./arrays.ts";
 import { type IntHeap, popLeast, pushLeast } from "./heap.ts";
 
-/**
- * Kahn's algorithm with a min-heap on the declaration index: the one topological order that takes the earliest declared
- * node whenever it may choose. Shorter than the number of nodes when there is a cycle.
- */
+/** Kahn's algorithm, earliest declared node first. Shorter than the graph if there is a cycle. */
 export function topologicalOrder(predecessors: Adjacency, successors: Adjacency): Int32Array {
   const count = predecessors.offsets.length - 1;
   const open = new Int32Array(count);
@@ -29,7 +26,7 @@ export function topologicalOrder(predecessors: Adjacency, successors: Adjacency)
   return order.subarray(0, length);
 }
 
-/** Longest path from a root, for every node; needs a complete topological order. */
+/** Longest path from a root. Needs a complete order. */
 export function ranksOf(order: Int32Array, predecessors: Adjacency): Int32Array {
   const rank = new Int32Array(order.length);
   for (const node of order) {

@@ -4,10 +4,9 @@ import type { PlanStep } from "./plan.ts";
 import type { Outcome, StepState, WaitReason } from "./run.ts";
 import type { Instant, JsonObject, Millis } from "./values.ts";
 
-// One function per arrow of the transition table. Each keeps what it does not know and takes away what belonged to the
-// phase that is left; none decides whether the arrow may be taken.
+// One function per arrow of the transition table. They keep unknown fields and do not check whether the arrow is
+// allowed.
 
-/** What a new phase is explained by. */
 export interface Why {
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
@@ -30,7 +29,7 @@ export const toWaiting = (state: StepState, reason: WaitReason, now: Instant, mo
     readyAt: state.readyAt ?? now,
   });
 
-/** After a failed attempt: the next one is a new one, whatever became of this one's start. */
+/** The next attempt is a new one. */
 export const toBackoff = (state: StepState, now: Instant, notBefore: Instant, message: string): StepState =>
   amend(state, {
     phase: "Waiting",
@@ -42,7 +41,7 @@ export const toBackoff = (state: StepState, now: Instant, notBefore: Instant, me
     readyAt: state.readyAt ?? now,
   });
 
-/** After a round of a loop that was not the last. Its attempts count no longer: the next round has as many. */
+/** Retries start again with each round. */
 export const toNextRound = (state: StepState, now: Instant, interval: Millis): StepState =>
   amend(toWaiting(state, interval > 0 ? "Timer" : "Ready", now, interval > 0 ? { notBefore: now + interval } : {}), {
     iteration: (state.iteration ?? 1) + 1,
@@ -50,7 +49,7 @@ export const toNextRound = (state: StepState, now: Instant, interval: Millis): S
     refused: undefined,
   });
 
-/** The intent of the next attempt, or again of the one the world refused. */
+/** Of the next attempt, or again of a refused one. */
 export const toStarting = (state: StepState, now: Instant): StepState =>
   amend(state, {
     phase: "Starting",
@@ -66,7 +65,6 @@ export const toStarting = (state: StepState, now: Instant): StepState =>
 export const toRunning = (state: StepState): StepState =>
   amend(state, { phase: "Running", reason: undefined, message: undefined, notBefore: undefined, refused: undefined });
 
-/** An approval that waits for a person. */
 export const toSuspended = (state: StepState, now: Instant, message?: string): StepState =>
   amend(state, { phase: "Suspended", startedAt: state.startedAt ?? now, reason: undefined, message });
 
@@ -91,16 +89,13 @@ export const toOutcome = (
     cancelledAt: undefined,
   });
 
-/** Takes a suspension of the run into account that just ended. */
+/** Excludes a finished suspension. */
 export const afterSuspension = (state: StepState, since: Instant, now: Instant): StepState =>
   amend(state, {
     suspendedFor: (state.suspendedFor ?? 0) + Math.max(0, now - Math.max(since, state.readyAt ?? since)),
   });
 
-/**
- * Back to the beginning for another run number. Attempts go on counting, so that no two children share a name. With
- * `keepDone` the items of a fan-out that went well stay, with what they gave.
- */
+/** For another run. Attempts count on, so that names are unique. `keepDone` keeps successful items. */
 export const toPending = (state: StepState, keepDone = false): StepState =>
   amend(state, {
     phase: "Pending",
@@ -122,10 +117,10 @@ export const toPending = (state: StepState, keepDone = false): StepState =>
     items: state.items && resetItems(state.items, keepDone),
   });
 
-/** Attempts made in this run number, the current one included. */
+/** Of this run, including the current one. */
 export const triesOf = (state: StepState): number => state.attempt - (state.earlierAttempts ?? 0);
 
-/** Good for dependants: succeeded, skipped by its own condition, or failed and forgiven. */
+/** Succeeded, skipped by its own condition, or forgiven. */
 export function isOk(step: PlanStep, state: StepState): boolean {
   if (state.phase === "Succeeded") return true;
   if (state.phase === "Skipped") return state.reason === "ConditionFalse";

@@ -59,7 +59,6 @@ const stateAt = (layout: Layout, run: RunState, node: number): StepState => step
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** The fields that have a value. */
 function present<T extends object>(fields: T): Present<T> {
   const kept: Present<T> = { ...fields };
   for (const key in kept) if (kept[key] === undefined) delete kept[key];
@@ -92,17 +91,17 @@ export function progressOf(plan: Plan, run: RunState): Progress {
   return { done, total };
 }
 
-/** What a person can do to a run now. Retrying one that went well needs steps to be named. */
+/** Retrying a successful run needs named steps. */
 export function runActions(run: RunState): readonly ActionName[] {
   if (isTerminal(run.phase)) return ["retry"];
   if (run.closing === "Cancel") return run.forced === true ? [] : ["cancel"];
   if (run.closing === "Deadline") return ["cancel"];
-  // Who has suspended it does not matter here: resuming lifts what its document asks for, too.
+  // Resuming also lifts the document's suspension.
   const isSuspended = run.suspendRequested === true || run.suspendedSince !== undefined;
   return isSuspended ? ["cancel", "resume"] : ["cancel", "suspend"];
 }
 
-/** What a person can do to one step of an unfinished run now. */
+/** Of an unfinished run. */
 export function stepActions(step: PlanStep, { phase }: StepState): readonly ActionName[] {
   switch (phase) {
     case "Pending":

@@ -9,15 +9,14 @@ import { checkUpdate } from "./update.ts";
 import { validateTemplate, validateWorkflow } from "./validate.ts";
 
 /**
- * What a server asks before it stores a Workflow. Pure, and the same checks as those of a file, so that `slipway
- * lint` and `kubectl apply` say the same; only what may change while a run is under way is asked here alone. Status
- * updates do not come here.
+ * Admission of Workflows: the same checks as `slipway lint`, and the rules about changes of a running workflow. Pure;
+ * not for status updates.
  */
 export const workflowAdmission: Admission = {
   group: Workflow.group,
   kind: Workflow.kind,
   coversSchema: true,
-  /** A status sent along is dropped. The finalizer is there from the start, which saves the controller a write per run. */
+  /** The finalizer at creation saves the controller a write. */
   prepareForCreate({ status: _dropped, ...object }) {
     const metadata = isJsonObject(object["metadata"]) ? object["metadata"] : {};
     const finalizers = Array.isArray(metadata["finalizers"]) ? metadata["finalizers"] : [];
@@ -26,8 +25,8 @@ export const workflowAdmission: Admission = {
   },
   ownStatus: (status) => status,
   /**
-   * All but what holds a run up, which others may do to a run that is not theirs; the run whose results it takes over; and what of its metadata
-   * expressions read.
+   * Everything except what only holds up a run, which others may write; the run whose results it reuses; and metadata
+   * that expressions read.
    */
   actsOn({ spec, metadata }) {
     const { annotations, labels = {} } = isJsonObject(metadata) ? metadata : {};
@@ -37,7 +36,7 @@ export const workflowAdmission: Admission = {
   validate(object, old, server) {
     const found = collectProblems();
     if (old !== undefined && isSameSpec(object, old)) return admitted([]);
-    // What may not change any more need not be right: correcting it would not get it in either.
+    // A field that cannot change any more need not be valid: correcting it would be refused.
     if (old !== undefined && checkUpdate(object, old, found.error) === "finished") return admitted(found.problems);
     if (validateWorkflow(object, found).compiled !== undefined && server !== undefined)
       warnUnserved((object as unknown as Workflow).spec, server.serves, found.warn); // It compiled, so it is one.
@@ -45,20 +44,20 @@ export const workflowAdmission: Admission = {
   },
 };
 
-/** A specification without what holds it up, which says nothing of what is done. */
+/** The spec without the fields that only hold up a run. */
 export function unheld(spec: JsonValue = null): JsonValue {
   if (!isJsonObject(spec)) return spec;
   const { suspend: _held, ...rest } = spec;
   return rest;
 }
 
-/** As of a Workflow; a template may change at any time, since runs hold on to what they started with. */
+/** Like a Workflow's; a template may change at any time, because runs keep what they started with. */
 export const templateAdmission: Admission = {
   group: WorkflowTemplate.group,
   kind: WorkflowTemplate.kind,
   coversSchema: true,
   prepareForCreate: (object) => object,
-  /** A run that refers to it does what the writers of both may do. */
+  /** A run of it may do what the writers of both may. */
   actsOn: ({ spec }) => spec,
   validate(object, old) {
     const found = collectProblems();

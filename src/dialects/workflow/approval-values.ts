@@ -5,8 +5,8 @@ import type { Workflow } from "./kinds.ts";
 import { specOf } from "./spec-of.ts";
 
 /**
- * Reads what is given with an approval as texts, each by the type of its input; every text that cannot be read, in one line. Those
- * that nobody asks for stay texts: who judges the approval says so, and what was probably meant.
+ * Reads the values of an approval by the types of its inputs; all unreadable ones in one line. Unknown names stay texts
+ * and are reported later.
  */
 export function readApprovalValues(
   workflow: Workflow,

@@ -1,28 +1,26 @@
 import { unverifiedUser } from "#kernel/model/index.ts";
 import type { Approval, Approver } from "./kinds.ts";
 
-// Nothing here needs Node: views say who is waited for, and the controller refuses everybody else in the same words.
+// Browser-safe: views name the approvers, and the controller refuses others in the same words.
 
-/** `user anna, group release or group ops`. */
 function nameApprovers(approvers: readonly Approver[]): string {
   const names = approvers.map(({ kind, name }) => `${kind.toLowerCase()} ${name}`);
   const last = names.pop() ?? "";
   return names.length === 0 ? last : `${names.join(", ")} or ${last}`;
 }
 
-/** What a step waits for while nobody has decided: `waits for 2 approvals of group release`. */
+/** `waits for 2 approvals of group release`. */
 export function awaitedApproval({ approvers = [], minApprovals = 1 }: Approval): string {
   const count = minApprovals === 1 ? "approval" : `${minApprovals} approvals`;
   return `waits for ${count}${approvers.length === 0 ? "" : ` of ${nameApprovers(approvers)}`}`;
 }
 
-/** Who acts, as admission has noted it. */
 export interface Actor {
   readonly by?: string;
   readonly groups?: readonly string[];
 }
 
-/** Why somebody may not decide, with who may; undefined when they may. Without a name nobody can be told from anybody. */
+/** Why this person may not decide; undefined if they may. Approvals by rule need a user name. */
 export function refusalOf(
   { approvers = [], minApprovals = 1 }: Approval,
   { by, groups = [] }: Actor,

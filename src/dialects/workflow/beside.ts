@@ -4,9 +4,9 @@ import type { References, Report } from "#kernel/dialect/index.ts";
 import { checkValues } from "./compile/params.ts";
 import { Workflow, WorkflowTemplate } from "./kinds.ts";
 
-// What a Workflow refers to is not in its document: it stands beside it in the same files, or on a server.
+// What a Workflow refers to is beside it in the same files, or on a server.
 
-/** The template that a document asks for by `templateRef`, whatever else the document holds. */
+/** The template that a document names in `templateRef`. */
 export function referencesOf(document: JsonObject): References {
   const { kind, metadata, spec } = document;
   const templateRef = isJsonObject(spec) ? spec["templateRef"] : undefined;
@@ -18,7 +18,7 @@ export function referencesOf(document: JsonObject): References {
   return [{ ref, path: ["spec", "templateRef"] }];
 }
 
-/** The template of this name among objects; the namespace must be the same, or be left out by both. */
+/** The template of this name; the namespace must be the same, or omitted by both. */
 export const templateBeside = (
   name: string | undefined,
   namespace: string | undefined,
@@ -32,7 +32,7 @@ export const templateBeside = (
 const isTemplate = ({ apiVersion, kind }: KubeObject): boolean =>
   kind === WorkflowTemplate.kind && apiVersion === apiVersionOf(WorkflowTemplate);
 
-/** Reports what the document's arguments are not for the template, in the words there are for those of a document's own params. */
+/** Reports arguments that do not fit the template's parameters. */
 export function checkAgainst({ spec }: WorkflowTemplate, document: JsonObject, report: Report): void {
   const given = isJsonObject(document["spec"]) ? document["spec"]["arguments"] : undefined;
   if (given !== undefined && !isJsonObject(given)) return;

@@ -2,26 +2,24 @@ import { hashName } from "#lib/base/index.node.ts";
 import { controllerOf, type Stored } from "#kernel/model/index.ts";
 import { Workflow } from "./kinds.ts";
 
-/** What makes one child different from every other child of every run. */
 export interface ChildId {
   readonly workflow: string;
   readonly uid: string;
   readonly step: string;
-  /** Counts from 1; of an item of a fan-out, the item's own. */
+  /** Counts from 1; for an item, its own attempts. */
   readonly attempt: number;
-  /** Index of the item, where the step fans out. */
   readonly item?: number;
-  /** Round of the loop, where the step is one. Rounds have attempts of their own, so that the name needs no more than those. */
+  /** Round of a loop. Attempts count on over rounds, so the name does not need it. */
   readonly iteration?: number;
 }
 
 const longestName = 63;
-/** Characters of base32, so 50 bits: names of one namespace do not meet by accident. */
+/** Characters of base32: 50 bits. */
 const hashLength = 10;
 
 /**
- * `<workflow>-<step>-<hash>`, a DNS label. The hash covers the uid, so a workflow that is created again under its old name
- * never meets the children of the former one.
+ * `<workflow>-<step>-<hash>`, a DNS label. The hash covers the uid, so a recreated workflow does not find children of
+ * the earlier one.
  */
 export function childName({ workflow, uid, step, attempt, item }: ChildId): string {
   const readable = `${workflow}-${step}`.toLowerCase().replaceAll(/[^a-z0-9-]/g, "-");
@@ -29,13 +27,13 @@ export function childName({ workflow, uid, step, attempt, item }: ChildId): stri
   return `${cut}-${hashName([uid, step, item ?? "", 0, attempt], hashLength)}`;
 }
 
-/** The workflow's name as a label value, which may have only 63 characters while names have 253. */
+/** Label values have 63 characters, names up to 253. */
 export function workflowLabel(name: string): string {
   if (name.length <= longestName) return name;
   return `${name.slice(0, longestName - hashLength - 1)}-${hashName([name], hashLength)}`;
 }
 
-/** How children are found. The uid and not the name decides: the name may be given again. */
+/** Labels to find children by. The uid identifies the workflow, because names are reused. */
 export const labels = {
   workflow: "slipway.dev/workflow",
   uid: "slipway.dev/workflow-uid",
@@ -46,7 +44,7 @@ export const labels = {
   depth: "slipway.dev/depth",
 } as const;
 
-/** The labels every child carries besides those of `spec.selector` and of its template. */
+/** Labels of every child besides those of `spec.selector` and its template. */
 export const childLabels = ({
   workflow,
   uid,
@@ -63,6 +61,6 @@ export const childLabels = ({
   ...(iteration === undefined ? {} : { [labels.iteration]: String(iteration) }),
 });
 
-/** True for a workflow that a step of another one has created: it goes with that one. */
+/** A step of another workflow created it, and it goes with that one. */
 export const isChildOfStep = (workflow: Stored<Workflow>): boolean =>
   controllerOf(workflow)?.kind === Workflow.kind && workflow.metadata.labels?.[labels.step] !== undefined;

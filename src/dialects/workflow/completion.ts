@@ -9,22 +9,19 @@ import {
 } from "#engine/index.ts";
 import { type KubeObject, splitApiVersion } from "#kernel/model/index.ts";
 
-/** What the object of a step says about its end. `reason` and `message` are copied to the step. */
+/** `reason` and `message` are copied to the step. */
 export type ObjectState =
   | { readonly is: "running" }
   | { readonly is: "succeeded" }
   | { readonly is: "failed"; readonly reason: string; readonly message: string };
 
-/** A condition of this type and status. */
 const is = (condition: string, status: "True" | "False" = "True"): CompletionTest => ({ condition, status });
-/** A field that has one of these values. */
 const oneOf = (path: string, ...values: readonly (string | boolean)[]): CompletionTest => ({
   path: path.split("."),
   oneOf: values,
 });
-/** Two fields that have the same value, which must be there. */
 const equal = (path: string, other: string): CompletionTest => ({ path: path.split("."), equals: other.split(".") });
-/** The status speaks of the present specification, not of the one before. */
+/** The status is about the current generation. */
 const current: CompletionTest = { path: ["status", "observedGeneration"], equals: "generation" };
 const exists: CompletionTest = { exists: true };
 const all = (...tests: readonly CompletionTest[]): CompletionTest => ({ all: tests });
@@ -33,22 +30,21 @@ const kinds = (group: string, ...names: readonly string[]): readonly GroupKind[]
   names.map((kind) => ({ group, kind }));
 
 const completeOrFailed = { succeeded: [is("Complete")], failed: [is("Failed")] };
-/** The field has had both names in KubeVela's versions. */
+/** KubeVela's versions name the field differently. */
 const velaFailures = (...phases: readonly string[]) => [
   oneOf("status.status", ...phases),
   oneOf("status.phase", ...phases),
 ];
 
-/** Objects that are done as soon as they exist: nobody works on them. */
+/** Done as soon as they exist. */
 const plain: readonly GroupKind[] = [
   ...kinds("", "ConfigMap", "Secret", "Namespace", "Service", "ServiceAccount", "PersistentVolumeClaim"),
   ...kinds("rbac.authorization.k8s.io", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"),
 ];
 
 /**
- * When an object of a kind is done; the first rule with an answer wins, failures are asked before successes within
- * one. Rules without kinds are for everything and stand last: the task protocol of Vela's and others' controllers,
- * then the conditions that most kinds of Kubernetes use. What no rule answers is still running.
+ * Completion of an object by its kind. The first rule with an answer wins; failures come before successes. General
+ * rules are last: the task protocol of Vela and others, then common conditions. Without an answer it is running.
  */
 export const completionRules: readonly CompletionRule[] = [
   { kinds: kinds("batch", "Job"), ...completeOrFailed },
@@ -101,10 +97,7 @@ export const completionRules: readonly CompletionRule[] = [
   { succeeded: [is("Complete"), is("Completed"), is("Succeeded")], failed: [is("Failed"), is("Succeeded", "False")] },
 ];
 
-/**
- * When a workload is not only available but all of it is what was asked for, as `kubectl rollout status` waits for
- * it: the answer must be about the present generation, or an update would count as done before it began.
- */
+/** Full rollout, as `kubectl rollout status` waits for it; the status must be about the current generation. */
 const workloadRules: readonly CompletionRule[] = [
   {
     kinds: kinds("apps", "Deployment"),
@@ -140,27 +133,24 @@ const workloadRules: readonly CompletionRule[] = [
 /** For every other kind with `completion: Ready`. */
 const readyRules: readonly CompletionRule[] = [{ succeeded: [is("Ready"), is("Available")], failed: [] }];
 
-/** By group and kind: versions of a kind end alike. */
+/** By group and kind: all versions end alike. */
 const isFor = (rule: CompletionRule, apiVersion: string, kind: string): boolean => {
   const { group } = splitApiVersion(apiVersion);
   return rule.kinds?.some((wanted) => wanted.kind === kind && wanted.group === group) ?? false;
 };
 
-/** Whether more is known about the kind than what every kind may say. */
+/** Whether there is a rule for this kind. */
 export const hasCompletionRule = (apiVersion: string, kind: string): boolean =>
   completionRules.some((rule) => isFor(rule, apiVersion, kind));
 
 /**
- * How the object stands, by the rules for its kind. `since` is the generation that was written to it: what it says of
- * an older one counts as absent; its own generation unless told. O(rules + conditions).
+ * The state by the rules for its kind. `since`: the written generation, by default its own; statuses about older ones
+ * count as absent.
  */
 export const stateOfObject = (object: KubeObject, since?: number): ObjectState =>
   stateFrom(object, completionOf(aboutGeneration(object, since), completionRules, since));
 
-/**
- * The object without a status that is, as a whole, about an older generation than `since`: a phase of then would
- * pass for the outcome of what was written now. The object itself where its status does not say what it is about.
- */
+/** The object without a status that is about an older generation than `since`; unchanged if the status does not say. */
 export function aboutGeneration(object: KubeObject, since: number | undefined): KubeObject {
   const { status, ...rest } = object;
   const observed = isRecord(status) ? status["observedGeneration"] : undefined;
@@ -168,24 +158,23 @@ export function aboutGeneration(object: KubeObject, since: number | undefined): 
 }
 
 /**
- * How the object stands when being ready is all that is asked of it (`completion: Ready`). Never failed: what is not
- * ready may become so, and the step's time limits bound the waiting. `since` as for `stateOfObject`.
+ * The state for `completion: Ready`. Never failed: the step's timeouts bound the waiting. `since` as for
+ * `stateOfObject`.
  */
 export function readinessOf(object: KubeObject, since?: number): ObjectState {
   const own = workloadRules.filter((rule) => isFor(rule, object.apiVersion, object.kind));
   return stateFrom(object, completionOf(aboutGeneration(object, since), own.length > 0 ? own : readyRules, since));
 }
 
-/** What cannot be told is still running: it is bounded by the timeouts of the step. */
+/** Unknown means running; the step's timeouts bound it. */
 function stateFrom(object: KubeObject, completion: Completion): ObjectState {
   if (completion === "succeeded") return { is: "succeeded" };
   return completion === "failed" ? explain(object) : { is: "running" };
 }
 
 /**
- * Reason and message of a failure are the object's own words, where it has any: of `Failed` first, of `Succeeded`
- * else. The present status of the condition is not looked at: kinds that tell failure by a phase keep their
- * explanation in either.
+ * Reason and message of a failure from the condition `Failed`, else `Succeeded`, whatever its status: kinds with phases
+ * explain in either.
  */
 function explain({ kind, metadata, status }: KubeObject): ObjectState {
   const conditions = conditionsOf(status);
@@ -196,10 +185,7 @@ function explain({ kind, metadata, status }: KubeObject): ObjectState {
   return { is: "failed", reason: told?.reason ?? "Failed", message };
 }
 
-/**
- * The conditions of any object; other things in their place count as none. Foreign objects come with whatever their
- * controllers write.
- */
+/** Conditions of any object; anything malformed is ignored. */
 export function conditionsOf(status: unknown): readonly Condition[] {
   const conditions = isRecord(status) ? status["conditions"] : undefined;
   return Array.isArray(conditions) ? conditions.filter(isCondition) : [];

@@ -23,29 +23,25 @@ import { workflowExecutor } from "./steps/workflow.ts";
 import { templateReader } from "./template-reader.ts";
 import { WatchedKinds } from "./watched-kinds.ts";
 
-/** What may differ from the usual; nothing of it is needed to run workflows. */
 export interface WorkflowControllerOptions {
-  /** Executors that take the place of the usual ones, for benchmarks and tests. */
+  /** Replaced by benchmarks and tests. */
   readonly executors?: Partial<Executors>;
-  /** Where events go; a recorder of the controller's own unless told. */
+  /** Default: a recorder of the controller. */
   readonly recorder?: EventRecorder;
-  /** Every workflow is looked at again about that often, as a safety net; 10 minutes unless told. */
+  /** A safety net; 10 minutes by default. */
   readonly resyncEvery?: Millis;
 }
 
-/** A run tells of every step, and its end must not be what is left out: a thousand steps at once, then some each second. */
+/** Enough for every step of a thousand and the run's end. */
 const eventBudget = { perSecond: 10, burst: 3_000 };
 
-/** Jobs are always mirrored, so the share of this user never ends. */
+/** Jobs are always mirrored. */
 const always = "";
 
 /**
- * Adds the controllers of this dialect to a manager that has not started: one for workflows, one for limits, one for schedules. All of them work on the manager's client and mirrors; what they hold is released when the manager
- * stops.
- *
- * A workflow gets a pass when it changes (but for versions this process wrote itself, which were acted on when they
- * were written), when an object it controls, waits for or was told by an action changes, when it was given what it waits for, when a timer of it is due,
- * and every ten minutes in any case. One pass of a workflow at a time, 256 workflows at once.
+ * Adds the controllers of workflows, limits and schedules to a manager that has not started. A workflow is reconciled
+ * when it or a related object changes (except by this process's own writes), when it gets a lock, when a timer is due,
+ * and every ten minutes; one pass of it at a time, 256 workflows in parallel.
  */
 export function addWorkflowControllers(manager: Manager, options: WorkflowControllerOptions = {}): void {
   const { client, clock } = manager;
@@ -92,7 +88,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   );
   controllerFor(manager, "workflow")
     .for<Workflow>(Workflow, {
-      // A version this process wrote was acted on when it was written.
+      // Own writes were acted on already.
       predicates: [({ type, object, old }) => type !== "update" || old === object || !memories.isOwnWrite(object)],
       isOwed: (workflow) => !isFinished(workflow),
       resyncEvery: options.resyncEvery ?? 600_000,
@@ -115,8 +111,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
 }
 
 /**
- * The executors of this version. Jobs are always mirrored, Pods when an attempt waits for those of the one before, other kinds
- * when a step needs them: by one informer per kind however many workflows ask.
+ * Jobs are always mirrored, Pods when an attempt waits for earlier ones, other kinds on demand: one informer per kind.
  */
 function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<WatchedKinds["acquire"]>): Executors {
   const { client } = manager;

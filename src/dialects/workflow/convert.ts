@@ -4,29 +4,23 @@ import { Workflow } from "./kinds.ts";
 import type { Report } from "#kernel/dialect/index.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 
-/** The group of the controller that grew out of the proposal; its steps and statuses are lists with names. */
+/** Group of the controller that grew out of the proposal; its steps and statuses are lists. */
 export const shippedGroup = "workflow.k8s.io";
 
 const ours = apiVersionOf(Workflow);
 
-/**
- * A document of the shipped controller in our form, and the way back to its places: problems are told where the user
- * wrote, although everything is checked in our form.
- */
+/** A converted document, with the way back to the written places. */
 export interface Converted {
   readonly object: JsonObject;
-  /**
-   * `["spec", "steps", "two", "when"]` → `["spec", "steps", 1, "when"]`; everything outside the lists stands where it
-   * stood.
-   */
+  /** `["spec", "steps", "two", "when"]` → `["spec", "steps", 1, "when"]`; the same outside lists. */
   readonly sourcePath: (path: FieldPath) => FieldPath;
 }
 
-/** True for documents that `convert` takes. */
+/** Whether `convert` takes it. */
 export const isShipped = (document: JsonObject): boolean =>
   typeof document["apiVersion"] === "string" && document["apiVersion"].startsWith(`${shippedGroup}/`);
 
-/** What a kind of the shipped controller is here, and where it has lists whose items have names, which are maps here. */
+/** A kind's counterpart, and its lists that become maps. */
 interface Counterpart {
   readonly kind: string;
   readonly lists: readonly (readonly string[])[];
@@ -47,9 +41,8 @@ const counterparts: ReadonlyMap<unknown, Counterpart> = new Map([
 ]);
 
 /**
- * Turns a `workflow.k8s.io/v1` Workflow into a `slipway.dev` one, and a CronWorkflow into a ScheduledWorkflow. Nothing with an effect is dropped:
- * fields this function does not know stand where they stood. Undefined when the document cannot be carried; every reason has then been
- * reported.
+ * Converts a `workflow.k8s.io/v1` Workflow or CronWorkflow. Unknown fields stay. Undefined if it cannot be converted,
+ * with all reasons reported.
  */
 export function convert(document: JsonObject, report: Report): Converted | undefined {
   const { apiVersion, kind, spec } = document;
@@ -71,10 +64,10 @@ export function convert(document: JsonObject, report: Report): Converted | undef
   return withMaps(isJsonObject(spec) ? { ...renamed, spec: withoutNames(spec) } : renamed, counterpart.lists, report);
 }
 
-/** Metadata that the template of a run may have, as a Go client writes them, without effect: every run gets its own. */
+/** Metadata that Go clients write into templates, without effect. */
 const ownOfRuns = ["name", "generateName", "namespace", "creationTimestamp"];
 
-/** As for the template of a CronJob. A Workflow has no such template. */
+/** As for the template of a CronJob. */
 function withoutNames(spec: JsonObject): JsonObject {
   const { workflowTemplate: template } = spec;
   if (!isJsonObject(template) || !isJsonObject(template["metadata"])) return spec;
@@ -82,7 +75,7 @@ function withoutNames(spec: JsonObject): JsonObject {
   return { ...spec, workflowTemplate: { ...template, metadata: Object.fromEntries(metadata) } };
 }
 
-/** Only the lists differ; everything else is the same document under another name. */
+/** Otherwise the documents are equal. */
 function withMaps(document: JsonObject, lists: Counterpart["lists"], report: Report): Converted {
   const found = lists.map((list) => ({ list, indexes: new Map<string, number>() }));
   const object = found.reduce((all, { list, indexes }) => withMap(all, list, [], indexes, report), document);
@@ -98,7 +91,7 @@ function withMaps(document: JsonObject, lists: Counterpart["lists"], report: Rep
   };
 }
 
-/** The object with the list at this path as a map; as it was where there is none. */
+/** Unchanged if there is no list. */
 function withMap(
   object: JsonObject,
   [name = "", ...rest]: readonly string[],
@@ -113,10 +106,7 @@ function withMap(
   return isJsonObject(member) ? { ...object, [name]: withMap(member, rest, here, indexes, report) } : object;
 }
 
-/**
- * Remembers where each item stood, so that later problems can name that place. Items without a name, and the second
- * of a name, are reported and left out.
- */
+/** Records the index of each item. Items without a name or with a repeated one are reported and dropped. */
 function toMap(list: readonly JsonValue[], at: FieldPath, indexes: Map<string, number>, report: Report): JsonObject {
   const entries: [string, JsonValue][] = [];
   for (const [index, item] of list.entries()) {

@@ -6,10 +6,7 @@ import { traitsOf } from "./graph.ts";
 import { type Param, Workflow, type WorkflowStep, type WorkflowTemplate } from "./kinds.ts";
 import { viewWorkflow } from "./view.ts";
 
-/**
- * A template for people: what it is to be given, and its steps in topological order. Several lines, no colours, with an end of line.
- * O(steps + dependencies).
- */
+/** A template for people: parameters, then steps in topological order. Several lines without colours. */
 export function describeTemplate({ metadata, spec }: WorkflowTemplate): string {
   const { steps } = viewWorkflow({ apiVersion: apiVersionOf(Workflow), kind: Workflow.kind, metadata, spec });
   const sources = new Map(stepSources(spec).map((source) => [source.key, source]));
@@ -52,7 +49,6 @@ function paramRow(param: Param): readonly string[] {
   ];
 }
 
-/** In the order in which values are judged. */
 function allowed({ enum: values, pattern, minimum, maximum }: Param): string {
   const parts = [
     values === undefined ? "" : values.map((value) => short(value)).join(" | "),
@@ -63,7 +59,7 @@ function allowed({ enum: values, pattern, minimum, maximum }: Param): string {
   return parts.length === 0 ? "-" : parts.join(" ");
 }
 
-/** Texts as they are, everything else as JSON; a table has room for forty characters. */
+/** Texts as they are, all else as JSON, up to forty characters. */
 function short(value: JsonValue): string {
   const text = typeof value === "string" && value !== "" ? value : JSON.stringify(value);
   return text.length <= 40 ? text : `${text.slice(0, 39)}…`;
@@ -82,7 +78,7 @@ function rowOf(source: StepSource | undefined, id: string, dependencies: readonl
   return [id, type, dependencies.join(", ") || "-", what.filter((part) => part !== "").join("; ")];
 }
 
-/** The one thing that people know a step of its type by; texts with expressions as they are written. */
+/** The main field of the step's type, unrendered. */
 function whatOf(step: WorkflowStep): string {
   const { container, template, externalRef, workflow, wait, approval } = step;
   if (container !== undefined) return container.image ?? "";
@@ -93,7 +89,7 @@ function whatOf(step: WorkflowStep): string {
   return approval?.message ?? "";
 }
 
-/** `Kind/name`, or the kind alone where names follow from attempts. */
+/** Without a name if it follows from attempts. */
 function nameOf({ kind, metadata }: { readonly kind?: unknown; readonly metadata?: unknown }): string {
   const name = typeof metadata === "object" && metadata !== null && "name" in metadata ? metadata.name : undefined;
   return [kind, name].filter((part) => typeof part === "string" && part !== "").join("/");

@@ -8,9 +8,9 @@ import type { Workflow } from "./kinds.ts";
 import { viewWorkflow } from "./view.ts";
 
 /**
- * A workflow for people: summary, then its steps in topological order, each with the state of what it waits for.
- * Several lines, no colours, with an end of line; times are told relative to `now`. `children` is what is known of
- * created objects, see `viewWorkflow`. Works for objects that were never stored and for documents that are wrong.
+ * A workflow for people: summary, then steps in topological order with the state of their dependencies. Several lines
+ * without colours; times are relative to `now`; `children` as for `viewWorkflow`. Also for unstored and invalid
+ * documents.
  */
 export function describeWorkflow(object: Workflow, now: Instant, children: readonly KubeObject[] = []): string {
   const view = viewWorkflow(object, children);
@@ -33,7 +33,6 @@ export function describeWorkflow(object: Workflow, now: Instant, children: reado
   ].join("\n");
 }
 
-/** Nothing where no step has left any. */
 function artifactLines({ steps }: RunView): readonly string[] {
   const rows = steps.flatMap(({ id, artifacts }) =>
     artifacts.map(({ name, sizeBytes = 0, digest = "" }) => [`${id}/${name}`, `${sizeBytes} bytes`, digest]),
@@ -42,10 +41,7 @@ function artifactLines({ steps }: RunView): readonly string[] {
   return rows.length === 0 ? [] : ["", "ARTIFACTS", ...rows.map((cells) => layOut(cells, widths))];
 }
 
-/**
- * The head: two aligned lines of pairs, then what stands for itself. `Conditions:` shows every condition, with its
- * reason where it has one.
- */
+/** Aligned pairs, then `Conditions:` with reasons. */
 function summary(object: Workflow, view: RunView, now: Instant): readonly string[] {
   const { done, total } = view.progress;
   const cells = [
@@ -65,30 +61,26 @@ function summary(object: Workflow, view: RunView, now: Instant): readonly string
 const conditionText = ({ type, status, reason }: Condition): string =>
   `${type}=${status}${reason === undefined ? "" : ` (${reason})`}`;
 
-/** Since when, and for how long it took if it is over. */
+/** Start, and duration once finished. */
 function startedText(view: RunView, now: Instant): string {
   if (view.startedAt === undefined) return "not yet";
   const ago = `${formatAge(now - view.startedAt)} ago`;
   return view.finishedAt === undefined ? ago : `${ago}, took ${formatAge(view.finishedAt - view.startedAt)}`;
 }
 
-/**
- * `in 1h57m`, `passed` while the run is being ended for it, or `-`: there is none, it is over, or the clock of the
- * deadline stands still.
- */
+/** `in 1h57m`, `passed`, or `-` if there is none or its clock stands still. */
 function deadlineText(view: RunView, now: Instant): string {
   if (view.deadlineAt === undefined || view.finishedAt !== undefined) return "-";
   return view.deadlineAt <= now ? "passed" : `in ${formatAge(view.deadlineAt - now)}`;
 }
 
-/** One line of the table. */
 function rowOf(step: StepView, byId: ReadonlyMap<string, StepView>, now: Instant): readonly string[] {
   return [step.id, step.phase, tries(step), timeOf(step, now), dependenciesOf(step, byId), whatFor(step, now)];
 }
 
 /**
- * The current attempt, and of how many if there is a choice; `-` before the first. Attempts of earlier runs count on,
- * and may exceed what one run allows: then only the number is shown.
+ * The current attempt, and of how many; `-` before the first. Attempts of earlier runs count on, so they may exceed the
+ * limit, which is then left out.
  */
 function tries({ attempt, attempts = 1 }: StepView): string {
   if (attempt === 0) return "-";
@@ -99,23 +91,20 @@ function timeOf({ startedAt, finishedAt }: StepView, now: Instant): string {
   return startedAt === undefined ? "-" : formatAge((finishedAt ?? now) - startedAt);
 }
 
-/** Final steps without dependencies still wait for everything, which deserves to be said. */
+/** Final steps without dependencies wait for all main ones. */
 function dependenciesOf(step: StepView, byId: ReadonlyMap<string, StepView>): string {
   if (step.dependencies.length === 0) return step.final === true ? "(after all steps)" : "-";
   return step.dependencies.map((id) => `${markOf(byId.get(id))} ${id}`).join(" ");
 }
 
-/** Satisfied, active, not started, bad, or skipped by condition. */
+/** Mark of a dependency. */
 function markOf(step: StepView | undefined): string {
   if (step === undefined) return "[ ]";
   if (step.phase === "Skipped") return step.reason === "ConditionFalse" ? "[-]" : "[!]";
   return marks[step.phase];
 }
 
-/**
- * What a dependency is to the step that waits for it: `[x]` satisfied, `[~]` active, `[ ]` not started, `[!]` bad. A
- * skip has two meanings, see `markOf`.
- */
+/** `[x]` satisfied, `[~]` active, `[ ]` not started, `[!]` bad; for a skip see `markOf`. */
 const marks: Readonly<Record<Exclude<StepPhase, "Skipped">, string>> = {
   Pending: "[ ]",
   Waiting: "[~]",
@@ -128,11 +117,10 @@ const marks: Readonly<Record<Exclude<StepPhase, "Skipped">, string>> = {
   Canceled: "[!]",
 };
 
-/** What an unfinished step waits for; why a finished one ended as it did. */
 function whatFor(step: StepView, now: Instant): string {
   if (step.waitingFor.length > 0) return step.waitingFor.join(", ");
   if (step.items !== undefined && !isTerminal(step.phase)) {
-    // Of a fan-out only what keeps all of its items waiting is told beside how far they are.
+    // For a fan-out only a lock that keeps all items waiting is shown.
     const lock = step.reason === "Lock" && step.message !== undefined ? `; ${step.message}` : "";
     return `${summarizeItems(step.items)}${lock}`;
   }

@@ -23,24 +23,21 @@ export { Workflow } from "./kinds.ts";
 export type { WorkflowControllerOptions } from "./controller.ts";
 export type { Attempt, Executors, Finding, StepExecutor } from "./steps/executor.ts";
 
-/** As `dialect.addControllers`, with executors of one's own: for benchmarks and for tests of what surrounds them. */
+/** Like `dialect.addControllers`, with replaceable executors for benchmarks and tests. */
 export async function addWorkflowControllers(manager: Manager, options: WorkflowControllerOptions): Promise<void> {
   (await import("./controller.ts")).addWorkflowControllers(manager, options);
 }
 
-/** Callers ask by kind before they come here; another object is a bug of theirs. */
+/** Another kind is a caller's bug. */
 function workflow(object: KubeObject): Workflow {
   if (isWorkflow(object)) return object;
   throw new Error(`expected a Workflow, found ${object.apiVersion} ${object.kind}`);
 }
 
-/** Callers ask by kind; a server has stored what they bring, so that it has passed the schema of its kind. */
+/** The server has validated it. */
 const typed = <T>(object: KubeObject): T => object as unknown as T;
 
-/**
- * Children come from lists of any kind, as the faces have them. What has no kind, no metadata or no apiVersion is left out: views must not
- * fail on what somebody else has stored.
- */
+/** Drops malformed children: views must not fail on foreign objects. */
 const kubeObjects = (children: readonly unknown[]): readonly KubeObject[] =>
   children.filter(
     (child): child is KubeObject =>
@@ -76,7 +73,7 @@ export const dialect: Dialect = {
     graph: (object) => graphOfWorkflow(workflow(object)),
     approvalValues: async (object, step, texts) =>
       (await import("./approval-values.ts")).readApprovalValues(workflow(object), step, texts),
-    // Keys are made from rendered steps, which takes the compiler; nobody but who asks pays for it.
+    // Loads the compiler only on demand.
     explainCache: async (object, question) =>
       (await import("./cache/explain.ts")).explainCache(workflow(object), question),
     simulation: async (object, beside) => (await import("./simulation.ts")).simulationOf(workflow(object), beside),

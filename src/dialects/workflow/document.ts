@@ -35,14 +35,14 @@ import { wrongArguments } from "./step-arguments.ts";
 import { validateTemplate, validateWorkflow } from "./validate.ts";
 
 /**
- * Reads documents of the kinds of this language, and the Workflows of the shipped controller. Whatever a document holds, the
- * answer is a list of problems with places; nothing is thrown.
+ * Reads documents of this language, and Workflows of `workflow.k8s.io`. Returns problems with positions and never
+ * throws.
  */
 export const documents: DocumentReader = {
   detect({ value }) {
     if (!isJsonObject(value)) return false;
     const { apiVersion, kind } = value;
-    // What acts on runs is the same for every language.
+    // Read by the kernel.
     if (kind === RunAction.kind) return false;
     return isShipped(value) || (typeof apiVersion === "string" && apiVersion.startsWith(`${Workflow.group}/`));
   },
@@ -68,10 +68,7 @@ export const documents: DocumentReader = {
   },
 };
 
-/**
- * A document without its arguments is no mistake: who runs it gives them. Only for `lint`; `run` has all arguments
- * there will be.
- */
+/** Missing arguments are fine for `lint`; `run` has them all. */
 const asGivenLater = (found: ProblemCollector): ProblemCollector => ({
   ...found,
   error(path, code, message, hint) {
@@ -80,14 +77,12 @@ const asGivenLater = (found: ProblemCollector): ProblemCollector => ({
   },
 });
 
-/**
- * `compiled` exists for a workflow without errors; `object` may be there beside problems, for those who look further.
- */
+/** `compiled` exists without errors; `object` may exist beside problems. */
 interface Read {
   readonly object: KubeObject | undefined;
   readonly compiled?: CompiledWorkflow | undefined;
   readonly found: ProblemCollector;
-  /** The workflow inside a document that is none itself. */
+  /** Of a kind that contains a workflow. */
   readonly template?: Read;
 }
 
@@ -98,7 +93,6 @@ const schemas = {
   limit: compileSchema(ConcurrencyLimit.schema),
 };
 
-/** What stands in documents of this group: those read here, and actions. */
 const ownKinds = [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction, ConcurrencyLimit] as const;
 
 function readDocument(
@@ -118,15 +112,12 @@ function readDocument(
   const converted = isShipped(value) ? convert(value, found.error) : { object: value, sourcePath: toSource };
   if (converted === undefined) return { object: undefined, found };
   toSource = converted.sourcePath;
-  // Nobody runs it who could give what is missing.
+  // A scheduled run has nobody to give missing arguments.
   if (converted.object["kind"] === ScheduledWorkflow.kind) return readSchedule(converted.object, all);
   return readWorkflow(converted.object, options, found);
 }
 
-/**
- * Arguments come first: they decide whether required ones are missing. One that cannot be read is reported here, and
- * then not called missing.
- */
+/** Arguments first, because required ones may be missing. An unreadable one is reported once. */
 function readWorkflow(document: JsonObject, options: ReadOptions, found: ProblemCollector): Read {
   if (!checkEnvelope(document, ownKinds, found.error)) return { object: undefined, found };
   checkUnknown(Workflow.schema, schemas.workflow, document, found.error);
@@ -137,11 +128,11 @@ function readWorkflow(document: JsonObject, options: ReadOptions, found: Problem
   const given = withArguments(document, options.arguments ?? {}, params, found.error);
   const { compiled } = validateWorkflow(given, found);
   if (template !== undefined) checkAgainst(template, given, unlessTold(found));
-  // What nobody can change has not to be compiled again by who runs it, tries it or draws it.
+  // Frozen, so that it is compiled only once.
   return { object: asObject(deepFreeze(given)), compiled, found };
 }
 
-/** An argument that could not be read is not missing. */
+/** An unreadable argument is not missing. */
 const unlessTold =
   ({ problems, error }: ProblemCollector): Report =>
   (path, ...told) => {
@@ -149,7 +140,7 @@ const unlessTold =
     if (!problems.some((problem) => problem.path === field && problem.severity === "error")) error(path, ...told);
   };
 
-/** `--param` is for the runs beside it. */
+/** `--param` is for runs. */
 function readTemplate(document: JsonObject, found: ProblemCollector): Read {
   if (!checkEnvelope(document, [WorkflowTemplate], found.error)) return { object: undefined, found };
   checkUnknown(WorkflowTemplate.schema, schemas.template, document, found.error);
@@ -157,7 +148,7 @@ function readTemplate(document: JsonObject, found: ProblemCollector): Read {
   return { object: asObject(document), compiled, found };
 }
 
-/** Whatever its schema admits is a limit. */
+/** The schema is enough. */
 function readLimit(document: JsonObject, found: ProblemCollector): Read {
   if (!checkEnvelope(document, ownKinds, found.error)) return { object: undefined, found };
   checkUnknown(ConcurrencyLimit.schema, schemas.limit, document, found.error);
@@ -165,7 +156,7 @@ function readLimit(document: JsonObject, found: ProblemCollector): Read {
   return { object: asObject(document), found };
 }
 
-/** Its template is looked at like a workflow, at its place in the file. */
+/** Its template is validated like a workflow. */
 function readSchedule(document: JsonObject, found: ProblemCollector): Read {
   if (!checkEnvelope(document, ownKinds, found.error)) return { object: undefined, found };
   checkUnknown(ScheduledWorkflow.schema, schemas.schedule, document, found.error);
@@ -173,14 +164,10 @@ function readSchedule(document: JsonObject, found: ProblemCollector): Read {
   return { object: asObject(document), found, template: { compiled, object: asObject(workflow), found: inPlace } };
 }
 
-/** The envelope has been checked. */
 const asObject = (document: JsonObject): KubeObject => document as unknown as KubeObject;
 const asDocument = (object: KubeObject): JsonObject => object as unknown as JsonObject;
 
-/**
- * Nothing else is looked at when the version or the kind is wrong: every other complaint would follow from that. A
- * wrong name does not hide the rest.
- */
+/** With a wrong version or kind all other complaints would follow from that. A wrong name hides nothing. */
 function checkEnvelope(document: JsonObject, kinds: readonly (typeof ownKinds)[number][], report: Report): boolean {
   const { apiVersion, kind, metadata } = document;
   const wanted = apiVersionOf(Workflow);

@@ -3,9 +3,7 @@ import { parseArgument } from "./compile/params.ts";
 import type { Param } from "./kinds.ts";
 import type { Report } from "#kernel/dialect/index.ts";
 
-// Arguments given beside a document, as texts of a command line.
-
-/** The document with these arguments, each read by the type of its parameter; they win over those it holds. */
+/** The document with arguments of the command line, read by parameter type; they override its own. */
 export function withArguments(
   document: JsonObject,
   given: Readonly<Record<string, string>>,
@@ -25,13 +23,10 @@ export function withArguments(
   return { ...document, spec: { ...spec, arguments: { ...before, ...Object.fromEntries(values) } } };
 }
 
-/**
- * The value of an argument given as text, or what its parameter expected. Texts become what their parameter is;
- * nothing is guessed from how they look: `7` is a text for a parameter of type string.
- */
+/** Read by the parameter's type, not guessed: `7` is a text for type string. */
 function readArgument(name: string, text: string, params: readonly Param[]): Result<JsonValue, string> {
   const param = params.find((candidate) => candidate.name === name);
-  // An unknown name is reported with all others when the document is checked; here it only has to get there.
+  // Reported when the document is checked.
   if (param === undefined) return ok(text);
   const value = parseArgument(param, text);
   return value.ok ? value : err(value.error);
@@ -39,7 +34,7 @@ function readArgument(name: string, text: string, params: readonly Param[]): Res
 
 const paramTypes: readonly NonNullable<Param["type"]>[] = ["string", "integer", "number", "boolean", "array", "object"];
 
-/** Names, types and which are secret, as far as they can be read before the document is checked. */
+/** Names, types and secrecy of an unchecked document's parameters. */
 export function readParams(params: JsonValue | undefined): readonly Param[] {
   if (!Array.isArray(params)) return [];
   const list: readonly JsonValue[] = params;

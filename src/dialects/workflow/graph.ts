@@ -6,13 +6,13 @@ import type { ForEach, Workflow, WorkflowStep } from "./kinds.ts";
 import { specOf } from "./spec-of.ts";
 import { viewWorkflow } from "./view.ts";
 
-/** A workflow as a graph with the conditions, fan-outs and loops of its steps; also one that was never stored. */
+/** The graph of a workflow, stored or not, with conditions, fan-outs and loops. */
 export function graphOfWorkflow(workflow: Workflow): RunGraph {
   const traits = new Map(stepSources(specOf(workflow)).map(({ key, step }) => [key, traitsOf(step)]));
   return graphOfView(viewWorkflow(workflow), (id) => traits.get(id) ?? {});
 }
 
-/** What makes a step more than one attempt of one thing, and what files go in and out. */
+/** Multiplicity and files of a step. */
 export function traitsOf(step: WorkflowStep): StepTraits {
   const { when, forEach, repeat, cache, locks = [], inputs, outputArtifacts } = step;
   const takes = (inputs?.artifacts ?? []).map(({ from }) => from);
@@ -36,7 +36,7 @@ function fanText(forEach: ForEach): string {
   return `${itemsText(forEach)}${atOnce}`;
 }
 
-/** How many there will be is known of what is written; a list that an expression gives is named by it. */
+/** The number if known, else the expression. */
 function itemsText({ items, from, matrix }: ForEach): string {
   if (from !== undefined) return from;
   if (matrix === undefined) return countText(items?.length ?? 0);

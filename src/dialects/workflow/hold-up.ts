@@ -2,12 +2,12 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import type { HoldUp } from "#engine/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 
-// Nothing here needs Node: the web interface looks at workflows through this file too.
+// Browser-safe: the web interface uses it.
 
-/** A Pod is on its way: there is nothing to be told. */
+/** The Pod is starting normally. */
 const ordinary: ReadonlySet<string> = new Set(["", "ContainerCreating", "PodInitializing"]);
 
-/** What does not pass by trying again: something that the Pod names is missing or wrong. */
+/** Retrying does not help: the Pod names something missing or wrong. */
 const lasting: ReadonlySet<string> = new Set([
   "Unschedulable",
   "CreateContainerConfigError",
@@ -18,8 +18,7 @@ const lasting: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Why the Pods of an attempt are not at work, in the words of whoever runs them: what the first one says that is held up. Undefined
- * when all of them are on their way, at work or over.
+ * Why a Pod of the attempt does not run, in the runtime's words; the first one that is held up. Undefined if none is.
  */
 export function holdUpOf(pods: readonly KubeObject[]): HoldUp | undefined {
   for (const pod of pods) {
@@ -49,14 +48,14 @@ const holdUp = (reason: string, message: string, last = ""): HoldUp => ({
   needsHelp: lasting.has(reason),
 });
 
-/** How the container ended before it began to wait: what a person wants to know of one that crashes again and again. */
+/** The last exit of a crashing container. */
 function lastEndOf(container: JsonObject): string {
   const terminated = objectAt(objectAt(container, "lastState"), "terminated");
   const code = terminated["exitCode"];
   return typeof code === "number" ? `, exit code ${code}` : "";
 }
 
-// A status that a stranger wrote must not end a view: whatever has another shape counts as absent.
+// Foreign statuses must not break a view: malformed values count as absent.
 
 const objectAt = (object: JsonObject, name: string): JsonObject => {
   const value = object[name];

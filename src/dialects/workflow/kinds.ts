@@ -29,7 +29,7 @@ export const Workflow = kind({
 });
 export type Workflow = ObjectOf<typeof Workflow>;
 
-/** A specification that many workflows refer to; nothing runs by itself. */
+/** A reusable specification; nothing runs by itself. */
 export const WorkflowTemplate = kind({
   group,
   version,
@@ -43,13 +43,10 @@ export const WorkflowTemplate = kind({
   columns: [age()],
 });
 export type WorkflowTemplate = ObjectOf<typeof WorkflowTemplate>;
-// Types of the parts, for whoever works on one of them.
 
 export type WorkflowSpec = TypeOf<typeof Spec>;
-/** One step as it is written. */
 export type WorkflowStep = TypeOf<typeof Step>;
 export type WorkflowStatus = TypeOf<typeof Status>;
-/** What a status says of one step. */
 export type StepStatus = TypeOf<typeof StepStatus>;
 export type WorkflowCondition = TypeOf<typeof Condition>;
 export type Param = TypeOf<typeof Param>;
@@ -59,14 +56,13 @@ export type ArtifactStatus = TypeOf<typeof ArtifactStatus>;
 export type InputArtifact = TypeOf<typeof InputArtifact>;
 export type OutputArtifact = TypeOf<typeof OutputArtifact>;
 export type ForEach = TypeOf<typeof ForEach>;
-/** The items of a fan-out, run-length coded. */
+/** Run-length coded. */
 export type ItemsStatus = TypeOf<typeof Items>;
 export type Approval = TypeOf<typeof Approval>;
 export type Approver = NonNullable<Approval["approvers"]>[number];
-/** An object that a step waits for. */
+/** An external object to wait for. */
 export type Reference = NonNullable<WorkflowStep["externalRef"]>;
-/** What a status says of the object of a step. */
 export type ChildReference = TypeOf<typeof ChildReference>;
 
-/** True when the run has ended and only a retry can move it. */
+/** Only a retry can move it. */
 export const isFinished = ({ status }: Workflow): boolean => status?.phase !== undefined && isTerminal(status.phase);

@@ -10,9 +10,8 @@ import { containedTemplates, recursionHint } from "./recursion.ts";
 import { warnUnknown } from "./unknown-kinds.ts";
 
 /**
- * Reports what is allowed but unwise in a workflow that compiled, and two mistakes that only show when it runs: a
- * fixed name for several attempts, and a condition that is never true. Costs about as much as compiling did, but for
- * one search per step with several dependencies.
+ * Warns of what is unwise in a compiled workflow, and of two mistakes that only show when it runs: a fixed name for
+ * several attempts, and a condition that is never true. Costs about as much as compiling.
  */
 export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, found: ProblemCollector): void {
   // It compiled, so it is one.
@@ -39,15 +38,14 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
   warnUnknown(spec, found.warn);
 }
 
-/** A place, as in problems. */
 type Path = readonly (string | number)[];
 
-/** The words that YAML 1.1 reads as these, in the short forms that people give as names. */
+/** Short words that YAML 1.1 reads as booleans. */
 const yamlWords = { true: "y, yes and on", false: "n, no and off" };
 
 /**
- * Names that nobody gives: what was written was another word, by which expressions and commands will not find it. Of any document,
- * because errors may follow from it.
+ * Names that YAML 1.1 changed, which expressions and commands will not find. For any document, because errors may
+ * follow.
  */
 export function lintNames({ spec }: JsonObject, found: ProblemCollector): void {
   if (!isJsonObject(spec)) return;
@@ -74,7 +72,7 @@ function lintYamlWords(named: JsonValue | undefined, path: Path, found: ProblemC
       );
 }
 
-/** A template that contains itself, without anything that could end it before the limit of nesting does. */
+/** A template that contains itself unconditionally. */
 function lintRecursion(spec: WorkflowSpec, name: string | undefined, found: ProblemCollector): void {
   for (const contained of containedTemplates(spec))
     if (contained.name === name)
@@ -82,8 +80,8 @@ function lintRecursion(spec: WorkflowSpec, name: string | undefined, found: Prob
 }
 
 /**
- * Attempts are different objects, so they cannot share one name. An object that is applied is the same for every attempt, but not
- * for every item.
+ * Attempts are different objects and cannot share a name. An applied object is the same for all attempts but not for
+ * all items.
  */
 function lintName({ step, type }: CompiledStep, path: Path, found: ProblemCollector): void {
   const metadata = step.template?.["metadata"];
@@ -99,14 +97,14 @@ function lintName({ step, type }: CompiledStep, path: Path, found: ProblemCollec
   }
 }
 
-/** What makes a step create more than one object, if anything does. */
+/** Why a step creates several objects. */
 function severalOf({ retry, forEach, repeat }: CompiledStep["step"]): string | undefined {
   if (forEach !== undefined) return "forEach";
   if (repeat !== undefined) return "repeat";
   return (retry?.limit ?? 0) > 0 ? "retry" : undefined;
 }
 
-/** A kind nobody knows may never say that it is done. */
+/** An unknown kind may never report completion. */
 function lintCompletion({ step, type }: CompiledStep, path: Path, found: ProblemCollector): void {
   if (step.completion !== undefined) return;
   const object = type === "template" ? step.template : type === "externalRef" ? step.externalRef : undefined;
@@ -140,10 +138,10 @@ function at(object: JsonObject | undefined, ...path: readonly string[]): JsonObj
   return value;
 }
 
-/** `sh` and its relatives, with or without a path. */
+/** Shells, with or without a path. */
 const shells = /(?:^|\/)(?:ba|da|z|k|a)?sh$/;
 
-/** Values written into a script are code there; as environment variables they stay values. */
+/** A value in a script is code; an environment variable is safe. */
 function lintShell({ body, step }: CompiledStep, path: Path, found: ProblemCollector): void {
   for (const expression of body?.template.expressions ?? []) {
     const field = expression.path.findLast((part) => part === "command" || part === "args");
@@ -160,7 +158,6 @@ function lintShell({ body, step }: CompiledStep, path: Path, found: ProblemColle
   }
 }
 
-/** The value at a path; undefined when there is none. */
 function memberAt(object: unknown, path: Path): unknown {
   let value: unknown = object;
   for (const part of path) {
@@ -170,7 +167,7 @@ function memberAt(object: unknown, path: Path): unknown {
   return value;
 }
 
-/** Types of steps whose time is nobody's here to bound, or that do nothing two of them could not do at once. */
+/** Types that may wait without limit, or need no lock. */
 const heldLong: Partial<Record<CompiledStep["type"], string>> = {
   wait: "a timer takes no locks: they have no effect here",
   externalRef: "the lock is held for as long as what others run takes, and keeps none of that from running",
@@ -182,14 +179,14 @@ function lintLocks({ step, type }: CompiledStep, path: Path, found: ProblemColle
   if (why !== undefined) found.warn([...path, "locks"], "idle-lock", why, "put it on the step that does the work");
 }
 
-/** A program that reads its arguments as a script. */
+/** Runs its arguments as a script. */
 function runsShell(container: unknown): boolean {
   if (!isJsonObject(container)) return false;
   const [program] = Array.isArray(container["command"]) ? container["command"] : [];
   return typeof program === "string" && shells.test(program);
 }
 
-/** Conditions without variables have one answer, known today. Those that ask for success or failure have several. */
+/** Conditions without variables are constant, unless they use status functions. */
 function lintConstantGate({ when, key }: CompiledStep, path: Path, found: ProblemCollector): void {
   if (when === undefined || when.program.references.variables.length > 0) return;
   if (when.program.references.functions.some((name) => ["success", "failure", "always"].includes(name))) return;
@@ -198,7 +195,7 @@ function lintConstantGate({ when, key }: CompiledStep, path: Path, found: Proble
     found.error([...path, "when"], "unreachable", `is always false: step "${key}" never runs`);
 }
 
-/** Artifacts that nobody takes may be for people, and so this is a warning; one that may be missing is needed by chance. */
+/** Unused artifacts may be for people; one that may be missing is used by chance. */
 function lintArtifacts(
   compiled: CompiledWorkflow,
   sources: ReturnType<typeof stepSources>,
@@ -220,7 +217,7 @@ function lintArtifacts(
   }
 }
 
-/** An edge that another path implies already: harmless, but a reader believes that it matters. */
+/** A redundant edge misleads readers. */
 function lintEdges(compiled: CompiledWorkflow, sources: ReturnType<typeof stepSources>, found: ProblemCollector): void {
   for (const graph of [compiled.plan.graph, compiled.plan.final?.graph]) {
     if (graph === undefined) continue;

@@ -11,29 +11,29 @@ import {
   stepState,
 } from "#engine/index.ts";
 
-/** Reason of a step whose result was there already. */
+/** Reason of a step with a cached result. */
 export const cachedReason = "Cached";
 
 /**
- * Holds a workflow that is being deleted until its active children are gone. Put on at admission or by the
- * controller; taken off by the controller alone.
+ * Keeps a deleted workflow until its active children are gone. Added by admission or the controller, removed by the
+ * controller.
  */
 export const finalizer = "slipway.dev/workflow";
 
-/** The reason of a run that waits for its concurrency key. */
+/** Reason of a run that waits for its concurrency key. */
 export const queuedReason = "Queued";
 
-/** Put on a workflow whose children cannot be deleted, to let it go without them. */
+/** Annotation that releases a workflow whose children cannot be deleted. */
 export const abandonAnnotation = "slipway.dev/abandon";
 
-/** One event for people, without the object it is about: type, reason and note are what `kubectl describe` shows. */
+/** An event without its object. */
 export interface Notice {
   readonly type: "Normal" | "Warning";
-  /** CamelCase and stable: scripts and alerts wait for it. */
+  /** CamelCase and stable, for scripts and alerts. */
   readonly reason: string;
-  /** What the controller did. */
+  /** The controller's action. */
   readonly action: string;
-  /** One line, lower-case start; the event recorder cuts it at the API's limit. */
+  /** One line that starts in lower case; cut at the API's limit. */
   readonly note: string;
 }
 
@@ -50,7 +50,7 @@ const warning = (reason: string, note: string, action = "Reconcile"): Notice => 
   note,
 });
 
-/** The events that no difference of two runs shows; all others come from `noticesBetween`. */
+/** Events that no difference of two runs shows; for all others see `noticesBetween`. */
 export const notices = {
   created: (name: string) => notice("WorkflowCreated", `workflow "${name}" was accepted`, "Accept"),
   deleted: (name: string) => notice("WorkflowDeleted", `workflow "${name}" was deleted`, "Delete"),
@@ -87,10 +87,7 @@ export const notices = {
     ),
 } as const;
 
-/**
- * What people are told of the way from one stored run to the next, in the order it happened. Pure. Several
- * moves of a step within one pass are told as one.
- */
+/** Events between two stored runs, in order. Pure. Several moves of a step in one pass are one event. */
 export function noticesBetween(before: RunState, after: RunState): readonly Notice[] {
   const told: Notice[] = [];
   if (after.number > before.number)
@@ -120,11 +117,11 @@ export function noticesBetween(before: RunState, after: RunState): readonly Noti
   return told;
 }
 
-/** What the world has refused is tried again as the same attempt, which was told of when it was first tried. */
+/** A refused start is retried as the same attempt, reported once. */
 const isSameStart = (note: Note, before: RunState): boolean =>
   note.kind === "step" && note.to === "Starting" && stepState(before, note.step).refused === true;
 
-/** A wait for locks is told once, when it has lasted long enough to be told at all; most pass before. */
+/** A wait for locks is reported once, if it lasts. */
 function lockNotices(before: RunState, after: RunState): readonly Notice[] {
   const isQueued = ({ phase, reason, message }: RunState): boolean =>
     phase === "Pending" && reason === queuedReason && message !== undefined;
@@ -152,16 +149,13 @@ function noticesOf(note: Note, after: RunState): readonly Notice[] {
   }
 }
 
-/** One event a step, not one an item, except for the first failures. */
+/** One event per step, except for the first failed items. */
 function itemNotice({ step, index, attempt, reason = "", message }: ItemNote): Notice {
   const why = message === undefined ? reason : `${reason}: ${message}`;
   return warning("StepFailed", `item ${index} of step "${step}" failed in attempt ${attempt}: ${why}`);
 }
 
-/**
- * One step, from one stored phase to the next. Pending tells nothing: what led there has been told. A
- * timer that starts is told as running, since nothing else will be told before its end.
- */
+/** Nothing for Pending. A starting timer is reported as running. */
 function stepNotices(note: StepNote): readonly Notice[] {
   const why = [note.reason, note.message].filter((text) => text !== undefined && text !== "").join(": ");
   const step = `step "${note.step}"`;
@@ -195,16 +189,13 @@ function stepNotices(note: StepNote): readonly Notice[] {
   }
 }
 
-/** Waiting for a slot is ordinary and would be told of every step; waiting for the world is told. */
+/** Waiting for a slot is ordinary; other waits are reported. */
 function waitNotices({ reason, message = "" }: StepNote, step: string): readonly Notice[] {
   if (reason === "Backoff") return [warning("StepRetrying", `${step} is tried again after ${message}`, "Retry")];
   return reason === "Quota" ? [notice("QuotaWaiting", `${step} waits for quota: ${message}`)] : [];
 }
 
-/**
- * The end of a run, with outcome, duration and up to ten failed steps; everything else about it is told from its
- * fields.
- */
+/** Outcome, duration and up to ten failed steps. */
 function runNotices({ to }: RunNote, after: RunState): readonly Notice[] {
   if (!isTerminal(to)) return [];
   const took = formatAge((after.finishedAt ?? 0) - (after.startedAt ?? after.finishedAt ?? 0));

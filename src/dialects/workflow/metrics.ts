@@ -4,10 +4,9 @@ import type { Tally } from "./reconcile/pass.ts";
 import type { StepStatus, Workflow, WorkflowStatus } from "./kinds.ts";
 import { specOf } from "./spec-of.ts";
 
-// What is counted is read from stored states as the mirror hears of them, so the reconciler knows nothing of it and a run is counted
-// once, by the event that shows its end. Steps are counted then, too: one walk per run instead of one per event.
+// Counted from stored states as the mirror receives them; each run once, by the event of its end, with its steps.
 
-/** What a step may be; a step of a spec that was changed meanwhile is `other`. */
+/** Types of steps; `other` if the spec changed meanwhile. */
 const stepKinds = ["jobTemplate", "container", "template", "workflow", "externalRef", "wait", "approval"] as const;
 const active: ReadonlySet<string> = new Set(["Starting", "Running", "Cancelling"]);
 const settled: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Skipped", "Canceled"]);
@@ -22,10 +21,7 @@ interface Families {
 /** From under a second to a day. */
 const runBuckets: readonly number[] = [0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 86_400];
 
-/**
- * Adds the families of workflows to the metrics and counts in them until the answered function is called. Runs that had ended before
- * the mirror was read are not counted: an earlier process has.
- */
+/** Registers the metrics and counts until the returned function is called. Runs that ended before are not counted. */
 export function countWorkflows(metrics: Metrics, workflows: Informer<Workflow>): () => void {
   const families: Families = {
     runs: metrics.counter("slipway_workflow_runs_total", "Runs by how they ended."),
@@ -53,7 +49,7 @@ export function countWorkflows(metrics: Metrics, workflows: Informer<Workflow>):
   });
 }
 
-/** Adds the counters of what only the reconciler sees. */
+/** Counters of the reconciler. */
 export function tallyIn(metrics: Metrics): Tally {
   const counter = (name: string, help: string) => metrics.counter(`slipway_workflow_${name}_total`, help).series();
   const ignored = counter("ignored_facts", "Observations that no step had a use for.");
@@ -77,21 +73,21 @@ function countRun({ runs, runDurations, steps, latencies }: Families, run: Workf
   const before = lastEnd(status);
   for (const [key, step] of Object.entries(status.statuses ?? {})) {
     const { phase = "", reason = "", finishTime } = step;
-    // What a retry has kept was counted with the run it ended in.
+    // Steps kept by a retry were counted before.
     if (!settled.has(phase) || (parseInstant(finishTime ?? "") ?? Infinity) <= before) continue;
     steps.series({ kind: kindOf(run, key), outcome: phase, reason }).add();
     if (step.startTime !== undefined) observe(latencies, step.readyTime ?? step.startTime, step.startTime);
   }
 }
 
-/** When the run before this one ended, if there was one. */
+/** End of the previous run. */
 function lastEnd({ history = [] }: WorkflowStatus): Instant {
   return parseInstant(history.at(-1)?.completionTime ?? "") ?? -Infinity;
 }
 
 function observe(series: HistogramSeries, from: string | undefined, to: string | undefined): void {
   const [begun, ended] = [parseInstant(from ?? ""), parseInstant(to ?? "")];
-  // A clock that was set back in between makes no time negative.
+  // Never negative, in case the clock was set back.
   if (begun !== undefined && ended !== undefined) series.observe(Math.max(0, ended - begun) / 1000);
 }
 

@@ -28,23 +28,19 @@ import { reuseStage } from "./reconcile/reuse.ts";
 import { storeStage } from "./reconcile/store.ts";
 import { strayStage } from "./reconcile/strays.ts";
 
-// One pass over one workflow. A pass is a row of turns, each over the version the one before has stored; a turn is:
-//
-//   actions -> observe children -> advance (engine) -> store the difference -> tell of it -> act
-//
-// Every stage may end the turn. What has to survive a crash is in the stored version before the next stage begins, so a pass may
-// end anywhere and the next one finds the same work in the status.
+// A pass over a workflow is a sequence of turns, each over the version that the last one stored: actions, observation
+// of children, `advance` (engine), one write of the difference, events, effects. Any stage may end the turn. Everything
+// that must survive a crash is stored before the next stage, so the next pass finds the same work.
 
-/** Turns of one pass; a chain of steps that end at once takes one per step. Beyond it others get their turn. */
+/** A chain of steps that end at once takes one turn each. Beyond it others get their turn. */
 const mostTurns = 100;
 
-/** How often a workflow that waits for itself by way of others is looked at again: they do not tell it of their changes. */
+/** How often a workflow that waits for itself through others is checked, because they trigger no pass. */
 const circleEvery: Millis = 10_000;
 
 /**
- * Brings workflows closer to their end. A pass costs one status write per turn that changed something, and none otherwise; it
- * throws what may pass (a conflict, a server away), and the queue tries again. `memories` is only a shortcut: with empty ones
- * the same is done with more reads.
+ * Reconciles workflows. A pass costs one status write per turn that changes something; temporary errors are thrown and
+ * retried. Empty `memories` only cost more reads.
  */
 export function workflowReconciler(parts: Parts, memories: Memories): Reconciler {
   return {
@@ -57,7 +53,7 @@ export function workflowReconciler(parts: Parts, memories: Memories): Reconciler
         const memory = memories.of(key, workflow);
         const { signal, log } = context;
         const changes = { workflow, memory, now: parts.clock.now() };
-        // A copy that gains no members costs a fraction of one that does.
+        // A copy without new members is much faster.
         pass = pass === undefined ? { ...parts, ...changes, key, signal, log } : { ...pass, ...changes };
         const turn = await passOver(pass);
         if (turn.again === undefined) return rest(parts, memories, key, workflow, turn);
@@ -69,13 +65,13 @@ export function workflowReconciler(parts: Parts, memories: Memories): Reconciler
   };
 }
 
-/** The workflow is gone, or needs no further passes of its own accord. */
+/** The workflow is gone or needs no more passes. */
 function forget(parts: Parts, memories: Memories, key: string): undefined {
   memories.forget(key);
   parts.kinds.forget(key);
 }
 
-/** A finished workflow needs no memory, and no mirrors of foreign kinds unless its deletion looks for children in them. */
+/** A finished workflow needs no memory, and no mirrors unless it is being deleted. */
 function rest(
   parts: Parts,
   memories: Memories,
@@ -89,8 +85,8 @@ function rest(
 }
 
 /**
- * One turn: the stages in their order. A stage that answers ends the turn. Deletion comes before everything else, and the age of a
- * finished workflow before compilation: one whose specification would be refused today must still go when its time is over.
+ * The stages in order; the first result ends the turn. Deletion comes first and expiry before compilation, so that a
+ * workflow with an invalid spec is deleted in time.
  */
 async function passOver(pass: Pass): Promise<Turn> {
   if (pass.workflow.metadata.deletionTimestamp !== undefined) return await finalizeStage(pass);
@@ -102,7 +98,7 @@ async function passOver(pass: Pass): Promise<Turn> {
   const { memory, workflow } = held;
   const { compiled, problems } = compilationOf(memory, workflow, resolution);
   if (compiled === undefined) return await invalidStage(held, problems);
-  // Only before its start: a run that goes on is not held by what others have begun to wait for.
+  // Only before its start: later waits of others do not stop a running workflow.
   const circles = workflow.status?.startTime === undefined ? circlesOf(workflow, compiled.spec, held.workflows) : [];
   if (circles.length > 0) return await circleStage(held, circles);
   await reuseStage(held, compiled);
@@ -113,27 +109,26 @@ async function passOver(pass: Pass): Promise<Turn> {
   return await runStage(held, compiled, action);
 }
 
-/** What would wait for itself is as invalid as one that says so itself, until one of the circle is corrected or gone. */
+/** A workflow that waits for itself is invalid until the circle is broken. */
 async function circleStage(pass: Pass, circles: readonly Problem[]): Promise<Turn> {
   const turn = await invalidStage(pass, circles);
   return turn.again === undefined ? { wake: turn.wake ?? circleEvery } : turn;
 }
 
-/** The pass over this version of the workflow; usually it is the one it has. */
+/** The pass for this version. */
 const at = (pass: Pass, workflow: Stored<Workflow>): Pass =>
   pass.workflow === workflow ? pass : { ...pass, workflow };
 
-/** Servers with our admission have put it there already; elsewhere it takes one more write. */
+/** Added by admission, or else here. */
 async function withFinalizer({ client, workflow }: Pass): Promise<Stored<Workflow>> {
   if (workflow.metadata.finalizers?.includes(finalizer) === true || isFinished(workflow)) return workflow;
   return await addFinalizer<Workflow>(client, Workflow, workflow, finalizer);
 }
 
-/** The end of a deleted workflow. */
 async function finalizeStage(pass: Pass): Promise<Turn> {
   const { workflow, kinds, memory, client, now, signal } = pass;
   const record = (notice: Notice): void => pass.record(workflow, notice);
-  // The mirrors that are missing ask for a pass when they are filled.
+  // Missing mirrors trigger a pass when they are filled.
   const sight = isLetGo(workflow) ? undefined : await kinds.sight(workflow);
   if (sight?.is === "refused") reportUnseen(memory, record, sight.message);
   if (sight !== undefined && sight.is !== "complete") return {};
@@ -141,7 +136,6 @@ async function finalizeStage(pass: Pass): Promise<Turn> {
   return { wake: await finalizeWorkflow({ client, workflow, children, memory, now, signal, record }) };
 }
 
-/** After its end a workflow only grows old. */
 async function finishedStage(pass: Pass): Promise<Turn> {
   const { client, workflow, now, signal } = pass;
   const own = await expireWorkflow(client, workflow, now, signal);
@@ -149,8 +143,8 @@ async function finishedStage(pass: Pass): Promise<Turn> {
 }
 
 /**
- * The heart of a pass: look, advance, store, tell, act. Facts that only carrying out an effect has shown come from memory and are
- * forgotten once the store stage is through: until then a conflict loses nothing, because the effect is still owed.
+ * Observes, advances, stores, reports, acts. Facts from effects stay in memory until the write succeeds; a conflict
+ * loses nothing, because the effect is still owed.
  */
 async function runStage(seen: Pass, compiled: CompiledWorkflow, action: ActionStep): Promise<Turn> {
   const { memory, now, signal, executors } = seen;
@@ -172,7 +166,7 @@ async function runStage(seen: Pass, compiled: CompiledWorkflow, action: ActionSt
   const { next, cachedItems } = cacheStage(pass, before, plan, first);
   if (next.ignored > 0) pass.tally.ignoredFacts(next.ignored);
   const state = { ...before, run: withRefusal(next.run, entry.value) };
-  // What a person asked for is stored at once, and answered only after that.
+  // A person's action is stored at once and answered afterwards.
   const quiet = action.is === "apply" ? undefined : quietStage(pass, known, state);
   const references = new Map([...observed.references, ...memory.references]);
   const { queued } = entry.value;
@@ -211,7 +205,6 @@ async function runStage(seen: Pass, compiled: CompiledWorkflow, action: ActionSt
   };
 }
 
-/** The smallest of the times that are known. */
 function earliest(...times: readonly (Millis | undefined)[]): Millis | undefined {
   const known = times.filter((time) => time !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);

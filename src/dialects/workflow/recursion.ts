@@ -3,32 +3,28 @@ import type { CheckedDocument } from "#kernel/dialect/index.ts";
 import { stepSources } from "./compile/step-source.ts";
 import { type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 
-/** A template that a run of a specification always runs: nothing about the step that names it could end a recursion. */
+/** A template that every run of a spec runs. */
 export interface Contained {
   readonly name: string;
   /** Of the reference. */
   readonly path: FieldPath;
 }
 
-/**
- * The templates that every run of a specification runs, by steps without `when` and `repeat`, also inside of specifications that steps
- * write out. The specification has passed its checks.
- */
+/** Templates that every run of a valid spec runs, by steps without `when` and `repeat`, also in inline specs. */
 export function containedTemplates(spec: WorkflowSpec, at: FieldPath = []): readonly Contained[] {
   return stepSources(spec).flatMap(({ step, path }): readonly Contained[] => {
     if (step.workflow === undefined || step.when !== undefined || step.repeat !== undefined) return [];
     const place = [...at, ...path, "workflow"];
     const { templateRef, spec: inner } = step.workflow;
     if (templateRef !== undefined) return [{ name: templateRef.name, path: [...place, "templateRef"] }];
-    // Checked as the specification of a template, where it stands.
+    // Checked as the template's spec.
     return inner === undefined ? [] : containedTemplates(inner, place);
   });
 }
 
-/** What to do about a template that contains itself. */
+/** Hint for a template that contains itself. */
 export const recursionHint = "a condition (when) ends the recursion";
 
-/** A template among documents, and what it contains. */
 interface Known {
   readonly key: string;
   readonly document: CheckedDocument;
@@ -36,8 +32,8 @@ interface Known {
 }
 
 /**
- * Templates that contain themselves by way of others, each with the shortest way back to it and at its own reference; problems by
- * document, in their order. Those that name themselves are told with the document alone. O(templates x references).
+ * Templates that contain themselves through others, each with the shortest circle at its reference; problems by
+ * document. Direct recursion is reported with the document. O(templates x references).
  */
 export function indirectRecursions(documents: readonly CheckedDocument[]): readonly (readonly Problem[])[] {
   const templates = documents.map(knownOf);
@@ -51,13 +47,13 @@ export function indirectRecursions(documents: readonly CheckedDocument[]): reado
   });
 }
 
-/** Undefined for documents that are no templates. */
+/** Undefined for other kinds. */
 function knownOf(document: CheckedDocument): Known | undefined {
   const { kind, metadata } = document.object;
   if (kind !== WorkflowTemplate.kind) return undefined;
   const { namespace = "", name = "" } = metadata;
   const keyOf = (of: string): string => `${namespace}/${of}`;
-  // It was read without an error, so it is one.
+  // It was read without an error.
   const { spec } = document.object as WorkflowTemplate;
   return {
     key: keyOf(name),
@@ -66,10 +62,10 @@ function knownOf(document: CheckedDocument): Known | undefined {
   };
 }
 
-/** The names on the shortest way from one template to another, both of them included; undefined when there is none. */
+/** The shortest path, with both ends; undefined if there is none. */
 function wayFrom(start: string, end: string, byKey: ReadonlyMap<string, Known>): readonly string[] | undefined {
   const before = new Map<string, string | undefined>([[start, undefined]]);
-  // A map gives what is added while it is walked, too: it is its own queue.
+  // The map is its own queue: iteration includes additions.
   for (const [key] of before) {
     if (key === end) return namesTo(key, before, byKey);
     for (const next of byKey.get(key)?.contains ?? []) if (!before.has(next.key)) before.set(next.key, key);

@@ -3,29 +3,28 @@ import type { KubeObject } from "#kernel/model/index.ts";
 import type { Workflow } from "./kinds.ts";
 import { scheduledAt } from "./scheduled-at.ts";
 
-/** Name of the run whose specification this one has. */
+/** The run whose spec this one has. */
 export const resubmittedFrom = "slipway.dev/resubmitted-from";
-/** Uid of that run, where its results are to be used for steps that are as they were. */
+/** Uid of that run, if results of unchanged steps are reused. */
 export const reuseFrom = "slipway.dev/reuse-from";
 
-/** Reason of a step that counts as done because it was done in that run. */
+/** Reason of a step whose result is reused. */
 export const reusedReason = "Reused";
 
 /**
- * What servers and clients write for themselves, and what was said of the earlier run only. The time of a schedule is said of what the run
- * is for: its expressions must find it again.
+ * Annotations about the earlier run or by servers and clients. The scheduled time is kept, because expressions use it.
  */
 const isOwn = (name: string): boolean =>
   name.startsWith("kubectl.kubernetes.io/") ||
   (name.startsWith("slipway.dev/") && name !== scheduledAt) ||
   name === "deployment.kubernetes.io/revision";
 
-/** A new run of the same specification, under a name that the server completes. */
+/** A new run of the same spec, with a generated name. */
 export function resubmission(former: Workflow, options: { readonly reuse: boolean }): KubeObject {
   const { apiVersion, kind, metadata, spec } = former;
   const { name = "", namespace, labels = {}, uid = "", annotations = {} } = metadata;
   const kept = Object.entries(annotations).filter(([key]) => !isOwn(key));
-  // Ours tell whose child a run is. The new one is nobody's: with them its logs would be those of a step it has nothing to do with.
+  // Labels of a parent do not apply: the new run has none, and logs would be attributed wrongly.
   const keptLabels = Object.entries(labels).filter(([key]) => !isOwn(key));
   return {
     apiVersion,
@@ -44,7 +43,7 @@ export function resubmission(former: Workflow, options: { readonly reuse: boolea
   };
 }
 
-/** A run that was held up is not to be held up again. */
+/** Does not suspend the new run. */
 function withoutSuspend(spec: unknown): JsonObject {
   const { suspend: _held, ...rest } = isJsonObject(spec) ? spec : {};
   return rest;

@@ -1,2 +1,2 @@
-/** On every run of a schedule: the time of the schedule that it was made for, RFC 3339 in UTC. Its expressions know it as `schedule.time`. */
+/** The scheduled time of a run, RFC 3339 in UTC; `schedule.time` in expressions. */
 export const scheduledAt = "slipway.dev/scheduled-at";

@@ -8,17 +8,17 @@ import { statusOf } from "./reconcile/attempts.ts";
 import { specOf } from "./spec-of.ts";
 import { isChildOfStep } from "./child-names.ts";
 
-// `parallelism` of a workflow counts the steps of its child workflows too. The slot of a `workflow` step is that of the first active
-// step of its child, so that every child can go on, whatever the others do; each further one takes a slot of all workflows around it.
+// `parallelism` includes steps of child workflows. A `workflow` step lends its slot to the child's first active step,
+// so that every child can go on; each further one takes a slot of all parents.
 
-/** Unfinished children by the uid of their parent. */
+/** Unfinished children by parent uid. */
 const childIndex = "slipway.dev/child-of";
 
 const noLimit = Number.POSITIVE_INFINITY;
 
 type Progress = Pick<StepStatus, "phase"> & { readonly items?: { readonly states: string } };
 
-/** Main steps and items that are active, references aside. O(steps). */
+/** Active main steps and items, without references. O(steps). */
 export function countActive(
   steps: Iterable<Pick<StepSource, "key" | "step" | "final">>,
   stateOf: (key: string) => Progress | undefined,
@@ -35,7 +35,7 @@ export function countActive(
 
 const known = new WeakMap<Workflow, number>();
 
-/** As the stored status says. O(steps) once per version. */
+/** From the stored status. O(steps) once per version. */
 function activeIn(workflow: Stored<Workflow>): number {
   const found = known.get(workflow) ?? countActive(stepSources(specOf(workflow)), (key) => statusOf(workflow, key));
   known.set(workflow, found);
@@ -45,7 +45,7 @@ function activeIn(workflow: Stored<Workflow>): number {
 const activeOf = ({ steps }: CompiledWorkflow, run: RunState): number =>
   countActive(steps.values(), (key) => run.steps[key]);
 
-/** The plan with another number of slots. The last one is kept: the engine lays out every plan it has not seen before. */
+/** The plan with other slots. The last one is reused, because the engine lays out every new plan. */
 export class SharedPlan {
   #last: { readonly from: Plan; readonly most: number; readonly plan: Plan } | undefined;
 
@@ -58,13 +58,13 @@ export class SharedPlan {
   }
 }
 
-/** Shares the slots of workflows with their child workflows. What it remembers only saves time, and keeps passes of a moment apart. */
+/** Shares slots with child workflows. Its memory saves time and coordinates concurrent passes. */
 export class SharedSlots {
   readonly #workflows: Informer<Workflow>;
   readonly #wake: (key: string) => void;
-  /** Active steps, by uid, of runs whose status is being written. */
+  /** Active steps by uid, of runs being written. */
   readonly #ahead = new Map<string, number>();
-  /** Workflows that have used all their slots, by the uid of the outermost one around them. */
+  /** Workflows without free slots, by the outermost parent's uid. */
   readonly #waiting = new Map<string, Set<string>>();
 
   constructor(workflows: Informer<Workflow>, wake: (key: string) => void) {
@@ -75,7 +75,7 @@ export class SharedSlots {
     );
   }
 
-  /** How many steps of a workflow may be active; undefined when it shares its slots with no other. */
+  /** Limit of active steps; undefined if no slots are shared. */
   mostOf(workflow: Stored<Workflow>, compiled: CompiledWorkflow, run: RunState): number | undefined {
     const { parallelism } = compiled.spec;
     const isSharing = parallelism !== undefined && this.#childrenOf(workflow).length > 0;
@@ -88,7 +88,7 @@ export class SharedSlots {
     return Math.min(own, Math.max(1, activeOf(compiled, run) + room + first));
   }
 
-  /** Stores a run that has `most` slots. Others see at once what it takes, and get what it gives back when it is stored. */
+  /** Writes a run with `most` slots. Others see at once what it takes, and after the write what it returns. */
   async storing<T>(
     workflow: Stored<Workflow>,
     compiled: CompiledWorkflow,
@@ -114,7 +114,7 @@ export class SharedSlots {
     }
   }
 
-  /** The workflows around one, the innermost first. */
+  /** Parents, innermost first. */
   #around(workflow: Stored<Workflow>): readonly Stored<Workflow>[] {
     const found: Stored<Workflow>[] = [];
     for (let inner = workflow; isChildOfStep(inner); ) {
@@ -129,7 +129,7 @@ export class SharedSlots {
     return found;
   }
 
-  /** Active steps of a workflow, and those of its children beyond their first ones. */
+  /** Active steps, including those of children beyond their first. */
   #load(workflow: Stored<Workflow>): number {
     const ahead = this.#ahead.get(workflow.metadata.uid) ?? 0;
     return Math.max(activeIn(workflow), ahead) + this.#beyond(workflow);

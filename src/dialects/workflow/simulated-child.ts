@@ -12,11 +12,11 @@ import { renderJob } from "./steps/job.ts";
 import { renderTemplate } from "./steps/template.ts";
 import { renderWorkflow } from "./steps/workflow.ts";
 
-/** What only the server gives, and the end of every name that is made from it. */
+/** Stands for the uid in rendered names. */
 const unknownUid = "<uid>";
 const unknownHash = "<hash>";
 
-/** What an attempt would create, rendered as its executor renders it. Undefined for steps that create nothing. */
+/** What an attempt would create; undefined for steps that create nothing. */
 export function manifestOf(
   tried: SimulatedAttempt,
   workflow: Workflow,
@@ -38,14 +38,14 @@ function attemptFor(
   const step = compiled.steps.get(key);
   if (step === undefined) return undefined;
   const { name = workflow.metadata.generateName ?? "" } = workflow.metadata;
-  // A version that was never stored: nothing here asks for more of it than its name and its uid.
+  // Only name and uid are used.
   const metadata = { ...workflow.metadata, name, uid: unknownUid, resourceVersion: "", creationTimestamp: "" };
   const stored: Stored<Workflow> = { ...workflow, metadata };
   const state: PassState = { workflow: stored, compiled, run, now: 0 };
   const ofStep = { ...attemptOf(state, step), number, ...(step.repeatUntil === undefined ? {} : { iteration }) };
   if (item === undefined) return ofStep;
   const items = itemsOf(step, compiled, ofStep.values);
-  // A list that is not known stands for one item, which is not known either.
+  // An unknown list has one unknown item.
   const value = items.ok ? (items.value[item.index] ?? null) : `<item ${item.index}>`;
   const values = { ...ofStep.values, local: itemValues(item.index, value) };
   return { ...ofStep, number: item.attempt, item: { index: item.index, value }, values };

@@ -16,8 +16,8 @@ import { manifestOf } from "./simulated-child.ts";
 import { specOf, withTemplate } from "./spec-of.ts";
 
 /**
- * A workflow without its world. The template that it refers to is looked for `beside` it, among the documents it came with; what is
- * wrong with both together only shows here.
+ * Simulates a workflow. Its template is looked for in `beside`, the documents it came with; problems of both together
+ * are reported here.
  */
 export function simulationOf(
   workflow: Workflow,
@@ -46,7 +46,7 @@ export function simulationOf(
   });
 }
 
-/** The locks of a step by their names, or as they are written where those are not known before the run. */
+/** Lock names, unrendered if unknown. */
 function locksAtFirst(compiled: CompiledWorkflow, key: string): readonly string[] {
   const step = compiled.steps.get(key);
   if (step === undefined) return [];
@@ -54,7 +54,7 @@ function locksAtFirst(compiled: CompiledWorkflow, key: string): readonly string[
   return names.ok ? names.value : writtenLocks(step.step);
 }
 
-/** As the ConcurrencyLimit says that stands among the documents; one where there is none. */
+/** From a ConcurrencyLimit among the documents, or one. */
 function placesOf(name: string, { metadata }: Workflow, beside: readonly KubeObject[]): number {
   const limit = beside.find(
     (object): object is ConcurrencyLimit & KubeObject =>
@@ -66,7 +66,7 @@ function placesOf(name: string, { metadata }: Workflow, beside: readonly KubeObj
   return limit?.spec.limit ?? 1;
 }
 
-/** As `specOf`, with the template as it is in a document where nothing is frozen yet. */
+/** Like `specOf`, with a template from the documents. */
 function resolvedSpec(workflow: Workflow, beside: readonly KubeObject[]): WorkflowSpec | undefined {
   const own = specOf(workflow);
   if (own.templateRef === undefined) return own;
@@ -74,13 +74,13 @@ function resolvedSpec(workflow: Workflow, beside: readonly KubeObject[]): Workfl
   return template === undefined ? undefined : withTemplate(own, template.spec);
 }
 
-/** Functions of the plan that ask for values nobody has yet get an answer that lets the run go on. */
+/** Answers questions about unknown values so that the run goes on. */
 function withGuesses(plan: Plan, compiled: CompiledWorkflow): Plan {
   const steps = plan.steps.map((step) => guessFor(step, compiled.steps.get(step.id)));
   return { ...plan, steps, ...(plan.final === undefined ? {} : { final: withGuesses(plan.final, compiled) }) };
 }
 
-/** A list that a step will give stands for one item, a time that a step will give is now, and one approval is enough. */
+/** One item for an unknown list, now for an unknown time, one approval. */
 function guessFor(step: PlanStep, compiled: CompiledStep | undefined): PlanStep {
   const { fan, due } = step;
   if (compiled?.step.approval !== undefined) {
@@ -124,7 +124,7 @@ function endOf(attempt: SimulatedAttempt, fails: boolean, compiled: CompiledWork
   };
 }
 
-/** What stands for the outputs of a step that was not carried out. */
+/** Stands for outputs of a simulated step. */
 const unknownOutputs = ({ key, outputs }: CompiledStep, item?: number): JsonObject =>
   unknownValues(
     key,
@@ -140,7 +140,7 @@ const unknownValues = (key: string, names: readonly string[], item?: number): Js
     names.map((name) => [name, `<steps.${key}.outputs.${name}${item === undefined ? "" : `[${item}]`}>`]),
   );
 
-/** As a program that ends with 1. */
+/** Like exit code 1. */
 function failure(
   { attempt, item }: SimulatedAttempt,
   { retryWhen }: CompiledStep,
@@ -155,7 +155,7 @@ function failure(
   return { ...state, retryable: again.ok && again.value };
 }
 
-/** A loop whose condition is about more than the number of the round ends with the first: what it asks for is not known. */
+/** A loop whose condition uses more than the iteration ends after the first round. */
 function isLastRound(
   { repeatUntil }: CompiledStep,
   { iteration }: SimulatedAttempt,

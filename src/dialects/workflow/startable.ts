@@ -5,10 +5,9 @@ import { Workflow, WorkflowTemplate } from "./kinds.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { scheduledRun } from "./schedule/run.ts";
 
-// Runs that a person starts from what is stored. The server completes their names, so that none takes the name that the calendar has for a
-// later run.
+// Runs that people start from stored objects, with generated names that the calendar does not use.
 
-/** A run of a template; what it runs is frozen when it starts, as for every run that refers to one. */
+/** A run of a template. */
 function templateRun({ metadata: { name = "" } }: Parameters<Startable["run"]>[0]): JsonObject {
   return {
     apiVersion: apiVersionOf(Workflow),
@@ -18,7 +17,7 @@ function templateRun({ metadata: { name = "" } }: Parameters<Startable["run"]>[0
   };
 }
 
-/** The run that the schedule would make at this time. It belongs to the schedule: its policy and its history count the run. */
+/** The run for this time. The schedule owns it and counts it in its policy and history. */
 function scheduleRun(schedule: Stored<ScheduledWorkflow>, now: Instant): JsonObject {
   const { apiVersion, kind, metadata } = schedule;
   const { metadata: made, ...run } = scheduledRun(schedule, now);
@@ -28,14 +27,13 @@ function scheduleRun(schedule: Stored<ScheduledWorkflow>, now: Instant): JsonObj
   return JSON.parse(JSON.stringify(whole)) as Record<string, JsonValue>;
 }
 
-/** Kinds whose objects are no runs, and can be run. */
 export const startable: readonly Startable[] = [
   { group: WorkflowTemplate.group, kind: WorkflowTemplate.kind, run: templateRun },
   {
     group: ScheduledWorkflow.group,
     kind: ScheduledWorkflow.kind,
     aliases: ["schedule"],
-    // The server has stored it, so that it has passed the schema of its kind.
+    // The server has validated it.
     run: (object, now) => scheduleRun(object as unknown as Stored<ScheduledWorkflow>, now),
   },
 ];

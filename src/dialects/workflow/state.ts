@@ -12,12 +12,9 @@ import {
 } from "#engine/index.ts";
 import type { ArtifactStatus, ItemsStatus, StepStatus, WorkflowStatus } from "./kinds.ts";
 
-// The status is the run: there is no second record. Whatever the engine does not know stays in the status untouched.
+// The status is the only record of a run. Fields unknown to the engine are kept.
 
-/**
- * The run a status describes, in the engine's words: instants for times, milliseconds for seconds. Of a workflow without a status,
- * one that has not moved. Times that cannot be read count as absent. O(steps).
- */
+/** The run of a status; without one, a run that has not moved. Unreadable times count as absent. O(steps). */
 export function decodeRun(status: WorkflowStatus | undefined): RunState {
   const { phase = "Pending", runNumber = 1, statuses = {}, closing, reason, message } = status ?? {};
   return {
@@ -37,7 +34,7 @@ export function decodeRun(status: WorkflowStatus | undefined): RunState {
   };
 }
 
-/** The final part exists from its start instant on. */
+/** Exists from its start time on. */
 function decodeFinal(status: WorkflowStatus["finally"]): FinalState | undefined {
   const startedAt = instant(status?.startTime);
   if (status === undefined || startedAt === undefined) return undefined;
@@ -48,7 +45,7 @@ function decodeFinal(status: WorkflowStatus["finally"]): FinalState | undefined 
   };
 }
 
-/** The engine keeps whatever it was given; in a status they are what the schema says. */
+/** In the form of the schema. */
 export const artifactsIn = (artifacts: JsonObject): Readonly<Record<string, ArtifactStatus>> =>
   Object.fromEntries(Object.entries(artifacts).flatMap(([name, one]) => (isArtifact(one) ? [[name, one]] : [])));
 
@@ -57,7 +54,7 @@ const isArtifact = (value: JsonValue | undefined): value is JsonObject & Artifac
 
 type Agreement = NonNullable<StepStatus["approvals"]>[number];
 
-/** Absent fields have the engine's own meaning of absence, which is why they stay absent. */
+/** Absent fields mean the same in the engine. */
 function decodeStep(entry: StepStatus): StepState {
   return {
     phase: entry.phase ?? "Pending",
@@ -81,14 +78,14 @@ function decodeStep(entry: StepStatus): StepState {
   };
 }
 
-/** A time that cannot be read has passed. */
+/** An unreadable time has passed. */
 const decodeApproval = ({ by, time: text, values }: Agreement): Approval => ({
   ...present("by", by),
   at: parseInstant(text) ?? 0,
   ...present("values", values),
 });
 
-/** Approvals are only added, so that those that were there are written as they were. */
+/** Approvals are only added; earlier ones stay as written. */
 const encodeApprovals = (approvals: readonly Approval[], previous: readonly Agreement[] = []): readonly Agreement[] =>
   approvals.map(({ by, at, values }, index) => {
     const before = previous[index];
@@ -96,13 +93,13 @@ const encodeApprovals = (approvals: readonly Approval[], previous: readonly Agre
     return { ...present("by", by), time: formatInstant(at), ...present("values", values) };
   });
 
-/** As the engine has them, with instants for times. */
+/** With instants for times. */
 function decodeItems(items: ItemsStatus): ItemsState {
   const { waits, since, ...rest } = items;
   return { ...rest, ...present("waits", waits && toInstants(waits)), ...present("since", since && toInstants(since)) };
 }
 
-/** A time that cannot be read has passed. */
+/** An unreadable time has passed. */
 const toInstants = (ranges: string): string => mapRangeValues(ranges, (text) => parseInstant(text) ?? 0);
 const toTimes = (ranges: string | undefined, previous: string | undefined): string | undefined => {
   if (ranges === undefined) return undefined;
@@ -110,7 +107,7 @@ const toTimes = (ranges: string | undefined, previous: string | undefined): stri
   return mapRangeValues(ranges, (text) => formatInstant(Number(text)));
 };
 
-/** Every field the engine knows is set or removed; all others stay. */
+/** Sets or removes every field of the engine and keeps the rest. */
 const encodeItems = (items: ItemsState, previous: ItemsStatus | undefined): ItemsStatus =>
   put(previous ?? { total: items.total, states: items.states }, {
     total: items.total,
@@ -124,7 +121,6 @@ const encodeItems = (items: ItemsState, previous: ItemsStatus | undefined): Item
 
 type Present<K extends string, T> = { readonly [P in K]?: T };
 
-/** A member, or none at all: absent and undefined are not the same in a document. */
 function present<K extends string, T>(name: K, value: T | undefined): Present<K, T> {
   const members: Present<string, T> = value === undefined ? {} : { [name]: value };
   return members;
@@ -136,14 +132,14 @@ const millis = (seconds: number | undefined): Millis | undefined =>
   seconds === undefined ? undefined : Math.round(seconds * 1000);
 
 /**
- * What the dialect adds to the entry of a step and the engine does not know: the child, the definition it was started with, the
- * last failures, and whether its dependants may count on it. Replaces the same members of the entry before.
+ * Fields of a step's entry besides the engine's: child, definition, failures, completeness. Replace those of the
+ * earlier entry.
  */
 export type StepAdditions = Pick<StepStatus, "reference" | "templateHash" | "failures" | "complete">;
 
 /**
- * The status that describes `run`, made from the one before, of which every field that is not about the run is kept.
- * Entries of steps that are the same object in `before` (the run that `previous` was decoded to) are shared.
+ * The status for `run`, keeping fields that are not about it. Unchanged steps share entries; `before` is the decoded
+ * `previous`.
  */
 export function encodeRun(
   run: RunState,
@@ -179,17 +175,17 @@ export function encodeRun(
   });
 }
 
-/** Assignment to this one name would set the prototype. */
+/** Assignment would set the prototype. */
 function setOwn(statuses: Record<string, StepStatus>, key: string, value: StepStatus): void {
   if (key !== "__proto__") statuses[key] = value;
   else Object.defineProperty(statuses, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Keys are chosen by users and may be the names of inherited members, such as `constructor`. */
+/** Keys may be names of inherited members, such as `constructor`. */
 const entryOf = (status: WorkflowStatus | undefined, key: string): StepStatus | undefined =>
   status?.statuses !== undefined && Object.hasOwn(status.statuses, key) ? status.statuses[key] : undefined;
 
-/** As `encodeStep`, for the final part. Its start time is what makes the part exist, so it is always written. */
+/** Like `encodeStep`; the start time is always written. */
 function encodeFinal(final: FinalState, previous: WorkflowStatus["finally"]): WorkflowStatus["finally"] {
   const startTime = time(final.startedAt, previous?.startTime) ?? "";
   return put(previous ?? { startTime }, {
@@ -199,7 +195,7 @@ function encodeFinal(final: FinalState, previous: WorkflowStatus["finally"]): Wo
   });
 }
 
-/** Every field the engine knows is set or removed; all others stay. `was` is what `previous` says. */
+/** Sets or removes every field of the engine and keeps the rest. `was` is the decoded `previous`. */
 function encodeStep(state: StepState, previous: StepStatus | undefined, was: StepState | undefined): StepStatus {
   return put(previous ?? {}, {
     phase:
@@ -224,31 +220,28 @@ function encodeStep(state: StepState, previous: StepStatus | undefined, was: Ste
   });
 }
 
-/** Most steps start when they are ready; saying that twice would be a seventh of their entry. */
+/** Omitted if equal to the start, which saves a seventh of an entry. */
 const isImplied = ({ readyAt, startedAt }: StepState, previous: StepStatus | undefined): boolean =>
   readyAt === startedAt && previous?.readyTime === undefined;
 
-/** `false` is what absence means; whoever wrote it finds it again. */
+/** Keeps a written `false`, which means the same as absence. */
 const flag = (value: true | undefined, previous: boolean | undefined): boolean | undefined =>
   value ?? (previous === false ? false : undefined);
 
-/**
- * The text that was there before if it names the same instant, so that reading and writing changes nothing. `was` is the
- * instant it names, where that is known.
- */
+/** Keeps the earlier text if it is the same instant. `was`: that instant, if known. */
 const time = (at: Instant | undefined, previous: string | undefined, was?: Instant): string | undefined => {
   if (at === undefined) return undefined;
   return previous !== undefined && (was === at || parseInstant(previous) === at) ? previous : formatInstant(at);
 };
 
-/** Documents have seconds. The number that was there stays if it means the same; `absent` is the length that need not be written. */
+/** Keeps the earlier number if it means the same; `absent` need not be written. */
 const seconds = (length: Millis | undefined, previous: number | undefined, absent?: Millis): number | undefined => {
   if (length === undefined) return undefined;
   if (millis(previous) === length) return previous;
   return previous === undefined && length === absent ? undefined : length / 1000;
 };
 
-/** `base` with these members; a member that is undefined is removed. On the path of every write, hence the plain loops. */
+/** `base` with these members, without undefined ones. Plain loops, because every write uses it. */
 function put<T extends object>(base: T, members: { readonly [K in keyof T]?: T[K] | undefined }): T {
   const merged: Partial<T> = {};
   for (const name in base) if (!(name in members)) merged[name] = base[name];
@@ -256,6 +249,6 @@ function put<T extends object>(base: T, members: { readonly [K in keyof T]?: T[K
     const value = members[name];
     if (value !== undefined) merged[name] = value;
   }
-  // Members come with T's own types, and only optional ones are ever undefined.
+  // Only optional members are ever undefined.
   return merged as T;
 }

@@ -7,9 +7,7 @@ import { stepSources } from "./compile/step-source.ts";
 import { type Param, Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 
-// What steps and schedules give to specifications that are not their own.
-
-/** As of a run's own arguments, but for what expressions will make of some when the step starts. `secrets` are the giver's. */
+/** Like a run's own arguments, except for those with expressions. `secrets` are the giver's. */
 export function checkStepArguments(
   params: readonly Param[],
   given: JsonObject,
@@ -29,21 +27,21 @@ export function checkStepArguments(
   }
 }
 
-/** Nothing in it is filled in later. */
+/** Without expressions. */
 const isLiteral = (value: JsonValue): boolean => !JSON.stringify(value).includes("${{");
 
-/** Arguments for a template, and where they stand or would stand. */
+/** Arguments for a template, and their place. */
 interface Given {
   readonly template: string;
   readonly values: JsonObject;
   readonly path: FieldPath;
-  /** Secret parameters of who gives them. */
+  /** Secret parameters of the giver. */
   readonly secrets: ReadonlySet<string>;
 }
 
 /**
- * Arguments in documents for templates that stand among them; problems by document, in their order. What a Workflow itself gives to its
- * template is told with the document. O(steps), but for looking for the template of each reference.
+ * Checks arguments for templates among the documents; problems by document. A Workflow's own arguments are reported
+ * with it. O(steps), plus finding templates.
  */
 export function wrongArguments(documents: readonly CheckedDocument[]): readonly (readonly Problem[])[] {
   const beside = documents.map(({ object }) => object);
@@ -57,7 +55,7 @@ export function wrongArguments(documents: readonly CheckedDocument[]): readonly 
   });
 }
 
-/** They were read without an error, so they are of the kind they say. */
+/** Read without an error, so the kind is right. */
 function givenIn(object: CheckedDocument["object"]): readonly Given[] {
   if (object.kind === Workflow.kind) return givenBySteps((object as Workflow).spec, []);
   if (object.kind === WorkflowTemplate.kind) return givenBySteps((object as WorkflowTemplate).spec, []);
@@ -69,7 +67,7 @@ function givenIn(object: CheckedDocument["object"]): readonly Given[] {
   return [{ template: templateRef.name, values, path: [...place, "spec", "arguments"], secrets: new Set() }];
 }
 
-/** Also by steps of specifications that steps write out. */
+/** Also in inline specs of steps. */
 function givenBySteps(spec: WorkflowSpec, at: FieldPath): readonly Given[] {
   const secrets = secretNames(spec.params);
   return stepSources(spec).flatMap(({ step, path }): readonly Given[] => {

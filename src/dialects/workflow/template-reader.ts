@@ -6,8 +6,8 @@ import type { Parts } from "./reconcile/pass.ts";
 import type { WatchedKinds } from "./watched-kinds.ts";
 
 /**
- * Reads templates from the server with the rights of whoever wrote the workflow: what a template holds is shown in the status of
- * its runs. The mirror only tells of changes; it may not know yet what was created a moment before the workflow.
+ * Reads templates with the rights of the workflow's writer, because their content appears in the status. The mirror
+ * only reports changes; it may lack a new template.
  */
 export const templateReader = (manager: Manager, kinds: WatchedKinds): Parts["templates"] => ({
   async look(workflow, name, signal) {

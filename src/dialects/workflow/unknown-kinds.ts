@@ -4,12 +4,11 @@ import { type Report, RunAction, unknownKind } from "#kernel/dialect/index.ts";
 import { type StepSource, stepSources } from "./compile/step-source.ts";
 import { Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 
-// A kind that nobody serves is no error: its definition may come later, and the step waits for it. But mostly it is a slip.
+// An unserved kind may be defined later and the step waits for it, but mostly it is a typo.
 
-/** Tells whether a server serves a kind now. */
+/** Whether a server serves a kind now. */
 export type Serves = (apiVersion: string, kind: string) => boolean;
 
-/** Warns about steps whose kind the server does not serve at this moment. */
 export function warnUnserved(spec: WorkflowSpec, serves: Serves, warn: Report): void {
   for (const { path, apiVersion, kind } of kindsOf(spec)) {
     if (serves(apiVersion, kind)) continue;
@@ -18,7 +17,7 @@ export function warnUnserved(spec: WorkflowSpec, serves: Serves, warn: Report): 
   }
 }
 
-/** Warns, without a server, about kinds of closed groups that do not exist: Kubernetes' own and ours. */
+/** Warns, without a server, about unknown kinds of Kubernetes' and Slipway's groups. */
 export function warnUnknown(spec: WorkflowSpec, warn: Report): void {
   for (const { path, apiVersion, kind } of kindsOf(spec)) {
     const isOurs = apiVersion.startsWith(`${Workflow.group}/`);
@@ -29,14 +28,14 @@ export function warnUnknown(spec: WorkflowSpec, warn: Report): void {
 
 const ownKinds: readonly string[] = [Workflow.kind, WorkflowTemplate.kind, RunAction.kind];
 
-/** What was probably meant; undefined where nothing comes near. */
+/** Undefined if nothing is near. */
 function hintFor(apiVersion: string, kind: string): string | undefined {
   if (!apiVersion.startsWith(`${Workflow.group}/`)) return unknownKind(apiVersion, kind)?.hint;
   const meant = nearest(kind, ownKinds);
   return meant === undefined ? undefined : `did you mean "${meant}"?`;
 }
 
-/** The kinds that steps name themselves, with the place of the name. What an expression decides is not known yet. */
+/** Literal kinds of steps, with their places. */
 function* kindsOf(spec: WorkflowSpec) {
   for (const source of stepSources(spec)) {
     const member = memberOf(source);

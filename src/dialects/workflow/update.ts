@@ -1,20 +1,19 @@
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
 import type { Report } from "#kernel/dialect/index.ts";
 
-/** How far a step has come, for what may still be done to it; the words of the messages. */
+/** Progress of a step, in the words of messages. */
 type Progress = "unstarted" | "running" | "completed";
 
-/** What the run was started with: values that expressions have used already, and labels that children bear. */
+/** Fields that expressions have used and labels that children carry. */
 const immutable = ["selector", "params", "arguments", "templateRef", "concurrency"] as const;
-/** What is left of it while the template has not been found or does not take the arguments: nothing has used those yet. */
+/** The rest before a template is resolved, because nothing has used it. */
 const startedWith = ["selector", "params"] as const;
-/** May change at any time, even of a finished workflow. */
+/** Also of a finished workflow. */
 const alwaysEditable = new Set(["ttlSecondsAfterFinished"]);
 
 /**
- * Reports what a change of a stored workflow may not do: touch anything but its retention after its end, change or remove
- * steps that have started, or change what the run was started with. Whether the result is right is checked elsewhere, and
- * need not be where the answer is `finished`: then the workflow is over and the change is refused whatever else it holds.
+ * Reports forbidden changes of a stored workflow: anything but retention after its end; started steps; fields the run
+ * was started with. Validity is checked elsewhere, except after `finished`, when the change is refused anyway.
  */
 export function checkUpdate(object: JsonObject, old: JsonObject, report: Report): "finished" | "open" {
   const [next, before] = [objectAt(object, "spec"), objectAt(old, "spec")];
@@ -36,7 +35,7 @@ export function checkUpdate(object: JsonObject, old: JsonObject, report: Report)
 const isUnresolved = (spec: JsonObject, object: JsonObject): boolean =>
   spec["templateRef"] !== undefined && objectAt(object, "status")["resolvedSpec"] === undefined;
 
-/** A run that is over is a record: what it says it ran must stay what it ran. True when it does. */
+/** The spec of a finished run is a record. True if it was changed. */
 function checkFinished(next: JsonObject, before: JsonObject, report: Report): boolean {
   const fields = new Set([...Object.keys(next), ...Object.keys(before)]);
   const changed = [...fields].filter((field) => !alwaysEditable.has(field) && !jsonEquals(next[field], before[field]));
@@ -44,7 +43,7 @@ function checkFinished(next: JsonObject, before: JsonObject, report: Report): bo
   return changed.length === 0;
 }
 
-/** One complaint per step, at the step: which of its fields changed is for the person to see. */
+/** One problem per step. */
 function checkStep(
   key: string,
   before: JsonValue,
@@ -61,10 +60,7 @@ function checkStep(
   );
 }
 
-/**
- * Attempted, suspended or settled steps have started; attempts of earlier runs do not count, nor does a step that a
- * retry has put back to Pending.
- */
+/** Attempted, suspended and settled steps have started. Attempts of earlier runs do not count. */
 function progressOf(status: JsonValue | undefined): Progress {
   if (!isJsonObject(status)) return "unstarted";
   const { phase } = status;

@@ -26,9 +26,7 @@ import {
 import { Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 import { maxSpecBytes } from "./spec-of.ts";
 
-/**
- * A document that was checked. `compiled` exists exactly when there is no error; warnings may be there in both cases.
- */
+/** `compiled` exists if there is no error; warnings may exist either way. */
 export interface Validated {
   readonly compiled: CompiledWorkflow | undefined;
   readonly problems: readonly Problem[];
@@ -38,17 +36,14 @@ const workflowSchema = compileSchema(Workflow.schema);
 const templateSchema = compileSchema(WorkflowTemplate.schema);
 
 /**
- * Checks a Workflow document, whatever it holds: shapes of earlier drafts, schema, and meaning, all problems at once. What
- * the schema refuses is left out before the meaning is checked, so that one mistake is reported once and hides no other.
- *
- * Findings are added to those that `found` holds already; a member that one of them is about is not called missing in
- * addition. Never throws. A document with more steps than are allowed is told so, and nothing else: its checks would take
- * longer the farther it is beyond the bound, and a change that brings it below will be checked again anyway.
+ * Validates a Workflow document of any form: old drafts, schema and meaning. Parts refused by the schema are left out
+ * of later checks, so that each mistake is reported once. Adds to `found`, whose members are not reported as missing.
+ * Never throws. Too many steps end the validation.
  */
 export const validateWorkflow = (document: JsonObject, found: ProblemCollector = collectProblems()): Validated =>
   validate(document, workflowSchema, found, isSmall);
 
-/** False, and reported, when the specification is larger than one may be. */
+/** False, and reported, if the spec is too large. */
 export function isSmall({ spec = {} }: JsonObject, report: Report): boolean {
   const bytes = Buffer.byteLength(JSON.stringify(spec));
   if (bytes <= maxSpecBytes) return true;
@@ -56,7 +51,7 @@ export function isSmall({ spec = {} }: JsonObject, report: Report): boolean {
   return false;
 }
 
-/** Of a run, and not of what is run. */
+/** Fields of a run, which templates cannot have. */
 const notOfTemplates = {
   arguments: "a template has no arguments; give its params defaults",
   suspend: "a template is not run by itself; suspend the workflows that refer to it",
@@ -64,9 +59,8 @@ const notOfTemplates = {
 } as const satisfies Partial<Record<keyof WorkflowSpec, string>>;
 
 /**
- * Checks a WorkflowTemplate document as `validateWorkflow` does a Workflow. Required parameters may be without a value: whoever
- * refers to the template gives it. Its name is nobody's who runs it, so that references to a Workflow of that name are fine.
- * `isAllowed` judges its size, which for a template inside another document is a part of that document's.
+ * Validates a WorkflowTemplate like a Workflow. Required parameters may lack values, which references give; its name
+ * may equal a Workflow's. `isAllowed` judges its size.
  */
 export function validateTemplate(
   document: JsonObject,
@@ -106,7 +100,7 @@ function validate(
   return { compiled: broken.length === 0 ? compiled : undefined, problems: found.problems };
 }
 
-/** What a child is to run is checked as a template is, where it stands; the schema of this document takes it for any object. */
+/** An inline child spec is validated like a template, because this schema accepts any object. */
 function checkChildren(document: JsonObject, found: ProblemCollector): void {
   const spec = objectAt(document, "spec");
   const { namespace } = objectAt(document, "metadata");
@@ -124,7 +118,7 @@ function checkChildren(document: JsonObject, found: ProblemCollector): void {
   }
 }
 
-/** Of parameters that are wrong themselves there is no telling what their arguments must be. */
+/** Arguments of wrong parameters are not checked. */
 function checkChildArguments(
   template: JsonObject,
   step: JsonValue | undefined,
@@ -135,30 +129,30 @@ function checkChildArguments(
   const isTold = found.problems.some(({ path, severity }) => severity === "error" && isWithin(path, declared));
   const given = isJsonObject(step) ? (step["arguments"] ?? {}) : {};
   if (isTold || !isJsonObject(given)) return;
-  // The schema has found nothing in them.
+  // Validated by the schema.
   const { spec } = template as unknown as WorkflowTemplate;
   checkStepArguments(spec.params ?? [], given, [...at, "arguments"], found.error);
 }
 
 const templateHead = { apiVersion: apiVersionOf(WorkflowTemplate), kind: WorkflowTemplate.kind };
 
-/** Findings about a part of the document, told by their place in the whole. */
+/** Findings with their place in the whole document. */
 const within = (at: FieldPath, found: ProblemCollector): ProblemCollector => ({
   problems: found.problems,
   error: (path, ...told) => found.error([...at, ...path], ...told),
   warn: (path, ...told) => found.warn([...at, ...path], ...told),
 });
 
-/** Final steps count too: they are vertices like all others. */
+/** Includes final steps. */
 function countSteps(document: JsonObject): number {
   const spec = objectAt(document, "spec");
   return Object.keys(objectAt(spec, "steps")).length + Object.keys(objectAt(spec, "finally")).length;
 }
 
-/** The schema has passed what is left of the document: from here on it is typed. */
+/** Validated by the schema. */
 const asWorkflow = (document: JsonObject): Workflow => document as unknown as Workflow;
 
-/** Counts and durations of which zero would mean never: they share one message. */
+/** Counts and durations that must be positive; one message. */
 const positiveInSpec = [
   "activeDeadlineSeconds",
   "finallyDeadlineSeconds",
@@ -168,8 +162,8 @@ const positiveInStep = ["timeoutSeconds", "deadlineSeconds"];
 const positiveInApproval = ["minApprovals", "timeoutSeconds"];
 
 /**
- * What deserves a better message than the schema's, in the raw document. Returns the fields that are settled by it,
- * in Kubernetes' notation, so that the schema's words about them are left out.
+ * Checks with better messages than the schema's, on the raw document. Returns the fields whose schema errors are
+ * dropped.
  */
 function checkRaw(document: JsonObject, report: Report): string[] {
   const broken: string[] = [];
@@ -193,10 +187,10 @@ function checkRaw(document: JsonObject, report: Report): string[] {
   return broken;
 }
 
-/** `field` is what is left out of further checks, where that is more than the place of the message. */
+/** `field`: what later checks leave out, if more than the path. */
 type Refuse = (path: FieldPath, code: string, message: string, field?: FieldPath) => void;
 
-/** JSON has one kind of number; the messages of a schema would speak of types and minimums separately. `5.0` is 5. */
+/** One message instead of type and minimum. `5.0` is 5. */
 function checkPositive(object: JsonObject, fields: readonly string[], path: FieldPath, refuse: Refuse): void {
   for (const field of fields) {
     const value = object[field];
@@ -205,10 +199,7 @@ function checkPositive(object: JsonObject, fields: readonly string[], path: Fiel
   }
 }
 
-/**
- * The proposal had two earlier shapes that are still found in the wild (workflow.md section 17): they are answered
- * with the present shape instead of with a complaint about types.
- */
+/** Two earlier shapes of the proposal are still in use; the message shows the current one. */
 function checkDrafts(step: JsonObject, path: FieldPath, refuse: Refuse): void {
   const { dependencies, jobTemplate } = step;
   if (isJsonObject(dependencies)) {
@@ -220,19 +211,19 @@ function checkDrafts(step: JsonObject, path: FieldPath, refuse: Refuse): void {
   const message =
     "must stand inside spec: jobTemplate holds metadata and spec; a bare JobSpec is the shape of an early draft";
   const at = [...path, "jobTemplate", "template"];
-  // Without a spec the whole is of the other shape, and nothing else of it can be judged by the present one.
+  // Without a spec the whole template has the old shape and cannot be checked.
   refuse(at, "draft-shape", message, jobTemplate["spec"] === undefined ? [...path, "jobTemplate"] : at);
 }
 
-/** What is no object is reported by the schema; here it holds nothing. */
+/** Empty for anything else, which the schema reports. */
 function objectAt(object: JsonObject, name: string): JsonObject {
   const value = object[name];
   return isJsonObject(value) ? value : {};
 }
 
 /**
- * The document without the broken fields. A list with a broken item goes whole, because the places of the others must not
- * move; but of `params` only the broken ones are reduced to their names, so that the others and their arguments are checked.
+ * The document without broken fields. A list with a broken item is dropped to keep other positions; broken `params`
+ * keep their names, so that others are checked.
  */
 function repaired(document: JsonObject, broken: readonly string[]): JsonObject {
   if (broken.length === 0) return document;
@@ -242,7 +233,7 @@ function repaired(document: JsonObject, broken: readonly string[]): JsonObject {
   const isWhole = (index: number): boolean => !broken.some((field) => isWithin(field, `spec.params[${index}]`));
   const clean = without(document, [], broken);
   const cleanSpec = objectAt(clean, "spec");
-  // Broken as a whole there is no telling which parameters exist, nor what the arguments must be.
+  // Parameters and arguments cannot be checked.
   if (list === undefined || broken.includes("spec.params")) {
     const { arguments: given, ...rest } = cleanSpec;
     return { ...clean, spec: params === undefined && given !== undefined ? cleanSpec : rest };
@@ -255,16 +246,13 @@ function repaired(document: JsonObject, broken: readonly string[]): JsonObject {
     spec: {
       ...cleanSpec,
       params: list.flatMap((param, index) => (isWhole(index) ? [param] : namedOnly(param))),
-      // An argument that nobody declares may be that of a parameter whose name cannot be read.
+      // It may belong to the parameter whose name is unreadable.
       arguments: nameless ? {} : Object.fromEntries(given),
     },
   };
 }
 
-/**
- * Copies only the branches that lead to something broken; everything else is shared. O(members on those branches x
- * broken).
- */
+/** Copies only branches with broken fields. O(their members x broken). */
 function without(object: JsonObject, path: FieldPath, broken: readonly string[]): JsonObject {
   const kept = Object.entries(object).flatMap(([name, value]): [string, JsonValue][] => {
     const field = formatFieldPath([...path, name]);
@@ -279,7 +267,7 @@ function without(object: JsonObject, path: FieldPath, broken: readonly string[])
 const nameOf = (param: JsonValue): string | undefined =>
   isJsonObject(param) && typeof param["name"] === "string" && param["name"] !== "" ? param["name"] : undefined;
 
-/** Expressions may still name a parameter of which nothing else can be told. */
+/** Expressions may use the name. */
 function namedOnly(param: JsonValue): readonly JsonValue[] {
   const name = nameOf(param);
   return name === undefined ? [] : [{ name }];
@@ -287,7 +275,7 @@ function namedOnly(param: JsonValue): readonly JsonValue[] {
 
 const missing: ReadonlySet<string> = new Set(["not-exactly-one", "required", "no-steps", "missing-argument"]);
 
-/** Complaints that something is missing mean nothing where something was left out, or was complained about before. */
+/** Missing members are not reported where something was dropped or reported. */
 function quietAbout(broken: readonly string[], found: ProblemCollector): ProblemCollector {
   const isTold = (field: string): boolean =>
     broken.some((other) => isWithin(other, field) || isWithin(field, other)) ||

@@ -21,24 +21,20 @@ import { type Approval, type Reference, Workflow, type WorkflowSpec } from "./ki
 import { specOf } from "./spec-of.ts";
 import { artifactsIn, decodeRun } from "./state.ts";
 
-// Nothing here needs Node: the web interface looks at workflows through this file too. That is why four labels of
-// `child-names.ts`, which hashes, are written again; a test compares them.
+// Browser-safe: the web interface uses it. Hence four labels of `child-names.ts` are repeated; a test compares them.
 export const stepLabel = "slipway.dev/step";
 export const attemptLabel = "slipway.dev/attempt";
 export const itemLabel = "slipway.dev/item";
 export const uidLabel = "slipway.dev/workflow-uid";
 
-/** True for objects this dialect runs, of any version: views must not fail on what a newer server has stored. */
+/** Of any version: views must not fail on newer objects. */
 export const isWorkflow = (object: KubeObject): object is Workflow & KubeObject =>
   object.kind === Workflow.kind && object.apiVersion.startsWith(`${Workflow.group}/`);
 
 /**
- * A workflow as every face shows it; also one that is not stored yet, or whose document is wrong: what cannot be
- * understood is left out. `children` are the objects it has created, and their Pods, as far as the caller has them; they add
- * the logs of earlier attempts, and what holds active steps up. O(steps x log steps + dependencies + children).
- *
- * Steps are in topological order, final ones last. `actions` is what would be accepted now; of a run that is being
- * deleted nothing.
+ * A workflow as a run, also if unstored or invalid: unknown parts are left out. `children` are its objects and their
+ * Pods, if known; they add logs of earlier attempts and obstacles. Steps in topological order, final ones last. O(steps
+ * x log steps + dependencies + children).
  */
 export function viewWorkflow(object: Workflow, children: readonly KubeObject[] = []): RunView {
   const { metadata, status } = object;
@@ -69,7 +65,7 @@ export function viewWorkflow(object: Workflow, children: readonly KubeObject[] =
   };
 }
 
-/** What keeps an invalid run from going on is more than it says of itself; once it is over that tells nothing any more. */
+/** The reason that keeps an invalid run from going on; irrelevant once it is over. */
 function explainedBy({ status }: Workflow, { phase, reason, message }: RunState) {
   const invalid = isTerminal(phase)
     ? undefined
@@ -80,10 +76,7 @@ function explainedBy({ status }: Workflow, { phase, reason, message }: RunState)
 const isSettled = ({ phase }: StepView): boolean =>
   phase === "Succeeded" || phase === "Failed" || phase === "Skipped" || phase === "Canceled";
 
-/**
- * Adds what the engine does not know: names for people, children, logs. Objects that the step only waits for have
- * logs of their own, which are not the step's.
- */
+/** Adds names, children and logs. Logs of referenced objects are not the step's. */
 function completeStep(
   view: StepView,
   object: Workflow,
@@ -112,24 +105,24 @@ function completeStep(
   };
 }
 
-/** What the step has left, in the order of names. */
+/** By name. */
 const artifactsOf = (run: RunState, step: string): readonly ArtifactRef[] =>
   Object.entries(artifactsIn(stepState(run, step).artifacts ?? {}))
     .map(([name, { digest, size, archive }]) => ({ name, digest, sizeBytes: size, ...defined({ archive }) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** The question, who has agreed to it, and who is waited for. A block of YAML ends with the end of its last line. */
+/** The question, approvals so far, and missing approvers. */
 const askedOf = ({ message }: StepView, approval: Approval): string =>
   [message?.trimEnd(), awaitedApproval(approval)].filter((text) => text !== undefined).join("; ");
 
 const isPod = ({ apiVersion, kind }: KubeObject): boolean => apiVersion === "v1" && kind === "Pod";
 const attemptOf = ({ metadata }: KubeObject): number => Number(metadata.labels?.[attemptLabel]);
-/** Its logs are those of its Job. */
+/** Its logs are the Job's. */
 const isPodOfJob = (object: KubeObject): boolean =>
   isPod(object) &&
   object.metadata.ownerReferences?.some(({ kind, controller }) => kind === "Job" && controller === true) === true;
 
-/** One reference for all items: a status does not list their children. */
+/** One reference for all items, because a status does not list their children. */
 function itemLogsOf(
   { id, attempt }: StepView,
   { apiVersion, kind, metadata }: Workflow,
@@ -145,7 +138,7 @@ function itemLogsOf(
   };
 }
 
-/** Items that are workflows themselves, in either way to say so. */
+/** Items that are workflows. */
 function runsOf(source: StepSource | undefined): {
   readonly runs?: { readonly apiVersion: string; readonly kind: string };
 } {
@@ -155,14 +148,14 @@ function runsOf(source: StepSource | undefined): {
   return template?.["kind"] === own.kind && template["apiVersion"] === own.apiVersion ? { runs: own } : {};
 }
 
-/** What the labels of a child, or of its Pod, say that it is for. */
+/** What a child's or Pod's labels say. */
 export function placeIn({ metadata }: KubeObject): Place | undefined {
   const { [stepLabel]: step, [attemptLabel]: attempt, [itemLabel]: item } = metadata.labels ?? {};
   if (step === undefined) return undefined;
   return { step, attempt: Number(attempt) || 1, ...(item === undefined ? {} : { item: Number(item) }) };
 }
 
-/** Children by the step whose label they bear; those without one are no step's. */
+/** By their step label; others are ignored. */
 function groupByStep(children: readonly KubeObject[]): ReadonlyMap<string, readonly KubeObject[]> {
   const groups = new Map<string, KubeObject[]>();
   for (const child of children) {
@@ -175,7 +168,7 @@ function groupByStep(children: readonly KubeObject[]): ReadonlyMap<string, reado
   return groups;
 }
 
-/** Every attempt of a step whose child is known, oldest first; the current one is always among them. */
+/** Every known attempt, oldest first, always with the current one. */
 function logsOf(view: StepView, child: ObjectRef | undefined, children: readonly KubeObject[]): readonly LogRef[] {
   const found = new Map<number, ObjectRef>();
   for (const one of children) {
@@ -188,7 +181,7 @@ function logsOf(view: StepView, child: ObjectRef | undefined, children: readonly
   return [...found].sort(([a], [b]) => a - b).map(([attempt, object]) => ({ name: view.id, object, attempt }));
 }
 
-/** A reference without a namespace is to the workflow's own. */
+/** Without a namespace it is the workflow's. */
 const refOf = (reference: Reference, own: string | undefined): ObjectRef => {
   const { apiVersion = "", kind = "", name = "", uid } = reference;
   const namespace = reference.namespace ?? own;
@@ -204,27 +197,22 @@ const named = (name: string) => ({ name });
 const placed = ({ namespace, uid }: { readonly namespace?: string; readonly uid?: string }) =>
   defined({ namespace, uid });
 
-/** The same members, each either there with a value or absent. */
 type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** The members that have a value. */
 function defined<T extends object>(members: T): Defined<T> {
   const kept: Defined<T> = { ...members };
   for (const name in kept) if (kept[name] === undefined) delete kept[name];
   return kept;
 }
 
-/**
- * Time suspended is added. While a run is suspended its deadline moves on with the clock, so that there is none to
- * show.
- */
+/** Excludes time suspended; none while a run is suspended. */
 function deadlineOf(spec: WorkflowSpec, run: RunState): Pick<RunView, "deadlineAt"> {
   if (spec.activeDeadlineSeconds === undefined || run.startedAt === undefined || run.suspendedSince !== undefined)
     return {};
   return { deadlineAt: run.startedAt + spec.activeDeadlineSeconds * 1000 + run.suspendedFor };
 }
 
-/** The object that created this workflow and ends with it, if one did. */
+/** The controlling object, if any. */
 function parentOf({ metadata }: Workflow): Pick<RunView, "parent"> {
   const owner = metadata.ownerReferences?.find((reference) => reference.controller === true);
   if (owner === undefined) return {};

@@ -15,19 +15,19 @@ import { statusOf } from "./reconcile/attempts.ts";
 import type { Sight } from "./reconcile/pass.ts";
 import { specOf } from "./spec-of.ts";
 
-/** Index of objects that carry a workflow's uid and have no controller. */
+/** Objects with a workflow's uid and no controller. */
 const strayIndex = "slipway.dev/stray";
 
-/** Pure, as indexes demand: the same object always has the same values. */
+/** Deterministic, as indexes require. */
 const strayOf = ({ metadata }: Stored): readonly string[] => {
   const uid = metadata.labels?.[labels.uid];
   return uid === undefined || metadata.ownerReferences?.some((owner) => owner.controller === true) ? [] : [uid];
 };
 
-/** What a `workflow` step creates. */
+/** Created by `workflow` steps. */
 const ownKind = { apiVersion: apiVersionOf(Workflow), kind: Workflow.kind } as const;
 
-/** One mirror and the workflows that need it; `stop` gives it up. */
+/** A mirror and the workflows that use it. */
 interface Watched {
   readonly share: InformerShare;
   readonly users: Set<string>;
@@ -35,31 +35,27 @@ interface Watched {
 }
 
 /**
- * The mirrors of kinds that only some workflows need: children of templates and referenced objects. A mirror starts
- * when the first workflow asks for it and stops when the last one that did is forgotten. Changes of an object ask for
- * a pass of the workflow that controls it and of all that refer to it.
- *
- * Invariant: `#references` is `#referrers` the other way round, and neither holds an empty set; a kind is in
- * `#watched` exactly while it has users. All of it is bounded by the workflows that are not forgotten and their
- * steps. Users and references are keys of workflows (`namespace/name`).
+ * Mirrors of kinds that only some workflows need. A mirror starts with its first user and stops with its last one; a
+ * change triggers passes of the controlling workflow and of all that refer to the object. Invariant: `#references` is
+ * the inverse of `#referrers`, neither has empty sets, and a kind with a referrer is acquired.
  */
 export class WatchedKinds {
   readonly #manager: Manager;
   readonly #enqueue: (key: string) => void;
   readonly #watched = new Map<string, Watched>();
-  /** Keys of the workflows that refer to an object. */
+  /** Workflows by object. */
   readonly #referrers = new Map<string, Set<string>>();
   readonly #references = new Map<string, Set<string>>();
 
-  /** `enqueue` asks for a pass of the workflow with this key. */
+  /** `enqueue` triggers a pass of a workflow. */
   constructor(manager: Manager, enqueue: (key: string) => void) {
     this.#manager = manager;
     this.#enqueue = enqueue;
   }
 
   /**
-   * The mirror of a kind, on behalf of a workflow, which gets a pass once the mirror has been filled, and one when the server refuses
-   * that. Asking again costs nothing. The informer may still be empty: `hasSynced()` tells, and `refusal()` why.
+   * The mirror of a kind for a workflow, which gets a pass when it is filled or refused. Idempotent. It may still be
+   * empty: see `hasSynced()` and `refusal()`.
    */
   acquire(type: ResourceType, user: string): Informer {
     const id = `${apiVersionOf(type)}/${type.kind}`;
@@ -71,29 +67,26 @@ export class WatchedKinds {
     return watched.share.informer;
   }
 
-  /**
-   * Asks for passes of the workflow `user` when the object changes, is created or deleted. The kind must have been
-   * acquired for that workflow.
-   */
+  /** Triggers passes of `user` when the object changes. The kind must be acquired for it. */
   refer(type: ResourceType, objectKey: string, user: string): void {
     const id = `${apiVersionOf(type)}/${type.kind}/${objectKey}`;
     addTo(this.#referrers, id, user);
     addTo(this.#references, user, id);
   }
 
-  /** Objects of all mirrored kinds that bear the workflow's uid and that nobody controls. */
+  /** Uncontrolled objects with the workflow's uid. */
   strays(uid: string): readonly Stored[] {
     return [...this.#watched.values()].flatMap(({ share }) => share.informer.byIndex(strayIndex, uid));
   }
 
-  /** Objects of all mirrored kinds that the workflow controls. */
+  /** Objects that the workflow controls. */
   controlledBy(owner: Stored): readonly Stored[] {
     return [...this.#watched.values()].flatMap(({ share }) => share.informer.byIndex(ownerIndex, owner.metadata.uid));
   }
 
   /**
-   * Whether every kind the workflow's templates name is mirrored; what is missing is asked for, and tells when it is filled. A kind that may not be
-   * watched hides nothing where no step of it has a child.
+   * Whether all kinds of its templates are mirrored; missing mirrors are started and trigger a pass. An unwatchable
+   * kind matters only if a step has a child.
    */
   async sight(workflow: Stored<Workflow>): Promise<Sight> {
     const user = keyOf(workflow.metadata);
@@ -113,7 +106,7 @@ export class WatchedKinds {
     return refusals.size === 0 ? { is: "complete" } : { is: "refused", message: [...refusals].join("; ") };
   }
 
-  /** Gives up everything a workflow asked for; a mirror that nobody else needs stops at once. */
+  /** Releases everything acquired for a workflow; unused mirrors stop. */
   forget(user: string): void {
     for (const id of this.#references.get(user) ?? []) removeFrom(this.#referrers, id, user);
     this.#references.delete(user);
@@ -165,8 +158,7 @@ export class WatchedKinds {
 }
 
 /**
- * One that was seen, of a step that is not over. Names alone are written before anything is created; whoever ended in between leaves what it owns to
- * garbage collection.
+ * A seen child of an unfinished step. Names alone are stored before creation; garbage collection removes such objects.
  */
 function mayHaveChild({ phase, reference, items }: StepStatus = {}): boolean {
   if (phase === undefined || isTerminal(phase)) return false;
@@ -175,14 +167,11 @@ function mayHaveChild({ phase, reference, items }: StepStatus = {}): boolean {
 
 const ownerIndex = "slipway.dev/owner";
 
-/** By uid: an owner of the same name made later owns nothing. */
+/** By uid, because names are reused. */
 const ownerOf = ({ metadata }: Stored): readonly string[] =>
   (metadata.ownerReferences ?? []).flatMap((owner) => (owner.controller === true ? [owner.uid] : []));
 
-/**
- * Keys of the workflows a change of this object concerns: the one that controls it, or whose labels it bears when
- * nobody controls it. Objects that others control concern nobody, whatever labels they bear.
- */
+/** Workflows that a change concerns: the controller, or, for an uncontrolled object, the one of its labels. */
 export function workflowsOf(object: KubeObject): readonly string[] {
   const { namespace, labels: given } = object.metadata;
   const owner = controllerOf(object);
@@ -197,7 +186,7 @@ export function workflowsOf(object: KubeObject): readonly string[] {
   return name === undefined ? [] : [keyOf({ name, ...(namespace === undefined ? {} : { namespace }) })];
 }
 
-/** Sets that come and go with their first and last value, so that the maps hold nothing of what is over. */
+/** Removes empty sets, so that the maps do not grow. */
 function addTo(map: Map<string, Set<string>>, key: string, value: string): void {
   const values = map.get(key);
   if (values === undefined) map.set(key, new Set([value]));

@@ -1,17 +1,14 @@
 import { distinctWriters, type KubeObject, type Stored, type Writer, writersOf } from "#kernel/model/index.ts";
 import type { Workflow } from "./kinds.ts";
 
-/** The names of everybody a workflow acts for; empty where those are administrators. On a cluster nobody is noted. */
+/** Everyone a workflow acts for; empty for administrators and on clusters. */
 export const writerNamesOf = (workflow: KubeObject): string =>
   writersOf(workflow)
     .map(({ user }) => user)
     .sort()
     .join(", ");
 
-/**
- * The workflow acting for these as well: for who wrote its template, or a child that it goes by. They are part of its status from its
- * next write on, and count at once.
- */
+/** The workflow acting for more writers, of a template or child, at once; its next write stores them. */
 export function actingFor(workflow: Stored<Workflow>, writers: readonly Writer[]): Stored<Workflow> {
   const { actsFor = [] } = workflow.status ?? {};
   const all = distinctWriters([...actsFor, ...writers]);

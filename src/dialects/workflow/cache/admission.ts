@@ -3,8 +3,8 @@ import { type Admission, admitted, collectProblems, isSameSpec } from "#kernel/d
 import { CacheEntry } from "./kind.ts";
 
 /**
- * Whoever may write entries could have others take results that no step has given: what does not come from a controller of this server is
- * marked, and never taken. Nothing of an entry can be changed, so that the mark stays.
+ * Marks entries that no controller of this server wrote; they are never used, so that nobody can forge results. Entries
+ * are immutable, so the mark stays.
  */
 export const cacheEntryAdmission: Admission = {
   group: CacheEntry.group,

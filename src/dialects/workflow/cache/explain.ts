@@ -16,8 +16,8 @@ import { CacheEntry } from "./kind.ts";
 import { ageOf, originOf, resultFor } from "./lookup.ts";
 
 /**
- * Whether a step of a stored workflow finds a result, and what is different where it does not. The error says why that cannot be told.
- * Pure; the workflow is looked at as it is now.
+ * Whether a step of a stored workflow finds a cached result, and what differs if not. Pure; uses the workflow's current
+ * state.
  */
 export function explainCache(workflow: Workflow, question: CacheQuestion): Result<CacheExplanation, string> {
   const { step: key } = question;
@@ -34,7 +34,6 @@ export function explainCache(workflow: Workflow, question: CacheQuestion): Resul
   return ok(explain(attempt.value, found.value, question));
 }
 
-/** The attempt as it would be started now, of the item that is asked for. */
 function attemptFor(
   workflow: Workflow,
   compiled: CompiledWorkflow,
@@ -60,7 +59,7 @@ function attemptFor(
   return ok({ ...attempt, item: { index: at, value }, values: { ...attempt.values, local: itemValues(at, value) } });
 }
 
-/** A step that has taken a result says so itself; for every other the entries are looked through. */
+/** A step that used a result has recorded it; for others the entries are searched. */
 function explain({ step, workflow, item, now }: Attempt, key: CacheKey, question: CacheQuestion): CacheExplanation {
   const entries = question.entries.filter(isEntry);
   const entry = entries.find(({ metadata }) => metadata.name === key.name);
@@ -82,7 +81,7 @@ function explain({ step, workflow, item, now }: Attempt, key: CacheKey, question
       ? { ...common, outcome: "hit", message: `a start takes ${from}`, changes: [] }
       : { ...common, outcome: "stale", message: `${from}, is not taken: ${refusalOf(step, entry, now)}`, changes: [] };
   }
-  // An entry that came while the step ran has not been there for it.
+  // Entries stored while the step ran did not exist for it.
   const began = stepState(decodeRun(workflow.status), step.key).startedAt ?? now;
   const others = entries.filter((one) => one !== entry && isBefore(one, began) && one.spec.from.step === step.key);
   const nearest = nearestOf(others, key);
@@ -92,20 +91,20 @@ function explain({ step, workflow, item, now }: Attempt, key: CacheKey, question
   return { ...common, outcome: "miss", message: told, nearest: resultOf(nearest), changes: changesFrom(nearest, key) };
 }
 
-/** What is listed comes from a server that may know more kinds. */
+/** The server may return other kinds. */
 const isEntry = (object: Stored): object is Stored<CacheEntry> => object.kind === CacheEntry.kind;
 
-/** Stored before this step began, as far as seconds tell. */
+/** Stored before the step began, to the second. */
 const isBefore = ({ spec }: CacheEntry, began: number): boolean => (parseInstant(spec.storedTime) ?? 0) <= began;
 
-/** In the order in which a start would find it out. */
+/** In the order in which a start checks. */
 function refusalOf(step: CompiledStep, entry: Stored<CacheEntry>, now: number): string {
   if (entry.spec.writtenBy !== undefined) return `${entry.spec.writtenBy} wrote it`;
   if (ageOf(entry, now) >= (step.cache?.maxAge ?? Infinity)) return "it is older than maxAgeSeconds";
   return "it does not have all that the step declares";
 }
 
-/** Where it is from, for whoever looks for its log. */
+/** With the origin, where the log is. */
 const resultOf = ({ metadata, spec: { from, storedTime } }: Stored<CacheEntry>): CachedResult => ({
   name: metadata.name,
   workflow: from.workflow,
@@ -114,14 +113,13 @@ const resultOf = ({ metadata, spec: { from, storedTime } }: Stored<CacheEntry>):
   storedTime,
 });
 
-/** Fewest changes; of several the newest. */
+/** The entry with the fewest changes; of several the newest. */
 function nearestOf(entries: readonly Stored<CacheEntry>[], key: CacheKey): Stored<CacheEntry> | undefined {
   const ranked = entries.map((entry) => ({ entry, changes: changesFrom(entry, key).length }));
   ranked.sort((a, b) => a.changes - b.changes || (a.entry.spec.storedTime < b.entry.spec.storedTime ? 1 : -1));
   return ranked[0]?.entry;
 }
 
-/** By field, in the order of their names. */
 function changesFrom({ spec: { inputs: was } }: CacheEntry, { inputs: is }: CacheKey): readonly InputChange[] {
   const fields = [...new Set([...Object.keys(was), ...Object.keys(is)])].sort();
   return fields.flatMap((field): InputChange[] => {

@@ -10,24 +10,23 @@ import type { Attempt } from "../steps/executor.ts";
 import { writerNamesOf } from "../writer.ts";
 import { shownInputs } from "./shown-inputs.ts";
 
-/** On the child of a step with a cache: the name of the entry that its result is to be stored as. */
+/** Annotation of a step's child: the name of the cache entry to store its result in. */
 export const cacheKeyAnnotation = "slipway.dev/cache-key";
 
-/** What makes two attempts the same work. */
+/** Identity of the work of an attempt. */
 export interface CacheKey {
-  /** Name of the entry: a hash of all of it. */
+  /** Name of the entry: a hash of everything. */
   readonly name: string;
-  /** As the step has given it; absent where its inputs are the key. */
+  /** The step's own key; absent if its inputs are the key. */
   readonly key?: string;
-  /** All of it, for people; see `shownInputs`. */
+  /** For people; see `shownInputs`. */
   readonly inputs: Readonly<Record<string, string>>;
 }
 
 /**
- * The key of an attempt, from what it is carried out with: what it creates with all expressions filled in, what its outputs are made from,
- * its item, and who wrote the workflow. Names that follow from the run are no part of it: those of workflow and step, the number of the
- * attempt, the index of the item. Undefined for a step without a cache, and where what it would create cannot be told: then it cannot be
- * started either. The error is about `cache.key` alone.
+ * The key of an attempt: the rendered child, its outputs, its item, and the writer of the workflow, but no names of
+ * workflow, step, attempt or index. Undefined without a cache, or if the child cannot be rendered and so not started.
+ * The error is about `cache.key`.
  */
 export function cacheKeyOf(attempt: Attempt): Result<CacheKey | undefined, string> {
   const { step, compiled, values, workflow } = attempt;
@@ -48,7 +47,7 @@ const named = (material: JsonObject): CacheKey => ({
   inputs: shownInputs(material),
 });
 
-/** Contents of the files the step takes, by where they are put; null for one that is not there. They join a key that is given, too. */
+/** Digests of the step's input files by path; null if missing. Part of a given key, too. */
 const artifactDigests = ({ step, values }: Attempt): JsonObject =>
   Object.fromEntries(
     step.takes.flatMap((input): [string, JsonValue][] => {
@@ -58,7 +57,7 @@ const artifactDigests = ({ step, values }: Attempt): JsonObject =>
     }),
   );
 
-/** What is carried out, rendered; undefined where that fails. */
+/** The rendered child; undefined if rendering fails. */
 function workOf({ step, compiled, values, item }: Attempt): JsonObject | undefined {
   const { type, body } = step;
   const rendered = body === undefined ? ok({}) : render(body, compiled, values);
@@ -76,13 +75,12 @@ function workOf({ step, compiled, values, item }: Attempt): JsonObject | undefin
   };
 }
 
-/** A part of a document as JSON: what is undefined is left out. */
 const asJson = (value: object | undefined): JsonObject => {
   const copy: unknown = JSON.parse(JSON.stringify(value ?? {}));
   return isJsonObject(copy) ? copy : {};
 };
 
-/** Of the expressions that are evaluated when the child has ended, the values they name beside its result. */
+/** Values that output and completion expressions use besides the child's result. */
 function usedValues(step: CompiledStep, { compiled, values }: Pick<Attempt, "compiled" | "values">): JsonObject {
   const { completion } = step;
   const expressions = [
@@ -100,7 +98,7 @@ function usedValues(step: CompiledStep, { compiled, values }: Pick<Attempt, "com
   return found;
 }
 
-/** What an expression finds under a name; null where there is nothing. */
+/** Null if there is no such value. */
 function valueAt(bindings: CelBindings, { root, path }: Pick<CelReference, "root" | "path">): JsonValue {
   let value: JsonValue | undefined = bindings[root];
   for (const name of path) value = value === undefined ? undefined : getMember(value, name);

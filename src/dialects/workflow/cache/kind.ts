@@ -1,6 +1,6 @@
 import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
 
-/** The Workflow may be gone when its result is taken, hence names beside the uid. */
+/** With names besides the uid, because the Workflow may be gone when its result is used. */
 const Origin = s.object(
   {
     workflow: s.string({ description: "Name of the Workflow." }),
@@ -11,10 +11,7 @@ const Origin = s.object(
   { description: "The step that was carried out." },
 );
 
-/**
- * Everything is in the specification and nothing in a status: an entry is written once. What counts for the name is not kept as it was,
- * only what people may see of it.
- */
+/** Immutable, without a status. Of the inputs only what people may see is kept. */
 const Spec = s.object({
   from: Origin,
   storedTime: s.time({ description: "When it was stored: its age counts from here." }),
@@ -35,8 +32,8 @@ const Spec = s.object({
 });
 
 /**
- * The result of a step, for steps with the same inputs. Its name is a hash of all that counts, so that looking for one is asking
- * for a name. Written once and never changed: a newer result of the same inputs is a new object under the name.
+ * The result of a step, for steps with the same inputs. Its name is a hash of them. Immutable: a newer result replaces
+ * the object.
  */
 export const CacheEntry = kind({
   group: "slipway.dev",

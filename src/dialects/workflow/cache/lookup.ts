@@ -7,19 +7,18 @@ import type { Attempt } from "../steps/executor.ts";
 import { cacheKeyOf } from "./key.ts";
 import type { CacheEntry } from "./kind.ts";
 
-/** How a question to the cache has ended. `stale`: there is a result, and it may not be taken for this step. */
+/** `stale`: a result exists but must not be used for this step. */
 export type CacheOutcome = "hit" | "miss" | "stale";
 
-/** Answers for the name of an entry of a namespace. */
 export type FindEntry = (namespace: string | undefined, name: string) => Stored<CacheEntry> | undefined;
 
-/** What asking the cache for an attempt has shown; `state` is how the attempt ends without a child. */
+/** `state` is how the attempt ends without a child. */
 export interface Looked {
   readonly outcome: CacheOutcome;
   readonly state?: ChildState;
 }
 
-/** Asks for the result of an attempt that has not begun. Undefined for steps that are not to ask, or cannot. */
+/** Looks up the result of an attempt that has not begun. Undefined for steps that do not or cannot use the cache. */
 export function lookUp(attempt: Attempt, find: FindEntry): Looked | undefined {
   const { step, workflow, now } = attempt;
   const key = cacheKeyOf(attempt);
@@ -36,30 +35,29 @@ export function lookUp(attempt: Attempt, find: FindEntry): Looked | undefined {
   return { outcome: "hit", state: { is: "succeeded", reason: cachedReason, message, ...given } };
 }
 
-/** `step "build" of Workflow "ci-41"`, where people look for the log. */
+/** `step "build" of Workflow "ci-41"`, whose log has the output. */
 export const originOf = ({ spec: { from } }: Pick<CacheEntry, "spec">): string =>
   `step "${from.step}"${from.item === undefined ? "" : `, item ${from.item},`} of Workflow "${from.workflow}"`;
 
-/** How old a result is; never negative, for a clock that was set back. */
+/** Never negative, in case the clock was set back. */
 export const ageOf = ({ spec }: Pick<CacheEntry, "spec">, now: Instant): Millis =>
   Math.max(0, now - (parseInstant(spec.storedTime) ?? -Infinity));
 
-/** What a step gets of an entry. */
 interface Taken {
   readonly outputs?: JsonObject;
   readonly artifacts?: JsonObject;
 }
 
 /**
- * What the step gets of an entry; undefined for one that it may not take: too old, being deleted, written by hand, or, under a key that
- * several steps share, without an output or a file that this one declares.
+ * What the step gets; undefined if the entry is too old, being deleted, forged, or, under a shared key, lacks a
+ * declared output or file.
  */
 export function resultFor(step: CompiledStep, entry: Stored<CacheEntry>, now: Instant): Taken | undefined {
   const { maxAge = Infinity } = step.cache ?? {};
   const { outputs, artifacts, writtenBy } = entry.spec;
   if (entry.metadata.deletionTimestamp !== undefined || writtenBy !== undefined) return undefined;
   if (ageOf(entry, now) >= maxAge) return undefined;
-  // A child Workflow has declared its outputs itself.
+  // A child Workflow declares its outputs itself.
   const isChild = step.type === "workflow" && step.forEach === undefined && step.outputs.length === 0;
   const needed = step.outputs.map(({ name }) => name);
   const given = isChild ? objectOf(outputs) : membersOf(outputs, needed, needed);
@@ -78,7 +76,7 @@ export function resultFor(step: CompiledStep, entry: Stored<CacheEntry>, now: In
 
 const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
-/** Members with these names; undefined when one that is needed is not there. */
+/** The named members; undefined if a needed one is missing. */
 function membersOf(value: unknown, names: readonly string[], needed: readonly string[]): JsonObject | undefined {
   const stored = objectOf(value);
   if (!needed.every((name) => Object.hasOwn(stored, name))) return undefined;

@@ -1,26 +1,26 @@
 import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import { hashName } from "#lib/base/index.node.ts";
 
-// An entry tells what its step was carried out with, for people who ask why another one was carried out again. It outlives the
-// Workflow, so that it is bounded, and holds nothing in plain that looks like a secret.
+// An entry shows the inputs of its step, so that people can see why another one ran. It outlives the Workflow, so it is
+// bounded and shows nothing that looks like a secret.
 
-/** Fields of one entry; characters of a value and of a path. Together at most 112 KiB, and a hundredth of that as a rule. */
+/** Limits of fields, values and paths: 112 KiB in all, usually a hundredth of that. */
 const mostFields = 256;
 const longestText = 256;
 const longestPath = 192;
 
-/** Names of fields and variables whose values are not for everybody. */
+/** Names of fields and variables that may hold secrets. */
 const secretName = /pass(?:word|wd|phrase)?|secret|token|credential|auth|api[-_]?key|private[-_]?key|cookie/i;
-/** Values that say themselves what they are: authorization headers, keys in PEM, addresses with a password. */
+/** Values that are secrets by their form: authorization headers, PEM keys, URLs with passwords. */
 const secretValue = /\b(?:bearer|basic)\s+\S|-----BEGIN|:\/\/[^/\s@]*:[^/\s@]*@|\b(?:password|token|secret)\b\s*[=:]/i;
 
-/** Instead of a text: equal digests are equal texts, and nothing more can be told. */
+/** Replaces a text; equal digests mean equal texts. */
 const digestOf = (text: string): string => `digest ${hashName([text], 16)} of ${text.length} characters`;
 
 /**
- * The leaves of a value by their path, as `container.env[LEVEL].value`: members of a list that have a name go by it, so that one more of
- * them moves no other. Long texts and what may be secret are digests. The same value always gives the same. What is beyond the bound is one
- * digest under `…`.
+ * The leaves of a value by path, such as `container.env[LEVEL].value`: named list members go by name, so that adding
+ * one moves no other. Long texts and possible secrets become digests; everything beyond the limit is one digest under
+ * `…`. Deterministic.
  */
 export function shownInputs(value: JsonValue): Readonly<Record<string, string>> {
   const leaves = [...leavesOf(value, "", false)].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
@@ -47,7 +47,7 @@ function* leavesOf(value: JsonValue, path: string, isSecret: boolean): Generator
   } else yield [pathText(path), shownText(value, isSecret)];
 }
 
-/** Of a list in which every member has a name of its own. */
+/** If every member has a unique name. */
 function namesOf(list: readonly JsonValue[]): readonly string[] | undefined {
   const names = list.flatMap((member) => (isJsonObject(member) ? (member["name"] ?? []) : []));
   const texts = names.filter((name) => typeof name === "string");

@@ -10,28 +10,27 @@ import { keyOf, type Stored } from "#kernel/model/index.ts";
 import { CacheEntry } from "./kind.ts";
 import { ageOf } from "./lookup.ts";
 
-/** An entry is kept this long, whatever `maxAgeSeconds` of a step would allow. */
+/** Whatever `maxAgeSeconds` of a step allows. */
 export const keptFor: Millis = 30 * 24 * 60 * 60_000;
-/** Entries of one namespace. Beyond it the oldest go. */
+/** Per namespace; the oldest are deleted. */
 export const mostEntries = 1_000;
-/** Nothing is waited for longer than this at once. */
+/** Longest time between two looks. */
 const longestWait: Millis = 24 * 60 * 60_000;
 
-/** What upkeep works with. */
 export interface CacheUpkeepParts {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly entries: Lister<CacheEntry>;
 }
 
-/** Deletes entries that are too old, and the oldest where a namespace has too many. O(entries of the namespace) for each new one. */
+/** Deletes entries that are too old, and the oldest in a full namespace. O(entries of the namespace) per new one. */
 export function cacheUpkeep({ client, clock, entries }: CacheUpkeepParts): Reconciler {
   return {
     async reconcile(request, { signal }): Promise<ReconcileResult | undefined> {
       const entry = entries.get(keyOf(request));
       if (entry === undefined || entry.metadata.deletionTimestamp !== undefined) return undefined;
       const now = clock.now();
-      // Whoever comes last finds the namespace too full; the entry itself may be among those that go.
+      // The entry itself may be among the surplus.
       const { namespace } = entry.metadata;
       for (const old of surplusOf(entries.list(namespace === undefined ? {} : { namespace })))
         await ensureDeleted(client, CacheEntry, old, { signal });
@@ -43,7 +42,7 @@ export function cacheUpkeep({ client, clock, entries }: CacheUpkeepParts): Recon
   };
 }
 
-/** The oldest beyond the bound; by name where they are of the same second. */
+/** The oldest beyond the limit, ties by name. */
 function surplusOf(all: readonly Stored<CacheEntry>[]): readonly Stored<CacheEntry>[] {
   if (all.length <= mostEntries) return [];
   const text = ({ spec, metadata }: Stored<CacheEntry>): string => `${spec.storedTime} ${metadata.name}`;

@@ -8,7 +8,7 @@ import { checkDeclarations, withDefaults } from "./params.ts";
 import type { StepSource } from "./step-source.ts";
 import { render, runValues, type StaticValues } from "./values.ts";
 
-/** What a step has for its attempts or its object, neither of which an approval has. */
+/** Fields for attempts and objects, which an approval does not have. */
 const meaningless = {
   forEach: "an approval has no child to fan out",
   repeat: "an approval has no child to repeat",
@@ -18,7 +18,7 @@ const meaningless = {
   timeoutSeconds: "the time to decide is approval.timeoutSeconds",
 } as const satisfies Partial<Record<keyof WorkflowStep, string>>;
 
-/** Reports what is wrong with an approval. What `stepDefaults` says of attempts is passed over, what the step itself says is not. */
+/** `stepDefaults` may hold fields for attempts; the step itself may not. */
 export function checkApproval({ path, written }: StepSource, approval: Approval, report: Report): void {
   for (const [field, why] of Object.entries(meaningless))
     if (Object.hasOwn(written, field)) report([...path, field], "forbidden", why);
@@ -36,7 +36,7 @@ export function checkApproval({ path, written }: StepSource, approval: Approval,
     report([...at, "onTimeout"], "forbidden", "means nothing without timeoutSeconds");
 }
 
-/** Users are told apart by name, so that more of them than are named can never approve. */
+/** Users are distinguished by name, so a rule cannot need more users than it names. */
 function checkApprovers({ approvers, minApprovals = 1 }: Approval, at: FieldPath, report: Report): void {
   if (approvers === undefined) return;
   if (approvers.length === 0)
@@ -53,7 +53,6 @@ function checkApprovers({ approvers, minApprovals = 1 }: Approval, at: FieldPath
     );
 }
 
-/** How the engine carries an approval out. */
 export const approvalRule = (step: CompiledStep, approval: Approval, values: StaticValues): ApprovalRule => ({
   needed: approval.minApprovals ?? 1,
   question(scope) {
@@ -66,7 +65,7 @@ export const approvalRule = (step: CompiledStep, approval: Approval, values: Sta
   outputs: (approvals) => approvalOutputs(approval, approvals),
 });
 
-/** Of the values given for one input the last counts; what nobody has given has its default. */
+/** The last value of each input counts; missing ones get their defaults. */
 export const approvalOutputs = (
   { inputs = [] }: Approval,
   approvals: readonly { readonly by?: string; readonly values?: JsonObject }[],

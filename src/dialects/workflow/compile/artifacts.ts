@@ -7,30 +7,28 @@ import type { Report } from "#kernel/dialect/index.ts";
 import { isStepKey } from "./shape.ts";
 import type { StepSource } from "./step-source.ts";
 
-// `from` is `<step>/<artifact>` and no expression: which files go where is part of the graph, and is known before anything runs.
+// `from` is `<step>/<artifact>` and no expression, because files are part of the graph.
 
-/** An artifact a step takes. */
 export interface CompiledInput {
   readonly name: string;
-  /** Who leaves it. */
   readonly step: string;
-  /** What it is called there; `name/index` is that of one item. */
+  /** Its name there; `name/index` for one item. */
   readonly artifact: string;
-  /** Of every item that has left one. */
+  /** Of every item that left one. */
   readonly ofItems?: true;
   /** Below `$SLIPWAY_ARTIFACTS`. */
   readonly path: string;
-  /** The step runs without it, too. */
+  /** The step also runs without it. */
   readonly optional: boolean;
 }
 
-/** Artifacts of one step, of each direction. Every one costs some 150 bytes of the status. */
+/** Per step and direction. Each costs about 150 bytes of status. */
 const mostArtifacts = 32;
 
-/** Of all steps and items together, so that the status fits a real store. */
+/** Of all steps and items, so that the status fits the store. */
 export const mostInWorkflow = 1_000;
 
-/** Refuses a workflow whose steps leave more than its status can tell of. */
+/** Refuses a workflow whose artifacts do not fit its status. */
 export function checkArtifactCount(sources: readonly StepSource[], report: Report): void {
   const count = sources.reduce((sum, { step }) => sum + (step.outputArtifacts?.length ?? 0), 0);
   if (count <= mostInWorkflow) return;
@@ -41,17 +39,15 @@ export function checkArtifactCount(sources: readonly StepSource[], report: Repor
   );
 }
 
-/** What an artifact is called where the path is not told. */
 const pathOf = ({ name, path = name }: InputArtifact | OutputArtifact): string => path;
 
-/** Which steps may be taken from. */
+/** Steps whose artifacts may be used. */
 interface Producers {
-  /** By key, and by other names that do not count here. */
   readonly steps: ReadonlyMap<string, StepSource>;
   readonly isVisible: (key: string) => boolean;
 }
 
-/** What a step takes. Everything wrong with it is reported, and left out. */
+/** The inputs of a step. Invalid ones are reported and left out. */
 export function compileInputs(
   { key, step, path }: StepSource,
   { steps, isVisible }: Producers,
@@ -69,7 +65,6 @@ export function compileInputs(
   });
 }
 
-/** What a step leaves. */
 export function compileLeaves({ step, path }: StepSource, report: Report): readonly ArtifactWish[] {
   const list = step.outputArtifacts ?? [];
   const at = [...path, "outputArtifacts"];
@@ -103,7 +98,7 @@ function checkList(
   }
 }
 
-/** What one input brings the other would find in its place. */
+/** Two inputs would overwrite each other. */
 function checkOverlaps(list: readonly InputArtifact[], at: FieldPath, report: Report): void {
   for (const [index, one] of list.entries()) {
     const other = list
@@ -116,7 +111,7 @@ function checkOverlaps(list: readonly InputArtifact[], at: FieldPath, report: Re
 
 const isWithin = (path: string, other: string): boolean => path === other || path.startsWith(`${other}/`);
 
-/** The step and artifact that `from` names, or why they are none. */
+/** The step and artifact that `from` names, or the problem. */
 function producerOf(
   from: string,
   user: string,
@@ -148,14 +143,14 @@ function suggestion(name: string, known: readonly string[]): string {
   return close === undefined ? "" : `, did you mean "${close}"`;
 }
 
-/** The first input without which the step cannot run and which nobody has left; undefined when all are there. */
+/** The first missing input that is required; undefined if all are there. */
 export const missingInput = (
   inputs: readonly CompiledInput[],
   state: (key: string) => StepState,
 ): CompiledInput | undefined =>
   inputs.find((input) => !input.optional && !input.ofItems && leftFor(input, state).length === 0);
 
-/** What is there for an input: where it is put, and what was stored. Of all items, each is put below the path by its index. */
+/** Stored artifacts of an input, by path. Those of items go below the path, by index. */
 export function leftFor(
   { step, artifact, path, ofItems }: CompiledInput,
   state: (key: string) => StepState,

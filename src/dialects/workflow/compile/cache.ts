@@ -5,10 +5,9 @@ import type { CompiledCache } from "./compiled.ts";
 import { compileBody, type ExpressionScope } from "./expressions.ts";
 import { type StepSource, stepType } from "./step-source.ts";
 
-// Where a cache is allowed is a question of the document alone: whether a step has inputs that are all written in it, and a result that
-// can be taken without it.
+// Whether a step may have a cache: its inputs must be in the document and its result usable without running it.
 
-/** `cache` of a step: the key is filled in as the step itself is. */
+/** Rendered like the step itself. */
 export function compileCache(
   { key, maxAgeSeconds }: NonNullable<WorkflowStep["cache"]>,
   scope: ExpressionScope,
@@ -21,10 +20,10 @@ export function compileCache(
   };
 }
 
-/** A list of what may, not of what may not: types to come are refused until somebody has thought about them. Steps with a child of their own whose result can stand for another's. */
+/** Allowed types, so that new ones are refused until considered: steps whose child's result can be reused. */
 const cacheable: ReadonlySet<string | undefined> = new Set(["jobTemplate", "container", "template", "workflow"]);
 
-/** Reports where a step cannot be known by its inputs, or leaves nothing that could be taken. */
+/** Reports a step without identifiable inputs, or without a usable result. */
 export function checkCache({ step, path }: StepSource, report: Report): void {
   if (step.cache === undefined) return;
   const at = [...path, "cache"];
@@ -40,7 +39,7 @@ export function checkCache({ step, path }: StepSource, report: Report): void {
     report(at, "required", "what a WorkflowTemplate says is not written in this step: a key is required");
 }
 
-/** Anywhere in it: steps of the child may refer to templates, too. */
+/** At any depth: steps of a child may refer to templates. */
 function hasTemplateRef(value: JsonValue | WorkflowStep["workflow"]): boolean {
   if (Array.isArray(value)) return value.some(hasTemplateRef);
   if (!isJsonObject(value)) return false;

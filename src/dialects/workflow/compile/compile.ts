@@ -39,20 +39,17 @@ import { type StepSource, stepSources, type StepType, stepType } from "./step-so
 import { checkTemplateRef } from "./template-ref.ts";
 
 /**
- * Faultless workflows by their spec: what admission has compiled, the controller finds here, because the embedded
- * server hands on the frozen objects it has checked. They leave with the spec. Workflows with warnings are compiled
- * again, so that the warnings are told again.
+ * Faultless workflows by spec: the embedded server passes its frozen objects on, so the controller finds what admission
+ * compiled. Weak. Workflows with warnings are compiled again to repeat them.
  */
 const faultless = new WeakMap<WorkflowSpec, CompiledWorkflow>();
 
 const definitions = new Definitions();
 
 /**
- * Checks a whole workflow and prepares it to be run. Everything wrong is reported, not only the first thing; the
- * result is undefined when there was an error, and for a workflow whose steps are still to come from a template. Pure: the same
- * workflow always compiles to the same plan.
- *
- * The document must have passed the schema: what is of another type than its schema says is not looked for here.
+ * Validates a whole workflow and prepares it to run. Reports everything wrong; undefined if there was an error, or if
+ * its steps come from a template that was not read. Pure and deterministic. The document must have passed the schema,
+ * whose types are relied on.
  */
 export function compileWorkflow(
   workflow: Workflow,
@@ -61,14 +58,14 @@ export function compileWorkflow(
   const { spec } = workflow;
   const known = faultless.get(spec);
   const identity = identityOf(workflow);
-  // Only what is frozen cannot have been edited in between.
+  // Only frozen objects cannot have been changed.
   if (known !== undefined && Object.isFrozen(spec) && jsonEquals(known.identity, identity)) return known;
   const text = JSON.stringify(spec) ?? "";
   const key = `${placeOf(identity, text)}\n${text}`;
   const definition = definitions.get(key, () => defineFaultless(workflow, text)) ?? define(workflow, found);
   if (definition === undefined) return undefined;
   const compiled = bind(definition, spec, identity);
-  // Documents that are only checked may hold anything here, and what refuses them may have been reported before.
+  // Documents that are only linted may be of any form, which was reported before.
   if (found.problems.length === 0 && isObject(spec)) {
     faultless.set(spec, compiled);
     definitions.see(key);
@@ -78,26 +75,25 @@ export function compileWorkflow(
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** What expressions can say of the workflow itself. Empty texts where nothing is known yet: a file has no uid. */
+/** Empty texts for unknown values: a file has no uid. */
 const identityOf = ({ metadata }: Workflow): Identity => {
   const { name = "", namespace = "", uid = "", labels = {}, annotations } = metadata;
   return { name, namespace, uid, labels, scheduledAt: annotations?.[scheduledAt] ?? "" };
 };
 
-/** All that checks look at besides the specification: children stay in the namespace, and no reference may lead back. */
+/** Checks also depend on namespace and name: children stay in the namespace and must not refer back. */
 const placeOf = ({ namespace, name }: Identity, spec: string): string =>
   spec.includes('"externalRef"') ? `${namespace}/${name}` : namespace;
 
-/** From a copy, so that whoever wrote the workflow may go on changing it. */
+/** From a copy, so that later edits of the caller do not matter. */
 function defineFaultless(workflow: Workflow, spec: string): Definition | undefined {
   const found = collectProblems();
-  // The text of a specification is one.
   const copy = { ...workflow, spec: JSON.parse(spec) as WorkflowSpec };
   const definition = define(copy, found);
   return found.problems.length === 0 ? definition : undefined;
 }
 
-/** The definition as this one workflow runs it. */
+/** The definition as this workflow runs it. */
 function bind(definition: Definition, spec: WorkflowSpec, identity: Identity): CompiledWorkflow {
   const { steps, graphs, outputs, concurrency, params, expiring, selector } = definition;
   const plan = planOf(spec, graphs, { steps, params, identity });
@@ -144,7 +140,6 @@ function define(workflow: Workflow, found: ProblemCollector): Definition | undef
 const countErrors = ({ problems }: ProblemCollector): number =>
   problems.reduce((count, problem) => (problem.severity === "error" ? count + 1 : count), 0);
 
-/** One entry, or none: a step without exactly one type is reported elsewhere and left out here. */
 function compileStep(
   source: StepSource,
   spec: WorkflowSpec,
@@ -197,7 +192,7 @@ function compileStep(
       compileForEach(step.forEach, { from, when: bare(step.forEach.when, "item", "forEach", "when") }, at, report),
     repeatUntil: bare(step.repeat?.until, "until", "repeat", "until"),
     cache: step.cache && compileCache(step.cache, { ...scope, site: "body" }, [...path, "cache"], report),
-    // What is held from the first round to the last does not depend on the round.
+    // Named locks are held over all rounds and cannot depend on one.
     locks: hasNamedLocks(step)
       ? compileBody(
           (step.locks ?? []).map(({ name }) => name),
@@ -210,13 +205,13 @@ function compileStep(
   return [[key, compiled]];
 }
 
-/** The list of a fan-out is made before there is an item. */
+/** The list exists before any item. */
 const compileFrom = ({ step, path }: StepSource, scope: ExpressionScope, report: Report) =>
   step.forEach?.from === undefined
     ? undefined
     : compileBare(step.forEach.from, scope, [...path, "forEach", "from"], report);
 
-/** The names that expressions of this step have beside all others. */
+/** Names of the step's own expressions. */
 function localsOf({ forEach, repeat }: WorkflowStep): Pick<ExpressionScope, "local" | "axes"> {
   if (repeat !== undefined) return { local: ["iteration"] };
   if (forEach === undefined) return {};
@@ -225,15 +220,11 @@ function localsOf({ forEach, repeat }: WorkflowStep): Pick<ExpressionScope, "loc
   return { local: ["item", "index"], axes: forEach.matrix === undefined ? undefined : names };
 }
 
-/** Together with `longestText` at most 2 MiB of texts. */
+/** At most 2 MiB of texts with `longestText`. */
 const mostHashes = 512;
 const longestText = 4096;
 const hashes = new Map<string, string>();
 
-/**
- * The same for definitions that differ only in the order of their members. Runs of one workflow have the same steps, so the
- * hashes of short texts are kept: at most 512, all forgotten when there are more.
- */
 function definitionHash(written: JsonValue): string {
   const text = JSON.stringify(written);
   const known = hashes.get(text);
@@ -245,16 +236,13 @@ function definitionHash(written: JsonValue): string {
   return hash;
 }
 
-/** Most steps of most passes never need the value. */
+/** Most steps of most passes do not need it. */
 function lazily<T>(compute: () => T): () => T {
   let known: { readonly value: T } | undefined;
   return () => (known ??= { value: compute() }).value;
 }
 
-/**
- * The union member with its `${{ }}`, each checked for where it stands. Timers have no body: their only expression
- * stands in `until`.
- */
+/** The step's type with its `${{ }}` compiled. A timer has only the expression in `until`. */
 function compileStepBody(
   { step, path }: StepSource,
   type: StepType,
@@ -262,9 +250,9 @@ function compileStepBody(
   report: Report,
 ): CompiledTemplate | undefined {
   if (type === "wait") return undefined;
-  // Who may decide is no matter of expressions: only the question has any.
+  // Of an approval only the question may have expressions.
   if (type === "approval") return compileBody(step.approval?.message ?? "", scope, [...path, type, "message"], report);
-  // What a child runs has expressions of its own, which are the child's affair.
+  // A child's spec has expressions of its own.
   const withSecrets = { ...scope, isSecretPlace: secretPlaces(type, step) };
   if (type === "workflow")
     return compileBody(step.workflow?.arguments ?? {}, withSecrets, [...path, type, "arguments"], report);
@@ -272,7 +260,7 @@ function compileStepBody(
   return body === undefined ? undefined : compileBody(body, withSecrets, [...path, type], report);
 }
 
-/** `Created`, `Ready`, or one or both of two expressions. Free-form in the schema because it is a word or an object. */
+/** `Created`, `Ready`, or an object with one or two expressions. */
 function compileCompletion(
   completion: JsonValue | undefined,
   bare: (text: string, field: string) => CompiledExpression | undefined,
@@ -291,7 +279,7 @@ function compileCompletion(
   return { is: "expressions", success: compiled(success, "success"), failure: compiled(failure, "failure") };
 }
 
-/** The key is known before anything has begun: no step can have a say in it. */
+/** Evaluated before any step. */
 function compileConcurrency(
   { concurrency, ...spec }: WorkflowSpec,
   steps: ReadonlyMap<string, StepSource>,
@@ -305,7 +293,6 @@ function compileConcurrency(
   return key === undefined ? undefined : { key, most, onConflict };
 }
 
-/** Outputs of the workflow may use every main step, and nothing of the final ones: they are made before those end. */
 function compileOutputs(
   spec: WorkflowSpec,
   steps: ReadonlyMap<string, StepSource>,

@@ -7,17 +7,14 @@ import type { CompiledExpression, CompiledTemplate } from "./expressions.ts";
 import type { ExpiringStep } from "./expiring.ts";
 import type { StepType } from "./step-source.ts";
 
-/** A declared output of a step. Without expression: the key of this name of what the step wrote. */
+/** Without an expression, the key of the same name that the step wrote. */
 export interface CompiledOutput {
   readonly name: string;
   readonly expression: CompiledExpression | undefined;
   readonly default: JsonValue | undefined;
 }
 
-/**
- * What decides that the object of a step is done, when the step says so itself. Of the expressions at least one
- * exists; `failure` is asked first.
- */
+/** Custom completion: at least one expression; `failure` is evaluated first. */
 export type CompiledCompletion =
   | { readonly is: "Created" | "Ready" }
   | {
@@ -26,18 +23,17 @@ export type CompiledCompletion =
       readonly failure: CompiledExpression | undefined;
     };
 
-/** What a step is carried out for, once for each. Either the items are written, or an expression gives them. */
+/** The items of a step: a written list or an expression. */
 export interface CompiledForEach {
   readonly items: readonly JsonValue[] | CompiledExpression;
-  /** Items for which it is false are skipped. */
+  /** Skips items for which it is false. */
   readonly when: CompiledExpression | undefined;
-  /** More items than this fail the step. */
   readonly limit: number;
   readonly maxParallel?: number;
   readonly failFast: boolean;
 }
 
-/** One step, checked and ready to be run. Immutable. `step` has the workflow's `stepDefaults` filled in. */
+/** An immutable, validated step. `step` includes the workflow's `stepDefaults`. */
 export interface CompiledStep {
   readonly key: string;
   /** Part of `finally`. */
@@ -45,18 +41,17 @@ export interface CompiledStep {
   readonly type: StepType;
   readonly step: WorkflowStep;
   /**
-   * Identifies the definition as it was written, 16 characters of base32; the same for members in another order.
-   * Stored as `templateHash` when the step starts, and compared with later edits. Computed when first asked for.
+   * Hash of the written definition, independent of member order. Stored as `templateHash` at the start and compared
+   * with later edits. Lazy.
    */
   hash(): string;
-  /** Undefined: the default gate, all dependencies ok. */
+  /** Undefined: the default gate. */
   readonly when: CompiledExpression | undefined;
-  /** The union member itself with its `${{ }}`. */
+  /** The step's type with its `${{ }}`. */
   readonly body: CompiledTemplate | undefined;
-  /** Of a timer whose `until` is no instant. */
   readonly until: CompiledExpression | undefined;
   readonly outputs: readonly CompiledOutput[];
-  /** Artifacts the step takes, and those it leaves. */
+  /** Input and output artifacts. */
   readonly takes: readonly CompiledInput[];
   readonly leaves: readonly ArtifactWish[];
   /** `retry.expression`. */
@@ -66,58 +61,57 @@ export interface CompiledStep {
   /** `repeat.until`. */
   readonly repeatUntil: CompiledExpression | undefined;
   readonly cache: CompiledCache | undefined;
-  /** The names of its locks, where any of them has an expression. */
+  /** Lock names with expressions. */
   readonly locks: CompiledTemplate | undefined;
 }
 
-/** That an earlier result may stand for the step's own. */
+/** An earlier result may replace the step. */
 export interface CompiledCache {
-  /** Absent: what the step is carried out with names its result. */
+  /** Absent: the inputs are the key. */
   readonly key: CompiledTemplate | undefined;
-  /** Absent: a result of any age. */
+  /** Absent: any age. */
   readonly maxAge: Millis | undefined;
 }
 
-/** An output of the workflow. */
 export interface WorkflowOutput {
   readonly name: string;
   readonly expression: CompiledExpression;
 }
 
-/** At most so many workflows with one key at once. */
+/** Limits the running workflows with one key. */
 export interface CompiledConcurrency {
-  /** The key with its `${{ }}`. */
+  /** With its `${{ }}`. */
   readonly key: CompiledTemplate;
   readonly most: number;
   readonly onConflict: "Queue" | "CancelRunning" | "CancelNew";
 }
 
-/** What expressions see of the workflow itself; with it a compiled workflow is told from that of another object. */
+/** What expressions see of the workflow; distinguishes objects with equal specs. */
 export interface Identity {
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
   readonly labels: JsonObject;
-  /** The time of the schedule that the run was made for. */
+  /** Scheduled time of the run. */
   readonly scheduledAt: string;
 }
 
 /**
- * A workflow, checked and ready to be run. Immutable; valid for one generation of one object, because expressions
- * know its name and its labels.
+ * An immutable, validated workflow; valid for one generation of one object, because expressions use its name and
+ * labels.
  */
 export interface CompiledWorkflow {
-  /** What it was compiled from, with the template's steps where it refers to one. */
+  /** Includes the template's steps, if it refers to one. */
   readonly spec: WorkflowSpec;
   readonly plan: Plan;
   readonly steps: ReadonlyMap<string, CompiledStep>;
   readonly outputs: readonly WorkflowOutput[];
   readonly concurrency: CompiledConcurrency | undefined;
-  /** Arguments over defaults; a parameter with neither is absent. */
+  /** Arguments over defaults; absent if there is neither. */
   readonly params: JsonObject;
   readonly identity: Identity;
   /** Steps whose finished Jobs are deleted after a while. */
   readonly expiring: readonly ExpiringStep[];
-  /** Labels of `spec.selector`, which every child gets. */
+  /** Labels of `spec.selector` for every child. */
   readonly selector: Readonly<Record<string, string>>;
 }

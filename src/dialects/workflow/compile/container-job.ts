@@ -1,12 +1,11 @@
 import type { JsonObject } from "#lib/base/index.ts";
 
-/** Where the fields of the short form stand in what is made of it, all but `volumes`. */
+/** Path of the short form's fields in the Job, except `volumes`. */
 export const mainContainer = ["spec", "template", "spec", "containers", 0] as const;
 
 /**
- * The short form of a step as a `jobTemplate`: one container named `main`, which is tried once, because trying again is the
- * step's own business (`retry`). `volumes` is the Pod's, everything else the container's, so that the field `x` of the short
- * form is found at `spec.template.spec.containers[0].x`.
+ * A `container` step as `jobTemplate`: one container named `main` and one try, because retries are the step's.
+ * `volumes` belong to the Pod.
  */
 export function jobOfContainer(container: JsonObject): JsonObject {
   const { volumes, ...main } = container;

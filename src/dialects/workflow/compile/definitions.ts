@@ -3,7 +3,7 @@ import type { Graph } from "#engine/index.ts";
 import type { CompiledConcurrency, CompiledStep, WorkflowOutput } from "./compiled.ts";
 import type { ExpiringStep } from "./expiring.ts";
 
-/** A checked specification, without who runs it: what runs of equal specifications share. Immutable. */
+/** A validated spec without its object, shared by runs of equal specs. Immutable. */
 export interface Definition {
   readonly steps: ReadonlyMap<string, CompiledStep>;
   readonly graphs: { readonly main: Graph; readonly final: Graph };
@@ -18,17 +18,15 @@ const mostDefinitions = 64;
 const longestKey = 64 * 1024;
 
 /**
- * Faultless definitions by a text that says all they are made from, so that the thousandth run of a workflow is not checked and
- * compiled like the first: that was a tenth of what a run of ten short steps costs. A text that comes for the first time is only
- * remembered, so workflows that run once are never kept. At most 64 texts of at most 64 Ki characters; the least recently used
- * goes.
+ * Faultless definitions by their text, because compiling was a tenth of the cost of a run of ten short steps. A text is
+ * kept from its second use on; at most 64 texts of 64 Ki characters, least recently used first out.
  */
 export class Definitions {
   readonly #known = new Map<string, Definition | "seen">();
 
   /**
-   * The definition of a text that was seen before, undefined for others. `define` makes it when it is asked for the first time,
-   * from values that nobody can change afterwards; where it finds a fault it answers undefined, and the text is forgotten.
+   * The definition of a known text. `define` makes it on first use from immutable values; if it returns undefined the
+   * text is forgotten.
    */
   get(key: string, define: () => Definition | undefined): Definition | undefined {
     if (key.length > longestKey) return undefined;
@@ -40,7 +38,7 @@ export class Definitions {
     return definition;
   }
 
-  /** Remembers a text from which a definition without any fault was made. */
+  /** Remembers a text that compiled without faults. */
   see(key: string): void {
     if (key.length > longestKey || this.#known.has(key)) return;
     this.#known.set(key, "seen");

@@ -20,56 +20,53 @@ import { secretMisuse, secretNames, wholeParam } from "./secret-params.ts";
 import type { StepSource } from "./step-source.ts";
 
 /**
- * Where an expression stands decides what it may name: `gate` is a step's `when`, `item` that of its items, `body` its union member and
- * `wait.until`, `output` and `completion` see the object, `retry` the failed attempt, `until` what a round of a loop gave,
+ * The place of an expression decides which names it may use: `gate` is `when`, `item` an item's, `body` the step's type
+ * and `wait.until`, `output` and `completion` see the object, `retry` the failed attempt, `until` a loop's round,
  * `result` is an output of the workflow.
  */
 export type Site = "gate" | "item" | "body" | "output" | "completion" | "retry" | "until" | "result";
 
-/** A step whose results an expression uses. `alias` is the name it uses, which may have `_` for `-`. */
+/** `alias` is the written name, which may have `_` for `-`. */
 export interface StepUse {
   readonly alias: string;
   readonly key: string;
 }
 
-/** An expression that parses, names only what its site knows, and uses only steps it may use. */
+/** A parsed and validated expression. */
 export interface CompiledExpression {
   readonly program: CelProgram;
   readonly uses: readonly StepUse[];
 }
 
-/** A document with `${{ }}` in its texts, all of them checked as a bare expression is. */
+/** A document with `${{ }}` in its texts. */
 export interface CompiledTemplate {
   readonly template: CelTemplate;
   readonly uses: readonly StepUse[];
-  /** Where a secret parameter is the whole of a text. */
+  /** Places where a secret parameter is the whole text. */
   readonly secrets: readonly FieldPath[];
 }
 
-/** What an expression is checked against; one per step and site. */
+/** One per step and site. */
 export interface ExpressionScope {
   readonly spec: WorkflowSpec;
-  /** All steps by what they can be called; see `stepsByName`. */
+  /** By all their names; see `stepsByName`. */
   readonly steps: ReadonlyMap<string, StepSource>;
-  /** Whether the step with this key may be used. */
+  /** Whether this step may be used. */
   readonly isVisible: (key: string) => boolean;
   readonly site: Site;
-  /** Belongs to a final step: `run` is known. */
+  /** Final steps know `run`. */
   readonly final: boolean;
-  /** Names that only this step has: `item` and `index` of a fan-out, `iteration` of a loop. Not known to its gate. */
+  /** Names of this step only: `item`, `index`, `iteration`. Unknown to its gate. */
   readonly local?: readonly string[];
-  /** What may follow `item`; undefined when that cannot be told. */
+  /** Members of `item`; undefined if unknown. */
   readonly axes?: readonly string[] | undefined;
-  /** What the message calls the user of the expression: `step "deploy"`. */
+  /** For messages: `step "deploy"`. */
   readonly user: string;
-  /** Whether a secret parameter may be the whole of the text at a place of the document; nowhere when absent. */
+  /** Where a secret parameter may be the whole text; nowhere if absent. */
   readonly isSecretPlace?: (path: FieldPath) => boolean;
 }
 
-/**
- * The name under which a gate's bindings hold what the status functions answer. No expression can name it: `$` begins
- * no identifier of CEL.
- */
+/** Binding of the status functions. No expression can name it, because CEL identifiers cannot begin with `$`. */
 export const gateBinding = "$gate";
 
 const statusFunction = (name: string, answer: string): CelFunction => ({
@@ -77,10 +74,10 @@ const statusFunction = (name: string, answer: string): CelFunction => ({
   call: (_args, bindings) => answer === "always" || readAnswer(bindings[gateBinding], answer),
 });
 
-/** The binding says `ok` or `bad`; which of them is asked for is the function's business. */
+/** The binding is `ok` or `bad`. */
 const readAnswer = (gate: JsonValue | undefined, answer: string): boolean => jsonEquals(gate, answer);
 
-/** `success()`, `failure()` and `always()`: known in gates only. */
+/** Only in gates. */
 const statusFunctions = [
   statusFunction("success", "ok"),
   statusFunction("failure", "bad"),
@@ -89,7 +86,7 @@ const statusFunctions = [
 
 const commonFunctions = workflowFunctions((canonical) => hashName([canonical], 51));
 
-/** What each site knows beside `params`, `steps`, `workflow`, `schedule`, and `run` in final steps. */
+/** Names of each site besides `params`, `steps`, `workflow`, `schedule`, and `run` in final steps. */
 const variables: Readonly<Record<Site, readonly string[]>> = {
   gate: [],
   item: [],
@@ -108,7 +105,7 @@ const environment = (site: Site, own: readonly string[]): CelEnvironment => ({
   functions: site === "gate" ? [...commonFunctions, ...statusFunctions] : commonFunctions,
 });
 
-/** One for each site and set of names, made once: compiling one costs more than the expressions of a usual workflow. */
+/** Cached, because creating one costs more than the expressions of a usual workflow. */
 const environments = new Map<string, CelEnvironment>();
 
 function environmentOf({ site, final, local = [] }: ExpressionScope): CelEnvironment {
@@ -119,10 +116,10 @@ function environmentOf({ site, final, local = [] }: ExpressionScope): CelEnviron
   return known;
 }
 
-/** Sites of expressions that are true or false. */
+/** Sites with boolean results. */
 const isCondition: ReadonlySet<Site> = new Set(["gate", "item", "completion", "retry", "until"]);
 
-/** The type of an expression's value, in the words of CEL, or of the parameter that it is; undefined when it is known only when it is evaluated. */
+/** The type of an expression in CEL's words, or its parameter's; undefined if only known at run time. */
 function resultOf({ resultType, source, references }: CelProgram, { params = [] }: WorkflowSpec): string | undefined {
   if (!resultType.startsWith("dyn")) return resultType;
   const [
@@ -136,7 +133,7 @@ function resultOf({ resultType, source, references }: CelProgram, { params = [] 
   return type === "boolean" ? "bool" : type;
 }
 
-/** Compiles a bare expression. Undefined when it is wrong; everything wrong with it has then been reported. */
+/** Compiles an expression. Undefined if it is wrong, which is reported. */
 export function compileBare(
   source: string,
   scope: ExpressionScope,
@@ -158,10 +155,7 @@ export function compileBare(
   return uses === undefined ? undefined : { program: program.value, uses };
 }
 
-/**
- * Compiles every `${{ }}` of a document, as `compileBare` does for one. Everything wrong with any of them is
- * reported, each at its text, with the column in it.
- */
+/** Compiles every `${{ }}` of a document; errors have their text and column. */
 export function compileBody(
   document: JsonValue,
   scope: ExpressionScope,
@@ -180,7 +174,7 @@ export function compileBody(
   return undefined;
 }
 
-/** The steps a template uses, or undefined when a reference in it is wrong. */
+/** The used steps, or undefined if a reference is wrong. */
 function checkTemplate(
   template: CelTemplate,
   document: JsonValue,
@@ -189,17 +183,17 @@ function checkTemplate(
   report: Report,
 ): readonly StepUse[] | undefined {
   const found = template.expressions.map(({ path, source, references }) => {
-    // Columns of references count from the start of the expression; people count from the start of the text.
+    // Columns of references count from the expression, those of messages from the text.
     const text = valueAt(document, path);
     const start = typeof text === "string" ? text.indexOf(`\${{${source}`) + 3 : 0;
-    // What is well placed here needs no look at what is wrong with it elsewhere.
+    // Valid here, whatever is wrong elsewhere.
     if (isSecretIn(text, path, scope)) return [];
     return checkReferences(references, scope, [...at, ...path], report, start);
   });
   return found.includes(undefined) ? undefined : distinct(found.flatMap((some) => some ?? []));
 }
 
-/** A text that is a secret parameter as a whole, at a place where it may be. */
+/** The text is exactly a secret parameter, at an allowed place. */
 const isSecretIn = (text: JsonValue | undefined, path: FieldPath, { spec, isSecretPlace }: ExpressionScope): boolean =>
   isSecretPlace?.(path) === true && secretNames(spec.params).has(wholeParam(text) ?? "");
 
@@ -212,10 +206,7 @@ function valueAt(document: JsonValue, path: FieldPath): JsonValue | undefined {
   return value;
 }
 
-/**
- * One wrong expression must not hide what is wrong with the others: each remaining text is compiled by itself. Only
- * documents with a mistake pay for that.
- */
+/** Compiles each remaining text by itself, so that one error does not hide others. Only after a mistake. */
 function reportOthers(
   value: JsonValue,
   known: ReadonlySet<string>,
@@ -238,12 +229,11 @@ function reportOthers(
     if (member !== undefined) reportOthers(member, known, [...path, name], scope, at, report);
 }
 
-/** One use per name, however often it is written. */
+/** Once per name. */
 const distinct = (uses: readonly StepUse[]): readonly StepUse[] => [
   ...new Map(uses.map((use) => [use.alias, use])).values(),
 ];
 
-/** The steps used, or undefined when a reference is wrong. */
 function checkReferences(
   { variables: found }: CelReferences,
   scope: ExpressionScope,
@@ -264,7 +254,7 @@ function checkReferences(
   return wrong ? undefined : distinct(uses);
 }
 
-/** The step a reference uses, or what is wrong with it, or undefined when it is right and uses none. */
+/** The used step, the problem, or undefined if it is right and uses none. */
 function checkReference(reference: CelReference, scope: ExpressionScope): StepUse | string | undefined {
   const { root, path } = reference;
   const [name] = path;
@@ -283,7 +273,7 @@ const membersCalled: Readonly<Record<string, string>> = {
   run: "run field",
 };
 
-/** What may follow a variable; undefined when anything may. */
+/** Known members of a variable; undefined if any may follow. */
 function knownMembers(root: string, spec: WorkflowSpec): readonly string[] | undefined {
   if (root === "params") return (spec.params ?? []).map((param) => param.name);
   if (root === "workflow") return ["name", "namespace", "uid", "labels", "runNumber", "startTime"];
@@ -291,18 +281,18 @@ function knownMembers(root: string, spec: WorkflowSpec): readonly string[] | und
   return root === "run" ? ["phase", "failed"] : undefined;
 }
 
-/** What is not there, and what was probably meant. */
+/** With a suggestion. */
 function unknown(what: string, name: string, known: Iterable<string>): string {
   const close = nearest(name, known);
   return close === undefined ? `no ${what} "${name}"` : `no ${what} "${name}", did you mean "${close}"`;
 }
 
-/** What may follow `steps.KEY`; the same as `stepValue` in `values.ts` makes. */
+/** Members of `steps.KEY`, as `stepValue` in `values.ts` makes them. */
 const stepFields = ["outputs", "phase", "reason", "attempt", "startTime", "finishTime", "items"];
 
 /**
- * The graph is what the document shows: using a result without depending on its step is an error, not an edge. A key
- * with `-` may be written with `_`, since `-` is minus in CEL; `steps["unit-test"]` works as well.
+ * Using a step without depending on it is an error, not an implicit edge. A key with `-` may be written with `_`,
+ * because `-` is minus in CEL, or as `steps["unit-test"]`.
  */
 function checkStepUse([alias, field, output]: readonly string[], scope: ExpressionScope): StepUse | string {
   if (alias === undefined) return "steps must be followed by the key of a step";

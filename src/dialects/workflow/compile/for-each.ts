@@ -9,11 +9,11 @@ import { lockNames } from "./locks.ts";
 import { axesOf, combinationsOf } from "./matrix.ts";
 import { evaluate, evaluateCondition, type RunValues, runValues, type StaticValues } from "./values.ts";
 
-/** Items of one step unless `limit` says otherwise, and of all steps of a workflow together. */
+/** Default limit of one step, and limit of all steps of a workflow together. */
 const usualLimit = 256;
 const mostItems = 20_000;
 
-/** Exactly one source of items; what each of them must be. Undefined, and reported, when it is not so. */
+/** Exactly one source of items. Undefined, and reported, if invalid. */
 export function compileForEach(
   forEach: ForEach,
   { from, when }: Readonly<Record<"from" | "when", CompiledExpression | undefined>>,
@@ -45,13 +45,13 @@ export function compileForEach(
 const tooMany = (count: number, limit: number): string =>
   `${count} items, at most ${limit} are allowed by forEach.limit`;
 
-/** Why there are no items: the reason and the message of the step. */
+/** Reason and message of the step. */
 interface NoItems {
   readonly reason: string;
   readonly error: string;
 }
 
-/** The items of a step in order. O(1) where they are written; else one evaluation. */
+/** The items in order. O(1) for a written list, else one evaluation. */
 export function itemsOf(
   { forEach }: CompiledStep,
   values: StaticValues,
@@ -74,7 +74,7 @@ export function itemsOf(
 
 const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);
 
-/** How many items there are, and those that their condition skips; or what is wrong with the first that cannot be started. O(items). */
+/** The number of items and those to skip, or what is wrong with the first invalid one. O(items). */
 export function countItems(
   step: CompiledStep,
   values: StaticValues,
@@ -98,7 +98,7 @@ export function countItems(
   return { count: items.length, skipped };
 }
 
-/** The engine's view of a fan-out: how many, how many at once. */
+/** Number of items and parallelism. */
 export function fanOf(step: CompiledStep, values: StaticValues): Fan {
   const { maxParallel, failFast = false } = step.forEach ?? {};
   return {
@@ -129,5 +129,5 @@ const otherItems = ({ key }: CompiledStep, { steps }: StaticValues, scope: GateS
     .filter((other) => other.forEach !== undefined && other.key !== key)
     .reduce((sum, other) => sum + (scope.state(other.key).items?.total ?? 0), 0);
 
-/** What expressions of one item see of it. */
+/** Variables of an item. */
 export const itemValues = (index: number, value: JsonValue): JsonObject => ({ item: value, index });

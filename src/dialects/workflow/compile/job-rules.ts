@@ -5,12 +5,12 @@ import { fieldTokens, hintOf, isWithin, type ProblemCollector } from "#kernel/di
 import { jobOfContainer, mainContainer } from "./container-job.ts";
 import type { StepSource } from "./step-source.ts";
 
-// A Job is created long after its workflow was: what it would be refused for then is said now, by the rules of the server.
+// Reports now what the server would refuse when it creates the Job later.
 
 /**
- * Reports what the Jobs of `jobTemplate` and `container` steps would be refused for, and fields that no Job has. Places where
- * an error was reported before are left alone, and so is what an expression decides when the step starts.
- * What Kubernetes takes and the embedded server does not is the warning `not-served`, which that server's admission refuses.
+ * Checks the Jobs of `jobTemplate` and `container` steps and their unknown fields, except where an error was reported
+ * or an expression decides. What Kubernetes accepts and the embedded server does not is the warning `not-served`, which
+ * that server's admission refuses.
  */
 export function checkJobs(sources: readonly StepSource[], found: ProblemCollector): void {
   for (const { step, path } of sources) {
@@ -19,7 +19,7 @@ export function checkJobs(sources: readonly StepSource[], found: ProblemCollecto
   }
 }
 
-/** Without a Pod there is little to judge, and that it is missing has been reported. */
+/** A missing Pod template was reported. */
 function checkTemplate(template: JsonObject, path: FieldPath, found: ProblemCollector): void {
   const { spec } = template;
   if (!isJsonObject(spec) || !isJsonObject(spec["template"]) || !isJsonObject(spec["template"]["spec"])) return;
@@ -30,7 +30,7 @@ function checkTemplate(template: JsonObject, path: FieldPath, found: ProblemColl
 const mainField = formatFieldPath(mainContainer);
 const podVolumes = "spec.template.spec.volumes";
 
-/** The user's fields are named as the user wrote them; what the short form adds is right. */
+/** Problems name the fields of the short form. */
 function checkContainer(container: JsonObject, path: FieldPath, found: ProblemCollector): void {
   const { spec } = jobOfContainer(container);
   if (!isJsonObject(spec)) return;
@@ -47,7 +47,7 @@ interface Finding {
   readonly message?: string;
 }
 
-/** `toWritten` turns a field of the Job, from `spec` on, into the field of `written` that it comes from. */
+/** `toWritten` maps a field of the Job to its place in `written`. */
 function judge(
   spec: JsonObject,
   toWritten: (field: string) => string,
@@ -77,7 +77,7 @@ function judge(
   for (const cause of findings.unsupported) report("warn", "not-served", cause);
 }
 
-/** What the spec of a Job is made of, for suggestions. */
+/** For suggestions. */
 const jobFields = [
   "activeDeadlineSeconds",
   "backoffLimit",
@@ -105,7 +105,7 @@ const codes: Readonly<Record<string, string>> = {
 /** Known only when the step starts. */
 const isOpen = (text: string): boolean => text.includes("${{");
 
-/** Labels and annotations that are numbers are made texts when the Job is made. */
+/** Numbers become texts when the Job is made. */
 function withTextLabels(spec: JsonObject): JsonObject {
   const template = spec["template"];
   const metadata = isJsonObject(template) ? template["metadata"] : undefined;

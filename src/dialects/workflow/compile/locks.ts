@@ -3,17 +3,16 @@ import { subdomainRule } from "#kernel/model/index.ts";
 import type { CompiledStep } from "./compiled.ts";
 import { render, type RunValues, type StaticValues } from "./values.ts";
 
-/** Whether names of locks have expressions, so that they are known only within a run. */
+/** Whether lock names have expressions, which only a run can evaluate. */
 export const hasNamedLocks = ({ locks = [] }: CompiledStep["step"]): boolean =>
   locks.some(({ name }) => name.includes("${{"));
 
-/** The names of locks as they are written. */
 export const writtenLocks = ({ locks = [] }: CompiledStep["step"]): readonly string[] =>
   inOrder(locks.map(({ name }) => name));
 
 /**
- * The names of the limits that a step, or one of its items, holds while it is under way: in byte order, which is the order in which
- * they are taken, each once. `local` is what its expressions see of the item.
+ * The limits of a step or item in byte order without duplicates, which is the order of acquisition. `local`: variables
+ * of the item.
  */
 export function lockNames(
   { step, locks: template }: CompiledStep,

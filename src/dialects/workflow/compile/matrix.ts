@@ -10,7 +10,7 @@ import {
 } from "#lib/base/index.ts";
 import { compareBytes } from "#engine/index.ts";
 
-/** One list of values for each name. */
+/** Values by name. */
 export type Axes = readonly (readonly [string, readonly JsonValue[]])[];
 
 interface Matrix {
@@ -18,10 +18,10 @@ interface Matrix {
   readonly exclude?: readonly JsonObject[];
 }
 
-/** Combinations beyond the largest limit there is are not made: the step fails before any of them would be used. */
+/** One more than the largest limit, which fails the step. */
 const mostCombinations = 10_001;
 
-/** The axes in the order of their names, since Kubernetes' clients do not keep the order of members. */
+/** Sorted by name, because Kubernetes clients do not keep member order. */
 export function axesOf(
   matrix: Matrix,
 ): Result<Axes, readonly { readonly field: FieldPath; readonly message: string }[]> {
@@ -41,8 +41,8 @@ export function axesOf(
 const isList = (value: unknown): value is readonly JsonValue[] => Array.isArray(value);
 
 /**
- * Every combination of the axes, the last axis changing first, without those excluded. An `include` adds its members to every
- * combination whose values it does not contradict; one that fits none is a combination of its own.
+ * Every combination of the axes, the last axis changing first, without excluded ones. An `include` extends all
+ * combinations it does not contradict; one that fits none is added.
  */
 export function combinationsOf({ include = [], exclude = [] }: Matrix, axes: Axes): readonly JsonObject[] {
   const original = product(axes).filter((combination) => !exclude.some((part) => contains(combination, part)));
@@ -75,7 +75,6 @@ function product(axes: Axes): readonly JsonObject[] {
   return combinations;
 }
 
-/** Whether a combination has all these members. */
 const contains = (combination: JsonObject, part: JsonObject): boolean =>
   isJsonObject(part) &&
   Object.entries(part).every(([name, value]) => jsonEquals(combination[name] ?? null, value ?? null));

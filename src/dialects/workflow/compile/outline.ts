@@ -3,9 +3,8 @@ import type { WorkflowSpec } from "../kinds.ts";
 import type { StepSource } from "./step-source.ts";
 
 /**
- * The plan of a workflow as far as it can be told from any document, also from one that is wrong: steps, order and final part.
- * Enough to draw a run and to end it, not to carry it out: gates, deadlines and expressions play no part. Edges to nowhere are
- * left out, and those of a graph with a cycle all of them. O(steps + dependencies).
+ * Steps, order and final part of any document, even an invalid one, to draw or end a run: without gates, deadlines and
+ * expressions. Unknown edges are dropped, and all edges of a cyclic graph. O(steps + dependencies).
  */
 export function outlinePlan(spec: WorkflowSpec, sources: readonly StepSource[]): Plan {
   const part = (final: boolean) => sources.filter((source) => source.final === final);
@@ -14,7 +13,7 @@ export function outlinePlan(spec: WorkflowSpec, sources: readonly StepSource[]):
   return outline(part(false), final.steps.length === 0 ? { policy } : { policy, final });
 }
 
-/** A graph with a cycle becomes one without edges: every step is there, in the order of the keys. */
+/** Without edges if the graph has a cycle. */
 function outline(sources: readonly StepSource[], options: Parameters<typeof buildPlan>[2]): Plan {
   const keys = new Set(sources.map((source) => source.key));
   const nodes = sources.map(({ key, step }): NodeSpec => {

@@ -13,29 +13,29 @@ import type { Param, WorkflowSpec } from "../kinds.ts";
 import type { Report } from "#kernel/dialect/index.ts";
 import { checkSecretDeclaration, parseSecretArgument, secretObjections } from "./secret-params.ts";
 
-/** What a value of a parameter must be; the items of an array have the same form, to any depth. */
+/** Items of an array have the same form, at any depth. */
 type Demands = Pick<Param, "type" | "enum" | "pattern" | "minimum" | "maximum" | "items">;
 
 /**
- * The values of `params` in expressions: arguments over defaults. A parameter with neither is absent, and an
- * expression that uses it fails unless it asks `has(params.x)`. O(params).
+ * Parameter values for expressions: arguments over defaults. A parameter with neither is absent; test with
+ * `has(params.x)`.
  */
 export const paramValues = ({ params = [], arguments: given = {} }: WorkflowSpec): JsonObject =>
   withDefaults(params, given);
 
-/** The declared ones of the values, over the defaults. */
+/** Declared values over defaults. */
 export function withDefaults(params: readonly Param[], given: JsonObject): JsonObject {
   const values = params.map(({ name, default: otherwise }) => [name, ownMember(given, name) ?? otherwise] as const);
   return Object.fromEntries(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 
-/** Reports everything wrong with `params` and `arguments`. O(params + arguments), but for suggestions. */
+/** Reports all problems of `params` and `arguments`. */
 export function checkParams(spec: WorkflowSpec, report: Report): void {
   checkDeclarations(spec.params ?? [], ["spec", "params"], report);
   checkValues(spec.params ?? [], spec.arguments ?? {}, ["spec", "arguments"], report);
 }
 
-/** Reports names that are declared twice, patterns that are none, and defaults that do not fit. */
+/** Duplicates, invalid patterns and unfitting defaults. */
 export function checkDeclarations(params: readonly Param[], path: FieldPath, report: Report): void {
   const names = new Set<string>();
   for (const [index, param] of params.entries()) {
@@ -47,10 +47,7 @@ export function checkDeclarations(params: readonly Param[], path: FieldPath, rep
   }
 }
 
-/**
- * Reports values that do not fit what is declared, required ones that are missing, and those that nobody declares. A value that
- * is not known yet counts as given, and as one that fits.
- */
+/** Invalid, missing and undeclared values. A value that is not known yet counts as valid. */
 export function checkValues(
   params: readonly Param[],
   given: JsonObject,
@@ -72,10 +69,10 @@ export function checkValues(
   }
 }
 
-/** Each costs a look at every parameter; a document that is wrong this often is not wrong by a slip of the finger. */
+/** Each compares with every parameter. */
 const mostSuggestions = 100;
 
-/** A wrong declaration is reported once, not with every value. */
+/** Reported once, not per value. */
 function checkDeclaration(param: Param, at: FieldPath, report: Report): void {
   if (param.secret === true) return checkSecretDeclaration(param, at, report);
   if (param.pattern !== undefined) {
@@ -86,13 +83,13 @@ function checkDeclaration(param: Param, at: FieldPath, report: Report): void {
   for (const problem of objections(param.default, param)) report([...at, "default"], "invalid-default", problem);
 }
 
-/** Defaults were checked where they stand. */
+/** Defaults are checked at their declaration. */
 function checkValue(param: Param, value: JsonValue | undefined, at: FieldPath, report: Report): void {
   if (value !== undefined) {
     const problems = param.secret === true ? secretObjections(value) : objections(value, param);
     for (const problem of problems) report(at, "invalid-argument", problem);
   } else if ((param.required === true || param.secret === true) && param.default === undefined) {
-    // No expression can ask whether a secret is there.
+    // Expressions cannot test for a secret.
     report(
       at,
       "missing-argument",
@@ -101,13 +98,13 @@ function checkValue(param: Param, value: JsonValue | undefined, at: FieldPath, r
   }
 }
 
-/** Names of parameters may be those of inherited members. */
+/** A parameter may be named like an inherited member. */
 const ownMember = (values: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(values, name) ? values[name] : undefined;
 
 /**
- * Everything that speaks against a value; nothing when it fits. A wrong type speaks for itself: what follows from it
- * is not told. The rest has the meaning of JSON Schema, with `pattern` as RE2, so that no value can make it slow.
+ * All reasons against a value; a wrong type hides the rest. Follows JSON Schema, with `pattern` as RE2, which no value
+ * can slow down.
  */
 function objections(value: JsonValue, demands: Demands): readonly string[] {
   const type = demands.type ?? "string";
@@ -126,7 +123,7 @@ function objections(value: JsonValue, demands: Demands): readonly string[] {
 function patternObjections(value: string, { pattern }: Demands): readonly string[] {
   if (pattern === undefined) return [];
   const match = matchRe2(pattern, value);
-  // A wrong pattern is reported where it is declared, once.
+  // An invalid pattern is reported at its declaration.
   return !match.ok || match.value ? [] : [`expected a text that matches ${pattern}, found ${describeValue(value)}`];
 }
 
@@ -136,13 +133,13 @@ function rangeObjections(value: number, { minimum, maximum }: Demands): readonly
   return [];
 }
 
-/** Each item by itself, so that all of them are named. */
+/** Each item, so that all are named. */
 function itemObjections(values: readonly JsonValue[], items: JsonObject): readonly string[] {
   const demands = readDemands(items);
   return values.flatMap((value, index) => objections(value, demands).map((problem) => `item ${index}: ${problem}`));
 }
 
-/** `items` is free-form in the schema; what is not understood there demands nothing. */
+/** `items` is free-form; unknown members are ignored. */
 function readDemands(items: JsonObject): Demands {
   const { type, enum: values, pattern, minimum, maximum, items: inner } = items;
   const known = types.find((name) => name === type);
@@ -161,7 +158,7 @@ type ParamType = (typeof types)[number];
 
 const isJsonArray = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value);
 
-/** `7.0` is an integer, as in JSON Schema: JSON has one kind of number. */
+/** `7.0` is an integer, as in JSON Schema. */
 function isOfType(value: JsonValue, type: ParamType): boolean {
   switch (type) {
     case "integer":
@@ -179,15 +176,15 @@ function isOfType(value: JsonValue, type: ParamType): boolean {
 
 const withArticle = (type: ParamType): string => (/^[aio]/.test(type) ? `an ${type}` : `a ${type}`);
 
-/** Long values are cut: messages are one line. */
+/** Cut, because messages are one line. */
 function describeValue(value: JsonValue): string {
   const text = JSON.stringify(value);
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 }
 
 /**
- * Reads an argument given as text, as `slipway run --param name=text` does: texts as they are, everything else as
- * JSON (`--param list='["a"]'`). What the parameter demands beyond its type is checked when the document is.
+ * Reads an argument of `--param`: texts as they are, all others as JSON (`--param list='["a"]'`). Other rules are
+ * checked with the document.
  */
 export function parseArgument(param: Param, text: string): Result<JsonValue, string> {
   if (param.secret === true) return parseSecretArgument(text);
@@ -197,7 +194,7 @@ export function parseArgument(param: Param, text: string): Result<JsonValue, str
     const value: JsonValue = JSON.parse(text);
     return isOfType(value, type) ? ok(value) : err(`expected ${withArticle(type)}, found ${describeValue(value)}`);
   } catch {
-    // The text is no JSON at all, which only means that it is not of this type.
+    // Not JSON, so not of this type.
     return err(`expected ${withArticle(type)}, found ${describeValue(text)}`);
   }
 }

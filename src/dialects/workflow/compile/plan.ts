@@ -29,8 +29,8 @@ import { evaluate, evaluateCondition, render, runValues, type StaticValues } fro
 import { dueOf } from "./wait.ts";
 
 /**
- * What the engine does for each type: `work` has a child and counts for `parallelism`, `observe` looks at others'
- * objects, `timer` needs nobody, `approval` needs people.
+ * `work` has a child and counts for `parallelism`, `observe` watches foreign objects, `timer` needs nobody, `approval`
+ * needs people.
  */
 const kindOf: Readonly<Record<StepType, StepKind>> = {
   jobTemplate: "work",
@@ -42,13 +42,12 @@ const kindOf: Readonly<Record<StepType, StepKind>> = {
   approval: "approval",
 };
 
-/** Time a child gets to end politely, as Pods do unless told otherwise; after it the runtime is not polite any more. */
+/** Default grace of Pods. */
 const graceMs = 30_000;
 
 /**
- * The engine's plan of a checked workflow: graph, and per step its gate, retries and limits as functions of the run.
- * Pure data and pure functions; the plan of the same spec always decides the same. Final steps are a plan of their
- * own with their own deadline, and their failures stop nobody.
+ * The engine's plan of a validated workflow. Pure and deterministic. Final steps are a plan of their own with its own
+ * deadline; their failures stop nothing.
  */
 export function planOf(
   spec: WorkflowSpec,
@@ -69,10 +68,8 @@ export function planOf(
   };
 }
 
-/** Documents speak of seconds, the engine of milliseconds. */
 const seconds = (count: number): number => Math.round(count * 1000);
 
-/** What the engine must know of the whole run. */
 const policyOf = (spec: WorkflowSpec): RunPolicy => ({
   strategy: spec.failureStrategy ?? "Continue",
   ...(spec.parallelism === undefined ? {} : { parallelism: spec.parallelism }),
@@ -80,16 +77,16 @@ const policyOf = (spec: WorkflowSpec): RunPolicy => ({
   ...(spec.suspend === undefined ? {} : { suspended: spec.suspend }),
 });
 
-/** Absent limits stay absent: the engine has no defaults for time. */
+/** Absent limits stay absent. */
 function stepOf(compiled: CompiledStep, values: StaticValues): PlanStep {
   const { step, key, type } = compiled;
-  // What a step inherits from stepDefaults is for attempts, which an approval has none of.
+  // Inherited timeouts are for attempts, which an approval has not.
   const { timeoutSeconds } = step.approval ?? step;
   return planStep({
     id: key,
     kind: step.forEach === undefined ? kindOf[type] : "fan",
     priority: step.priority ?? 0,
-    // A timer has nothing that two of them could do at once; of a fan-out each item takes its locks.
+    // Timers need no locks; items of a fan-out take their own.
     ...(hasLocks(step) && step.forEach === undefined && type !== "wait" ? { admission: "Lock" } : {}),
     gate: gateOf(compiled, values),
     afterFailure: isAfterFailure(compiled),
@@ -113,17 +110,11 @@ const loopOf = ({ maxIterations = 10, intervalSeconds = 0 }: NonNullable<Workflo
   interval: seconds(intervalSeconds),
 });
 
-/**
- * A condition that asks for failure itself still runs while the run is failing (`failureStrategy: Drain` and
- * `Cancel`): it was written for that.
- */
+/** A condition that names `failure()` or `always()` also runs while the run is failing (`Drain`, `Cancel`). */
 const isAfterFailure = ({ when }: CompiledStep): boolean =>
   when?.program.references.functions.some((name) => name === "failure" || name === "always") ?? false;
 
-/**
- * The condition of a step, then whether everything it needs exists. The order matters: a step that is not wanted
- * needs no inputs, and what is skipped by its condition is fine for dependants, what lacks its inputs is not.
- */
+/** First the condition, then the inputs: a skip by condition is fine for dependants, missing inputs are not. */
 function gateOf(compiled: CompiledStep, values: StaticValues): Gate {
   const condition = conditionOf(compiled, values);
   const templates = [compiled.body, compiled.until, compiled.cache?.key, compiled.locks];
@@ -136,7 +127,7 @@ function gateOf(compiled: CompiledStep, values: StaticValues): Gate {
     const missing = missingInput(compiled.takes, (key) => scope.state(key));
     if (missing !== undefined) return unavailable(`${missing.step} has not left the artifact "${missing.artifact}"`);
     const used = [...needed, ...(compiled.when?.uses ?? [])];
-    // A step that did not succeed may lack outputs. Whoever cannot do without them is skipped, not failed.
+    // A step that did not succeed may lack outputs; steps that need them are skipped.
     if (used.every(({ key }) => scope.state(key).phase === "Succeeded")) {
       const names = "error" in answer ? ok([]) : namesOfLocks(compiled, values, scope);
       return names.ok ? answer : { error: names.error };
@@ -146,7 +137,7 @@ function gateOf(compiled: CompiledStep, values: StaticValues): Gate {
   };
 }
 
-/** Those of items are asked for with the items. */
+/** Items ask for theirs themselves. */
 const namesOfLocks = (step: CompiledStep, values: StaticValues, scope: GateScope): Result<unknown, string> =>
   step.forEach === undefined ? lockNames(step, values, runValues(scope)) : ok([]);
 
@@ -158,7 +149,7 @@ function conditionOf({ when, ...compiled }: CompiledStep, values: StaticValues):
   });
 }
 
-/** Bad for dependants: what they would need of this step does not exist either. */
+/** Bad for dependants, whose inputs are missing, too. */
 const unavailable = (message: string): GateResult => ({ skip: "InputUnavailable", message });
 
 const usesOfItems = ({ forEach }: CompiledStep) =>
@@ -166,10 +157,7 @@ const usesOfItems = ({ forEach }: CompiledStep) =>
     ? []
     : [forEach.items, forEach.when].flatMap((each) => (each && "uses" in each ? each.uses : []));
 
-/**
- * Tries what the start would do. It costs a second rendering, but only for steps behind one that did not succeed. The first item
- * stands for all.
- */
+/** Renders the start on trial, only behind a step that did not succeed. The first item stands for all. */
 function inputsAvailable(step: CompiledStep, values: StaticValues, scope: GateScope): GateResult {
   const { body, until, forEach } = step;
   const run = runValues(scope);
@@ -189,20 +177,17 @@ function inputsAvailable(step: CompiledStep, values: StaticValues, scope: GateSc
   return { run: true };
 }
 
-/**
- * The pauses of one run are always the same, because their jitter is seeded by workflow and step: a restart computes
- * them again. Different runs spread.
- */
+/** Jitter is seeded by workflow and step, so that a restart computes the same delays. */
 function retryOf({ step, key, retryWhen }: CompiledStep, values: StaticValues): RetryPolicy {
   const { retry } = step;
   if (retry?.limit === undefined || retry.limit === 0) return noRetry;
   const classes = retry.on;
   const retryable = (failure: Failure, scope: GateScope): boolean => {
     if (classes !== undefined && !classes.includes(failure.cause)) return false;
-    // For errors the expression was asked when the child was observed, where its exit code was known.
+    // For errors the expression was evaluated on observation, with the exit code.
     if (retryWhen === undefined || failure.cause === "Error") return true;
     const { attempt, reason, message = "" } = failure;
-    // What took too long or got lost has told nothing: no exit code, no outputs.
+    // A timeout or loss has no exit code and no outputs.
     const told = { attempt, reason, message, exitCode: null, outputs: {} };
     const answer = evaluateCondition(retryWhen, values, runValues(scope), told);
     return answer.ok && answer.value;

@@ -13,17 +13,16 @@ import type { Param, WorkflowStep } from "../kinds.ts";
 import type { Report } from "#kernel/dialect/index.ts";
 import type { StepType } from "./step-source.ts";
 
-// The value of a secret parameter is known to nobody here: an argument names a key of a Secret, and whoever starts the container reads
-// it. This file says what an argument may be, and where the parameter may stand.
+// Values of secret parameters stay unknown here: an argument names a key of a Secret, which the container's environment
+// refers to. This file checks such arguments and the places of such parameters.
 
-/** Names of the parameters whose values come from Secrets. */
 export const secretNames = (params: readonly Param[] = []): ReadonlySet<string> =>
   new Set(params.flatMap(({ name, secret }) => (secret === true ? [name] : [])));
 
-/** Nobody looks at the value, so nothing can be demanded of it. */
+/** Rules about values, which nobody reads. */
 const meaningless = ["enum", "pattern", "minimum", "maximum", "items"] as const satisfies readonly (keyof Param)[];
 
-/** Reports what a secret parameter cannot be declared with. */
+/** Reports rules that a secret parameter cannot have. */
 export function checkSecretDeclaration(param: Param, at: FieldPath, report: Report): void {
   if (param.type !== undefined && param.type !== "string")
     report([...at, "type"], "forbidden", "a secret parameter is a text: its type must be absent or string");
@@ -37,7 +36,7 @@ export function checkSecretDeclaration(param: Param, at: FieldPath, report: Repo
 const form = "{secretKeyRef: {name: SECRET, key: KEY}}";
 const keyShape = /^[-._a-zA-Z0-9]{1,253}$/;
 
-/** What speaks against an argument of a secret parameter. Never repeats it: somebody may have typed the secret itself. */
+/** Never repeats the argument: it may be the secret itself. */
 export function secretObjections(value: JsonValue): readonly string[] {
   const reference = isJsonObject(value) && Object.keys(value).length === 1 ? value["secretKeyRef"] : undefined;
   if (reference === undefined || !isJsonObject(reference))
@@ -54,7 +53,7 @@ export function secretObjections(value: JsonValue): readonly string[] {
   return found;
 }
 
-/** The argument that `NAME/KEY` stands for on a command line: neither of them can hold a slash. */
+/** Reads `NAME/KEY`; neither can hold a slash. */
 export function parseSecretArgument(text: string): Result<JsonValue, string> {
   const [name = "", key = "", ...rest] = text.split("/");
   const value: JsonObject = { secretKeyRef: { name, key } };
@@ -64,14 +63,14 @@ export function parseSecretArgument(text: string): Result<JsonValue, string> {
     : err("expected SECRET/KEY, the name of a Secret and a key in it: the parameter is secret");
 }
 
-/** Which parameter a text is as a whole: `${{ params.token }}`. */
+/** The parameter in `${{ params.token }}`, if that is the whole text. */
 export function wholeParam(text: JsonValue | undefined): string | undefined {
   if (typeof text !== "string") return undefined;
   const match = /^\$\{\{\s*params(?:\.([A-Za-z_]\w*)|\["([^"\\]*)"\]|\['([^'\\]*)'\])\s*\}\}$/.exec(text);
   return match?.slice(1).find((name) => name !== undefined);
 }
 
-/** Why a reference to parameters may not stand where it does, if it takes a secret one. */
+/** Why a reference may not be here, if its parameter is secret. */
 export function secretMisuse({ path }: CelReference, secrets: ReadonlySet<string>): string | undefined {
   if (secrets.size === 0) return undefined;
   const [name] = path;
@@ -81,21 +80,21 @@ export function secretMisuse({ path }: CelReference, secrets: ReadonlySet<string
   return secrets.has(name) ? `the secret parameter "${name}" ${places}` : undefined;
 }
 
-/** Says of places in the body of a step whether a secret parameter may be the whole of what stands there. */
+/** Tests whether a secret parameter may be the whole text at a place of the step's body. */
 export function secretPlaces(type: StepType, step: WorkflowStep): (path: FieldPath) => boolean {
   if (type === "workflow") return (path) => path.length === 1 && takesSecret(step.workflow?.spec, String(path[0]));
   if (type === "container") return (path) => isVariable(path);
   return type === "jobTemplate" || type === "template" ? (path) => isVariable(variableIn(path)) : () => false;
 }
 
-/** What a template says of its parameters is not known here: who creates the child says whether it fits. */
+/** The template's parameters are unknown; they are checked when the child is created. */
 function takesSecret(spec: JsonObject | undefined, name: string): boolean {
   const params: readonly JsonValue[] = Array.isArray(spec?.["params"]) ? spec["params"] : [];
   const declared = params.filter(isJsonObject).find((param) => param["name"] === name);
   return declared === undefined || declared["secret"] === true;
 }
 
-/** A container's own fields of a place below `spec` of a Pod or of whatever makes Pods. */
+/** The field within a container of a Pod, at any depth. */
 function variableIn(path: FieldPath): FieldPath {
   const [pod, list, index] = path.slice(-6, -3);
   const isContainer = pod === "spec" && (list === "containers" || list === "initContainers");

@@ -3,28 +3,22 @@ import type { Param, WorkflowSpec, WorkflowStep } from "../kinds.ts";
 import type { Report } from "#kernel/dialect/index.ts";
 import { membersOf, type StepSource, stepTypes } from "./step-source.ts";
 
-/**
- * Of workflow.md section 2: vertices of one workflow, final ones included; characters of a key, which becomes the
- * value of a label; seconds of the final steps unless told.
- */
+/** Limits of steps, characters of a key (a label value), and the default seconds of final steps. */
 export const limits = { steps: 1_000, keyLength: 63, finallyDeadlineSeconds: 600 } as const;
 
 const keyShape = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/;
 
-/** True for texts that may be the key of a step: they become label values. */
+/** Keys are label values. */
 export const isStepKey = (key: string): boolean => key.length <= limits.keyLength && keyShape.test(key);
 
-/** False, and reported, when there are more vertices than a workflow may have; whoever asks looks no further then. */
+/** False, and reported, if there are too many; then check no further. */
 export function checkStepCount(count: number, report: Report): boolean {
   if (count <= limits.steps) return true;
   report(["spec", "steps"], "too-many-steps", `expected at most ${limits.steps} steps, found ${count}`);
   return false;
 }
 
-/**
- * Reports what is wrong with the set of steps: none, bad keys, keys that cannot be told apart, steps without exactly
- * one type.
- */
+/** Reports missing steps, invalid or ambiguous keys, and steps without exactly one type. */
 export function checkSteps(sources: readonly StepSource[], report: Report): void {
   const main = sources.filter((source) => !source.final);
   if (main.length === 0) report(["spec", "steps"], "no-steps", "at least one step is required");
@@ -49,10 +43,10 @@ function checkKeys(sources: readonly StepSource[], report: Report): void {
   }
 }
 
-/** How a step is called in expressions, where "-" means minus. */
+/** In expressions "-" means minus. */
 export const expressionName = (key: string): string => key.replaceAll("-", "_");
 
-/** The steps by what expressions can call them: their keys, and for keys with `-` what `expressionName` makes of them. Keys win. */
+/** Steps by key, and with `_` for `-`. Keys win. */
 export function stepsByName(sources: readonly StepSource[]): ReadonlyMap<string, StepSource> {
   const byName = new Map(sources.map((source) => [source.key, source]));
   for (const source of sources) {
@@ -62,7 +56,7 @@ export function stepsByName(sources: readonly StepSource[]): ReadonlyMap<string,
   return byName;
 }
 
-/** Counts members of later versions too: a step with `http` has one, and is refused for that alone. */
+/** Counts unsupported types, too: they are refused for that alone. */
 function checkUnion({ path, step }: StepSource, report: Report): void {
   const members = membersOf(step);
   if (members.length === 1) return;
@@ -70,10 +64,7 @@ function checkUnion({ path, step }: StepSource, report: Report): void {
   report(path, "not-exactly-one", `exactly one of ${stepTypes.join(", ")} is required, found ${found}`);
 }
 
-/**
- * Fields of the language that this version keeps in its schema only to refuse them: what they are called in the
- * message.
- */
+/** Reserved fields of later versions, with their names in messages. */
 const reservedInStep = {
   patch: "patch steps",
   http: "http steps",
@@ -86,15 +77,15 @@ const reservedInSpec = {
   podDefaults: "podDefaults; write them into the jobTemplate",
 } as const satisfies Partial<Record<keyof WorkflowSpec, string>>;
 
-/** Fields of a specification that this version refuses by name, whatever stands beside them. */
+/** Reserved fields of a spec. */
 export const isReserved = (field: string): boolean => Object.hasOwn(reservedInSpec, field);
 
-/** What is given with an approval becomes outputs of its step, which are written down. */
+/** Inputs become outputs, which are stored in the status. */
 const reservedInInput = { secret: "secret inputs of approvals" } as const satisfies Partial<
   Record<keyof Param, string>
 >;
 
-/** Refuses, by name, every field of the language that this version does not carry. */
+/** Refuses every unsupported field by name. */
 export function checkReserved(spec: WorkflowSpec, sources: readonly StepSource[], report: Report): void {
   refuse(spec, namesOf(reservedInSpec), reservedInSpec, ["spec"], report);
   const names = namesOf(reservedInStep);
@@ -105,7 +96,6 @@ export function checkReserved(spec: WorkflowSpec, sources: readonly StepSource[]
   }
 }
 
-/** The keys of a literal, with their types. */
 const namesOf = <K extends string>(literal: Readonly<Record<K, string>>): readonly K[] => Object.keys(literal) as K[];
 
 function refuse<K extends string>(
@@ -116,7 +106,7 @@ function refuse<K extends string>(
   report: Report,
 ): void {
   for (const name of names) {
-    // `secret: false` and its like ask for nothing.
+    // `secret: false` requests nothing.
     if (object[name] === undefined || object[name] === false) continue;
     report([...path, name], "not-carried", `this version does not carry ${what[name]}`);
   }

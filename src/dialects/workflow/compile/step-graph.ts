@@ -11,23 +11,22 @@ import { nearest } from "#lib/text/index.ts";
 import { mostProblems, type Report } from "#kernel/dialect/index.ts";
 import type { StepSource } from "./step-source.ts";
 
-/** One part of a workflow, before anything else of it is known to be right. */
 export interface StepGraph {
   readonly graph: Graph;
-  /** Made when it is asked for: most expressions need none. */
+  /** Lazy: most expressions need none. */
   readonly ancestry: () => Ancestry;
 }
 
-/** Undefined: there is a cycle, and what depends on what cannot be told. */
+/** Undefined if there is a cycle. */
 export interface StepGraphs {
   readonly main: StepGraph | undefined;
   readonly final: StepGraph | undefined;
 }
 
 /**
- * Checks the dependencies and builds both graphs; a graph with a cycle is undefined, and every cycle is reported, up
- * to ten. Unknown dependencies are reported with what was probably meant, and left out. Dependencies of an
- * `externalRef` mean nothing, since it is watched from the start: ignored with a warning. O(steps + dependencies).
+ * Builds both graphs. Up to ten cycles are reported and make a graph undefined; unknown dependencies are reported and
+ * dropped; those of an `externalRef` are ignored with a warning, because it is watched from the start. O(steps +
+ * dependencies).
  */
 export function buildStepGraphs(sources: readonly StepSource[], report: Report, warn: Report): StepGraphs {
   const main = sources.filter((source) => !source.final);
@@ -35,7 +34,7 @@ export function buildStepGraphs(sources: readonly StepSource[], report: Report, 
   return { main: build(main, "steps", report, warn), final: build(final, "finally", report, warn) };
 }
 
-/** Both parts alike; the one that is missing is an empty graph. */
+/** A missing part is an empty graph. */
 function build(sources: readonly StepSource[], part: string, report: Report, warn: Report): StepGraph | undefined {
   const names: Names = {
     namedBy: new Map(sources.map(({ key }) => [key, { by: undefined }])),
@@ -51,7 +50,7 @@ function build(sources: readonly StepSource[], part: string, report: Report, war
   return { graph, ancestry: () => (known ??= ancestryOf(graph)) };
 }
 
-/** The engine's findings under the codes people see. Unknown and repeated keys have been reported before, with their places. */
+/** Problem codes. Unknown and repeated keys were reported before. */
 const codes: Readonly<Record<GraphProblem["kind"], string>> = {
   duplicate: "duplicate-key",
   unknown: "unknown-dependency",
@@ -60,18 +59,17 @@ const codes: Readonly<Record<GraphProblem["kind"], string>> = {
   tooLarge: "too-many-dependencies",
 };
 
-/** A suggestion compares with every step: only the first mistakes get one. */
+/** Each compares with every step. */
 const mostSuggestions = 10;
 
-/** What one part has named so far. */
 interface Names {
   /** By key, the last step that depends on it. */
   readonly namedBy: Map<string, { by: StepSource | undefined }>;
-  /** How many of the names were mistakes. */
+  /** Unknown names. */
   wrong: number;
 }
 
-/** Only known dependencies become edges, so that one wrong name does not hide a cycle. */
+/** Only known dependencies become edges, so that a typo does not hide a cycle. */
 function nodeOf(source: StepSource, names: Names, report: Report, warn: Report): NodeSpec {
   const { key, path, step } = source;
   const { dependencies = [] } = step;
@@ -104,8 +102,8 @@ function suggestion(dependency: string, names: Names): string {
 }
 
 /**
- * Tells by its key whether a step may use the results of another: of its direct and transitive dependencies; a final step also of all
- * main ones. Of all where the graph is undefined: then nobody can be told to have used too much.
+ * Tells by key which steps' results a step may use: its dependencies at any distance, and for final steps all main
+ * ones. All steps if the graph is undefined.
  */
 export function visibleTo(source: StepSource, graphs: StepGraphs): (key: string) => boolean {
   const { graph, ancestry } = (source.final ? graphs.final : graphs.main) ?? {};

@@ -6,21 +6,14 @@ import { checkApproval } from "./approval.ts";
 import { checkCache } from "./cache.ts";
 import { isApplied, type StepSource, stepType } from "./step-source.ts";
 
-/**
- * What rules must know besides the step; undefined while the document does not say, and then nothing is said against
- * it.
- */
+/** Undefined members are unknown and not checked. */
 export interface RuleContext {
-  /** Of the workflow; undefined while the document does not say. */
   readonly namespace: string | undefined;
   readonly name: string | undefined;
   readonly selector: Readonly<Record<string, string>>;
 }
 
-/**
- * Checks what each step type demands of its own fields, and that labels and namespaces stay the workflow's own. What
- * a Job as such must be is for `job-rules.ts`.
- */
+/** Checks the fields of each step type, labels and namespaces. `job-rules.ts` checks Jobs. */
 export function checkStepBodies(
   spec: WorkflowSpec,
   sources: readonly StepSource[],
@@ -35,7 +28,7 @@ export function checkStepBodies(
   }
 }
 
-/** Labels are put on children, so only labels can be demanded of them, and only such as a child may have. */
+/** Children carry it as labels, so it must consist of valid labels. */
 function checkSelector({ selector }: WorkflowSpec, report: Report): void {
   if (selector === undefined) return;
   const at = ["spec", "selector"];
@@ -50,7 +43,7 @@ function checkSelector({ selector }: WorkflowSpec, report: Report): void {
   }
 }
 
-/** Each member is checked by itself: a step with two of them hears about both. */
+/** Every type of a step with several is checked. */
 function checkBody(source: StepSource, context: RuleContext, report: Report): void {
   const { step, path } = source;
   if (step.jobTemplate !== undefined) checkJob(step.jobTemplate, [...path, "jobTemplate"], context, report);
@@ -68,10 +61,7 @@ function checkBody(source: StepSource, context: RuleContext, report: Report): vo
   if (step.approval !== undefined) checkApproval(source, step.approval, report);
 }
 
-/**
- * What the Job controller owns must be left to it. Gaps are told one at a time: what is inside of a gap cannot be
- * missing as well.
- */
+/** The Job controller's fields must be absent. A missing parent hides missing members. */
 function checkJob(template: JsonObject, path: FieldPath, context: RuleContext, report: Report): void {
   checkLabels(template["metadata"], [...path, "metadata"], context, report);
   const spec = template["spec"];
@@ -98,10 +88,10 @@ function checkPod(pod: JsonValue | undefined, path: FieldPath, report: Report): 
     report([...path, "containers"], "required", "at least one container is required");
 }
 
-/** True for a text whose value is known only when the step starts. */
+/** Known only when the step starts. */
 const isTemplated = (value: JsonValue | undefined): boolean => typeof value === "string" && value.includes("${{");
 
-/** Every child carries the labels of `spec.selector`, so a template may not give them other values. The Pods of a Job may have others. */
+/** A template must not contradict `spec.selector`; Pods of a Job may. */
 function checkLabels(
   metadata: JsonValue | undefined,
   path: FieldPath,
@@ -111,7 +101,7 @@ function checkLabels(
   const given = isJsonObject(metadata) && isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
   for (const [name, wanted] of Object.entries(selector)) {
     const value = given[name];
-    // A number is the text it will be when the child is made.
+    // Numbers become texts when the child is made.
     if (value !== undefined && value !== wanted && JSON.stringify(value) !== wanted)
       report(
         [...path, "labels", name],
@@ -121,7 +111,7 @@ function checkLabels(
   }
 }
 
-/** Children live beside their workflow, under names that follow from it. */
+/** Children are in the workflow's namespace and get derived names. */
 function checkTemplate(template: JsonObject, path: FieldPath, context: RuleContext, report: Report): void {
   for (const field of ["apiVersion", "kind"])
     if (typeof template[field] !== "string" || template[field] === "")
@@ -138,7 +128,7 @@ function checkTemplate(template: JsonObject, path: FieldPath, context: RuleConte
     );
 }
 
-/** Apply finds its object by name alone, and says nothing of versions: what it is to be is written, whatever is there. */
+/** An applied object is found by name alone, so it must be complete. */
 function checkApplied(template: JsonObject, path: FieldPath, report: Report): void {
   const metadata = isJsonObject(template["metadata"]) ? template["metadata"] : {};
   const { name } = metadata;
@@ -153,7 +143,7 @@ function checkApplied(template: JsonObject, path: FieldPath, report: Report): vo
 }
 
 function checkNamespace(namespace: JsonValue | undefined, path: FieldPath, context: RuleContext, report: Report): void {
-  // An empty one is one that is not given, as everywhere in Kubernetes.
+  // Empty counts as absent, as everywhere in Kubernetes.
   if (namespace === undefined || namespace === "") return;
   if (context.namespace === undefined || namespace === context.namespace) return;
   report(
@@ -163,7 +153,7 @@ function checkNamespace(namespace: JsonValue | undefined, path: FieldPath, conte
   );
 }
 
-/** Across namespaces one could watch what one may not read. */
+/** Other namespaces might not be readable to the user. */
 function checkReference({ step, path }: StepSource, context: RuleContext, report: Report): void {
   const reference = step.externalRef ?? {};
   const at = [...path, "externalRef"];
@@ -178,7 +168,7 @@ function checkReference({ step, path }: StepSource, context: RuleContext, report
   if (itself && context.name !== undefined) report(at, "waits-for-itself", "a workflow cannot wait for itself");
 }
 
-/** Each is the name of an object. */
+/** Each is an object's name. */
 function checkLocks(locks: readonly { readonly name: string }[], path: FieldPath, report: Report): void {
   for (const [index, { name }] of locks.entries()) {
     const wrong = isTemplated(name) ? undefined : subdomainRule(name);
@@ -196,10 +186,10 @@ function checkWait(
   if (given !== 1) report(path, "not-exactly-one", "exactly one of seconds and until is required");
 }
 
-/** A text that is an instant is one; every other `until` is an expression. */
+/** Any other `until` is an expression. */
 export const isInstant = (text: string): boolean => parseInstant(text) !== undefined;
 
-/** Fields that mean nothing for the type of the step: they are refused, so that nobody waits for their effect. */
+/** Fields without meaning for the type are refused, so that nobody relies on them. */
 function checkForeignFields({ step, path }: StepSource, report: Report): void {
   const type = stepType(step);
   if (type === undefined) return;

@@ -2,7 +2,7 @@ import type { FieldPath } from "#lib/base/index.ts";
 import { compareBytes } from "#engine/index.ts";
 import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
 
-/** The members of the union this version carries, in the order messages name them. */
+/** Supported types, in the order of messages. */
 export const stepTypes = [
   "jobTemplate",
   "externalRef",
@@ -14,24 +14,23 @@ export const stepTypes = [
 ] as const;
 export type StepType = (typeof stepTypes)[number];
 
-/** Types of steps that have an executor; time and people carry out the others. */
+/** Types with an executor. */
 export type ExecutedType = Exclude<StepType, "wait" | "approval">;
 export const isExecuted = (type: StepType): type is ExecutedType => type !== "wait" && type !== "approval";
 
-/** One step as the document has it, with the defaults of the workflow filled in. */
+/** A step of the document with `stepDefaults`. */
 export interface StepSource {
   readonly key: string;
   /** Part of `finally`. */
   readonly final: boolean;
   readonly path: FieldPath;
   readonly step: WorkflowStep;
-  /** As written, without defaults: what a later edit is compared with. */
+  /** Without defaults; later edits are compared with it. */
   readonly written: WorkflowStep;
 }
 
 /**
- * All steps, main ones first. Kubernetes clients do not keep the order of maps, so steps are ordered by the bytes of
- * their keys: the same document is the same plan, whoever sent it. O(n log n).
+ * All steps, main ones first, by the bytes of their keys: Kubernetes clients do not keep the order of maps. O(n log n).
  */
 export function stepSources(spec: WorkflowSpec): readonly StepSource[] {
   return [...sourcesOf(spec, "steps"), ...sourcesOf(spec, "finally")];
@@ -48,20 +47,20 @@ function sourcesOf(spec: WorkflowSpec, part: "steps" | "finally"): readonly Step
   }));
 }
 
-/** The template of the step is applied to an object that may be there already. */
+/** Applied to an object that may exist. */
 export const isApplied = ({ operation }: WorkflowStep): boolean => operation === "Apply";
 
-/** What the step creates or applies stays when the workflow goes, and when the step is cancelled. */
+/** The object outlives the workflow and a cancelled step. */
 export const isLetLive = (step: WorkflowStep): boolean =>
   (step.ownership ?? (isApplied(step) ? "Independent" : "Owned")) === "Independent";
 
-/** The union members a step has, known to this version or not. */
+/** All types a step names, supported or not. */
 export const membersOf = (step: WorkflowStep): readonly string[] =>
   allMembers.filter((name) => step[name] !== undefined);
 
 const allMembers = [...stepTypes, "patch", "http"] as const;
 
-/** The step's type, if it has exactly one, and it is one this version carries. */
+/** The step's type if it has exactly one, and a supported one. */
 export function stepType(step: WorkflowStep): StepType | undefined {
   const members = membersOf(step);
   return members.length === 1 ? stepTypes.find((type) => type === members[0]) : undefined;

@@ -6,10 +6,7 @@ import { checkReserved, isReserved } from "./shape.ts";
 
 const allowed: ReadonlySet<string> = new Set(["templateRef", ...ownFields]);
 
-/**
- * Reports what a specification may not hold beside `templateRef`. Its arguments are not looked at: what they must be stands in the
- * template, which is read when the run starts.
- */
+/** Reports fields that a spec with `templateRef` cannot have. Arguments are checked when the run reads the template. */
 export function checkTemplateRef(spec: WorkflowSpec, report: Report): void {
   checkReserved(spec, [], report);
   checkNotifications(spec, report);

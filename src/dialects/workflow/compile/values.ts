@@ -12,34 +12,30 @@ import { countPhases, type GateScope, type MainOutcome, type RunState, type Step
 import type { CompiledStep, Identity } from "./compiled.ts";
 import type { CompiledExpression, CompiledTemplate, StepUse } from "./expressions.ts";
 
-/** What every expression of one workflow can see, apart from the run. */
 export interface StaticValues {
   readonly params: JsonObject;
   readonly identity: Identity;
   readonly steps: ReadonlyMap<string, CompiledStep>;
 }
 
-/** The run as expressions see it. `state` answers for every key, pending for steps that have not moved. */
+/** `state` answers for every key; steps that have not moved are pending. */
 export interface RunValues {
   readonly run: RunState;
   readonly state: (key: string) => StepState;
-  /** How the main plan ended; known to final steps. */
+  /** Outcome of the main plan, for final steps. */
   readonly main: MainOutcome | undefined;
-  /** Values of `item`, `index` and `iteration`, where the step has them. */
+  /** `item`, `index` and `iteration`, if the step has them. */
   readonly local?: JsonObject;
 }
 
-/** The run as a gate of the engine shows it. */
+/** The run as a gate sees it. */
 export const runValues = (scope: GateScope): RunValues => ({
   run: scope.run,
   state: (key) => scope.state(key),
   main: scope.main(),
 });
 
-/**
- * The variables of an expression that uses these steps. `more` are those of its site and win. O(steps used), not
- * O(steps): a run of a thousand steps evaluates thousands of expressions.
- */
+/** The variables of an expression; `more` wins. O(used steps). */
 export function bindingsOf(
   values: StaticValues,
   { run, state, main, local }: RunValues,
@@ -59,10 +55,10 @@ export function bindingsOf(
   };
 }
 
-/** Texts, because they are compared and printed, and CEL reads them with `timestamp`. */
+/** Texts are compared, printed, and read by `timestamp`. */
 const timeText = (at: number | undefined): string => (at === undefined ? "" : formatInstant(at));
 
-/** What is not known yet is an empty text, so that conditions on it are false instead of errors. */
+/** Unknown values are empty texts, so that conditions are false instead of errors. */
 function stepValue(state: StepState, step: CompiledStep | undefined): JsonObject {
   return {
     phase: state.phase,
@@ -75,21 +71,19 @@ function stepValue(state: StepState, step: CompiledStep | undefined): JsonObject
   };
 }
 
-/** How many items are how far, for conditions on a fan-out that partly failed. */
+/** Numbers of items by state. */
 function countsOf(states: string): JsonObject {
   const { S = 0, F = 0, K = 0, X = 0 } = countPhases(states);
   return { succeeded: S, failed: F, skipped: K, canceled: X };
 }
 
-/** What a step that did not write an output counts as having written. */
+/** Defaults of unwritten outputs. */
 function defaultOutputs(step: CompiledStep | undefined): JsonObject {
   const known = step?.outputs.filter((output) => output.default !== undefined) ?? [];
   return Object.fromEntries(known.map((output) => [output.name, output.default]));
 }
 
-/**
- * Evaluates a compiled expression. The error is one line for the status of the step; CEL's cost limit is among them.
- */
+/** The error is one line, including CEL's cost limit. */
 export const evaluate = (
   expression: CompiledExpression,
   values: StaticValues,
@@ -97,7 +91,7 @@ export const evaluate = (
   more?: CelBindings,
 ): Result<JsonValue, string> => expression.program.evaluate(bindingsOf(values, run, expression.uses, more));
 
-/** Evaluates a compiled condition; anything but true and false is an error. */
+/** Anything but a boolean is an error. */
 export function evaluateCondition(
   expression: CompiledExpression,
   values: StaticValues,
@@ -111,8 +105,8 @@ export function evaluateCondition(
 }
 
 /**
- * Fills in every `${{ }}` of a body; all failures in one text, each with its place in the body. A text that is
- * exactly one expression becomes its value, of whatever type. The result is not rendered again.
+ * Fills in every `${{ }}` of a body, or returns all failures with their places. A text that is exactly one expression
+ * becomes its value of any type; results are not rendered again.
  */
 export function render(body: CompiledTemplate, values: StaticValues, run: RunValues): Result<JsonValue, string> {
   const rendered = body.template.evaluate(bindingsOf(values, run, body.uses));

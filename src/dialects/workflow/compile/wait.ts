@@ -5,9 +5,8 @@ import { isInstant } from "./step-rules.ts";
 import { evaluate, runValues, type StaticValues } from "./values.ts";
 
 /**
- * When the timer of a `wait` step is due; asked once, when its gate has passed. The engine carries timers out: they
- * have no child and no executor. An `until` in the past is due at once; an expression must give an RFC 3339 text, or
- * the step fails.
+ * When a `wait` step is due; asked once, when its gate has passed. A past `until` is due at once; an expression must
+ * return an RFC 3339 text.
  */
 export function dueOf({ step, until }: CompiledStep, values: StaticValues): Due {
   const { wait } = step;

@@ -3,8 +3,8 @@ import { ConcurrencyLimit, limitFinalizer } from "./kind.ts";
 import { isJsonObject } from "#lib/base/index.ts";
 
 /**
- * What a server asks before it stores a ConcurrencyLimit: nothing beyond its schema. The finalizer is there from the start, which saves
- * the controller a write, and a limit that is deleted a moment later its holders.
+ * Admission of ConcurrencyLimits, beyond the schema. The finalizer at creation saves a write and protects holders of a
+ * limit deleted at once.
  */
 export const limitAdmission: Admission = {
   group: ConcurrencyLimit.group,

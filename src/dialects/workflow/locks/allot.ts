@@ -2,22 +2,20 @@ import { compareBytes } from "#engine/index.ts";
 import { type Claim, holderKey } from "./claims.ts";
 import type { ConcurrencyLimit } from "./kind.ts";
 
-/** What a claim gets now: all that it lacks. */
 export interface Allotment {
   readonly claim: Claim;
-  /** The limits to be taken, in the order of taking. */
+  /** In the order of acquisition. */
   readonly missing: readonly string[];
 }
 
-/** How a limit stands. */
 export interface LimitState {
-  /** Places in all; 0 for one that is going. */
+  /** 0 for a limit being deleted. */
   readonly places: number;
   readonly taken: number;
   readonly holds: (key: string) => boolean;
 }
 
-/** Who comes first: the higher priority, the older Workflow, the lower uid; within one Workflow its own order. */
+/** Higher priority, older Workflow, lower uid; within a Workflow its own order. */
 export const compareClaims = (a: Claim, b: Claim): number =>
   b.priority - a.priority ||
   compareBytes(a.createdAt, b.createdAt) ||
@@ -26,9 +24,9 @@ export const compareClaims = (a: Claim, b: Claim): number =>
   (a.holder.item ?? 0) - (b.holder.item ?? 0);
 
 /**
- * Which claims, given in their order, can have all they lack. A claim that cannot keeps a place in each of its limits all the same: what
- * comes behind it does not overtake it there. So nobody starves, and since the first claim of all is kept from nothing but by holders
- * that run, somebody always moves. O(claims x limits of each).
+ * The claims, in order, that can get everything they lack. A waiting claim reserves a place in each of its limits, so
+ * that nobody overtakes it: no starvation, and the first claim waits only for running holders. O(claims x limits of
+ * each).
  */
 export function allot(claims: readonly Claim[], stateOf: (limit: string) => LimitState): readonly Allotment[] {
   const used = new Map<string, number>();
@@ -44,11 +42,11 @@ export function allot(claims: readonly Claim[], stateOf: (limit: string) => Limi
   return found;
 }
 
-/** A key of concurrency has no limit but that of whoever asks. */
+/** The limit of a concurrency key is the claim's own. */
 const placesFor = ({ most }: Claim, { places }: LimitState): number =>
   most === undefined || places === 0 ? places : most;
 
-/** By stored version, which never changes. */
+/** Stored versions never change. */
 const keysOfHolders = new WeakMap<ConcurrencyLimit, ReadonlySet<string>>();
 
 function keysIn(limit: ConcurrencyLimit): ReadonlySet<string> {
@@ -57,11 +55,11 @@ function keysIn(limit: ConcurrencyLimit): ReadonlySet<string> {
   return found;
 }
 
-/** Whether a holder stands in the status of a limit. */
+/** Whether the holder is in the limit's status. */
 export const isHolder = (limit: ConcurrencyLimit | undefined, key: string): boolean =>
   limit !== undefined && keysIn(limit).has(key);
 
-/** A limit that nobody has written has one place. */
+/** An unwritten limit has one place. */
 export function limitState(limit: ConcurrencyLimit | undefined): LimitState {
   if (limit === undefined) return { places: 1, taken: 0, holds: () => false };
   const isGoing = limit.metadata.deletionTimestamp !== undefined;

@@ -13,29 +13,28 @@ import { specOf } from "../spec-of.ts";
 import { decodeRun } from "../state.ts";
 import { type Holder, mostHolders } from "./kind.ts";
 
-// What a stored Workflow says of limits: which of them it waits for, and which of its holds are over. Both are read off its status, so
-// that a limit knows nothing that a crash could make it forget.
+// The limits that a stored Workflow waits for, and its holds that are over. Both follow from its status, so a crash
+// loses nothing.
 
-/** Who wants to hold, or holds. */
 export type HolderId = Pick<Holder, "uid" | "name" | "runNumber" | "step" | "item">;
 
-/** One place in the queues of one or several limits. It gets all of them or waits for all of them. */
+/** A place in the queues of several limits, which it gets together. */
 export interface Claim {
   readonly holder: HolderId;
-  /** Names of limits in byte order, each once. */
+  /** In byte order, without duplicates. */
   readonly limits: readonly string[];
-  /** How many may hold together with it, where that is the claim's own affair and not the limit's. */
+  /** Maximum of holders set by the claim, for concurrency keys. */
   readonly most?: number;
-  /** The concurrency key it is for. */
+  /** Its concurrency key. */
   readonly key?: string;
   readonly priority: number;
-  /** RFC 3339; whole seconds. */
+  /** RFC 3339 in whole seconds. */
   readonly createdAt: string;
-  /** Since when it could have started. */
+  /** When it could have started. */
   readonly since: string | undefined;
 }
 
-/** The limits that a step holds while it is under way, or one of its items, in the order in which they are taken. */
+/** Limits of a step or item, in the order of acquisition. */
 export type LimitsFor = (index?: number) => readonly string[];
 
 const always =
@@ -43,7 +42,7 @@ const always =
   () =>
     names;
 
-/** By the names of a compiled step. What has no name yet, or a wrong one, is not asked for: the gate of the step fails it. */
+/** Unnamed and invalid limits are omitted: the step's gate fails. */
 export function limitsOf(step: CompiledStep, compiled: CompiledWorkflow, run: RunState): LimitsFor {
   if (step.locks === undefined) return always(writtenLocks(step.step));
   const values = valuesOf({ compiled, run }, step.final);
@@ -65,7 +64,7 @@ interface Evaluable {
 }
 const evaluable = new WeakMap<Workflow, Evaluable>();
 
-/** What expressions are evaluated with, made once per stored version and not for each of its steps. */
+/** Once per stored version, not per step. */
 function evaluableOf(workflow: Stored<Workflow>): Evaluable {
   const made = evaluable.get(workflow) ?? {
     compiled: compileWorkflow({ ...workflow, spec: specOf(workflow) }),
@@ -75,7 +74,7 @@ function evaluableOf(workflow: Stored<Workflow>): Evaluable {
   return made;
 }
 
-/** As `limitsOf`, for a step that is known only as it is written. */
+/** Like `limitsOf`, for an uncompiled step. */
 function limitsWritten(workflow: Stored<Workflow>, { key, step }: StepSource): LimitsFor {
   if (!hasNamedLocks(step)) return always(writtenLocks(step));
   const { compiled, run } = evaluableOf(workflow);
@@ -83,20 +82,20 @@ function limitsWritten(workflow: Stored<Workflow>, { key, step }: StepSource): L
   return compiled === undefined || found === undefined ? () => [] : limitsOf(found, compiled, run);
 }
 
-/** Identifies a holder among those of a limit. */
+/** Unique among holders of a limit. */
 export const holderKey = ({ uid, runNumber, step = "", item = -1 }: HolderId): string =>
   `${uid}/${runNumber}/${step}/${item}`;
 
 const known = new WeakMap<Workflow, readonly Claim[]>();
 
-/** What a Workflow waits for, most urgent first. O(steps) once per stored version. */
+/** Most urgent first. O(steps) once per stored version. */
 export function claimsOf(workflow: Stored<Workflow>): readonly Claim[] {
   const found = known.get(workflow) ?? findClaims(workflow);
   known.set(workflow, found);
   return found;
 }
 
-/** Nobody takes a lock for what could not start anyway: a run that is over, leaves, is suspended, or has no slot. */
+/** A run that cannot start anything claims nothing. */
 function findClaims(workflow: Stored<Workflow>): readonly Claim[] {
   const { status, metadata } = workflow;
   const isAtRest = metadata.deletionTimestamp !== undefined || status?.suspendedSince !== undefined;
@@ -113,14 +112,14 @@ function findClaims(workflow: Stored<Workflow>): readonly Claim[] {
     .sort((a, b) => b.priority - a.priority);
 }
 
-/** Most specifications name none. Asked of every version of every Workflow, so it makes nothing. */
+/** Fast path, because it is called for every version. */
 function namesLocks({ steps, finally: last }: WorkflowSpec): boolean {
   for (const key in steps) if (steps[key]?.locks !== undefined) return true;
   for (const key in last) if (last[key]?.locks !== undefined) return true;
   return false;
 }
 
-/** A run that has not begun claims nothing but its own beginning. */
+/** A run that has not begun claims only its start. */
 function queuedClaim(workflow: Stored<Workflow>, spec: WorkflowSpec, status: WorkflowStatus): readonly Claim[] {
   const { concurrency } = status;
   if (concurrency === undefined) return [];
@@ -138,7 +137,7 @@ function queuedClaim(workflow: Stored<Workflow>, spec: WorkflowSpec, status: Wor
   ];
 }
 
-/** A step that waits has one claim. A fan-out has one for each item that could start, as many as could start at once. */
+/** One claim per waiting step; for a fan-out one per item that could start now. */
 function claimsOfStep(workflow: Stored<Workflow>, source: StepSource, priority = 0): readonly Claim[] {
   const { key, step } = source;
   const entry = (step.locks ?? []).length === 0 ? undefined : statusOf(workflow, key);
@@ -148,7 +147,7 @@ function claimsOfStep(workflow: Stored<Workflow>, source: StepSource, priority =
   const holder = { uid, name, runNumber: workflow.status?.runNumber ?? 1, step: key };
   const common = { priority: step.priority ?? priority, createdAt };
   const { phase, reason, refused, items } = entry;
-  // A start that was refused has its locks already, and waits for something else.
+  // A refused start has its locks already.
   if (phase === "Waiting" && reason === "Lock" && refused !== true)
     return [{ ...common, limits: limitsFor(), holder, since: entry.readyTime ?? entry.startTime }];
   if (phase !== "Running" || items === undefined) return [];
@@ -162,7 +161,7 @@ function claimsOfStep(workflow: Stored<Workflow>, source: StepSource, priority =
   }));
 }
 
-/** Decoding ten thousand items for each of their holders would be the square of them. */
+/** Cached: decoding ten thousand items per holder would be quadratic. */
 const settled = new WeakMap<ItemsStatus, (index: number) => boolean>();
 
 function isSettledItem(items: ItemsStatus, index: number): boolean {
@@ -172,8 +171,8 @@ function isSettledItem(items: ItemsStatus, index: number): boolean {
 }
 
 /**
- * Whether what the holder held for is over. Once true it stays true, so that any version of the Workflow may be asked, however old: a
- * step that is settled in a run does not move again in that run.
+ * Whether the holder's work is over. Once true it stays true, so any version may be asked: a settled step does not move
+ * again in its run.
  */
 export function isOver(workflow: Stored<Workflow>, { uid, runNumber, step, item }: HolderId): boolean {
   if (workflow.metadata.uid !== uid) return true;
@@ -185,7 +184,7 @@ export function isOver(workflow: Stored<Workflow>, { uid, runNumber, step, item 
   return isTerminal(phase) || (item !== undefined && items !== undefined && isSettledItem(items, item));
 }
 
-/** All limits a Workflow may have to do with: those it names, and the one of its concurrency key. */
+/** All limits that concern a Workflow, including its concurrency key's. */
 export function limitsNamedBy(workflow: Stored<Workflow>): readonly string[] {
   const own = workflow.status?.concurrency?.limitName;
   const spec = specOf(workflow);
@@ -197,8 +196,7 @@ const mostFans = 32;
 const fans = new Map<string, readonly string[]>();
 
 /**
- * The limits of all items of a fan-out, which are the same in every version of a run: rendering ten thousand names for each event would be
- * the square of them. At most 32 are kept, all forgotten when there are more.
+ * Cached: rendering the names of ten thousand items per event would be quadratic. At most 32, all forgotten when full.
  */
 function limitsOfItems(workflow: Stored<Workflow>, source: StepSource, total: number): readonly string[] {
   const key = `${workflow.metadata.uid}/${workflow.status?.runNumber ?? 1}/${source.key}/${total}`;
@@ -211,7 +209,7 @@ function limitsOfItems(workflow: Stored<Workflow>, source: StepSource, total: nu
   return limits;
 }
 
-/** Of a fan-out whose items have locks of their own: those of all items. */
+/** For a fan-out those of all items. */
 function limitsOfStep(workflow: Stored<Workflow>, source: StepSource): readonly string[] {
   if (!hasNamedLocks(source.step)) return writtenLocks(source.step);
   const entry = statusOf(workflow, source.key);

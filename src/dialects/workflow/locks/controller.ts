@@ -6,15 +6,16 @@ import { type Claim, claimsOf, limitsNamedBy } from "./claims.ts";
 import { ConcurrencyLimit } from "./kind.ts";
 import { type LimitParts, limitReconciler } from "./reconcile.ts";
 
-/** Index of Workflows that wait for limits, by namespace. */
+/** Waiting Workflows by namespace. */
 const waitingIndex = "slipway.dev/waits-for-limits";
 
-/** From at once to half a day in a queue. */
+/** From at once to half a day. */
 const waitBuckets: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 1_800, 3_600, 10_800, 43_200];
 
 /**
- * Adds the controller of limits to a manager that has not started. A limit gets a pass when it changes, and when a Workflow that names it
- * does. One pass at a time: what several limits give together is decided once. `wake` asks for a pass of a Workflow.
+ * Adds the controller of limits to a manager that has not started. A limit is reconciled when it or a Workflow that
+ * names it changes. One pass at a time, because several limits are given together. `wake` requests a pass of a
+ * Workflow.
  */
 export function addLimitController(
   manager: Manager,
@@ -27,7 +28,7 @@ export function addLimitController(
     .histogram("slipway_workflow_lock_wait_seconds", "Time from readiness to holding all limits.", waitBuckets)
     .series();
   controllerFor(manager, "concurrency-limit")
-    // A limit whose Workflow went unheard is looked at again.
+    // In case a change was missed.
     .for<ConcurrencyLimit>(ConcurrencyLimit, { resyncEvery: 600_000 })
     .watches<Workflow>(Workflow, limitRequests)
     .with({ maxConcurrent: 1 })
@@ -44,7 +45,7 @@ export function addLimitController(
     );
 }
 
-/** Indexes a mirror of Workflows by what they wait for. The answer gives the claims of a namespace, in the order they get it. */
+/** Indexes Workflows by what they wait for; returns the claims of a namespace in order. */
 export function claimsIn(workflows: Informer<Workflow>): LimitParts["claimsIn"] {
   workflows.addIndex(waitingIndex, (workflow) =>
     claimsOf(workflow).length === 0 ? [] : [workflow.metadata.namespace ?? ""],
@@ -55,7 +56,7 @@ export function claimsIn(workflows: Informer<Workflow>): LimitParts["claimsIn"] 
 const sortedClaims = (workflows: readonly Stored<Workflow>[]): readonly Claim[] =>
   workflows.flatMap(claimsOf).sort(compareClaims);
 
-/** Everything that a change of a Workflow may free or ask for. */
+/** Everything a change may free or claim. */
 function limitRequests(workflow: Stored<Workflow>): readonly ReconcileRequest[] {
   const { namespace } = workflow.metadata;
   return limitsNamedBy(workflow).map((name) => ({ name, ...(namespace === undefined ? {} : { namespace }) }));

@@ -1,7 +1,7 @@
 import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
 import { Workflow } from "../kinds.ts";
 
-/** Holders stand in the status, which must stay small. */
+/** Holders are in the status, which must stay small. */
 export const mostHolders = 1_000;
 
 const Holder = s.object(
@@ -16,7 +16,7 @@ const Holder = s.object(
   { description: "Who holds one place." },
 );
 
-/** A semaphore of a namespace, by name. Who holds it is written here before anything is started that needs it. */
+/** A named semaphore of a namespace. A holder is recorded before its step starts. */
 export const ConcurrencyLimit = kind({
   group: Workflow.group,
   version: Workflow.version,
@@ -49,8 +49,8 @@ export const ConcurrencyLimit = kind({
 export type ConcurrencyLimit = ObjectOf<typeof ConcurrencyLimit>;
 export type Holder = TypeOf<typeof Holder>;
 
-/** Holds a limit that is deleted until nobody holds it: what is held must not be forgotten. */
+/** Keeps a deleted limit until nothing holds it. */
 export const limitFinalizer = "slipway.dev/holders";
 
-/** On limits that nobody has written: made when a name is first used, deleted when it has not been for a while. */
+/** On limits created on first use, deleted after a time without use. */
 export const implicitLabel = "slipway.dev/implicit";

@@ -13,50 +13,48 @@ import { isHolder } from "./allot.ts";
 import { type Claim, holderKey, isOver } from "./claims.ts";
 import type { ConcurrencyLimit } from "./kind.ts";
 
-// A workflow with a concurrency key begins when it holds the limit of its key, and holds it to its end. Until then it is Pending: the
-// engine keeps a held run from beginning, whatever would make it begin. Who gets the limit is decided where locks are given.
+// A workflow with a concurrency key holds the key's limit from its start to its end. Until then it is Pending: the
+// engine keeps a held run from starting. The locks controller decides who gets the limit.
 
-/** What is looked at: the workflow, and who else has its key. */
+/** The workflow and its rivals. */
 export interface QueueView {
   readonly workflow: Stored<Workflow>;
   readonly workflows: Lister<Workflow>;
   readonly limits: Lister<ConcurrencyLimit>;
-  /** What workflows of a namespace wait for, in their order. */
+  /** In order. */
   readonly claimsIn: (namespace: string) => readonly Claim[];
   readonly memory: Memory;
   readonly now: Instant;
 }
 
-/** Where a workflow that has not begun stands. */
 export interface Queued {
-  /** The key, filled in, and the limit that stands for it. */
+  /** The rendered key, and the limit's name. */
   readonly key: string;
   readonly limitName: string;
   readonly most: number;
-  /** May begin. */
+  /** It may start. */
   readonly isHolding: boolean;
-  /** The others with the key, those that hold it first, then those that come before this one. */
+  /** Rivals that hold it, then those ahead in the queue. */
   readonly before: readonly Rival[];
   readonly message?: string;
-  /** After how long to look again. */
+  /** Time until the next look. */
   readonly wake: Millis;
 }
 
-/** Another workflow with the same key. */
+/** Another workflow with the key. */
 export interface Rival {
   readonly uid: string;
   readonly name: string;
   readonly isHolding: boolean;
 }
 
-/** Who waits is told at once, and anew that often at most. */
+/** Reported at once, then at most this often. */
 const tellEvery: Millis = 30_000;
-/** A place that is given is told of; this is for one that another took in between. */
 const lookAgain: Millis = 1_000;
 
 /**
- * Where a run stands that has a concurrency key and has not begun, or has ended and may be retried. Undefined for all others. An error
- * tells that the key has no value.
+ * The position of a run that has a key and has not begun, or may be retried; undefined for others. An error means that
+ * the key has no value.
  */
 export function queueOf(
   view: QueueView,
@@ -101,7 +99,7 @@ function standing(
   };
 }
 
-/** Those that stand in the limit and are not over, oldest first. */
+/** Unfinished holders, oldest first. */
 const holdersOf = ({ workflow, workflows }: QueueView, limit: ConcurrencyLimit | undefined): readonly Rival[] =>
   (limit?.status?.holders ?? []).flatMap((holder) => {
     const { namespace } = workflow.metadata;
@@ -112,7 +110,7 @@ const holdersOf = ({ workflow, workflows }: QueueView, limit: ConcurrencyLimit |
       : [{ uid: holder.uid, name: holder.name, isHolding: true }];
   });
 
-/** Those that wait for the same limit and come first. */
+/** Those ahead of it in the same queue. */
 function waitersBefore({ workflow, claimsIn }: QueueView, limitName: string): readonly Rival[] {
   const { uid, namespace = "" } = workflow.metadata;
   const waiting = claimsIn(namespace).filter(({ limits }) => limits[0] === limitName);
@@ -137,11 +135,11 @@ function describe(key: string, before: readonly Rival[], most: number, obstacle?
   return `concurrency key ${JSON.stringify(key)} is held by ${names}${more}; place ${place} in the queue${but}`;
 }
 
-/** Those that have to end for a workflow to begin at once, of which there are too many by so many: the oldest. */
+/** The oldest that must end for this workflow to start now. */
 export const supersededBy = ({ before, most }: Queued): readonly Rival[] =>
   before.slice(0, Math.max(0, before.length - most + 1));
 
-/** The plan that keeps a run from beginning. The last one is kept: the engine lays out every plan it has not seen before. */
+/** Keeps a run from starting. The last plan is reused, because the engine lays out every new one. */
 export function heldPlan(memory: Memory, plan: Plan, message: string | undefined): Plan {
   const last = memory.heldPlan;
   if (last !== undefined && last.from === plan && last.message === message) return last.plan;

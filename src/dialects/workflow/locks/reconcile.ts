@@ -16,35 +16,31 @@ import { type Allotment, allot, limitState } from "./allot.ts";
 import { type Claim, isOver } from "./claims.ts";
 import { ConcurrencyLimit, type Holder, implicitLabel, limitFinalizer } from "./kind.ts";
 
-// The one place where limits are given and taken back. Why it is safe, whoever crashes and however old the mirrors are:
-//
-// - A holder is added by a write bound to the version whose holders were counted: there are never more than places.
-// - A step is started only by a write of its Workflow that is bound to a version in which it still waits, made by a pass that saw it
-//   among the holders of all its limits. A holder is taken off only after its step was seen settled in that run, or its run over, which
-//   stays so. Were it taken off before that write, the write would be bound to a version that is not the newest, and be refused.
-// - What was given and not noticed (a crash in between) stands in the status, and the same step finds it there.
-//
-// Several limits are taken in the order of their names, in one pass, after all of them were seen free. What a crash leaves half done is
-// a holder of the first names that waits for later ones; everybody waits in that order, so nobody waits in a circle.
+// The only place where limits are given and taken back. It is safe under crashes and stale mirrors: A holder is added
+// by a write bound to the version whose holders were counted, so there are never too many. A step starts only by a
+// write bound to a version in which it still waits, by a pass that saw it hold all its limits; a holder is removed only
+// after its step was seen settled in that run, which stays so, and an earlier removal would make the start's write a
+// conflict. A place that was given and not used because of a crash is in the status, and the same step finds it.
+// Several limits are taken in order of name, in one pass, once all are free; everyone waits in that order, so there is
+// no deadlock.
 
-/** What it works with. */
 export interface LimitParts {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly limits: Lister<ConcurrencyLimit>;
   readonly workflows: Lister<Workflow>;
-  /** What Workflows of a namespace wait for, in the order they get it. */
+  /** In order. */
   readonly claimsIn: (namespace: string) => readonly Claim[];
-  /** Asks for a pass of a Workflow that holds all it needs. */
+  /** Requests a pass of a Workflow that holds all it needs. */
   readonly wake: (workflow: ReconcileRequest) => void;
-  /** Tells how long a claim has waited. */
+  /** Records how long a claim waited. */
   readonly waited: (time: Millis) => void;
 }
 
-/** A limit that nobody has written stays that long after its last use. */
+/** An unwritten limit is kept this long after its last use. */
 const idleFor: Millis = 600_000;
 
-/** Takes back what is over, gives what is free, and lets go of limits that nobody needs. Throws on conflicts, to be tried again. */
+/** Removes finished holders, adds new ones, and deletes unused limits. Throws on conflicts, to be retried. */
 export function limitReconciler(parts: LimitParts): Reconciler {
   return {
     async reconcile(request, { signal }): Promise<ReconcileResult | undefined> {
@@ -62,7 +58,7 @@ export function limitReconciler(parts: LimitParts): Reconciler {
   };
 }
 
-/** One place, as long as nobody says otherwise: whoever writes a limit of this name changes this one. */
+/** One place by default; writing a limit of this name changes it. */
 async function createImplicit(
   { client }: LimitParts,
   { namespace, name }: ReconcileRequest,
@@ -82,7 +78,9 @@ async function createImplicit(
   return await client.create<ConcurrencyLimit>(ConcurrencyLimit, object, { signal });
 }
 
-/** The holders whose steps are not settled. A Workflow that the mirror does not show may only be too new for it: the server is asked. */
+/**
+ * Holders whose steps are not settled. A Workflow missing in the mirror may be too new for it, so the server is asked.
+ */
 async function liveHolders(
   { client, workflows }: LimitParts,
   { metadata: { namespace }, status }: Stored<ConcurrencyLimit>,
@@ -101,7 +99,9 @@ async function liveHolders(
   return kept;
 }
 
-/** Writes other holders, bound to the version whose holders were looked at; the finalizer first, which admission has put on elsewhere. */
+/**
+ * A write bound to the version whose holders were counted; the finalizer comes first, where admission has not added it.
+ */
 async function withHolders(
   { client, clock }: LimitParts,
   limit: Stored<ConcurrencyLimit>,
@@ -121,13 +121,13 @@ async function withHolders(
   return await client.updateStatus<ConcurrencyLimit>(ConcurrencyLimit, { ...held, status }, { signal });
 }
 
-/** Nothing can be added to what is going; what holds it is on it already. */
+/** A limit being deleted accepts no finalizer, and needs none. */
 const addFinalizerTo = async (client: ApiClient, limit: Stored<ConcurrencyLimit>): Promise<Stored<ConcurrencyLimit>> =>
   limit.metadata.deletionTimestamp === undefined
     ? await addFinalizer<ConcurrencyLimit>(client, ConcurrencyLimit, limit, limitFinalizer)
     : limit;
 
-/** Gives this limit, and all others that go with it, to the claims whose turn it is; wakes those that have everything. */
+/** Gives this limit and those that go with it to the next claims, and wakes those that have everything. */
 async function giveOut(
   parts: LimitParts,
   claims: readonly Claim[],
@@ -153,10 +153,10 @@ async function giveOut(
   }
 }
 
-/** Told from then on, in whole seconds: people read it, nothing is computed from it. */
+/** Whole seconds, for people only. */
 const holderOf = ({ claim }: Allotment, now: Instant): Holder => ({ ...claim.holder, since: formatTime(now) });
 
-/** The end of a limit that is deleted, and of one that nobody has written and nobody has used for a while. */
+/** Ends a deleted limit, or an unwritten one without use. */
 async function letGo(
   { client, clock }: LimitParts,
   limit: Stored<ConcurrencyLimit>,
@@ -177,13 +177,13 @@ async function letGo(
   return undefined;
 }
 
-/** As it was made: what somebody has applied or edited is somebody's. */
+/** A limit that people changed is theirs. */
 function isImplicit(limit: Stored<ConcurrencyLimit>): boolean {
   const { labels, generation = 1, annotations } = limit.metadata;
   return labels?.[implicitLabel] === "true" && generation === 1 && annotations === undefined && managersOf(limit) <= 1;
 }
 
-/** How many programs have written fields of it, status aside. */
+/** Programs that wrote its fields, except the status. */
 function managersOf(limit: KubeObject): number {
   const { metadata } = asJson(limit);
   const entries = isJsonObject(metadata) ? metadata["managedFields"] : undefined;

@@ -18,16 +18,13 @@ import { isHolder, limitState } from "./allot.ts";
 import { holderKey, type HolderId, type LimitsFor, limitsOf } from "./claims.ts";
 import { type ConcurrencyLimit, mostHolders } from "./kind.ts";
 
-// A pass asks the mirror of limits whether steps that wait hold what they need. An old mirror can only make them wait, see `reconcile.ts`.
+// Checks whether waiting steps hold their locks. A stale mirror can only delay them; see `reconcile.ts`.
 
-/** Most waits are shorter: telling of them would double the writes of a step. */
+/** Most waits are shorter; reporting them would double the writes of a step. */
 const patience: Millis = 1_000;
-/** Who holds a limit changes; that often at most it is told anew. */
+/** Holders change; reported at most this often. */
 const tellEvery: Millis = 30_000;
 
-// What is said of a wait goes into the status of the step and from there to everybody: `describe`, `why`, and one event.
-
-/** A Workflow, and how the limits of its namespace stand. */
 export interface LockView {
   readonly workflow: Stored<Workflow>;
   readonly limits: Lister<ConcurrencyLimit>;
@@ -35,7 +32,7 @@ export interface LockView {
   readonly now: Instant;
 }
 
-/** What the limits say about the steps that wait for them. O(steps). */
+/** Facts for steps that wait for locks. O(steps). */
 export function lockFacts(view: LockView, compiled: CompiledWorkflow, run: RunState): readonly Fact[] {
   if (run.suspendedSince !== undefined) return [];
   return Object.keys(run.steps).flatMap((key) => {
@@ -48,10 +45,7 @@ export function lockFacts(view: LockView, compiled: CompiledWorkflow, run: RunSt
   });
 }
 
-/**
- * After how long to look again at the steps that wait for locks, to tell of it: being given one asks for a pass itself. Undefined when
- * none waits.
- */
+/** When to look at waiting steps again, to report on them. Undefined if none waits. */
 export function lockWake(view: LockView, { steps }: CompiledWorkflow, run: RunState): Millis | undefined {
   if (run.suspendedSince !== undefined || isTerminal(run.phase)) return undefined;
   let wake = Number.POSITIVE_INFINITY;
@@ -66,19 +60,19 @@ export function lockWake(view: LockView, { steps }: CompiledWorkflow, run: RunSt
 
 const isLocked = ({ step: { locks = [] } }: CompiledStep): boolean => locks.length > 0;
 
-/** Something of it could start and has not; while others of its items are under way, it is not told that some wait. */
+/** Some items could start; while others run, their waiting is not reported. */
 const hasIdle = ({ items }: StepState): boolean => items === undefined || isStill(items.states);
 
-/** None of the items is under way, and some are not settled. */
+/** No item runs and some are unsettled. */
 const isStill = (states: string): boolean => !/[RAC]/.test(states) && /[PW]/.test(states);
 
-/** Waiting for nothing but a lock or a slot; of a start that was refused something else was said. */
+/** It waits for a lock or slot; a refused start has another message. */
 const isAsking = ({ phase, reason, refused, items }: StepState): boolean =>
   items === undefined
     ? phase === "Waiting" && refused !== true && (reason === "Lock" || reason === "Ready")
     : phase === "Running";
 
-/** A step goes on where all of its locks are held; else it says what it lacks, also when it was waiting for a slot until then. */
+/** The step starts if all locks are held, else it says what it lacks. */
 function stepFact(
   view: LockView,
   run: RunState,
@@ -96,7 +90,7 @@ function stepFact(
   return [{ kind: "grant", step, granted: false, reason: "Lock", ...(told === undefined ? {} : { message: told }) }];
 }
 
-/** Items get their locks one by one; that they wait is told when none of them is under way. */
+/** Items get locks one by one; waiting is reported when none runs. */
 function itemFacts(
   view: LockView,
   run: RunState,
@@ -120,14 +114,14 @@ function itemFacts(
     : [{ kind: "grant", step, granted: false, reason: "Lock", message: told }];
 }
 
-/** The run as a holder; steps and items add their own names. */
+/** Steps and items add their names. */
 const holderIn = ({ workflow: { metadata } }: LockView, run: RunState): HolderId => ({
   uid: metadata.uid,
   name: metadata.name,
   runNumber: run.number,
 });
 
-/** The first limit that is not held; undefined when all are. */
+/** The first limit that is not held. */
 const lackedBy = (view: LockView, holder: HolderId, limits: readonly string[]): string | undefined => {
   const key = holderKey(holder);
   return limits.find((name) => !isHolder(limitOf(view, name), key));
@@ -136,7 +130,7 @@ const lackedBy = (view: LockView, holder: HolderId, limits: readonly string[]): 
 const limitOf = ({ workflow: { metadata }, limits }: LockView, name: string): ConcurrencyLimit | undefined =>
   limits.get(keyOf({ name, ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }) }));
 
-/** What the step says of its wait: nothing at first, then who holds what it lacks, and that anew only now and then. */
+/** Nothing at first, then who holds the lock, repeated now and then. */
 function tellWait(
   view: LockView,
   step: string,
@@ -152,7 +146,7 @@ function tellWait(
   return describeWait(limitOf(view, lacking), lacking);
 }
 
-/** Of many holders the first are told by name. */
+/** Holders named in a message. */
 const namesTold = 3;
 
 /** `lock "db" is held by deploy-6/migrate and 2 others`. */
@@ -168,7 +162,7 @@ export function describeWait(limit: ConcurrencyLimit | undefined, name: string):
   return `lock "${name}" is held by ${names.slice(0, namesTold).join(", ")}${others}`;
 }
 
-/** When there may be something to tell of a step: first after `patience`, then now and then. */
+/** First after `patience`, then now and then. */
 function nextLook({ memory, now }: LockView, { key }: CompiledStep, { readyAt, startedAt }: StepState): Millis {
   const told = memory.toldLocks.get(key);
   const due = told === undefined ? (readyAt ?? startedAt ?? now) + patience : told + tellEvery;

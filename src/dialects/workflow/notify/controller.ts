@@ -18,28 +18,27 @@ import { afterDeliveries, type Delivery, idPart } from "./owed.ts";
 import type { OwedNotification } from "./schema.ts";
 import { isAllowed, targetOf } from "./target.ts";
 
-// A controller beside the one that runs workflows: it may take as long as the slowest target, and nobody waits for it. What it has to do
-// stands in statuses, so that it needs no memory to go on after a crash; what was posted and not yet written down is posted again.
+// A separate controller, so that slow targets delay nothing. What is owed is in statuses and survives a crash; a
+// notification that was posted but not recorded is posted again.
 
-/** Tried again for this long after it happened, at least once. */
+/** Retried this long, and at least once. */
 const patience: Millis = 60 * 60_000;
 const pauses = { base: 1_000, factor: 2, cap: 5 * 60_000 };
-/** Workflows told of at once, and notifications of one of them: at most 64 requests under way. */
+/** At most 64 requests at once. */
 const workflowsAtOnce = 16;
 const width = 4;
-/** In one pass, which therefore ends within twenty seconds. */
+/** A pass ends within twenty seconds. */
 const mostInPass = 8;
 
 /**
- * How often something was tried in a row by this process, and when it is worth the next try. Lost with the process, which only means that
- * the pauses begin anew: what is owed, and since when, is in the status.
+ * Consecutive failures and the next try. Lost with the process, which restarts the pauses; what is owed is in the
+ * status.
  */
 interface Try {
   readonly count: number;
   readonly next: Instant;
 }
 
-/** What delivering works with. */
 interface NotifierParts {
   readonly client: ApiClient;
   readonly clientFor: (workflow: Stored<Workflow>) => ApiClient;
@@ -58,27 +57,27 @@ export function addNotifier(manager: Manager, workflows: Informer<Workflow>, rec
     .complete(notifier({ client, clientFor, clock, workflows, record }));
 }
 
-/** Most workflows tell nobody, and never come here. */
+/** Most workflows notify nobody. */
 const isOwing = ({ status }: Workflow): boolean => (status?.notifications?.owed ?? []).length > 0;
 
-/** Posts what a workflow owes, and writes down how that went. A pause after each failure; after an hour it is given up. */
+/** Posts what a workflow owes and records the results. Pauses after failures; gives up after an hour. */
 function notifier(parts: NotifierParts): Reconciler {
   const { clock, workflows } = parts;
-  // How often each was tried: only for the pauses, which begin anew after a restart.
+  // Failures, for the pauses only.
   const tries = new Map<string, Map<string, Try>>();
   return {
     async reconcile(request, { signal }): Promise<ReconcileResult | undefined> {
       const key = keyOf(request);
       const workflow = workflows.get(key);
       if (workflow === undefined || !isOwing(workflow)) {
-        // Nothing is left to remember, so that the memory is bounded by what statuses owe.
+        // Nothing left, so memory is bounded by what statuses owe.
         tries.delete(key);
         return undefined;
       }
       const known = tries.get(key) ?? new Map<string, Try>();
       tries.set(key, known);
       const owed = workflow.status?.notifications?.owed ?? [];
-      // What was written down meanwhile is not to be waited for.
+      // Notifications recorded meanwhile need no memory.
       const names = new Set(owed.map((one) => nameOf(workflow, one)));
       for (const name of known.keys()) if (!names.has(name)) known.delete(name);
       const due = firstOfEach(owed).filter((one) => (known.get(nameOf(workflow, one))?.next ?? 0) <= clock.now());
@@ -88,7 +87,7 @@ function notifier(parts: NotifierParts): Reconciler {
         async (one) => void deliveries.push(await tryOne(parts, workflow, one, known, signal)),
         width,
       );
-      // The write that ends what is owed brings no further pass that could forget it.
+      // No later pass would do it.
       if (known.size === 0) tries.delete(key);
       await writeDown(parts, key, workflow, deliveries, signal);
       if (known.size === 0) tries.delete(key);
@@ -100,24 +99,18 @@ function notifier(parts: NotifierParts): Reconciler {
   };
 }
 
-/**
- * What each target is to hear first: it hears of things in the order they happened, and one that does not answer is not asked about all
- * of them.
- */
+/** The first notification of each target: targets get them in order, and an unresponsive one is tried once per pass. */
 function firstOfEach(owed: readonly OwedNotification[]): readonly OwedNotification[] {
   const first = new Map<number, OwedNotification>();
   for (const one of owed) if (!first.has(one.to)) first.set(one.to, one);
   return [...first.values()];
 }
 
-/** Of one notification to one target, of this very workflow. */
+/** Unique per notification, target and workflow. */
 const nameOf = ({ metadata: { uid } }: Stored<Workflow>, owed: OwedNotification): string =>
   `${uid}/${owed.to}/${idPart(owed)}`;
 
-/**
- * One notification to one target, and what that means for it. However old it is, it is tried once: a server that was off for an hour has
- * not tried at all.
- */
+/** Tries a notification once, however old it is: a stopped server has not tried yet. */
 async function tryOne(
   parts: NotifierParts,
   workflow: Stored<Workflow>,
@@ -141,10 +134,7 @@ async function tryOne(
   return { owed, is: "failed", problem };
 }
 
-/**
- * Undefined when it was delivered, else what went wrong, in words that say nothing of the URL. The specification is read now: whoever
- * corrects a URL while something is owed has it posted to the new one.
- */
+/** Undefined if delivered, else the problem without the URL. Reads the spec now, so that a corrected URL is used. */
 async function post(
   { clock, clientFor }: NotifierParts,
   workflow: Stored<Workflow>,
@@ -162,8 +152,8 @@ async function post(
 }
 
 /**
- * Takes what was delivered or given up off the newest status; whoever has written meanwhile is not written over. A conflict is tried again
- * with what is stored then: to post once more for it would tell the same twice.
+ * Removes delivered and abandoned notifications from the newest status. Conflicts are retried here, because posting
+ * again would notify twice.
  */
 async function writeDown(
   { client, workflows, record }: NotifierParts,
@@ -192,5 +182,5 @@ async function writeDown(
   }
 }
 
-/** A run that is written more often than this meanwhile is told of again. */
+/** Writes lost to conflicts; then the notification is posted again. */
 const mostRounds = 10;

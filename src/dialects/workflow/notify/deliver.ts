@@ -6,29 +6,28 @@ import { type Clock, messageOf as textOf, type Millis } from "#lib/base/index.ts
 import type { Message } from "./message.ts";
 import { isPublicAddress } from "./target-rules.ts";
 
-/** From looking for the address to the head of the answer. */
+/** From the address lookup to the head of the response. */
 const timeout: Millis = 10_000;
 
-/** What posting needs to know. */
 export interface Posting {
   readonly url: URL;
   readonly message: Message;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Asked for a host that has an address which is not public. */
+  /** Whether a host with a private address is allowed. */
   readonly mayReach: (host: string) => Promise<boolean>;
 }
 
 /**
- * Posts a message. Resolves with what went wrong, undefined when the answer was 2xx. Redirects are not followed: they lead anywhere. The
- * addresses that were judged are those it connects to: asking for them twice could give others. Never says the URL.
+ * Posts a message. Resolves with the problem, undefined for a 2xx response. Redirects are not followed, and the checked
+ * addresses are the ones connected to. Never reveals the URL.
  */
 export async function deliver({ url, message, clock, signal, mayReach }: Posting): Promise<string | undefined> {
   const late = new AbortController();
   const cancel = clock.after(timeout, () => late.abort());
   const ended = AbortSignal.any([signal, late.signal]);
   try {
-    // Looked up here and not by the connection, so that what is judged is what is connected to.
+    // Resolved here, so that the checked addresses are used.
     const addresses = await unlessAborted(addressesOf(url), ended);
     const open = addresses.filter(isPublicAddress);
     const reachable = open.length === addresses.length || (await mayReach(hostOf(url))) ? addresses : open;
@@ -45,26 +44,23 @@ export async function deliver({ url, message, clock, signal, mayReach }: Posting
   }
 }
 
-/** Node's own codes, where there is one: its messages name hosts and addresses. */
+/** Node's codes, because its messages name hosts and addresses. */
 const problemOf = (thrown: unknown): string =>
   typeof thrown === "object" && thrown !== null && "code" in thrown && typeof thrown.code === "string"
     ? `no connection: ${thrown.code}`
     : textOf(thrown);
 
-/** The host as rights and look-ups name it: an address of IPv6 stands in brackets in a URL, and nowhere else. */
+/** Without the brackets of IPv6 addresses in URLs. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1");
 
-/**
- * Every address the host has now: a host with a public and a private one is posted to at the public one, or at any of them where that is
- * allowed. An address is its own answer.
- */
+/** All addresses of the host; a private one is used only if allowed. An address resolves to itself. */
 async function addressesOf(url: URL): Promise<readonly string[]> {
   const host = hostOf(url);
   if (isIP(host) !== 0) return [host];
   return (await resolve(host, { all: true })).map(({ address }) => address);
 }
 
-/** A look-up cannot be called back; its answer comes too late then, and nobody hears it. */
+/** A lookup cannot be aborted; its late result is ignored. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((settle, fail) => {
     signal.addEventListener("abort", () => fail(new Error("aborted")), { once: true });
@@ -72,7 +68,7 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** Resolves with the status code; the body of the answer is nobody's. A connection of its own, so that none is left open. */
+/** Resolves with the status code and ignores the body. Uses its own connection, so that none stays open. */
 function post(url: URL, { headers, body }: Message, addresses: readonly string[], signal: AbortSignal) {
   const found = addresses.map((address) => ({ address, family: isIP(address) }));
   const lookup: LookupFunction = (_host, { all }, answer) => {
@@ -85,12 +81,12 @@ function post(url: URL, { headers, body }: Message, addresses: readonly string[]
     const length = { "content-length": String(Buffer.byteLength(body)) };
     const sent = request(url, { method: "POST", headers: { ...headers, ...length }, lookup, signal, agent: false });
     sent.once("response", (response) => {
-      // Whatever follows the head is not waited for: it may be endless.
+      // The body may be endless.
       settle(response.statusCode ?? 0);
       response.destroy();
     });
     sent.on("error", fail);
-    // The only word of a target that switches to another protocol: no error comes, and no signal ends what is closed.
+    // The only event if the target switches protocols.
     sent.once("close", () => fail(new Error("the connection was closed without an answer")));
     sent.end(body);
   });

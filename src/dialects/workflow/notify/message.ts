@@ -2,16 +2,15 @@ import type { Workflow } from "../kinds.ts";
 import { idPart } from "./owed.ts";
 import type { Notification, OwedNotification } from "./schema.ts";
 
-/** What is posted: a body, and the headers that say what it is. */
 export interface Message {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 /**
- * A notification as it is posted. The same one always has the same id, `<uid>/<run number>/<event>` and the step where it is about one:
- * whoever gets it twice can tell. `cloudevents` is the structured mode of CloudEvents 1.0 over HTTP (one JSON object with everything in it,
- * so that what stands between need not keep headers); `text` is one line, with the id in a header. A few hundred bytes.
+ * The request of a notification, of a few hundred bytes. Its id is always `<uid>/<run number>/<event>`, plus the step
+ * if any, so that receivers can detect repetitions. `cloudevents` is the structured mode of CloudEvents 1.0 over HTTP;
+ * `text` is one line with the id in a header.
  */
 export function messageOf(workflow: Workflow, { format }: Notification, owed: OwedNotification): Message {
   const { name = "", namespace = "", uid = "" } = workflow.metadata;
@@ -23,9 +22,9 @@ export function messageOf(workflow: Workflow, { format }: Notification, owed: Ow
     const body = `${what.join(": ").replaceAll(/\s+/g, " ")}\n`;
     return { headers: { ...headers, "content-type": "text/plain; charset=utf-8" }, body };
   }
-  // Absent members are left out: null would be a value.
+  // Omitted, because null is a value.
   const about = { ...(step === undefined ? {} : { step }), ...(message === undefined ? {} : { message }) };
-  // Names of attributes are lower case in CloudEvents; its own are those of version 1.0, and there are no extensions.
+  // Attributes of version 1.0 only, in lower case.
   const cloudEvent = {
     specversion: "1.0",
     id,

@@ -2,32 +2,28 @@ import { formatTime, type Instant } from "#lib/base/index.ts";
 import { diff, isTerminal, type Note, type RunState } from "#engine/index.ts";
 import type { Notification, NotificationsStatus, NotifiedEvent, OwedNotification } from "./schema.ts";
 
-// What is to be told is written down in the very write that makes it happen, so that no crash between the two can lose it. Delivering
-// takes it off again, in a write of its own.
+// Owed notifications are part of the write that causes them, so a crash loses none. Delivery removes them in another
+// write.
 
-/** Owed at once by one workflow. Beyond it steps are no longer told of; what happens to the run is. */
+/** Per workflow. Beyond it only events of the run are kept. */
 const mostOwed = 200;
 const longestMessage = 256;
-/** Given up, for people to see. */
+/** Abandoned ones, for people. */
 const failedKept = 5;
 
-/** Something to tell, before it is known who wants to hear of it. */
 interface Happened {
   readonly event: NotifiedEvent;
   readonly step?: string;
   readonly message?: string | undefined;
 }
 
-/** What the outside is told of the way from one stored run to the next, in the order it happened. */
+/** Events between two stored runs, in order. */
 function happened(before: RunState, after: RunState): readonly Happened[] {
   const begins = after.startedAt !== undefined && before.startedAt !== after.startedAt;
   return [...(begins ? [{ event: "Started" } as const] : []), ...diff(before, after).flatMap(told)];
 }
 
-/**
- * Of a step only its end for good and the question it asks are told: that an attempt failed and is followed by another one is nothing that
- * anybody would be called for.
- */
+/** Of steps only final ends and questions; failed attempts call for nobody. */
 function told(note: Note): readonly Happened[] {
   if (note.kind === "item") return [];
   const message = [note.reason, note.message].filter((text) => text !== undefined && text !== "").join(": ");
@@ -40,7 +36,7 @@ function told(note: Note): readonly Happened[] {
   return isAsked ? [{ event: "ApprovalNeeded", step: note.step, message: note.message }] : [];
 }
 
-/** The part of a status that follows from a change of the run; nothing where nobody wants to be told. */
+/** Nothing if there are no targets. */
 export function notificationsAfter(
   previous: NotificationsStatus | undefined,
   wanted: readonly Notification[] | undefined,
@@ -58,7 +54,7 @@ export function notificationsAfter(
     }),
   );
   if (added.length === 0) return {};
-  // What an earlier pass owes comes first: targets hear of things in the order they happened.
+  // Older ones first: targets get events in order.
   const owed = [...(previous?.owed ?? [])];
   let { dropped = 0 } = previous ?? {};
   for (const one of added) {
@@ -68,22 +64,21 @@ export function notificationsAfter(
   return { notifications: { ...previous, owed, ...(dropped === 0 ? {} : { dropped }) } };
 }
 
-/** How one delivery has ended. */
 export interface Delivery {
   readonly owed: OwedNotification;
   readonly is: "delivered" | "failed" | "given up";
-  /** Absent where it was delivered. */
+  /** Absent if delivered. */
   readonly problem?: string;
 }
 
-/** Told apart by target and event: nothing happens twice in one run. The same notification, whatever became of its entry since. */
+/** The same target and event; each happens once in a run. */
 export const isSame = (a: OwedNotification, b: OwedNotification): boolean => a.to === b.to && idPart(a) === idPart(b);
 
-/** What the id of an event says after the uid. */
+/** The part of the id after the uid. */
 export const idPart = ({ runNumber, event, step }: OwedNotification): string =>
   `${runNumber}/${event}${step === undefined ? "" : `/${step}`}`;
 
-/** The status after deliveries, which may have been changed meanwhile; the very same when there is nothing to write. */
+/** The status after deliveries; the same object if nothing changes. */
 export function afterDeliveries(
   status: NotificationsStatus | undefined,
   deliveries: readonly Delivery[],
@@ -94,7 +89,7 @@ export function afterDeliveries(
   let done = 0;
   let isChanged = false;
   for (const entry of owed) {
-    // Entries that came meanwhile are in no delivery, and stay.
+    // Newer entries are not affected.
     const end = deliveries.find((one) => isSame(one.owed, entry));
     if (end === undefined || (end.is === "failed" && end.problem === entry.problem)) left.push(entry);
     else {
@@ -113,7 +108,7 @@ export function afterDeliveries(
   };
 }
 
-/** True for a run that has ended, and of which something is still to be told: it is not to go before. */
+/** A finished run still owes notifications, and is kept until then. */
 export const owesNews = (status: {
   readonly phase?: RunState["phase"];
   readonly notifications?: NotificationsStatus;

@@ -1,13 +1,12 @@
 import { s, type TypeOf } from "#lib/schema/index.ts";
 
-/** What a workflow tells the outside of. */
 const notifiedEvents = ["Started", "Succeeded", "Failed", "Canceled", "ApprovalNeeded", "StepFailed"] as const;
 export type NotifiedEvent = (typeof notifiedEvents)[number];
 
-/** Of one workflow: each is a request of its own for everything that happens. */
+/** Per workflow; each event is posted to each. */
 const mostTargets = 16;
 
-/** One target, and what it hears of. A workflow may name the same one twice, for two formats. */
+/** A workflow may name a target twice, for two formats. */
 const Notification = s.object({
   on: s.list(s.oneOf([...notifiedEvents], { description: "Something that happens to a run, or to a step of it." }), {
     set: true,
@@ -36,7 +35,7 @@ export const Notifications = s.list(Notification, {
 });
 export type Notification = TypeOf<typeof Notification>;
 
-/** An entry is complete in itself: what it tells of may have changed in the status since. Below 500 bytes. */
+/** Self-contained, because the status may have changed. Below 500 bytes. */
 const Owed = s.object({
   to: s.integer({ description: "Index of the notification in the specification." }),
   event: s.string({ description: "What has happened." }),
@@ -48,7 +47,7 @@ const Owed = s.object({
 });
 export type OwedNotification = TypeOf<typeof Owed>;
 
-/** At most 200 owed ones and five lost ones, so that a status stays small whatever becomes of the targets. */
+/** At most 200 owed and five failed ones, so that the status stays small. */
 export const NotificationsStatus = s.object(
   {
     owed: s.optional(s.list(Owed, { description: "Not delivered yet; tried again for an hour." })),

@@ -1,10 +1,10 @@
 import { BlockList, isIP } from "node:net";
 import { err, ok, type Result } from "#lib/base/index.ts";
 
-// A workflow says where this process is to send something, and this process may reach what the writer of the workflow may not: itself, its
-// neighbours, the metadata of a cloud. So it sends to addresses of the internet only, unless the writer may use others.
+// This process may reach what the workflow's writer may not: itself, its network, cloud metadata. So it posts only to
+// public addresses, unless the writer has the right to others.
 
-/** Ranges of IPv4 that are not everybody's (IANA's registry of special-purpose addresses). */
+/** IANA's special-purpose IPv4 addresses. */
 const special = new BlockList();
 for (const range of [
   "0.0.0.0/8",
@@ -26,7 +26,7 @@ for (const range of [
   special.addSubnet(net, Number(bits));
 }
 
-/** IPv6 is public where it is global unicast and hides no IPv4 address: no documentation, no Teredo, no 6to4. */
+/** Global unicast without documentation, Teredo and 6to4 addresses. */
 const global6 = new BlockList();
 global6.addSubnet("2000::", 3, "ipv6");
 const special6 = new BlockList();
@@ -38,14 +38,14 @@ for (const [net, bits] of [
 ] as const)
   special6.addSubnet(net, bits, "ipv6");
 
-/** Whether an address is one of the internet; a text that is no address is not. */
+/** False for text that is no address. */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
   if (version === 4) return !special.check(address);
   return version === 6 && global6.check(address, "ipv6") && !special6.check(address, "ipv6");
 }
 
-/** A URL that may be posted to at all; the error says what is wrong with it, and not what it is: it may be a secret. */
+/** The error does not quote the URL, which may be a secret. */
 export function readTarget(text: string): Result<URL, string> {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   if (url === undefined) return err("expected a URL");

@@ -4,10 +4,9 @@ import { type ResourceType, Secret, type Stored } from "#kernel/model/index.ts";
 import type { Notification } from "./schema.ts";
 import { readTarget } from "./target-rules.ts";
 
-// Both questions are asked as the writer of the workflow, at the moment something is posted: rights count as they are then, so that what was
-// refused is posted when a role allows it, and what was allowed is not when it does not any more.
+// Rights of the workflow's writer are checked when posting, so that changes of roles count.
 
-/** From the document, or from a Secret by the rights of who wrote it. A refusal is a problem like others: roles may change. */
+/** From the document, or a Secret that the writer may read. A refusal may pass, because roles change. */
 export async function targetOf(
   acting: ApiClient,
   namespace: string,
@@ -23,12 +22,11 @@ export async function targetOf(
     return readTarget(Buffer.from(text, "base64").toString("utf8"));
   } catch {
     signal.throwIfAborted();
-    // The words of the refusal are for who reads Secrets; that it is not to be had is all that is told here.
+    // Without the server's words, which are for readers of Secrets.
     return err(`the Secret "${name}" cannot be read by the writer of the workflow`);
   }
 }
 
-/** As much of a Secret as is looked at; its values are base64. */
 interface SecretData {
   readonly apiVersion: string;
   readonly kind: string;
@@ -36,7 +34,7 @@ interface SecretData {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** May I do this? Every API server answers it, and everybody may ask. */
+/** Answered by every API server for everybody. */
 const accessReviews: ResourceType = {
   group: "authorization.k8s.io",
   version: "v1",
@@ -45,7 +43,7 @@ const accessReviews: ResourceType = {
   namespaced: false,
 };
 
-/** Whether who wrote the workflow may have this host posted to, although it has an address that is not public. */
+/** Whether the writer may post to this host although it has a private address. */
 export async function isAllowed(
   acting: ApiClient,
   namespace: string,
@@ -63,7 +61,6 @@ export async function isAllowed(
   return answer.status?.allowed === true;
 }
 
-/** A question in the form of an object: it is answered, and not stored. */
 interface AccessReview {
   readonly apiVersion: string;
   readonly kind: string;

@@ -10,13 +10,13 @@ import { decideApproval } from "./approvals.ts";
 import { asker, type Decision, done, isAfterEnd, refused, untimely } from "./decision.ts";
 import type { Pass } from "./pass.ts";
 
-// Answers are Accepted (retry only), then Done or Refused. A crash between effect and answer finds the action open, and `decide`
-// recognises an effect that is there already.
+// Answers are Accepted (retry only), then Done or Refused. After a crash between effect and answer, `decide` recognises
+// the effect.
 
-/** What actions are judged by. `conflicts`: started steps whose definition is not the one they were started with. */
+/** `conflicts`: started steps whose definition has changed. */
 export type Judged = Pick<CompiledWorkflow, "plan" | "steps"> & { readonly conflicts?: readonly string[] };
 
-/** Whether and how an action can be carried out on this run. Refusals say what would be possible. */
+/** Whether and how to carry out an action. Refusals say what is possible. */
 export function decide(
   action: Stored<RunAction>,
   workflow: Stored<Workflow>,
@@ -43,23 +43,20 @@ export function decide(
   return decideApproval(action, step, approval, run);
 }
 
-/** Resuming a step that waits for people is approving it. */
+/** Resuming an approval step approves it. */
 const isDecision = ({ action, step }: RunAction["spec"]): boolean =>
   action === "approve" || action === "reject" || (action === "resume" && step !== undefined);
 
 const hasStep = ({ graph, final }: Plan, key: string): boolean =>
   graph.nodeById.has(key) || final?.graph.nodeById.has(key) === true;
 
-/** Steps of both parts can be meant. */
+/** The step may be in either part. */
 function noStep({ graph, final }: Plan, key: string): string {
   const close = nearest(key, [...graph.ids, ...(final?.graph.ids ?? [])]);
   return `there is no step "${key}"${close === undefined ? "" : `, did you mean "${close}"`}`;
 }
 
-/**
- * As `decide`, for a workflow whose specification cannot be carried out. Only its end can be asked for, and that is without the
- * final steps, which cannot be run either.
- */
+/** For an invalid workflow: only a forced cancel is possible, because final steps cannot run. */
 export function decideInvalid(
   action: Stored<RunAction>,
   workflow: Stored<Workflow>,
@@ -75,7 +72,7 @@ export function decideInvalid(
   return { is: "apply", fact: { ...decision.fact, force: true } };
 }
 
-/** Asks the engine first, so that a refusal comes with its reason. */
+/** The engine gives the reason of a refusal. */
 function decideRetry({ spec, status }: RunAction, plan: Plan, run: RunState): Decision {
   const accepted = status?.runNumber;
   if (accepted !== undefined && run.number > accepted) return done(`run ${accepted + 1} was started`);
@@ -88,14 +85,14 @@ function decideRetry({ spec, status }: RunAction, plan: Plan, run: RunState): De
   return { is: "apply", fact: { kind: "action", action: "retry", number: accepted, ...selection, ...asker(status) } };
 }
 
-/** Passing over a question is an answer to it, so that who may not decide may not skip either. */
+/** Skipping a question answers it, so it needs the same right. */
 function decideLive(
   { spec, metadata, status }: Stored<RunAction>,
   run: RunState,
   approval: Approval | undefined,
 ): Decision {
   const { action, step, reason, force } = spec;
-  // Its effect was stored, its answer was not.
+  // Stored but not answered.
   if (isTerminal(run.phase) && action === "cancel" && run.closing === "Cancel" && !isAfterEnd(metadata, run))
     return done("the workflow was canceled");
   const late = untimely(run, action);
@@ -121,7 +118,7 @@ function decideLive(
   return { is: "apply", fact };
 }
 
-/** `spec.suspend` outlives every action, so that resuming a workflow means to change it. */
+/** `spec.suspend` outlives actions, so resuming a workflow changes it. */
 export async function liftSuspend(client: ApiClient, workflow: Stored<Workflow>, signal: AbortSignal): Promise<void> {
   if (workflow.spec.suspend !== true) return;
   const { uid } = workflow.metadata;
@@ -132,18 +129,17 @@ export async function liftSuspend(client: ApiClient, workflow: Stored<Workflow>,
   );
 }
 
-/** What a pass does about actions: at most one at a time, so that they take effect in the order they were given. */
+/** At most one action per pass, so that they take effect in order. */
 export type ActionStep =
   | { readonly is: "none" }
-  /** One was answered without touching the run; look at the next. */
+  /** Answered without changing the run; look at the next. */
   | { readonly is: "answered" }
   | { readonly is: "apply"; readonly action: Stored<RunAction>; readonly fact: ActionFact; readonly told?: string };
 
-/** Whether somebody waits for an answer. An index lookup: it is asked in every turn of a finished run. */
 export const hasOpenActions = ({ actions, key }: Pass): boolean =>
   openActions(actionsFor(actions, Workflow, key)).length > 0;
 
-/** Takes the oldest open action for the workflow, has it judged, and answers at once what needs no change of the run. */
+/** Takes the oldest open action, and answers at once unless the run must change. */
 export async function actionStage(
   pass: Pass,
   run: RunState,
@@ -168,7 +164,7 @@ export async function actionStage(
   }
 }
 
-/** Says that an action was carried out, after its effect was stored. */
+/** Answers an action whose effect is stored. */
 export async function answerStage(pass: Pass, step: ActionStep, workflow: Stored<Workflow>): Promise<void> {
   if (step.is !== "apply") return;
   const { client, now, signal } = pass;

@@ -10,8 +10,8 @@ import { maxOutputBytes } from "../steps/outputs.ts";
 import { asker, type Decision, done, isAfterEnd, refused, untimely } from "./decision.ts";
 
 /**
- * Whether somebody's answer to an approval counts. Each that does is one write of the status of the step, which holds
- * who has approved: an action whose effect was stored and whose answer was lost is recognised by it.
+ * Whether an approval counts. Each is stored in the step's status, by which an unanswered action is recognised after a
+ * crash.
  */
 export function decideApproval(
   { spec, status, metadata }: Stored<RunAction>,
@@ -50,7 +50,7 @@ export function decideApproval(
   return { is: "apply", fact, told: countApprovals(approvals, needed) };
 }
 
-/** What was done about this answer, or another one of the same person that says the same. */
+/** This answer, or an equal one of the same person, was counted. */
 function answeredBefore(fact: ActionFact, state: StepState, { minApprovals = 1 }: Approval): string | undefined {
   const { approvals = [], phase, reason, message } = state;
   if (fact.action === "reject")
@@ -61,7 +61,7 @@ function answeredBefore(fact: ActionFact, state: StepState, { minApprovals = 1 }
   return `${fact.by ?? "somebody"} has approved already, which counts once: ${countApprovals(approvals, minApprovals)}`;
 }
 
-/** The approvals there are once this one is counted; its time is nobody's business here. */
+/** Including this one; times do not matter. */
 const withThis = ({ by, values }: ActionFact, { approvals = [] }: StepState, { minApprovals = 1 }: Approval) => ({
   needed: minApprovals,
   approvals: [
@@ -71,8 +71,8 @@ const withThis = ({ by, values }: ActionFact, { approvals = [] }: StepState, { m
 });
 
 /**
- * Everything against the values of the last approval, together with those given before it: what is required has to be
- * given by one of them, and has to come with the first.
+ * Problems of the last approval's values together with earlier ones: each required value must be given, and with the
+ * first approval.
  */
 function problemsOf(
   approval: Approval,
@@ -85,7 +85,7 @@ function problemsOf(
     ({ path, message, hint }) => `${path}: ${message}${hint === undefined ? "" : ` (${hint})`}`,
   );
   if (problems.length > 0) return problems.join("; ");
-  // The status holds them twice: as they were given, and as outputs.
+  // Stored twice: as given and as outputs.
   const bytes = Buffer.byteLength(JSON.stringify([approvals, approvalOutputs(approval, approvals)]));
   return bytes <= maxOutputBytes ? undefined : `the values have ${bytes} bytes, at most ${maxOutputBytes} are kept`;
 }

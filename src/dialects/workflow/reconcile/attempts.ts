@@ -6,7 +6,7 @@ import type { RunValues } from "../compile/values.ts";
 import type { ChildReference, StepStatus, Workflow } from "../kinds.ts";
 import type { Attempt } from "../steps/executor.ts";
 
-/** A workflow in the middle of a pass: what is stored, and the run that follows from it. */
+/** The stored workflow and the run that follows from it. */
 export interface PassState {
   readonly workflow: Stored<Workflow>;
   readonly compiled: CompiledWorkflow;
@@ -15,8 +15,8 @@ export interface PassState {
 }
 
 /**
- * The current attempt of a step, as executors are given it. `since` is when it started, else when it became ready. `reference` is
- * what is known of its child; the status's, unless told.
+ * The current attempt of a step. `since`: its start, or else when it became ready. `reference`: its child; default: the
+ * status's.
  */
 export function attemptOf(state: PassState, step: CompiledStep, reference?: ChildReference): Attempt {
   const { workflow, compiled, run, now } = state;
@@ -39,20 +39,20 @@ export function attemptOf(state: PassState, step: CompiledStep, reference?: Chil
   };
 }
 
-/** The entry of a step in the stored status; undefined while the step is Pending. Keys may be names of inherited members. */
+/** Undefined while Pending. Keys may be names of inherited members. */
 export function statusOf(workflow: Workflow, key: string): StepStatus | undefined {
   const statuses = workflow.status?.statuses ?? {};
   return Object.hasOwn(statuses, key) ? statuses[key] : undefined;
 }
 
-/** The run as expressions of a step see it. Only final steps are told how the main part ended: for the others it has not. */
+/** The run as expressions see it. Only final steps know the outcome of the main part. */
 export const valuesOf = ({ compiled, run }: Pick<PassState, "compiled" | "run">, final: boolean): RunValues => ({
   run,
   state: (key) => stepState(run, key),
   main: final ? mainOutcome(compiled, run) : undefined,
 });
 
-/** How the main steps ended, which is all that final steps are told of the run. O(steps). */
+/** O(steps). */
 function mainOutcome({ plan }: CompiledWorkflow, run: RunState): MainOutcome {
   const { final: _final, ...main } = plan;
   const { phase } = rollup(main, run);

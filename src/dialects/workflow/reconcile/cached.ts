@@ -19,20 +19,18 @@ import { effectName } from "./memory.ts";
 import { OutputRoom } from "./output-room.ts";
 import type { Pass } from "./pass.ts";
 
-// The cache is asked between the decision to start a step and its being stored. A result that is there becomes a part of the same write,
-// so that there never was an intent that a crash could leave behind; without one the intent is stored, and from then on the child
-// alone counts. No attempt is both.
+// The cache is asked before a step's start is stored. A result is stored in the same write, so no intent remains after
+// a crash; otherwise the intent is stored and only the child counts.
 
-/** A chain of results takes a round for each of its steps; what is beyond this is carried out. */
+/** A chain of results takes one round per step; the rest runs. */
 const mostRounds = 2_000;
 
-/** The run with every result that was there, and how many items of which step had one. */
 export interface Cached {
   readonly next: Advance;
   readonly cachedItems: ReadonlyMap<string, number>;
 }
 
-/** `before` is the run that is stored, or as good as that; `first` what follows from it by `plan` while nobody asks the cache. */
+/** `before` is the stored run; `first` is what follows by `plan` without the cache. */
 export function cacheStage(pass: Pass, before: PassState, plan: Plan, first: Advance): Cached {
   const cachedItems = new Map<string, number>();
   const asked = new Set<string>();
@@ -53,10 +51,7 @@ export function cacheStage(pass: Pass, before: PassState, plan: Plan, first: Adv
   return { next, cachedItems };
 }
 
-/**
- * The start of a step with a cache that is not stored yet. Who repeats a step that was carried out wants it carried out again, so that
- * steps of earlier run numbers do not ask.
- */
+/** An unstored start of a step with a cache. Retried runs do not ask: the person wants the step to run. */
 function isNew(
   { compiled, run }: PassState,
   next: RunState,
@@ -72,7 +67,7 @@ function isNew(
 
 const itemName = ({ index, attempt }: ItemTry): string => `${index} ${attempt}`;
 
-/** The items of a step whose intent is stored. Read once for each step: there may be ten thousand of them. */
+/** Items whose start is stored. Read once per step, because there may be ten thousand. */
 function storedItems(run: RunState): (key: string) => ReadonlySet<string> {
   const known = new Map<string, ReadonlySet<string>>();
   return (key) => {
@@ -82,7 +77,7 @@ function storedItems(run: RunState): (key: string) => ReadonlySet<string> {
   };
 }
 
-/** The results that are there, as facts about attempts that never had a child. */
+/** Results as facts about attempts without a child. */
 function answersTo(pass: Pass, state: PassState, starts: readonly Effect[]): readonly ChildFact[] {
   const room = new OutputRoom(state.run);
   return starts.flatMap((effect): ChildFact[] => {

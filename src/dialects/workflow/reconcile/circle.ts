@@ -6,19 +6,18 @@ import { Workflow, type WorkflowSpec, isFinished } from "../kinds.ts";
 import { collectProblems } from "#kernel/dialect/index.ts";
 import { specOf } from "../spec-of.ts";
 
-/** A step that waits for another workflow of its namespace. */
 interface Wait {
   readonly part: "steps" | "finally";
   readonly step: string;
   readonly name: string;
 }
 
-/** Workflows looked at for one answer; who has more of them wait for each other is not told of circles beyond. */
+/** Workflows visited per check; longer circles are not found. */
 const mostLookedAt = 1_000;
 
 /**
- * Steps of a workflow, which runs `spec`, that wait for itself by way of others, each with the shortest circle: none of these would ever end. Names that
- * follow from expressions are not known before the step starts, and are not looked at. O(workflows that are waited for).
+ * Steps of a workflow with `spec` that wait for it through others, each with the shortest circle; they would never end.
+ * Names from expressions are unknown and ignored. O(visited workflows).
  */
 export function circlesOf(
   workflow: Stored<Workflow>,
@@ -40,7 +39,7 @@ export function circlesOf(
   return found.problems;
 }
 
-/** The names from the first to the wanted one, both of them among it, by the fewest waits. */
+/** The shortest path, with both ends. */
 function pathTo(
   wanted: string,
   first: string,
@@ -62,7 +61,7 @@ function pathTo(
   return undefined;
 }
 
-/** What the steps of a workflow wait for that have not ended. */
+/** Unfinished workflows that its steps wait for. */
 function waitsOf(workflow: Stored<Workflow>, spec = specOf(workflow)): readonly Wait[] {
   if (isFinished(workflow)) return [];
   return (["steps", "finally"] as const).flatMap((part) =>

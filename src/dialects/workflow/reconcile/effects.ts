@@ -11,40 +11,38 @@ import { itemAttempt } from "./items.ts";
 import { effectName, type Memory } from "./memory.ts";
 import { factOf } from "./observe.ts";
 
-// Effects are read off the stored state and not kept anywhere: after a crash the same state owes the same effects. Their names follow
-// from workflow, step and attempt, so that doing one twice is harmless; `performed` in memory only saves the second try.
+// Effects follow from the stored state, so a crash repeats them. Names follow from workflow, step and attempt, which
+// makes repetition harmless; `performed` only saves requests.
 
-/** Effects carried out at the same time, as in workflow.md: a fan-out over 10,000 items must not be 10,000 requests at once. */
+/** Parallel effects, because a fan-out may have 10,000 items. */
 const width = 16;
-/** What is owed although it was done is done again after this long: its child may have been deleted before anybody saw it. */
+/** An effect that is still owed is repeated after this: its child may have been deleted unseen. */
 const repeatAfter: Millis = 30_000;
 
-/** What is owed and was not done a moment ago. Entries of effects that are no longer owed are forgotten. */
+/** Owed effects that were not just performed. Others are forgotten. */
 export function dueEffects(effects: readonly Effect[], memory: Memory, now: number): readonly Effect[] {
   const owed = new Set(effects.map(effectName));
   for (const name of memory.performed.keys()) if (!owed.has(name)) memory.performed.delete(name);
   for (const name of memory.created) if (!owed.has(name)) memory.created.delete(name);
   return effects.filter((effect) => {
     const at = memory.performed.get(effectName(effect));
-    // A clock that was set back would put it off for as long as it was set back.
+    // Entries from the future count as due, in case the clock was set back.
     return at === undefined || at > now || now - at >= repeatAfter;
   });
 }
 
-/** When owed effects are to be looked at again; undefined when nothing is owed. */
+/** Undefined if nothing is owed. */
 export const effectsWake = (effects: readonly Effect[]): Millis | undefined =>
   effects.length === 0 ? undefined : repeatAfter;
 
-/** What carrying out effects has shown. */
 export interface Performed {
   readonly facts: readonly Fact[];
-  /** What was applied, by step. */
   readonly references: ReadonlyMap<string, ChildReference>;
-  /** Failures that may pass; the effects are still owed. */
+  /** Temporary failures, whose effects are still owed. */
   readonly failures: readonly unknown[];
 }
 
-/** Carries out effects, a few at a time. A failure of one does not keep the others from being tried. */
+/** Performs effects, a few in parallel. A failure does not stop the others. */
 export async function performEffects(
   effects: readonly Effect[],
   state: PassState,
@@ -70,13 +68,12 @@ export async function performEffects(
   return { facts, references, failures };
 }
 
-/** What carrying out one effect has shown. */
 interface Shown {
   readonly fact: Fact;
   readonly reference?: ChildReference;
 }
 
-/** One effect. Only what its executor learned at once becomes a fact; all else is observed. */
+/** Only what the executor learned at once becomes a fact; the rest is observed. */
 async function perform(
   effect: Effect,
   state: PassState,
@@ -94,7 +91,7 @@ async function perform(
   if (effect.kind === "cancel") {
     await executor.cancel(attempt, effect.graceMs ?? 0, signal);
     memory.performed.set(name, state.now);
-    // The end of what is deleted is told by its event; of what is let go, by nobody.
+    // A deletion causes an event; releasing an object does not.
     const seen = isLetLive(step.step) ? await executor.observe(attempt, signal) : undefined;
     return seen?.is === "child" && seen.state.is !== "alive" ? { fact: factOf(attempt, seen, state) } : undefined;
   }
@@ -105,12 +102,12 @@ async function perform(
     return { fact: factOf(attempt, finding, state, nextTry(attempt, finding.reason, state, memory)) };
   memory.performed.set(name, state.now);
   memory.refusals.delete(refusedName(attempt));
-  // Nobody tells of an object that was there before; of a child that was just created, its event does.
+  // A new child causes an event; an existing object does not.
   const fact = factOf(attempt, finding, state);
   if (isApplied(step.step))
     return { fact, ...(finding.reference === undefined ? {} : { reference: finding.reference }) };
   if (finding.state.is !== "alive" || step.type === "externalRef") return { fact };
-  // Only a child that the mirror shows can later be missed in it. One that was found by asking may not have got there yet.
+  // Only a child in the mirror can be missed later. One found by a read may not be there yet.
   const shown = await executor.observe(attempt, signal);
   if (shown?.is === "child" && shown.state.is === "alive") memory.created.add(name);
   return undefined;
@@ -120,7 +117,7 @@ const refusedName = ({ step, item }: Attempt): string => (item === undefined ? s
 
 const pauses = { base: 1_000, factor: 2, cap: 60_000 };
 
-/** A reference is watched, and so are Pods of earlier attempts; everything else is tried again after growing pauses. */
+/** References and Pods of earlier attempts are watched; everything else is retried with growing pauses. */
 function nextTry(attempt: Attempt, reason: WaitReason, { now }: PassState, memory: Memory): number | undefined {
   const { step, item } = attempt;
   if (item === undefined && (step.type === "externalRef" || reason === "Lock")) return undefined;
@@ -131,9 +128,9 @@ function nextTry(attempt: Attempt, reason: WaitReason, { now }: PassState, memor
 }
 
 /**
- * Carries out what the stored run owes, and tells when to look again. `isFresh`: the version was stored in this very turn, so it is
- * the newest; any other is compared with a live read first, or a stale mirror would start again what has ended. `again` asks for a
- * turn at once, because effects have shown something. The first failure is thrown when nothing else was learned.
+ * Performs what the stored run owes and returns when to look again. `isFresh`: this turn stored the version; any other
+ * is compared with a live read, because a stale mirror could repeat old starts. `again` requests another turn. Throws
+ * the first failure if nothing else was learned.
  */
 export async function effectStage(
   pass: Pass,
@@ -144,7 +141,7 @@ export async function effectStage(
   const { memory, executors, now, client, workflow, signal, log } = pass;
   const due = dueEffects(effects, memory, now);
   if (due.length === 0) return { again: false, wake: effectsWake(effects) };
-  // A version from a mirror may be old, and an old one may owe what was done long ago.
+  // A stale version may owe what was done long ago.
   if (!isFresh && !(await isNewest(client, workflow, signal))) {
     pass.tally.staleEffectsPrevented();
     return { again: false, wake: staleRetry };
@@ -157,10 +154,10 @@ export async function effectStage(
   return { again: false, wake: effectsWake(effects) };
 }
 
-/** The news that make the mirror newer ask for a pass themselves; this is for the case that they were lost. */
+/** In case the mirror's update triggers no pass. */
 const staleRetry: Millis = 1_000;
 
-/** Read from the server, not from a mirror. */
+/** Read from the server. */
 async function isNewest(client: ApiClient, workflow: Stored<Workflow>, signal: AbortSignal): Promise<boolean> {
   const live = await getOrUndefined(client, refTo(Workflow, workflow), signal);
   return live?.metadata.resourceVersion === workflow.metadata.resourceVersion;

@@ -9,9 +9,9 @@ import { heldPlan, type Queued, queueOf, type Rival, supersededBy } from "../loc
 import { keyOf } from "#kernel/model/index.ts";
 import type { Pass } from "./pass.ts";
 
-/** What the concurrency key of a workflow means for a turn; nothing for a run that has begun, or has no key. */
+/** Effect of the concurrency key on a turn; empty for a run that has begun or has no key. */
 export interface Entry {
-  /** The workflow's plan, or one that keeps the run from beginning. */
+  /** The workflow's plan, or one that keeps it from starting. */
   readonly plan: Plan;
   readonly facts: readonly Fact[];
   readonly queued?: Queued;
@@ -19,7 +19,7 @@ export interface Entry {
   readonly refusal?: string;
 }
 
-/** Asks the queue whether the run may begin. An error tells what is wrong with the key. */
+/** Asks the queue whether the run may start. An error means that the key has no value. */
 export function entryOf(pass: Pass, compiled: CompiledWorkflow, run: RunState): Result<Entry, readonly Problem[]> {
   const found = queueOf(pass, compiled, run);
   if (!found.ok) {
@@ -40,17 +40,17 @@ export function entryOf(pass: Pass, compiled: CompiledWorkflow, run: RunState): 
     .slice(0, 3)
     .join(", ");
   const refusal = `concurrency key ${JSON.stringify(queued.key)} is held by ${names} (onConflict: CancelNew)`;
-  // Nothing of it has begun, so that there is nothing for its final steps to follow.
+  // Nothing has begun, so final steps have nothing to do.
   return ok({ ...held, refusal, facts: [{ kind: "action", action: "cancel", force: true, reason: refusal }] });
 }
 
-/** A run that was not let in says why. */
+/** Adds the reason of the refusal. */
 export const withRefusal = (run: RunState, { refusal }: Entry): RunState =>
   refusal === undefined || run.phase !== "Canceled" ? run : { ...run, message: refusal };
 
 /**
- * Tells the older workflows to end that are in the way of one with `onConflict: CancelRunning`, with the rights of whoever wrote it. It
- * begins when they have ended, their final steps included. Answers after how long to look again; undefined when nothing is waited for.
+ * Cancels the older workflows in the way of one with `onConflict: CancelRunning`, with the rights of its writer. It
+ * starts when they have ended, including final steps. Returns when to look again; undefined if nothing is waited for.
  */
 export async function supersedeStage(
   pass: Pass,
@@ -74,16 +74,16 @@ export async function supersedeStage(
 
 const runNumberOf = (workflow: Workflow | undefined): number => workflow?.status?.runNumber ?? 1;
 
-/** Commands one of them to end; false when the writer may not, which the workflow then says. Asking twice is asking once, in one run of both. */
+/** Creates the RunAction; false if the writer may not, which the status then shows. Idempotent within a run of both. */
 async function isTold(pass: Pass, rival: Rival, other: Stored<Workflow>, key: string): Promise<boolean> {
   if (other.metadata.uid !== rival.uid || other.status?.closing === "Cancel") return true;
   const { workflow, clientFor, memory, signal } = pass;
   const { apiVersion, kind, metadata } = other;
   const { name, namespace, uid } = metadata;
-  // Who was told and is retried is in the way again, and the action that told it may still be there.
+  // A canceled and retried rival is in the way again, and the earlier action may still exist.
   const runs = `${runNumberOf(other)}/${runNumberOf(workflow)}`;
   const reason = `workflow "${workflow.metadata.name}" takes its place (concurrency key ${JSON.stringify(key)})`;
-  // What has not begun leaves nothing for final steps to follow.
+  // Final steps have nothing to do.
   const force = rival.isHolding ? {} : { force: true };
   const action: KubeObject = {
     apiVersion: apiVersionOf(RunAction),

@@ -9,20 +9,19 @@ import { abandonAnnotation, finalizer, type Notice, notices } from "../messages.
 import { statusOf } from "./attempts.ts";
 import type { Memory } from "./memory.ts";
 
-// A deleted workflow is held by its finalizer until its active children are gone, because nobody else knows what they still do.
+// The finalizer holds a deleted workflow until its active children are gone.
 
-/** Children that hold a deleted workflow for this long are reported, once per process. */
+/** Waiting children are reported after this, once per process. */
 const patience: Millis = 5 * 60_000;
-/** Events of mirrored children ask for a pass earlier; this is for kinds whose events were lost. */
+/** In case events of children are lost. */
 const pollEvery: Millis = 5_000;
-/** What the engine grants a cancelled step, too. */
 const graceSeconds = 30;
 
-/** A deleted workflow, and what is needed to let it go. `memory.deletingSince` starts with the first look. */
+/** `memory.deletingSince` is set by the first look. */
 export interface Finalization {
   readonly client: ApiClient;
   readonly workflow: Stored<Workflow>;
-  /** Everything the workflow controls, of every mirrored kind. */
+  /** Of every mirrored kind. */
   readonly children: readonly Stored[];
   readonly memory: Memory;
   readonly now: Instant;
@@ -30,7 +29,7 @@ export interface Finalization {
   readonly record: (notice: Notice) => void;
 }
 
-/** Children of a deleted workflow may be there and may not be watched: told once per process. */
+/** Children that cannot be watched may exist; reported once per process. */
 export function reportUnseen(memory: Memory, record: (notice: Notice) => void, why: string): void {
   if (memory.reportedCleanup === true) return;
   memory.reportedCleanup = true;
@@ -38,8 +37,8 @@ export function reportUnseen(memory: Memory, record: (notice: Notice) => void, w
 }
 
 /**
- * Lets a deleted workflow go: ends its active children, waits for them, removes the finalizer. Finished children are left to
- * garbage collection. Answers after how long to look again; undefined when the workflow is gone.
+ * Ends active children, waits for them, removes the finalizer. Finished children are left to garbage collection.
+ * Returns when to look again; undefined if the workflow is gone.
  */
 export async function finalizeWorkflow(pass: Finalization): Promise<Millis | undefined> {
   const { client, workflow, memory, now } = pass;
@@ -54,17 +53,17 @@ export async function finalizeWorkflow(pass: Finalization): Promise<Millis | und
     }
     return pollEvery;
   }
-  // Told afterwards: a removal that conflicts is tried again, and would be told each time.
+  // Reported afterwards, because a conflict repeats the removal.
   await removeFinalizer<Workflow>(client, Workflow, workflow, finalizer);
   pass.record(notices.deleted(workflow.metadata.name));
   return undefined;
 }
 
-/** Deleted with orphaned children, or given up by hand. */
+/** Deleted with orphaned children, or abandoned by hand. */
 export const isLetGo = ({ metadata }: Workflow): boolean =>
   metadata.finalizers?.includes("orphan") === true || metadata.annotations?.[abandonAnnotation] === "true";
 
-/** A child whose step is settled, or that has ended by itself, holds nobody. */
+/** Children of settled steps, and finished ones, do not count. */
 function isActiveChild(workflow: Workflow, child: Stored): boolean {
   const key = child.metadata.labels?.[labels.step];
   const phase = key === undefined ? undefined : statusOf(workflow, key)?.phase;
@@ -74,10 +73,7 @@ function isActiveChild(workflow: Workflow, child: Stored): boolean {
   return stateOfObject(child).is === "running" || child.metadata.deletionTimestamp !== undefined;
 }
 
-/**
- * Deletes children, with the grace of a cancelled step; asks for each once: a child on its way out has a deletion time. Answers
- * after how long to look again.
- */
+/** Deletes each child once, with the grace of a cancelled step. Returns when to look again. */
 export async function endChildren(
   { client, signal }: Pick<Finalization, "client" | "signal">,
   active: readonly Stored[],

@@ -11,18 +11,17 @@ import { specOf } from "../spec-of.ts";
 import { statusOf } from "./attempts.ts";
 import type { Pass } from "./pass.ts";
 
-// Time to live, of workflows and of their Jobs. It counts from what the status says, so that a restart does not begin it anew, and a
-// deletion names the uid that was judged: an object created again under the name is left alone.
+// Time to live of workflows and their Jobs, counted from the status, so that a restart does not extend it. Deletions
+// name the uid, which spares a recreated object.
 
-/** Time from `since` until `seconds` have passed; negative or 0 when they have. */
 function remaining(since: string | undefined, seconds: number, now: Instant): Millis {
   const at = parseInstant(since ?? "");
   return at === undefined ? 0 : at + seconds * 1000 - now;
 }
 
 /**
- * Deletes a finished workflow, with its children, when its time to live is over. Answers how long that is from now;
- * undefined when it has none, goes with another one, or is gone.
+ * Deletes an expired workflow with its children. Returns the remaining time; undefined if it has no time to live,
+ * belongs to another workflow, or is gone.
  */
 export async function expireWorkflow(
   client: ApiClient,
@@ -32,9 +31,9 @@ export async function expireWorkflow(
 ): Promise<Millis | undefined> {
   const { ttlSecondsAfterFinished } = specOf(workflow);
   if (ttlSecondsAfterFinished === undefined || !isFinished(workflow)) return undefined;
-  // Its outcome could be gone before its step has seen it.
+  // Its parent may not have seen the outcome.
   if (isChildOfStep(workflow)) return undefined;
-  // Its end is still to be told, for an hour at most; the write that says so asks for a pass.
+  // Notifications are owed for an hour at most; the write that ends them triggers a pass.
   if (owesNews(workflow.status ?? {})) return undefined;
   const left = remaining(workflow.status?.completionTime, ttlSecondsAfterFinished, now);
   if (left > 0) return left;
@@ -43,8 +42,8 @@ export async function expireWorkflow(
 }
 
 /**
- * Deletes finished Jobs whose template has a time to live. It counts from the moment their outcome was stored, which is why it
- * is not left to the Job itself. Answers when the next one is due.
+ * Deletes expired Jobs of steps. The time counts from when their outcome was stored, so the Job's own TTL cannot be
+ * used. Returns when the next one is due.
  */
 export async function expireChildren(pass: Pass, steps: readonly ExpiringStep[]): Promise<Millis | undefined> {
   const { client, workflow, now, signal } = pass;
@@ -62,7 +61,7 @@ export async function expireChildren(pass: Pass, steps: readonly ExpiringStep[])
   return next;
 }
 
-/** A Job whose outcome is stored, and since when. */
+/** A Job whose outcome is stored, and the time. */
 interface FinishedJob {
   readonly job: Stored;
   readonly at: string | undefined;
@@ -75,10 +74,7 @@ function jobOfStep({ jobs, workflow }: Pass, { phase, finishTime, reference }: S
   return job === undefined || job.metadata.uid !== reference?.uid ? [] : [{ job, at: finishTime }];
 }
 
-/**
- * The Jobs of items that are settled. A status has no times for items: theirs counts from the end of the Job, which is a moment
- * before it was stored.
- */
+/** Jobs of settled items. The status has no times of items, so the end of the Job counts. */
 function jobsOfItems({ kinds, workflow }: Pass, key: string, items: ItemsStatus): readonly FinishedJob[] {
   const isSettled = settledItems(items);
   return kinds.controlledBy(workflow).flatMap((job) => {
@@ -89,7 +85,7 @@ function jobsOfItems({ kinds, workflow }: Pass, key: string, items: ItemsStatus)
   });
 }
 
-/** When its condition said so; undefined for one that has not ended. */
+/** Undefined if it has not ended. */
 const endOfJob = (job: Stored): string | undefined =>
   conditionsOf(job["status"]).find(
     ({ type, status }) => status === "True" && (type === "Complete" || type === "Failed"),

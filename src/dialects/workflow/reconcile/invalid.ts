@@ -18,7 +18,7 @@ import type { InvalidReason } from "./resolve.ts";
 import { storeStage } from "./store.ts";
 import { setOne } from "./summary.ts";
 
-/** What is wrong, as people read it in one line: the first problem, and how many more the Invalid condition tells. */
+/** The first problem, and the number of others. */
 function summaryOf(problems: readonly Problem[]): string {
   const [first = ""] = textsOf(problems);
   return `${cut(first)}${problems.length > 1 ? ` (and ${problems.length - 1} more)` : ""}`;
@@ -29,13 +29,12 @@ const textsOf = (problems: readonly Problem[]): readonly string[] =>
 
 const cut = (text: string): string => (text.length <= longest ? text : `${text.slice(0, longest)}…`);
 
-/** Longest message in a condition, in characters. A status is written often, and events cut theirs at 1024 bytes. */
+/** Characters in a condition's message; events are cut at 1024 bytes. */
 const longest = 2_000;
 
 /**
- * A workflow that cannot be run says so, with everything that is wrong, and waits to be corrected. Nothing is deleted and nothing
- * that runs is ended, unless somebody cancels it: admission refuses such specifications, so this is about servers without it and
- * about rules that have become stricter.
+ * An invalid workflow reports all problems and waits for a correction. Nothing is deleted or ended unless it is
+ * canceled. Admission refuses such specs, so this is for servers without it and for stricter rules.
  */
 export async function invalidStage(
   pass: Pass,
@@ -51,7 +50,7 @@ export async function invalidStage(
   const action = await actionStage(held, run, (asked) => decideInvalid(asked, workflow, plan, run));
   if (action.is === "answered") return { again: workflow };
   if (isFinished(workflow) || (action.is === "none" && run.closing !== "Cancel")) return {};
-  // The mirrors that are missing ask for a pass when they are filled.
+  // Missing mirrors trigger a pass when they are filled.
   if ((await pass.kinds.sight(workflow)).is !== "complete") return {};
   const facts: readonly Fact[] = action.is === "apply" ? [action.fact] : run.forced === true ? [] : [forcedCancel];
   const stored = await endStage(held, plan, run, facts);
@@ -59,11 +58,11 @@ export async function invalidStage(
   return stored === undefined ? { wake: await endChildren(held, activeChildren(held)) } : { again: stored };
 }
 
-/** The child of a step has nobody who would correct it: the step gives it other arguments with the next attempt, or fails. */
+/** Nobody corrects a step's child: the next attempt has other arguments, or the step fails. */
 const isUnstartedChild = (workflow: Stored<Workflow>): boolean =>
   isChildOfStep(workflow) && workflow.status?.startTime === undefined && !isFinished(workflow);
 
-/** The run ends with what its Invalid condition says, before it began. */
+/** Fails with the message of its Invalid condition. */
 async function failChild(pass: Pass): Promise<Stored<Workflow>> {
   const { workflow, client, now, signal } = pass;
   const { status = {}, metadata } = workflow;
@@ -73,7 +72,7 @@ async function failChild(pass: Pass): Promise<Stored<Workflow>> {
     { type: "Failed", status: "True", reason: "InvalidSpec", message },
   ];
   const conditions = ended.reduce((list, one) => setOne(list, one, metadata.generation, now), status.conditions ?? []);
-  // Its message is there already: it was written with the condition.
+  // The message was written with the condition.
   const end = { phase: "Failed", reason: "InvalidSpec", completionTime: formatTime(now) } as const;
   const next = { ...workflow, status: { ...status, ...end, conditions } };
   const stored = await client.updateStatus<Workflow>(Workflow, next, { signal });
@@ -81,10 +80,10 @@ async function failChild(pass: Pass): Promise<Stored<Workflow>> {
   return stored;
 }
 
-/** A cancel from before the workflow was invalid: its final steps cannot be run any more. */
+/** Final steps cannot run any more. */
 const forcedCancel: Fact = { kind: "action", action: "cancel", force: true };
 
-/** The same finding is written and told once: the workflow itself when it says so already. */
+/** Written and reported once per finding. */
 async function tellInvalid(pass: Pass, problems: readonly Problem[], reason: InvalidReason): Promise<Stored<Workflow>> {
   const { workflow, client, now, signal } = pass;
   const { generation } = workflow.metadata;
@@ -97,7 +96,7 @@ async function tellInvalid(pass: Pass, problems: readonly Problem[], reason: Inv
     ...workflow.status,
     phase,
     conditions,
-    // Of a run that is being ended it matters more who asked for that.
+    // For a canceled run the canceller matters more.
     ...(workflow.status?.closing === undefined ? { message: summaryOf(problems) } : {}),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
@@ -108,8 +107,8 @@ async function tellInvalid(pass: Pass, problems: readonly Problem[], reason: Inv
 }
 
 /**
- * One step of the engine towards the end of a canceled run, over the outline of its plan: what has not started is settled, what
- * runs is told to end, what is gone is settled too. Answers with the version it stored; undefined when nothing has changed.
+ * Advances a canceled run to its end on the outline of its plan: settles what has not started and cancels what runs.
+ * Returns the stored version; undefined if nothing changes.
  */
 async function endStage(
   pass: Pass,
@@ -123,7 +122,7 @@ async function endStage(
   return await storeStage(pass, state, before, { references: new Map(), conflicts: [], isInvalid: true });
 }
 
-/** What nothing can be started from, and nothing has outputs of. */
+/** Nothing can start from it, and nothing has outputs. */
 const outlineOf = ({ metadata, spec }: Stored<Workflow>, plan: Plan): CompiledWorkflow => ({
   spec,
   plan,
@@ -142,7 +141,7 @@ const outlineOf = ({ metadata, spec }: Stored<Workflow>, plan: Plan): CompiledWo
   selector: {},
 });
 
-/** The children of active steps, as their kinds tell of their ends; one that is not there is gone. */
+/** Ends of active children; a missing child is gone. */
 function childFacts(pass: Pass, run: RunState): readonly ChildFact[] {
   const children = new Map(pass.kinds.controlledBy(pass.workflow).map((child) => [attemptNameOf(child), child]));
   return Object.keys(run.steps).flatMap((step): readonly ChildFact[] => {
@@ -162,6 +161,6 @@ function childState(child: Stored): ChildFact["state"] {
   return state.is === "failed" ? { ...state, retryable: false } : state;
 }
 
-/** What is still to be ended; children that have ended by themselves stay, with their logs. */
+/** Children to end; finished ones stay, with their logs. */
 const activeChildren = ({ kinds, workflow }: Pass): readonly Stored[] =>
   kinds.controlledBy(workflow).filter((child) => stateOfObject(child).is === "running");

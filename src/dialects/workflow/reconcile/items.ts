@@ -5,13 +5,13 @@ import { itemsOf, itemValues } from "../compile/for-each.ts";
 import type { Attempt, StepExecutor } from "../steps/executor.ts";
 import { attemptOf, type PassState, valuesOf } from "./attempts.ts";
 
-/** Lists of items by step, as of a run number: what they are made from does not change within a run. */
+/** Items by step and run number, which do not change within a run. */
 const lists = new WeakMap<
   CompiledWorkflow,
   Map<string, { readonly run: number; readonly items: readonly JsonValue[] }>
 >();
 
-/** The items of a fan-out. Evaluated once a run; empty when it cannot be, and then no item was ever started. */
+/** Evaluated once per run; empty if that fails, in which case no item was started. */
 function itemListOf(state: PassState, step: CompiledStep): readonly JsonValue[] {
   const { compiled, run } = state;
   const known = lists.get(compiled) ?? new Map();
@@ -25,8 +25,8 @@ function itemListOf(state: PassState, step: CompiledStep): readonly JsonValue[] 
 }
 
 /**
- * The attempt of one item as its executor sees it: like that of a step, with the item's own number and phase. Its child is named by
- * the executor, since the status of a fan-out does not list children.
+ * The attempt of an item: like a step's, with its own number and phase. The executor names its child, because the
+ * status does not list children.
  */
 export function itemAttempt(
   state: PassState,
@@ -48,7 +48,7 @@ export function itemAttempt(
   return { ...of, reference: executor.reference(of) };
 }
 
-/** The items of a step that may have a living child. */
+/** Items that may have a living child. */
 export const activeAttempts = (state: PassState, step: CompiledStep, executor: StepExecutor): readonly Attempt[] =>
   activeItems(stepState(state.run, step.key)).map(({ phase, ...item }) =>
     itemAttempt(state, step, executor, item, phase),

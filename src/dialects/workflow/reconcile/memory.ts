@@ -8,69 +8,66 @@ import { collectProblems } from "#kernel/dialect/index.ts";
 import { SharedPlan } from "../shared-slots.ts";
 import { decodeRun } from "../state.ts";
 
-/** What compiling a workflow gave. `problems` are its errors when there is no `compiled`. */
+/** `problems` has the errors if `compiled` is undefined. */
 export interface Compilation {
   readonly compiled: CompiledWorkflow | undefined;
   readonly problems: readonly Problem[];
 }
 
-/** The specification to be run, and the version of the template it comes from; empty where none is read any more. */
+/** The spec to run, and the template's version; empty if none is read any more. */
 export interface Resolved {
   readonly spec: WorkflowSpec;
   readonly template: string;
 }
 
-/** The run of one stored version of a workflow. */
+/** The run of a stored version. */
 export interface KnownRun {
   readonly resourceVersion: string;
-  /** What the status says. */
+  /** From the status. */
   readonly stored: RunState;
-  /** What it has become since, as far as that needs not be stored at once. */
+  /** Including changes that need not be stored at once. */
   readonly run: RunState;
 }
 
-/**
- * What the controller remembers of one unfinished workflow between passes. All of it is derived: losing it costs time, never
- * correctness.
- */
+/** What the controller remembers of an unfinished workflow between passes. All derived: losing it costs only time. */
 export interface Memory {
   readonly uid: string;
   readonly cache: RunCache;
   readonly sharedPlan: SharedPlan;
   known?: KnownRun;
   compilation?: Compilation & { readonly generation: number; readonly labels: unknown; readonly template: string };
-  /** Facts that only carrying out an effect has shown, for the next pass. */
+  /** Facts from effects, for the next pass. */
   facts: Fact[];
-  /** Along with them: references to what was applied, by step. */
+  /** Applied objects, by step. */
   references: ReadonlyMap<string, ChildReference>;
-  /** When an effect was carried out, by its name: what is still owed is not done again at once. */
+  /** Times of effects by name, so that they are not repeated at once. */
   readonly performed: Map<string, Instant>;
-  /** Starts whose child this process has created and then seen in its mirror. */
+  /** Started children seen in the mirror. */
   readonly created: Set<string>;
-  /** Refusals in a row by step, or item of one, for the pauses between tries. */
+  /** Consecutive refusals by step or item, for backoff. */
   readonly refusals: Map<string, number>;
-  /** When it was last told what a step waits for, by step. */
+  /** When a wait was last reported, by step. */
   readonly toldLocks: Map<string, Instant>;
-  /** When it was last told where the workflow stands in the queue of its concurrency key. */
+  /** When its place in the queue was last reported. */
   toldQueue?: Instant;
-  /** The plan that keeps the run from beginning, and what it was made from. */
+  /** A plan that keeps the run from starting, and its source. */
   heldPlan?: { readonly from: Plan; readonly message: string | undefined; readonly plan: Plan };
-  /** Why those that are in the way of the workflow could not be told to end. */
+  /** Why rivals could not be canceled. */
   queueObstacle?: string;
-  /** Workflows that were told to end for this one, by uid and number of the run. */
+  /** Rivals canceled for this workflow, by uid and run number. */
   readonly superseded: Set<string>;
-  /** Since when nothing but steps that came alive would have to be written. */
+  /** Since when only steps that came alive are unstored. */
   quietSince?: Instant;
-  /** Started steps whose definition differs from the one they were started with, as of a generation. */
+  /** Started steps whose definition has changed, by generation. */
   conflicts?: { readonly generation: number; readonly keys: readonly string[] };
-  /** Objects whose existence was reported. */
+  /** Reported objects. */
   readonly reportedStrays: Set<string>;
-  /** Since when the deletion waits for children. */
+  /** Since when a deletion waits for children. */
   deletingSince?: Instant;
   reportedCleanup?: boolean;
 }
 
-/** How `performed` and `created` call an effect. */
+/** Key of an effect in `performed` and `created`. */
 export const effectName = ({
   kind,
   step,
@@ -79,11 +76,10 @@ export const effectName = ({
 }: Pick<Effect, "kind" | "step" | "attempt" | "item">): string =>
   item === undefined ? `${kind} ${step} ${attempt}` : `${kind} ${step}[${item.index}] ${item.attempt}`;
 
-/** The memories of all unfinished workflows, by key. */
 export class Memories {
   readonly #byKey = new Map<string, Memory>();
 
-  /** The memory of this very object; one of an earlier object of its name is dropped. */
+  /** Memory of an earlier object with the name is dropped. */
   of(key: string, workflow: Stored<Workflow>): Memory {
     const { uid } = workflow.metadata;
     const known = this.#byKey.get(key);
@@ -109,14 +105,14 @@ export class Memories {
     this.#byKey.delete(key);
   }
 
-  /** True for a version that this process wrote and has acted on already. */
+  /** A version that this process wrote and acted on. */
   isOwnWrite(workflow: Stored): boolean {
     const { known } = this.#byKey.get(keyOf(workflow.metadata)) ?? {};
     return known?.resourceVersion === workflow.metadata.resourceVersion;
   }
 }
 
-/** The run the workflow's status describes: the very object of the last pass if nobody else has written since. */
+/** The run of the status: the same object as in the last pass unless someone else has written. */
 export function runOf(memory: Memory, workflow: Stored<Workflow>): KnownRun {
   const { resourceVersion } = workflow.metadata;
   if (memory.known?.resourceVersion === resourceVersion) return memory.known;
@@ -125,7 +121,7 @@ export function runOf(memory: Memory, workflow: Stored<Workflow>): KnownRun {
   return memory.known;
 }
 
-/** Compiles once per generation; labels count too, because expressions see them, and so does the template it is to start with. */
+/** Compiles once per generation, labels (expressions see them) and template version. */
 export function compilationOf(memory: Memory, workflow: Stored<Workflow>, { spec, template }: Resolved): Compilation {
   const { generation = 0, labels } = workflow.metadata;
   const last = memory.compilation;
@@ -140,16 +136,13 @@ export function compilationOf(memory: Memory, workflow: Stored<Workflow>, { spec
   return compilation;
 }
 
-/**
- * Started steps that were changed or removed afterwards, which admission refuses where it can. Looked for once per generation;
- * steps that start later start with what stands there.
- */
+/** Started steps that were changed or removed, which admission refuses if present. Cached per generation. */
 export function conflictsOf(memory: Memory, workflow: Stored<Workflow>, compiled: CompiledWorkflow): readonly string[] {
   const { generation = 0 } = workflow.metadata;
   if (memory.conflicts?.generation === generation) return memory.conflicts.keys;
   const keys = Object.entries(workflow.status?.statuses ?? {}).flatMap(([key, entry]) => {
     const { templateHash, phase, attempt = 0, earlierAttempts = 0 } = entry;
-    // After a retry a step keeps the hash of the attempt before until it starts anew.
+    // After a retry a step has the hash of its earlier attempt until it starts.
     const started =
       templateHash !== undefined && (phase === "Suspended" || (phase !== "Pending" && attempt > earlierAttempts));
     return started && compiled.steps.get(key)?.hash() !== templateHash ? [key] : [];

@@ -19,24 +19,24 @@ import { activeAttempts } from "./items.ts";
 import { effectName, type Memory } from "./memory.ts";
 import { OutputRoom } from "./output-room.ts";
 
-// Levels, not edges: a pass looks at every active step, whatever event asked for it, so lost events cost time and nothing else.
+// A pass observes every active step, whatever triggered it, so lost events cost only time.
 
-/** What was seen of the children. */
+/** Results of observing children. */
 export interface Observed {
   readonly facts: readonly Fact[];
-  /** References with the uid of the object that was seen, by step. */
+  /** With uids of the observed objects, by step. */
   readonly references: ReadonlyMap<string, ChildReference>;
-  /** Something that no event will tell of is waited for: look again after this long. */
+  /** When to look again, if no event will tell. */
   readonly pollAfter?: Millis;
-  /** Who wrote the child workflows that were seen: what comes after them goes by what they did. */
+  /** Writers of observed child workflows, for the rights of later steps. */
   readonly writers: readonly Writer[];
-  /** Successes that further steps may take, should this pass store them. */
+  /** Successes to store in the cache. */
   readonly results: readonly StepResult[];
 }
 
 /**
- * Looks at the child of every active step. O(steps), and one look per active step. Of a step in `conflicts` no attempt may follow:
- * its failures are final. Reads mirrors only, except where an executor must ask; throws what an executor throws.
+ * Observes the child of every active step. Failures of steps in `conflicts` are final. Reads mirrors unless an executor
+ * must ask; throws what an executor throws. O(steps).
  */
 export async function observeSteps(
   state: PassState,
@@ -72,7 +72,6 @@ export async function observeSteps(
   return { facts, references, results, writers, ...(isPolling ? { pollAfter: kindPoll } : {}) };
 }
 
-/** What looks at steps and items gather beside their facts. */
 interface Sink {
   readonly results: StepResult[];
   readonly writers: Writer[];
@@ -89,7 +88,7 @@ function gather(
   if (finding?.is === "child") writers.push(...(finding.writers ?? []));
 }
 
-/** One look for each active item. */
+/** One look per active item. */
 async function observeItems(
   state: PassState,
   compiled: CompiledStep,
@@ -111,11 +110,11 @@ async function observeItems(
   return facts;
 }
 
-/** A reference that is waited for is looked at although nothing of it runs, and so is what holds an attempt back. */
+/** Also for references and obstacles, although nothing runs. */
 const isLooking = ({ type }: CompiledStep, { phase, reason, refused }: StepState): boolean =>
   isActive(phase) || (phase === "Waiting" && refused === true && (type === "externalRef" || reason === "Lock"));
 
-/** A child this process has created and that is missing was deleted in between: it was alive, and the next look says gone. */
+/** A missing child that this process created was alive; the next look reports it gone. */
 function createdBefore(attempt: Attempt, memory: Memory): ChildFact | undefined {
   const { step, phase } = attempt;
   if (phase !== "Starting" || step.type === "externalRef") return undefined;
@@ -123,13 +122,12 @@ function createdBefore(attempt: Attempt, memory: Memory): ChildFact | undefined 
   return { kind: "child", ...about(attempt), state: { is: "alive" } };
 }
 
-/** Whose child it is, for the engine. */
 const about = ({ step, number, item, round }: Attempt) =>
   item === undefined
     ? { step: step.key, attempt: number }
     : { step: step.key, attempt: round, item: { index: item.index, attempt: number } };
 
-/** The next attempt would be one of another step than the one that was started. */
+/** The next attempt would have another definition. */
 function withoutRetry(fact: ChildFact | GrantFact): ChildFact | GrantFact {
   if (fact.kind !== "child" || (fact.state.is !== "failed" && fact.state.is !== "gone")) return fact;
   const why =
@@ -138,18 +136,18 @@ function withoutRetry(fact: ChildFact | GrantFact): ChildFact | GrantFact {
   return { ...fact, state: { is: "failed", reason: "SpecConflict", message, retryable: false } };
 }
 
-/** What is not known of a whole kind, and not of one object. */
+/** Unknown for the whole kind. */
 const isOfKind = (reason: WaitReason): boolean => reason === "KindNotFound" || reason === "Forbidden";
 
-/** No watch tells that a kind is served from now on. */
+/** No watch reports that a kind is now served. */
 const kindPoll: Millis = 10_000;
 
-/** Until the kind is served, or may be watched, a step waits this long unless a deadline of its own or of the workflow ends it. */
+/** A step without any deadline waits this long for a kind to be served or watchable. */
 const kindPatience: Millis = 10 * 60_000;
 
 /**
- * The fact a finding is for the engine: what is seen of a child, or a refusal to start one, with the instant before which it is not
- * worth trying again. A kind that is not served, or not to be watched, for ten minutes fails the step where no deadline would ever end it.
+ * Converts a finding into a fact: the child's state, or a refusal with the time of the next try. An unavailable kind
+ * fails a step without deadlines after ten minutes.
  */
 export function factOf(
   attempt: Attempt,
@@ -173,6 +171,6 @@ export function factOf(
   };
 }
 
-/** A step that some deadline ends anyway may wait as long as that allows. */
+/** Some deadline ends the step anyway. */
 const isBounded = ({ step }: Attempt, { compiled }: PassState): boolean =>
   step.step.deadlineSeconds !== undefined || (!step.final && compiled.plan.policy.deadline !== undefined);

@@ -1,10 +1,10 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import type { ChildFact, RunState } from "#engine/index.ts";
 
-/** Bytes of JSON that the outputs of all steps of one workflow may be: they stand in one status, which must fit a real store. */
+/** Limit of all outputs of a workflow as JSON, so that the status fits the store. */
 const mostBytes = 256 * 1024;
 
-/** Sizes of outputs that do not change any more: those of a run are asked for again with every step that succeeds. */
+/** Cached, because outputs do not change. */
 const sizes = new WeakMap<JsonObject, number>();
 
 function sizeOf(outputs: JsonObject | undefined): number {
@@ -14,7 +14,7 @@ function sizeOf(outputs: JsonObject | undefined): number {
   return size;
 }
 
-/** What is left of the room for outputs in a run, for the successes of one pass in their order. */
+/** Room left for outputs, for the successes of one pass in order. */
 export class OutputRoom {
   readonly #run: RunState;
   #taken: number | undefined;
@@ -23,11 +23,11 @@ export class OutputRoom {
     this.#run = run;
   }
 
-  /** Takes room for what a success brings. Undefined when there is enough; else what all outputs would be, and nothing is taken. */
+  /** Takes room for a success. If there is not enough, returns the total size and takes nothing. */
   take({ step, item, state }: ChildFact): number | undefined {
     if (state.is !== "succeeded" || state.outputs === undefined) return undefined;
     this.#taken ??= Object.values(this.#run.steps).reduce((sum, { outputs }) => sum + sizeOf(outputs), 0);
-    // A round of a loop takes the place of the one before; items come beside each other.
+    // A round of a loop replaces the last; items add up.
     const before = item === undefined ? sizeOf(this.#run.steps[step]?.outputs) : 0;
     const all = this.#taken + sizeOf(state.outputs) - before;
     if (all > mostBytes) return all;
@@ -35,7 +35,7 @@ export class OutputRoom {
     return undefined;
   }
 
-  /** The fact, or the failure that it is for want of room. */
+  /** The fact, or a failure for lack of room. */
   admit(fact: ChildFact): ChildFact {
     const all = this.take(fact);
     if (all === undefined) return fact;

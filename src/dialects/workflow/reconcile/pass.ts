@@ -12,48 +12,44 @@ import type { SharedSlots } from "../shared-slots.ts";
 import type { Executors } from "../steps/executor.ts";
 import type { Memory } from "./memory.ts";
 
-/** Counts what only the reconciler sees; for those who look after a control plane. */
+/** Counters of the reconciler, for operators. */
 export interface Tally {
-  /** Facts that were stale, unknown or illegal, in one turn. */
+  /** Stale, unknown or illegal facts of a turn. */
   ignoredFacts(count: number): void;
-  /** Somebody else had written the status meanwhile: nothing was done, and the pass is made again. */
+  /** A conflict: nothing was done and the pass is repeated. */
   statusConflict(): void;
-  /** What a stale mirror asked for was not done. */
+  /** Effects that a stale mirror asked for. */
   staleEffectsPrevented(): void;
-  /** A step with a cache, or an item of one, was about to start. */
+  /** A cached step or item was about to start. */
   cacheAsked(outcome: CacheOutcome): void;
 }
 
-/** What looking for a template has shown. From then on the workflow gets a pass when the template comes, changes or goes. */
+/** Result of looking for a template. From then on its changes trigger passes. */
 export type TemplateLook =
   | { readonly is: "found"; readonly template: Stored<WorkflowTemplate> }
   | { readonly is: "missing" }
-  /** Its writer may not read it. */
+  /** The writer may not read it. */
   | { readonly is: "refused"; readonly message: string };
 
-/**
- * Whether everything that a workflow may have created can be seen. It gets a pass when a mirror that is being filled is, and when what may not be
- * watched, in the server's words, may be.
- */
+/** Whether all possible children can be seen. A pass is triggered when a mirror is filled or becomes watchable. */
 export type Sight =
   | { readonly is: "complete" }
   | { readonly is: "filling" }
   | { readonly is: "refused"; readonly message: string };
 
-/** What the controller works with. Reads see its own writes at once. */
+/** Reads include the controller's own writes. */
 export interface Parts {
   readonly client: ApiClient;
-  /** With the rights of who wrote the workflow: for what the run does, not for what it is. */
+  /** With the rights of the workflow's writer, for what the run does. */
   readonly clientFor: (workflow: Stored<Workflow>) => ApiClient;
   readonly clock: Clock;
   readonly workflows: Lister<Workflow>;
-  /** With the index `targetIndex`. */
   readonly actions: Lister<RunAction>;
   readonly jobs: Lister;
   readonly limits: Lister<ConcurrencyLimit>;
   readonly cacheEntries: Lister<CacheEntry>;
   readonly slots: SharedSlots;
-  /** What workflows of a namespace wait for of limits, in the order they get it. */
+  /** Claims of a namespace, in order. */
   readonly claimsIn: (namespace: string) => readonly Claim[];
   readonly kinds: {
     strays(uid: string): readonly Stored[];
@@ -61,30 +57,28 @@ export interface Parts {
     sight(workflow: Stored<Workflow>): Promise<Sight>;
     forget(key: string): void;
   };
-  /** Reads a template with the rights of whoever wrote the workflow. */
+  /** Reads with the rights of the workflow's writer. */
   readonly templates: {
     look(workflow: Stored<Workflow>, name: string, signal: AbortSignal): Promise<TemplateLook>;
   };
-  /** One per step type; they start, observe and cancel attempts, and keep nothing. */
+  /** One per step type; stateless. */
   readonly executors: Executors;
   readonly tally: Tally;
-  /** Tells people, best effort. Only of what is stored: `workflow` is the stored version. */
+  /** Records an event about a stored version, best effort. */
   record(workflow: Stored<Workflow>, notice: Notice): void;
 }
 
-/** One pass over one workflow, as its stages see it. */
 export interface Pass extends Parts {
-  /** `namespace/name`. */
   readonly key: string;
   readonly workflow: Stored<Workflow>;
   readonly memory: Memory;
-  /** One instant for everything in a turn, so that times in a status agree with each other. */
+  /** One instant per turn, so that times in a status agree. */
   readonly now: Instant;
   readonly signal: AbortSignal;
   readonly log: Logger;
 }
 
-/** What a turn leaves to do: another turn at once about this version, or a look after some time. */
+/** Another turn at once, or a look after some time. */
 export interface Turn {
   readonly again?: Stored<Workflow>;
   readonly wake?: Millis | undefined;

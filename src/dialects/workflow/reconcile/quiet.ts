@@ -5,15 +5,14 @@ import type { Pass } from "./pass.ts";
 import type { PassState } from "./attempts.ts";
 import type { KnownRun } from "./memory.ts";
 
-// Starting -> Running is the one change that nothing depends on. Stored at once it would double the writes of a short step; kept in
-// memory and lost, it is simply observed again.
+// Nothing depends on Starting -> Running. Storing it at once would double the writes of short steps; if lost, it is
+// observed again.
 
-/** That a step came alive is stored alone only after this long: most short steps are through by then. */
+/** Most short steps end before this. */
 const patience: Millis = 500;
 
 /**
- * True changes that can wait: answers for how long, and keeps them in memory. Undefined when there is something to store now,
- * or nothing to store at all.
+ * Keeps changes that can wait in memory and returns for how long. Undefined if something must be stored, or nothing.
  */
 export function quietStage(
   { memory, now, workflow }: Pass,
@@ -30,7 +29,7 @@ export function quietStage(
     delete memory.quietSince;
     return undefined;
   }
-  // A clock that was set back would put it off for as long as it was set back.
+  // In case the clock was set back.
   memory.quietSince = Math.min(memory.quietSince ?? now, now);
   const left = memory.quietSince + patience - now;
   if (left <= 0) {
@@ -41,7 +40,7 @@ export function quietStage(
   return left;
 }
 
-/** An object that was there before has its uid pinned when it is first seen or applied, which cannot wait. */
+/** The uid of an existing object must be stored when it is first seen or applied. */
 function onlyCameAlive(before: RunState, after: RunState, isPinned: (key: string) => boolean): boolean {
   const { steps: stepsBefore } = before;
   const { steps } = after;
@@ -57,7 +56,7 @@ function onlyCameAlive(before: RunState, after: RunState, isPinned: (key: string
   });
 }
 
-/** All but one member of `a` are those of `b`. The engine keeps what it does not change, so that identity is equality. */
+/** Equal except for one member. The engine keeps unchanged objects, so identity suffices. */
 function isSameBeyond<T extends object>(excepted: keyof T, a: T, b: T): boolean {
   for (const name in a) if (name !== excepted && a[name] !== b[name]) return false;
   return true;

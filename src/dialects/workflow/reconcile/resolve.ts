@@ -6,18 +6,17 @@ import { maxSpecBytes, specOf, withTemplate } from "../spec-of.ts";
 import type { Resolved } from "./memory.ts";
 import type { Pass } from "./pass.ts";
 
-/** Why a workflow cannot be run: its specification, or that there is no template for it yet, or none that its writer may read. */
+/** Why a workflow cannot run. */
 export type InvalidReason = "InvalidSpec" | "TemplateNotFound" | "Forbidden";
 
-/** What a workflow runs, or why that cannot be told. */
 export type Resolution =
-  /** `writers`: who wrote the template; nobody where none is read any more. */
+  /** `writers`: the template's; none if it is not read any more. */
   | ({ readonly is: "resolved"; readonly writers: readonly Writer[] } & Resolved)
   | { readonly is: "unresolved"; readonly reason: InvalidReason; readonly problems: readonly Problem[] };
 
 /**
- * The specification of this pass. A workflow without templateRef has it in itself, one that has started in its status; only before
- * its start the template is read, each time anew.
+ * The spec of this pass: the workflow's own, or the one frozen at the start, or before that the template's, read each
+ * time.
  */
 export async function resolveStage({ workflow, templates, signal }: Pass): Promise<Resolution> {
   const { spec, status } = workflow;
@@ -44,6 +43,6 @@ function unresolved(reason: InvalidReason, message: string): Resolution {
   return { is: "unresolved", reason, problems: found.problems };
 }
 
-/** Part of the write that starts the run: what it holds on to, whatever becomes of the template. */
+/** Stored by the write that starts the run, which then ignores changes of the template. */
 export const frozenSpec = ({ spec, status }: Workflow, resolved: WorkflowSpec) =>
   spec.templateRef === undefined || status?.resolvedSpec !== undefined ? {} : { resolvedSpec: { ...resolved } };

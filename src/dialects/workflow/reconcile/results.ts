@@ -9,7 +9,7 @@ import type { Attempt, Finding } from "../steps/executor.ts";
 import type { PassState } from "./attempts.ts";
 import type { Pass } from "./pass.ts";
 
-/** A success that was seen, of a step with a cache. */
+/** A success of a step with a cache. */
 export interface StepResult {
   readonly attempt: Attempt;
   readonly key: CacheKey;
@@ -17,13 +17,10 @@ export interface StepResult {
   readonly artifacts: JsonObject | undefined;
 }
 
-/** Entries written at the same time. */
+/** Entries written in parallel. */
 const width = 16;
 
-/**
- * The result of an attempt whose child has told of a success; none where the child names another key than its inputs have now, which
- * means that they were changed while it ran.
- */
+/** The result of a successful attempt; none if its inputs changed while it ran. */
 export function resultsOf(
   attempt: Attempt,
   finding: Finding | undefined,
@@ -37,9 +34,8 @@ export function resultsOf(
 }
 
 /**
- * Stores results that the status of this pass tells of. After that status, never before: what is lost by a crash between the two is one
- * saved start, while an entry without its status might be of a success that was never one. That it cannot be stored is told, and is no
- * failure of the step.
+ * Stores results after the status that reports them: a crash in between loses one saving, while an entry without its
+ * status could be wrong. A failure is reported and does not fail the step.
  */
 export async function keepResults(pass: Pass, { run, now }: PassState, results: readonly StepResult[]): Promise<void> {
   const kept = results.filter(({ attempt: { step, item, round } }) => {
@@ -60,7 +56,7 @@ export async function keepResults(pass: Pass, { run, now }: PassState, results: 
   );
 }
 
-/** Times have seconds, as those of all objects. */
+/** In whole seconds, as everywhere. */
 function entryOf({ attempt, key, outputs, artifacts }: StepResult, now: Instant): CacheEntry {
   const { workflow, step, item } = attempt;
   const { name, uid, namespace } = workflow.metadata;
@@ -79,7 +75,7 @@ function entryOf({ attempt, key, outputs, artifacts }: StepResult, now: Instant)
   };
 }
 
-/** An entry is never changed: an older one goes first. Of two that come at the same time either will do. */
+/** Entries are immutable: an older one is deleted first. Of two concurrent ones either will do. */
 async function replaceEntry({ client, cacheEntries, signal }: Pass, entry: CacheEntry): Promise<void> {
   const { name = "", namespace } = entry.metadata;
   const old = cacheEntries.get(namespace === undefined ? name : `${namespace}/${name}`);

@@ -18,8 +18,8 @@ import { type KnownRun, runOf } from "./memory.ts";
 import type { Pass } from "./pass.ts";
 
 /**
- * Before a resubmitted run begins: gives it the results of the earlier one for steps that are as they were. Read with the rights of who
- * wrote the new run. Nothing is stored here: until the run's first write the same is found again.
+ * Gives a resubmitted run the earlier run's results of unchanged steps, read with the rights of its writer. Stores
+ * nothing: until the first write they are found again.
  */
 export async function reuseStage(pass: Pass, compiled: CompiledWorkflow): Promise<void> {
   const { workflow, memory, now, clientFor, signal } = pass;
@@ -44,16 +44,15 @@ const withSteps = (known: KnownRun, steps: RunState["steps"]): KnownRun =>
   Object.keys(steps).length === 0 ? known : { ...known, run: { ...known.run, steps } };
 
 /**
- * Main steps that succeeded in the earlier run, whose definition, inputs and dependencies are the same: they count as done. What a
- * person decided, what only passes time and what others bring is asked again, and what is applied may have been changed since: it is
- * applied again, which changes nothing where nothing was.
+ * Main steps that succeeded with the same definition, inputs and dependencies. Approvals, timers and references are
+ * repeated; so is Apply, because the object may have changed.
  */
 export function reusableSteps(former: Workflow, compiled: CompiledWorkflow, now: Instant): Record<string, StepState> {
   const earlier = compileWorkflow({ ...former, spec: specOf(former) });
   if (earlier === undefined) return {};
   const formerRun = decodeRun(former.status);
   const steps: Record<string, StepState> = {};
-  // The number of the run is no input of what it does; when it began is, for whoever names it.
+  // The run number is no input; its start time is, if used.
   const oldRun = seen({ ...formerRun, number: 1 });
   const nextRun = seen({ ...formerRun, number: 1, startedAt: now, steps });
   for (const node of compiled.plan.graph.order) {
@@ -78,7 +77,7 @@ const seen = (run: RunState): RunValues => ({ run, state: (key) => stepState(run
 const isAskedAgain = ({ type, step }: CompiledStep): boolean =>
   !isExecuted(type) || type === "externalRef" || isApplied(step);
 
-/** Its dependencies have all succeeded, so that a gate has only its condition left. */
+/** All dependencies succeeded, so only the condition counts. */
 const isWanted = ({ when }: CompiledStep, compiled: CompiledWorkflow, run: RunValues): boolean => {
   if (when === undefined) return true;
   const answer = evaluateCondition(when, compiled, run, { [gateBinding]: "ok" });
@@ -91,7 +90,7 @@ interface Side {
   readonly run: RunValues;
 }
 
-/** Whether both would create the same children, names aside. What cannot be rendered is not the same. */
+/** Whether both would create the same children, except for names. False if rendering fails. */
 function hasSameInputs(old: Side, next: Side): boolean {
   const [before, after] = [itemsOf(old.step, old.compiled, old.run), itemsOf(next.step, next.compiled, next.run)];
   if (!before.ok || !after.ok || !jsonEquals(before.value, after.value)) return false;

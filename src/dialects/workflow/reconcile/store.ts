@@ -9,8 +9,8 @@ import { attemptOf, type PassState } from "./attempts.ts";
 import { type StatusFacts, statusAfter, withOutputs } from "./summary.ts";
 
 /**
- * Stores what a pass has changed, all of it in one write bound to the version that was read, then tells of it. Undefined when
- * there is nothing to store. A conflict is thrown: nothing has happened then, and the next pass reads anew.
+ * Stores all changes of a pass in one write bound to the version that was read, then reports them. Undefined if nothing
+ * changed. Throws on a conflict: nothing has happened.
  */
 export async function storeStage(
   pass: Pass,
@@ -21,7 +21,7 @@ export async function storeStage(
   const { workflow, client, memory, signal } = pass;
   const { generation } = workflow.metadata;
   const isObserved = generation === undefined || workflow.status?.observedGeneration === generation;
-  // A key that is changed before the run begins stands for another limit.
+  // A key changed before the start means another limit.
   const isQueued = facts.queued === undefined || workflow.status?.concurrency?.limitName === facts.queued.limitName;
   if (state.run === before && isObserved && (isQueued || isTerminal(before.phase))) return undefined;
   const { run, outputs } = withOutputs(state);
@@ -40,8 +40,8 @@ export async function storeStage(
 }
 
 /**
- * The references of the status to be written: those that were seen, and for every attempt that starts in this write the child it is
- * about to have. Names stand in the same write as the intent, so that after a crash the children are found under known names.
+ * References for the status: observed ones, and the children of starting attempts. Names are stored with the intent, so
+ * that children are found after a crash.
  */
 function withIntents(
   state: PassState,
@@ -53,7 +53,7 @@ function withIntents(
   for (const key of Object.keys(state.run.steps)) {
     const old = before.steps[key];
     const step = stepState(state.run, key);
-    // Children of a fan-out are too many to list; their names follow from the items.
+    // A fan-out has too many; names follow from the items.
     if (step === old || step.phase !== "Starting" || (old?.phase === "Starting" && old.attempt === step.attempt))
       continue;
     const compiled = state.compiled.steps.get(key);

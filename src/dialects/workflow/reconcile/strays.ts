@@ -6,9 +6,8 @@ import { notices } from "../messages.ts";
 import type { Pass } from "./pass.ts";
 
 /**
- * Reports, once each per process, objects that bear the workflow's uid, have no controller, and are no child of an active step. They
- * are neither counted nor deleted: whoever copied the labels may have had a reason. What steps let live on is no surprise. One index
- * lookup when there are none.
+ * Reports, once per process, objects with the workflow's uid that have no controller and belong to no active step. They
+ * are left alone: someone may have copied the labels on purpose.
  */
 export function strayStage(pass: Pass, compiled: CompiledWorkflow): void {
   const { workflow, memory, kinds } = pass;

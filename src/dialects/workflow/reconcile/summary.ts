@@ -11,29 +11,25 @@ import { reusedReason } from "../resubmit.ts";
 import { statusOf, valuesOf, type PassState } from "./attempts.ts";
 import { frozenSpec } from "./resolve.ts";
 
-/** What the status says beyond the run itself. */
 export interface StatusFacts {
-  /** References by step: of intents, and with their uid once the object was seen. */
+  /** By step: of intents, and with uids of observed objects. */
   readonly references: ReadonlyMap<string, ChildReference>;
-  /** Started steps whose definition was changed behind the back of admission. */
+  /** Started steps whose definition was changed without admission. */
   readonly conflicts: readonly string[];
-  /** Where a run stands that needs its concurrency key to begin. */
+  /** Position of a run that waits for its concurrency key. */
   readonly queued?: Queued;
-  /** The specification cannot be carried out: the condition that says so stays. */
+  /** Keeps the condition about an invalid spec. */
   readonly isInvalid?: boolean;
 }
 
-// What a status says beyond the run: conditions, progress, history, and per step the child and the last failures. Everything here is
-// made from the run before and the run after; nothing is remembered.
+// The status beyond the run: conditions, progress, history, children and failures of steps. Derived from the runs
+// before and after.
 
-/** Earlier runs and failed attempts that a status keeps; older ones are in events and logs. */
+/** Earlier runs and failed attempts kept in a status. */
 const historyLength = 10;
 const failuresKept = 3;
 
-/**
- * The whole status of a workflow after a pass. `before` is the run its present status describes: what is the same object in both
- * runs is shared with the present status, so that a step that did not move costs nothing but its place.
- */
+/** The whole status after a pass. `before` is the run of the present status, whose unchanged parts are shared. */
 export function statusAfter(
   { workflow, compiled, run, now }: PassState,
   before: RunState,
@@ -55,7 +51,7 @@ export function statusAfter(
     progress: `${done}/${total}`,
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     ...(facts.queued === undefined ? {} : { concurrency: concurrencyAfter(facts.queued, previous, run, before, now) }),
-    // What waits for its turn is what will run.
+    // A queued run counts as not started.
     ...((run.startedAt === undefined && facts.queued === undefined) || facts.isInvalid === true
       ? {}
       : frozenSpec(workflow, compiled.spec)),
@@ -64,7 +60,7 @@ export function statusAfter(
   };
 }
 
-/** The key as it was when the run came into its queue; a retry comes into it anew. */
+/** The key is evaluated when the run is queued, and again for a retry. */
 function concurrencyAfter(
   { key, limitName, most: limit }: Queued,
   previous: WorkflowStatus | undefined,
@@ -76,11 +72,10 @@ function concurrencyAfter(
   return { key, limitName, limit, queuedTime: known?.queuedTime ?? formatTime(now) };
 }
 
-/** Nothing that conditions speak of has changed. */
 const isSameSummary = (before: RunState, run: RunState): boolean =>
   before.phase === run.phase && before.number === run.number && before.suspendedSince === run.suspendedSince;
 
-/** Only for steps that changed: entries of all others are shared with the status before. */
+/** Unchanged steps share their entries. */
 function additionsOf(state: PassState, before: RunState, facts: StatusFacts): ReadonlyMap<string, StepAdditions> {
   const additions = new Map<string, StepAdditions>();
   for (const key of Object.keys(state.run.steps)) {
@@ -95,7 +90,7 @@ function additionsOf(state: PassState, before: RunState, facts: StatusFacts): Re
   return additions;
 }
 
-/** Of one step that moved or whose child was seen for the first time. The hash is that of the definition it starts with. */
+/** For a step that moved or whose child was first seen. The hash is of the definition it starts with. */
 function additionOf(
   { compiled, now }: PassState,
   key: string,
@@ -106,7 +101,7 @@ function additionOf(
 ): StepAdditions {
   const node = planStepOf(compiled, key);
   const failure = failureBetween(old, step);
-  // A question has no attempts, and must stay the one that people were asked.
+  // A question must stay the one that people were asked.
   const isAsked = step.phase === "Suspended" && old?.phase !== "Suspended";
   const starts =
     isAsked || ((step.phase === "Starting" || step.items !== undefined) && (old?.attempt ?? 0) < step.attempt);
@@ -122,7 +117,6 @@ function additionOf(
   };
 }
 
-/** Keys are unique over both parts. */
 function planStepOf({ plan }: CompiledWorkflow, key: string) {
   const main = plan.graph.nodeById.get(key);
   if (main !== undefined) return plan.steps[main];
@@ -130,7 +124,7 @@ function planStepOf({ plan }: CompiledWorkflow, key: string) {
   return final === undefined ? undefined : plan.final?.steps[final];
 }
 
-/** The attempt that failed between two states of a step. A pause before the next one tells of it in its message. */
+/** The attempt that failed between two states. A backoff has it in its message. */
 function failureBetween(old: StepState | undefined, step: StepState) {
   if (old === undefined || isTerminal(old.phase) || old.attempt === 0) return undefined;
   const isFailed = step.phase === "Failed" || (step.phase === "Waiting" && step.reason === "Backoff");
@@ -140,13 +134,13 @@ function failureBetween(old: StepState | undefined, step: StepState) {
   return { attempt, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
 }
 
-/** The engine tells of a failed attempt as `attempt 2: Error: exit code 1`. */
+/** The engine writes `attempt 2: Error: exit code 1`. */
 function toldByPause(text = ""): { readonly reason?: string; readonly message?: string } {
   const [, reason, message] = /^attempt \d+: ([^:]*)(?:: (.*))?$/s.exec(text) ?? [];
   return { ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
 }
 
-/** Complete and Failed are always there, so that both can be waited for; the others when they have something to say. */
+/** Complete and Failed always exist, so that both can be waited for. */
 function conditionsAfter(
   present: readonly WorkflowCondition[],
   run: RunState,
@@ -173,7 +167,7 @@ function conditionsAfter(
   return wanted.reduce((list, condition) => setOne(list, condition, observedGeneration, now), present);
 }
 
-/** A condition needs a reason even when the run has none to give. */
+/** A condition needs a reason. */
 const explained = ({ reason, message }: RunState, phase: string) => ({
   reason: reason ?? phase,
   ...(message === undefined ? {} : { message }),
@@ -186,7 +180,7 @@ const specConflict = (conflicts: readonly string[]): WorkflowCondition => ({
   message: `steps that have started were changed: ${conflicts.join(", ")}; no further attempt of them is started until they are put back`,
 });
 
-/** Sets one condition; the probe time moves only when something else of it does. */
+/** The probe time moves only with another change. */
 export function setOne(
   list: readonly WorkflowCondition[],
   condition: WorkflowCondition,
@@ -209,7 +203,7 @@ export function setOne(
   return setCondition(list, next, now);
 }
 
-/** The history with the run that a retry has ended for good, as the status had it; newest last. */
+/** Adds the run that a retry ended; newest last. */
 function historyAfter(previous: WorkflowStatus | undefined) {
   const { runNumber = 1, phase = "Failed", reason, message, startTime, completionTime } = previous ?? {};
   const past = {
@@ -223,12 +217,11 @@ function historyAfter(previous: WorkflowStatus | undefined) {
   return [...(previous?.history ?? []), past].slice(-historyLength);
 }
 
-/** Outputs of one workflow together, in bytes of their JSON text. */
+/** Outputs of a workflow together, as JSON. */
 const maxOutputBytes = 256 * 1024;
 
 /**
- * A run that succeeded, with its outputs; one whose outputs cannot be made, or are larger than 256 KiB together, has failed. They
- * are made in the write that ends the run, so whoever sees the end sees the outputs. Runs without outputs pass unchanged.
+ * A succeeded run with its outputs, or failed if they cannot be made or exceed 256 KiB. Stored with the end of the run.
  */
 export function withOutputs(state: PassState): { readonly run: RunState; readonly outputs?: JsonObject } {
   const { compiled, run } = state;

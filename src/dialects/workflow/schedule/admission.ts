@@ -5,17 +5,14 @@ import { warnUnserved } from "../unknown-kinds.ts";
 import { ScheduledWorkflow } from "./kind.ts";
 import { validateSchedule } from "./validate.ts";
 
-/**
- * What a server asks before it stores a ScheduledWorkflow: the checks of a file. Nothing of it is immutable: runs that there are keep
- * what they were made with.
- */
+/** Admission of ScheduledWorkflows: the checks of a file. Nothing is immutable: existing runs keep their spec. */
 export const scheduleAdmission: Admission = {
   group: ScheduledWorkflow.group,
   kind: ScheduledWorkflow.kind,
   coversSchema: true,
   prepareForCreate: ({ status: _dropped, ...object }) => object,
   ownStatus: (status) => status,
-  /** Runs may do what the writers of the schedule may; whoever holds it up does not become one. */
+  /** Runs have the rights of the schedule's writers, not of those who only suspend it. */
   actsOn: ({ spec }) => unheld(spec),
   validate(object, old, server) {
     const found = collectProblems();

@@ -2,33 +2,31 @@ import { err, type FieldPath, type Instant, ok, type Result } from "#lib/base/in
 import { type CronFields, nextLocalTime, type NextTime, parseCron, type TimeZone, timeZone } from "#lib/text/index.ts";
 import type { ScheduleSpec } from "./kind.ts";
 
-// When something is due, from what a document says. The same code judges documents and runs schedules, so that what is admitted can be run.
+// Times from a document. Shared by validation and controller.
 
-/** What is wrong with when something is due, at its place below the document. */
 export interface CalendarProblem {
   readonly path: FieldPath;
   readonly message: string;
 }
 
-/** The schedules of an object, understood. */
 export interface Calendar {
   readonly next: NextTime;
-  /** The same for the same calendar: a schedule whose text has changed owes nothing for the time before. */
+  /** Equal for equal calendars; a changed schedule owes nothing for the past. */
   readonly text: string;
 }
 
-/** The part of the specification that says when; documents may hold less than the schema wants. */
+/** Documents may lack required fields. */
 type When = Pick<ScheduleSpec, "schedule" | "schedules" | "timeZone">;
 
-/** One schedule is as good as a list of one. */
+/** A single schedule is a list of one. */
 export const schedulesOf = ({ schedule, schedules = [] }: When): readonly string[] =>
   schedule === undefined ? schedules : [schedule];
 
-/** For people, and to see whether it has changed. The zone is named only where the document names one. */
+/** For people, and to detect changes. Names the zone only if the document does. */
 export const calendarText = (when: When): string =>
   `${schedulesOf(when).join(", ")}${when.timeZone === undefined ? "" : ` (${when.timeZone})`}`;
 
-/** Understands all schedules of an object, or tells everything that is wrong with them. */
+/** All schedules of an object, or all problems. */
 export function calendarOf(when: When): Result<Calendar, readonly CalendarProblem[]> {
   const problems: CalendarProblem[] = [];
   const refuse = (path: FieldPath, message: string): void => void problems.push({ path: ["spec", ...path], message });
@@ -44,7 +42,7 @@ export function calendarOf(when: When): Result<Calendar, readonly CalendarProble
   return ok({ next: earliest(all, zone.value), text: calendarText(when) });
 }
 
-/** Distances (`@every`) are no calendar: when one is due would hang on when the one before was. */
+/** Intervals (`@every`) depend on the previous run, so they are refused. */
 function fieldsOf(text: string): Result<CronFields, string> {
   const known = "expected five fields or one of @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly";
   const schedule = parseCron(text);
@@ -53,7 +51,7 @@ function fieldsOf(text: string): Result<CronFields, string> {
   return text.trim().startsWith("@") ? err(`${known}, found ${JSON.stringify(text)}`) : schedule;
 }
 
-/** Of several schedules the one that is due first. */
+/** The earliest of several schedules. */
 const earliest =
   (all: readonly CronFields[], zone: TimeZone): NextTime =>
   (after: Instant) => {

@@ -12,12 +12,12 @@ import { Workflow, isFinished } from "../kinds.ts";
 import { ScheduledWorkflow } from "./kind.ts";
 import { scheduleReconciler, type ScheduleTally } from "./reconcile.ts";
 
-/** Index of runs by the schedule that controls them. */
+/** Runs by controlling schedule. */
 const scheduleIndex = "slipway.dev/schedule";
 
 /**
- * Adds the controller of schedules to a manager that has not started. A schedule gets a pass when it changes, when its next run is due, and
- * when a run of it is created, ends or goes; what happens within a run is nothing to it.
+ * Adds the controller of schedules to a manager that has not started. A schedule is reconciled when it changes, when
+ * its next run is due, and when a run is created, ends or is deleted.
  */
 export function addScheduleController(manager: Manager, recorder: EventRecorder): void {
   const { client, clock } = manager;
@@ -37,7 +37,7 @@ export function addScheduleController(manager: Manager, recorder: EventRecorder)
         clientFor: (schedule) => manager.clientFor(schedule),
         clock,
         schedules: manager.mirror<ScheduledWorkflow>(ScheduledWorkflow),
-        // Those of a former schedule of the name are the collector's.
+        // Runs of an earlier schedule of the name are left to garbage collection.
         runsOf: (schedule) =>
           workflows
             .byIndex(scheduleIndex, keyOf(schedule.metadata))
@@ -48,10 +48,10 @@ export function addScheduleController(manager: Manager, recorder: EventRecorder)
     );
 }
 
-/** From what a timer needs to a day without a server. */
+/** From a timer's delay to a day without a server. */
 const lagBuckets: readonly number[] = [0.05, 0.25, 1, 5, 30, 60, 300, 3600, 86_400];
 
-/** The family of workflows has these two from here: nothing else sees a run before it exists. */
+/** Counted here, because nothing else sees a run before it exists. */
 function tallyIn({ metrics }: Manager): ScheduleTally {
   const lag = metrics
     .histogram("slipway_workflow_schedule_lag_seconds", "Time from when a run was due to its creation.", lagBuckets)

@@ -8,14 +8,13 @@ import type { ScheduledWorkflow, ScheduleSpec } from "./kind.ts";
 import { jitterOf } from "./plan.ts";
 import { timeOf } from "./run.ts";
 
-/** As many times to come as tell whether a schedule means what its writer does. */
+/** Enough to check a schedule. */
 const timesShown = 3;
-/** Runs of the table; limits of history keep fewer mostly. */
+/** History limits usually keep fewer. */
 const runsShown = 20;
 
 /**
- * A schedule for people: when it is due, by the clocks of its zone, what becomes of runs that are late or meet, and its runs, newest
- * first. `runs` are those it controls. Several lines, no colours, with an end of line.
+ * A schedule for people: next times in its zone, policies, and its `runs`, newest first. Several lines without colours.
  */
 export function describeSchedule(
   schedule: Stored<ScheduledWorkflow>,
@@ -47,7 +46,7 @@ export function describeSchedule(
   ].join("\n");
 }
 
-/** In the words of the controller, which has looked last. */
+/** In the words of the controller. */
 function readyText({ status = {} }: ScheduledWorkflow): string {
   const ready = status.conditions?.find(({ type }) => type === "Ready");
   if (ready === undefined) return "not looked at yet";
@@ -55,7 +54,7 @@ function readyText({ status = {} }: ScheduledWorkflow): string {
   return [`${ready.status}${reason === undefined ? "" : ` (${reason})`}`, message].filter(Boolean).join(": ");
 }
 
-/** Runs start later than they are due by the schedule's part of the jitter. */
+/** Includes the schedule's jitter. */
 function nextTimes(schedule: Stored<ScheduledWorkflow>, now: Instant): readonly (readonly [string, string])[] {
   const { spec, status = {} } = schedule;
   const calendar = calendarOf(spec);
@@ -72,7 +71,7 @@ function nextTimes(schedule: Stored<ScheduledWorkflow>, now: Instant): readonly 
   return times.map((at, index) => [index === 0 ? "Next" : "", whenText(at, spec, now)]);
 }
 
-/** What is absent is told as it is understood. */
+/** With defaults. */
 function policyOf(spec: ScheduleSpec): readonly (readonly [string, string])[] {
   const { concurrencyPolicy = "Allow", catchUp = "Latest", catchUpLimit = 100, startingDeadlineSeconds } = spec;
   const { successfulWorkflowsHistoryLimit: succeeded = 3, failedWorkflowsHistoryLimit: failed = 1 } = spec;
@@ -101,13 +100,13 @@ function runTable(runs: readonly Stored<Workflow>[], spec: ScheduleSpec, now: In
 
 const bornAt = (run: Stored<Workflow>): Instant => timeOf(run) ?? parseInstant(run.metadata.creationTimestamp) ?? 0;
 
-/** `2026-03-08T02:30:00+01:00 (in 3h)`; `-` for no time at all. */
+/** `2026-03-08T02:30:00+01:00 (in 3h)`, or `-`. */
 function whenText(at: Instant | undefined, spec: ScheduleSpec, now: Instant): string {
   if (at === undefined) return "-";
   return `${localText(at, spec)} (${at > now ? `in ${formatAge(at - now)}` : `${formatAge(now - at)} ago`})`;
 }
 
-/** As the clocks of the schedule's zone read, with their offset, which the overlap of autumn needs. */
+/** In the schedule's zone with its offset, which distinguishes the hours when clocks go back. */
 function localText(at: Instant, spec: ScheduleSpec): string {
   const zone = timeZone(spec.timeZone ?? "Etc/UTC");
   const offset: Millis = zone.ok ? zone.value.offsetAt(at) : 0;

@@ -2,26 +2,25 @@ import { type Instant, type Millis } from "#lib/base/index.ts";
 import { type NextTime, passedTimes } from "#lib/text/index.ts";
 import type { ScheduleSpec } from "./kind.ts";
 
-/** What is late by no more than this is on time: processors are busy, timers are late. More is being missed. */
+/** Delays up to this are on time; longer ones count as missed. */
 const grace: Millis = 10_000;
-/** Missed runs are counted up to here. A year of minutes must not hold up the process. */
+/** Limit of counting missed runs. */
 export const mostCounted = 1_000;
 
-/** Which times of a schedule are to get a run now. */
+/** Times that get a run now. */
 export interface Due {
-  /** In order. */
   readonly starts: readonly Instant[];
-  /** Times that get none, for good: too late, or not asked to be made up for. */
+  /** Times that get no run, because they are late or not caught up. */
   readonly missed: number;
-  /** There are more of those than were counted. */
+  /** There are more than were counted. */
   readonly isMore: boolean;
-  /** Of all times that are decided now the last one; undefined when nothing is due. */
+  /** The last decided time; undefined if nothing is due. */
   readonly latest?: Instant;
 }
 
 /**
- * Decides about the times after `since` up to and with `until`. What is due now is started; of what was missed, as `catchUp` says.
- * However many were missed, a decision is made, so that the schedule goes on.
+ * Decides about times after `since` up to `until`: starts what is due, and what was missed as `catchUp` says. Always
+ * decides, so that the schedule goes on.
  */
 export function dueTimes(spec: ScheduleSpec, next: NextTime, since: Instant, until: Instant): Due {
   const passed = passedTimes(next, since, until, mostCounted);
@@ -39,6 +38,6 @@ export function dueTimes(spec: ScheduleSpec, next: NextTime, since: Instant, unt
   return { starts, missed, isMore: passed.isMore, latest: passed.latest };
 }
 
-/** How late a run may start: a deadline shorter than what counts as on time would start nothing, ever. */
+/** Never shorter than the grace, or nothing would start. */
 export const longestDelay = ({ startingDeadlineSeconds = Infinity }: ScheduleSpec): Millis =>
   Math.max(startingDeadlineSeconds * 1000, grace);

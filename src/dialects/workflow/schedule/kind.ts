@@ -2,19 +2,17 @@ import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/in
 import { Workflow } from "../kinds.ts";
 import { Spec as WorkflowSpec } from "../schema/spec.ts";
 
-/** Enough for every calendar that people can still follow. */
+/** More than people can follow. */
 export const mostSchedules = 50;
-/** Runs of `catchUp: All` are made in one pass, and all of them may run at once. */
+/** `catchUp: All` creates this many in one pass, which may all run at once. */
 const mostCaughtUp = 1_000;
 
-/** Zero is a length like others: at once, or not at all. */
 const seconds = (description: string, maximum?: number) =>
   s.optional(s.integer({ minimum: 0, ...(maximum === undefined ? {} : { maximum }), description }));
-/** Zero keeps none. */
 const kept = (description: string) => s.optional(s.integer({ minimum: 0, description }));
 
-// The schema of a Workflow's specification, and not just any object: `kubectl explain` tells of it, and fields that nobody knows are told when
-// the schedule is written, not at night.
+// The schema of a Workflow's spec, so that `kubectl explain` shows it and unknown fields are reported when the schedule
+// is written.
 const Template = s.object(
   {
     metadata: s.optional(
@@ -31,10 +29,7 @@ const Template = s.object(
   { description: "The Workflow to create; its expressions know schedule.time." },
 );
 
-/**
- * Nothing has a default but `suspend`, which a column shows: what is absent is decided where it is used, so that documents stay as they were
- * written.
- */
+/** Only `suspend` has a default, for its column; documents stay as written. */
 const Spec = s.object({
   schedule: s.optional(
     s.string({
@@ -71,7 +66,7 @@ const Spec = s.object({
   workflowTemplate: Template,
 });
 
-/** As `meta/v1 Condition`; there is one of them. */
+/** A single `meta/v1` Condition. */
 const Condition = s.object({
   type: s.string({ description: "Ready: runs are started when they are due." }),
   status: s.oneOf("True", "False", "Unknown"),
@@ -80,7 +75,7 @@ const Condition = s.object({
   message: s.optional(s.string()),
 });
 
-/** Enough to find a run, and to tell it from another of its name. */
+/** Identifies a run. */
 const RunReference = s.object({
   apiVersion: s.string(),
   kind: s.string(),
@@ -89,9 +84,7 @@ const RunReference = s.object({
   uid: s.string(),
 });
 
-/**
- * All that a schedule remembers. The runs tell the rest: what is active, and when one succeeded last, is read off them at every pass.
- */
+/** Everything else follows from the runs. */
 const Status = s.object({
   schedule: s.optional(s.string({ description: "The schedules and their time zone, as they were understood last." })),
   active: s.optional(s.list(RunReference, { description: "Runs that have not ended, the newest hundred of them." })),
@@ -124,7 +117,7 @@ export const ScheduledWorkflow = kind({
     column("Suspend", ".spec.suspend", { type: "boolean" }),
     column("Active", ".status.activeCount", { type: "integer" }),
     column("Last schedule", ".status.lastScheduleTime", { type: "date" }),
-    // No date: kubectl shows the age of one, and this one has not come.
+    // Not a date: kubectl shows the age of one.
     column("Next", ".status.nextScheduleTime"),
     age(),
   ],

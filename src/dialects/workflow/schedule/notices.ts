@@ -3,7 +3,7 @@ import { type Notice } from "../messages.ts";
 import { mostCounted } from "./due.ts";
 import type { ScheduleSpec, ScheduleStatus } from "./kind.ts";
 
-/** Events of schedules have one action: nothing else is done by them. */
+/** All have one action. */
 const notice = (type: Notice["type"], reason: string, note: string): Notice => ({
   type,
   reason,
@@ -11,7 +11,7 @@ const notice = (type: Notice["type"], reason: string, note: string): Notice => (
   note,
 });
 
-/** The events of schedules. What is true at every pass is told once; a thousand of a kind are one event. */
+/** Recorded on change; a thousand of a kind are one event. */
 export const scheduleNotices = {
   started: (name: string, at: Instant): Notice =>
     notice("Normal", "ScheduledRun", `created workflow "${name}" for ${formatTime(at)}`),

@@ -10,35 +10,34 @@ import { scheduleNotices } from "./notices.ts";
 import { turnout } from "./policy.ts";
 import { runName, timeOf } from "./run.ts";
 
-/** Why runs are started, or are not; the reason of the condition Ready. */
+/** Reason of the condition Ready. */
 export type Readiness = "Scheduled" | "Suspended" | "InvalidSchedule" | "NeverDue" | "ClockSetBack";
 
-/** Everything a schedule needs now. Safe to repeat from the start after a crash at any point: a time has one name for its run. */
+/** Everything to do now. Repeatable after a crash: a time determines its run's name. */
 export interface SchedulePlan {
-  /** Times that get a run now, in order. */
   readonly starts: readonly Instant[];
-  /** Runs that make way for the next one. */
+  /** Runs that make way. */
   readonly cancel: readonly Stored<Workflow>[];
-  /** Ended runs beyond what is kept. */
+  /** Finished runs beyond the limits. */
   readonly remove: readonly Stored<Workflow>[];
-  /** True once the status is stored. */
+  /** To record once the status is stored. */
   readonly notices: readonly Notice[];
   readonly missed: number;
   readonly readiness: Readiness;
   readonly message: string;
-  /** Up to here all is decided. */
+  /** All times up to here are decided. */
   readonly decided: Instant;
   readonly queued?: Instant;
-  /** Next time of the schedule; its run starts later by the schedule's jitter. */
+  /** Without jitter. */
   readonly next?: Instant;
 }
 
-/** A clock that was put right by a second needs no word. */
+/** Small corrections of the clock are ignored. */
 const aheadEnough: Millis = 60_000;
 
 /**
- * Decides what to do for a ScheduledWorkflow. Pure. `runs` are those it controls. Every time of the schedule is decided about once: what
- * the stored status calls decided stays so, also when the clock is set back.
+ * Plans the next step of a ScheduledWorkflow with its `runs`. Pure. Each time is decided once, even if the clock is set
+ * back.
  */
 export function planSchedule(
   schedule: Stored<ScheduledWorkflow>,
@@ -66,7 +65,7 @@ export function planSchedule(
     return { ...idle, readiness: "Suspended", decided, notices };
   }
   const { next } = calendar.value;
-  // Jitter moves the whole calendar: what is due is what was due so long ago.
+  // Jitter shifts the calendar.
   const until = now - jitterOf(schedule);
   const due = dueTimes(spec, next, decided, until);
   const names = new Set(runs.map(({ metadata }) => metadata.name));
@@ -94,8 +93,8 @@ export function planSchedule(
 }
 
 /**
- * Up to when times have been decided about. A schedule that is made, changed or resumed owes nothing for the time before. A change is also
- * the way out for one that was decided far into the future by a clock that was wrong.
+ * Last decided time. A new, changed or resumed schedule owes nothing for the past; a change also repairs one that a
+ * wrong clock decided far into the future.
  */
 function decidedBefore({ metadata, spec, status = {} }: Stored<ScheduledWorkflow>, now: Instant): Instant {
   const decided = instant(status.decidedTime) ?? instant(metadata.creationTimestamp) ?? now;
@@ -104,7 +103,7 @@ function decidedBefore({ metadata, spec, status = {} }: Stored<ScheduledWorkflow
   return wasSuspended ? Math.max(now, decided) : decided;
 }
 
-/** The run that waited, unless it has waited for longer than it may. */
+/** The queued run, unless it has waited too long. */
 function waiting({ spec }: ScheduledWorkflow, queued: Instant | undefined, until: Instant) {
   if (queued === undefined) return { wanted: [], missed: 0 };
   return until - queued > longestDelay(spec) ? { wanted: [], missed: 1 } : { wanted: [queued], missed: 0 };
@@ -124,7 +123,7 @@ function readinessOf(
     : { readiness: "Scheduled", message: "" };
 }
 
-/** Some part of the whole, the same for a schedule for ever, evenly among schedules. */
+/** Constant per schedule, spread evenly. */
 export function jitterOf({ metadata, spec }: Stored<ScheduledWorkflow>): Millis {
   const whole = (spec.jitterSeconds ?? 0) * 1000;
   let mixed = 0;
@@ -132,16 +131,16 @@ export function jitterOf({ metadata, spec }: Stored<ScheduledWorkflow>): Millis 
   return Math.floor((mixed / 2 ** 32) * whole);
 }
 
-/** One that is being ended or deleted already needs no more. */
+/** Not one that is ending or being deleted. */
 const mayBeCanceled = ({ metadata, status }: Stored<Workflow>): boolean =>
   metadata.deletionTimestamp === undefined && status?.phase !== "Cancelling";
 
-/** Times that get no run although nothing is under way give way to others of the same pass. */
+/** Without active runs, others of the same pass took precedence. */
 const reasonToSkip = (underWay: readonly Stored<Workflow>[]): string => {
   const [first] = underWay;
   return first === undefined ? "another run of the schedule takes its turn" : `${first.metadata.name} has not ended`;
 };
 
-/** A time that nobody can read counts as none. */
+/** Unreadable times count as absent. */
 const instant = (text: string | undefined): Instant | undefined =>
   text === undefined ? undefined : parseInstant(text);

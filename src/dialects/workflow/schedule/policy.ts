@@ -1,21 +1,20 @@
 import type { Instant } from "#lib/base/index.ts";
 import type { ScheduleSpec } from "./kind.ts";
 
-/** What becomes of the times that want a run. */
 export interface Turnout {
   readonly starts: readonly Instant[];
-  /** Gets its run when those that are under way have ended. */
+  /** Starts when the active runs have ended. */
   readonly queued?: Instant;
-  /** Those that are under way are to be canceled. */
+  /** Cancels the active runs. */
   readonly replaces: boolean;
-  /** Get no run, for good. */
+  /** Never get a run. */
   readonly skipped: readonly Instant[];
 }
 
 /**
- * What `concurrencyPolicy` makes of the times that want a run, in order: one that was queued before, and new ones. `isBusy`: an earlier run
- * has not ended. One run waits at most. With Queue it is the one that came first, so that it does get its turn; with Replace the last one,
- * which waits for the end of those it has canceled: what they do at their end must not meet what it does at its beginning.
+ * Applies `concurrencyPolicy` to the times in order: an earlier queued one, and new ones. `isBusy`: a run is active. At
+ * most one waits: with Queue the first, so that it gets its turn; with Replace the last, until the canceled runs have
+ * ended.
  */
 export function turnout(
   policy: ScheduleSpec["concurrencyPolicy"],

@@ -18,34 +18,32 @@ import { jitterOf, planSchedule } from "./plan.ts";
 import { replacement, runName, scheduledRun } from "./run.ts";
 import { statusAfter } from "./status.ts";
 
-// A pass reads the calendar, creates what is due, and stores what was decided. Runs come before the status that tells of them: after a
-// crash between the two the same is decided again, and the run is found by its name.
+// A pass reads the calendar, creates due runs, then stores what was decided. After a crash in between it decides the
+// same and finds the run by name.
 
-/** Timers count time that passes; a calendar goes by the clock, which is put right, or has slept, in between. */
+/** Timers ignore changes of the clock, so they are kept short. */
 const longestSleep: Millis = 60_000;
 
-/** What the reconciler counts. */
 export interface ScheduleTally {
-  /** From when a run was due until it was created. */
+  /** Delay between due time and creation. */
   lag(after: Millis): void;
   missed(count: number): void;
 }
 
-/** What it works with; its mirrors show what was written through its clients at once. */
+/** Mirrors include its own writes. */
 export interface ScheduleParts {
-  /** For what is the schedule's own: its status, making way for the next run, retention. */
+  /** For the schedule's own writes: status, cancels, retention. */
   readonly client: ApiClient;
-  /** With the rights of whoever wrote the schedule: runs are created with no more than those. */
+  /** With the rights of the schedule's writer, for creating runs. */
   readonly clientFor: (schedule: Stored<ScheduledWorkflow>) => ApiClient;
   readonly clock: Clock;
   readonly schedules: Lister<ScheduledWorkflow>;
-  /** The runs that a schedule controls itself. */
   readonly runsOf: (schedule: Stored<ScheduledWorkflow>) => readonly Stored<Workflow>[];
   readonly record: (schedule: Stored<ScheduledWorkflow>, notice: Notice) => void;
   readonly tally: ScheduleTally;
 }
 
-/** Starts the runs of schedules. One timer for each: the time of its next run, or a minute. */
+/** Starts runs of schedules, with one timer each. */
 export function scheduleReconciler(parts: ScheduleParts): Reconciler {
   const { client, clock, record, tally } = parts;
   return {
@@ -54,7 +52,7 @@ export function scheduleReconciler(parts: ScheduleParts): Reconciler {
       if (schedule === undefined || schedule.metadata.deletionTimestamp !== undefined) return undefined;
       const plan = planSchedule(schedule, parts.runsOf(schedule), clock.now());
       for (const at of plan.starts) {
-        // What has been created stays; nothing new is begun by a manager that stops.
+        // Created runs stay; a stopping manager starts nothing new.
         signal.throwIfAborted();
         await start(parts, schedule, at);
       }
@@ -69,10 +67,10 @@ export function scheduleReconciler(parts: ScheduleParts): Reconciler {
   };
 }
 
-/** Never zero: a timer that fires early would be asked again in the same turn. */
+/** Never zero: an early timer would fire again in the same turn. */
 const sleepUntil = (at: Instant, clock: Clock): Millis => Math.min(longestSleep, Math.max(1, at - clock.now()));
 
-/** A run of that name is the one, from before a crash or before the clock was set back; one of somebody else is left alone. */
+/** An existing run of the name is from before a crash or clock change; a foreign object is left alone. */
 async function start(parts: ScheduleParts, schedule: Stored<ScheduledWorkflow>, at: Instant): Promise<void> {
   const { clock, record, tally } = parts;
   const name = runName(schedule, at);
@@ -93,7 +91,7 @@ async function start(parts: ScheduleParts, schedule: Stored<ScheduledWorkflow>, 
   tally.lag(clock.now() - at - jitterOf(schedule));
 }
 
-/** By an action, like everything that is done to a run. It may have been asked for before. */
+/** By a RunAction, which may exist already. */
 async function cancel(client: ApiClient, run: Stored<Workflow>): Promise<void> {
   try {
     await client.create(RunAction, replacement(run));

@@ -6,17 +6,14 @@ import { RunAction } from "#kernel/dialect/index.ts";
 import { scheduledAt } from "../scheduled-at.ts";
 import type { ScheduledWorkflow } from "./kind.ts";
 
-/** How the runs of a schedule are found. */
+/** Label of a schedule's runs. */
 const scheduleLabel = "slipway.dev/scheduled-workflow";
 
-/**
- * The name of the run for a time of the schedule, minutes since 1970. The same for the same time in every process, after every crash
- * and by every clock, which is why no time gets two runs.
- */
+/** Name of the run for a time, in minutes since 1970. Deterministic, so no time gets two runs. */
 export const runName = ({ metadata }: Stored<ScheduledWorkflow>, at: Instant): string =>
   `${metadata.name}-${Math.floor(at / 60_000)}`;
 
-/** The Workflow to create for a time, but for its owner. */
+/** The Workflow for a time, without its owner. */
 export function scheduledRun(schedule: Stored<ScheduledWorkflow>, at: Instant): Workflow {
   const { metadata: template, spec } = schedule.spec.workflowTemplate;
   return {
@@ -32,11 +29,11 @@ export function scheduledRun(schedule: Stored<ScheduledWorkflow>, at: Instant): 
   };
 }
 
-/** The time of the schedule a Workflow was made for; undefined for one that a person made. */
+/** The scheduled time; undefined for a run that a person started. */
 export const timeOf = ({ metadata }: Workflow): Instant | undefined =>
   parseInstant(metadata.annotations?.[scheduledAt] ?? "");
 
-/** What cancels a run that has to make way, under a name that asks for it once. */
+/** Cancels a run, under a name that is used once. */
 export function replacement({ metadata }: Stored<Workflow>): RunAction {
   const { name, namespace = "", uid } = metadata;
   const target: JsonObject = { apiVersion: apiVersionOf(Workflow), kind: Workflow.kind, name, uid };

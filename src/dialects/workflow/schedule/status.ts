@@ -7,12 +7,12 @@ import type { ScheduledWorkflow, ScheduleStatus } from "./kind.ts";
 import type { SchedulePlan } from "./plan.ts";
 import { timeOf } from "./run.ts";
 
-// Made anew at every pass from the plan, the runs and what is remembered; nothing is written when it comes out the same.
+// Derived in every pass; an equal status is not written.
 
-/** A schedule whose runs never end must not outgrow its object. */
+/** So that a schedule whose runs never end stays small. */
 const mostActive = 100;
 
-/** The status once the plan has been carried out; `runs` are those there are then. The same plan has the same status. */
+/** The status after a plan; `runs` are the current ones. Deterministic. */
 export function statusAfter(
   plan: SchedulePlan,
   { spec, status = {} }: Stored<ScheduledWorkflow>,
@@ -44,19 +44,18 @@ export function statusAfter(
   };
 }
 
-/** A time that nobody can read counts as none. */
+/** Unreadable times count as absent. */
 const instant = (text: string | undefined): Instant | undefined =>
   text === undefined ? undefined : parseInstant(text);
 
-/** Compared as instants: offsets of texts may differ. */
+/** As instants, because offsets may differ. */
 const latest = (times: readonly (Instant | undefined)[]): Instant | undefined =>
   times.reduce((last, at) => (at !== undefined && (last === undefined || at > last) ? at : last), undefined);
 
-/** A member that is there when the time is known. */
 const time = <N extends string>(name: N, at: Instant | undefined): { readonly [K in N]?: string } =>
   at === undefined ? {} : ({ [name]: formatTime(at) } as { readonly [K in N]: string });
 
-/** Without resourceVersion, which would change with every step of the run. */
+/** Without resourceVersion, which changes with every step. */
 const referenceTo = ({ apiVersion, kind, metadata: { namespace = "", name, uid } }: Stored<Workflow>) => ({
   apiVersion,
   kind,

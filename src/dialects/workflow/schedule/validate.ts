@@ -18,14 +18,14 @@ import { ScheduledWorkflow, type ScheduleSpec } from "./kind.ts";
 
 const schema = compileSchema(ScheduledWorkflow.schema);
 
-/** `<name>-<minutes>` is the name of a run, and what cancels a run adds a word to it; names have 253 characters. */
+/** Names of runs and their actions add `-<minutes>` and a word; 253 characters are allowed. */
 export const longestName = 230;
 
-/** Where the template stands in the document; what is said of a Workflow is said of it. */
+/** Place of the template. */
 const place: FieldPath = ["spec", "workflowTemplate"];
 const templateField = "spec.workflowTemplate.spec";
 
-/** The template as a Workflow, as far as it is one, and what is said of it where it stands. */
+/** The template as a Workflow, with problems at its place. */
 export interface CheckedTemplate {
   readonly workflow: JsonObject;
   readonly compiled: CompiledWorkflow | undefined;
@@ -33,8 +33,8 @@ export interface CheckedTemplate {
 }
 
 /**
- * Checks a ScheduledWorkflow, whatever it holds, all problems at once: when it is due, and its template as the Workflow that it will
- * be, so that the first run does not fail at night. Findings are added to those of `found`. Never throws.
+ * Validates a ScheduledWorkflow of any form: calendar and template, so that the first run does not fail at night. Adds
+ * to `found`; never throws.
  */
 export function validateSchedule(document: JsonObject, found: ProblemCollector): CheckedTemplate {
   if (!isSmall(document, found.error)) return { workflow: {}, compiled: undefined, found: at(place, found) };
@@ -46,12 +46,12 @@ export function validateSchedule(document: JsonObject, found: ProblemCollector):
   }
   checkName(document, found);
   const isReadable = !broken.some((field) => /^spec(?:\.(?:schedules?|timeZone)\b|$)/.test(field));
-  // The schema has passed what is asked for here.
+  // Validated by the schema.
   if (isReadable) checkCalendar(objectAt(document, "spec") as unknown as ScheduleSpec, found);
   return checkTemplate(document, found);
 }
 
-/** Both forms at once say two things; which of them is meant is not guessed. */
+/** Both forms at once are ambiguous. */
 function checkCalendar(spec: ScheduleSpec, found: ProblemCollector): void {
   const { schedule, schedules } = spec;
   if (schedule !== undefined && schedules !== undefined)
@@ -68,22 +68,19 @@ function checkCalendar(spec: ScheduleSpec, found: ProblemCollector): void {
     const path = schedule === undefined ? ["spec", "schedules", index] : ["spec", "schedule"];
     if (wrong !== undefined) found.error(path, "invalid-schedule", wrong);
   }
-  // Calendars that are ever due are due within the years that are looked through, from wherever.
+  // A calendar that is ever due is due within the searched years.
   if (calendar.value.next(0) === undefined)
     found.warn(["spec", schedule === undefined ? "schedules" : "schedule"], "never-due", "is never due: no such day");
 }
 
-/** Refused when it is created, rather than when the first run is due. */
+/** Instead of failing when the first run is due. */
 function checkName({ metadata }: JsonObject, found: ProblemCollector): void {
   const name = isJsonObject(metadata) ? metadata["name"] : undefined;
   if (typeof name === "string" && name.length > longestName)
     found.error(["metadata", "name"], "invalid-name", `must be no more than ${longestName} characters`);
 }
 
-/**
- * The template as the Workflow it becomes, which has no name yet. Required parameters must have arguments: nobody is there at night who could
- * give them.
- */
+/** The template as an unnamed Workflow. Required parameters need arguments, because nobody can give them later. */
 function checkTemplate(document: JsonObject, found: ProblemCollector): CheckedTemplate {
   const { metadata } = document;
   const namespace = isJsonObject(metadata) ? metadata["namespace"] : undefined;
@@ -95,12 +92,11 @@ function checkTemplate(document: JsonObject, found: ProblemCollector): CheckedTe
     ...(spec === undefined ? {} : { spec }),
   };
   const inPlace = at(place, found);
-  // What is no object has been told by the schema.
   if (!isJsonObject(spec)) return { workflow, compiled: undefined, found: inPlace };
   return { workflow, compiled: validateWorkflow(workflow, inPlace).compiled, found: inPlace };
 }
 
-/** Findings of a document inside another one. Its own list has the places of the inner one, by which checks know what was said. */
+/** Findings of a document within another, with both paths. */
 function at(prefix: FieldPath, outer: ProblemCollector): ProblemCollector {
   const inner = collectProblems();
   return {

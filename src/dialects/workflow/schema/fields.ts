@@ -1,23 +1,18 @@
 import { s } from "#lib/schema/index.ts";
 
-// What fields of several parts of the language are made with.
-
-/**
- * A field of the language that this version does not carry: the schema keeps it, so that the field is refused by name
- * instead of dropped in silence, and a document of a later version is told what it asks for too early.
- */
+/** A field of a later version, kept so that it is refused by name and not dropped. */
 export const reserved = (what: string) => s.optional(s.any({ description: `${what} Refused by this version.` }));
 
-/** A CEL expression, bare. It is compiled by `compile/expressions.ts`; the schema only knows that it is a text. */
+/** A bare CEL expression, compiled by `compile/expressions.ts`. */
 export const expression = (description: string) => s.optional(s.string({ minLength: 1, description }));
-/** A whole number from 1 on; `validate.ts` has the message. */
+/** From 1; `validate.ts` has the message. */
 export const positive = (description: string) => s.optional(s.integer({ minimum: 1, description }));
 
-/** Within one queue; a queue that is empty has no order. */
+/** Within one queue. */
 export const priority = (description: string) =>
   s.optional(s.integer({ minimum: -1_000, maximum: 1_000, description }));
 
-/** A Kubernetes ObjectReference; which of its fields are needed depends on where it stands. */
+/** A Kubernetes ObjectReference; the place decides which fields are required. */
 export const referenceFields = {
   apiVersion: s.optional(s.string({ description: "Group and version of the referenced kind." })),
   kind: s.optional(s.string({ description: "Kind of the referenced object." })),

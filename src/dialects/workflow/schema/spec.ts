@@ -3,7 +3,7 @@ import { Notifications } from "../notify/schema.ts";
 import { positive, priority, reserved } from "./fields.ts";
 import { Param, Step, StepDefaults, TemplateRef } from "./step.ts";
 
-/** Carried out with a ConcurrencyLimit that bears a hash of the key. */
+/** Implemented by a ConcurrencyLimit named by a hash of the key. */
 const Concurrency = s.object(
   {
     key: s.string({
@@ -21,7 +21,7 @@ const Concurrency = s.object(
   { description: "At most so many workflows with this key at once." },
 );
 
-/** Of Workflows, templates and schedules alike; what only some of them may have is for their checks. */
+/** Of Workflows, templates and schedules; differences are checked separately. */
 export const Spec = s.object({
   steps: s.optional(s.map(Step, { description: "Vertices of the graph by key." })),
   finally: s.optional(s.map(Step, { description: "Steps that run after all others are settled, always." })),

@@ -2,7 +2,7 @@ import { s } from "#lib/schema/index.ts";
 import { NotificationsStatus } from "../notify/schema.ts";
 import { referenceFields } from "./fields.ts";
 
-/** As in the engine, which says what each of them means. */
+/** As in the engine. */
 const StepPhase = s.oneOf(
   "Pending",
   "Waiting",
@@ -15,11 +15,11 @@ const StepPhase = s.oneOf(
   "Skipped",
   "Canceled",
 );
-/** A run starts and waits through its steps only, hence the phases it does not have. */
+/** Without the phases of steps only. */
 const RunPhase = s.oneOf("Pending", "Running", "Suspended", "Cancelling", "Succeeded", "Failed", "Canceled");
 const Closing = s.oneOf(["Cancel", "Deadline"], { description: "Why the run is being ended before its time." });
 
-/** The proposal has two times: when it was last written, and when its status last changed. */
+/** The proposal has two times: last written, and last change of status. */
 export const Condition = s.object({
   type: s.string({ description: "Complete, Failed, Suspended or Invalid." }),
   status: s.oneOf("True", "False", "Unknown"),
@@ -30,7 +30,7 @@ export const Condition = s.object({
   observedGeneration: s.optional(s.integer()),
 });
 
-/** One attempt that failed, for people: the engine does not look at it. */
+/** A failed attempt, for people. */
 const Failure = s.object({
   attempt: s.integer(),
   reason: s.optional(s.string()),
@@ -46,7 +46,7 @@ const ItemFailure = s.object({
   message: s.optional(s.string()),
 });
 
-/** Ten thousand items are 20 KiB at worst, which is why they are texts and not objects. */
+/** Texts, because ten thousand items are then at most 20 KiB. */
 export const Items = s.object(
   {
     total: s.integer({ description: "How many items there are." }),
@@ -63,14 +63,13 @@ export const Items = s.object(
   { description: "The items of a fan-out, all of them in one record.", preserveUnknown: true },
 );
 
-/** One person who has approved. */
 const Agreement = s.object({
   by: s.optional(s.string({ description: "Absent where nobody has verified who it was." })),
   time: s.time(),
   values: s.optional(s.anyObject({ description: "Inputs given along." })),
 });
 
-/** Where to look further: names alone are used again. */
+/** With the uid, because names are reused. */
 export const ChildReference = s.object(
   {
     ...referenceFields,
@@ -84,7 +83,6 @@ export const ChildReference = s.object(
   { description: "Current child, or the referenced object.", atomic: true },
 );
 
-/** What was kept; the name is the step's. */
 export const ArtifactStatus = s.object({
   digest: s.string({ description: "sha256: and the hash of the bytes as they are stored." }),
   size: s.integer({ description: "Bytes as they are stored." }),
@@ -92,7 +90,7 @@ export const ArtifactStatus = s.object({
   executable: s.optional(s.boolean({ description: "A file that may be run." })),
 });
 
-/** Below 300 bytes without outputs: a thousand of them are one object. */
+/** Below 300 bytes without outputs: an object holds a thousand. */
 export const StepStatus = s.object(
   {
     complete: s.optional(s.boolean({ description: "The step is ok for its dependants." })),
@@ -121,7 +119,7 @@ export const StepStatus = s.object(
   { preserveUnknown: true },
 );
 
-/** The final steps have a clock and an end of their own. */
+/** Final steps have their own clock and end. */
 const FinallyStatus = s.object(
   {
     startTime: s.time(),
@@ -131,7 +129,7 @@ const FinallyStatus = s.object(
   { preserveUnknown: true },
 );
 
-/** How a run ended that a retry has taken up again. */
+/** A run that a retry continued. */
 const PastRun = s.object({
   runNumber: s.integer(),
   phase: s.string(),
@@ -141,7 +139,7 @@ const PastRun = s.object({
   completionTime: s.optional(s.time()),
 });
 
-/** The whole run, and beside it what is told about it. `state.ts` reads and writes it. */
+/** The whole run, and more about it; see `state.ts`. */
 export const Status = s.object(
   {
     conditions: s.optional(s.list(Condition, { key: "type" })),

@@ -1,9 +1,9 @@
 import { s } from "#lib/schema/index.ts";
 import { expression, positive, priority, reference, reserved } from "./fields.ts";
 
-// From the parts of a step to the step: people read it from its top to its bottom, as they do the page that is made from it.
+// Ordered from the parts to the step, as the reference page is read.
 
-/** Attempts of one step; those of a loop count for each of its rounds. */
+/** In a loop, attempts per round. */
 export const Retry = s.object(
   {
     limit: s.optional(s.integer({ minimum: 0, description: "Attempts after the first; 0 when absent." })),
@@ -21,7 +21,7 @@ export const Retry = s.object(
   { description: "Further attempts after a failed one; each is a new child." },
 );
 
-/** What a step has and `stepDefaults` may have for it. */
+/** Allowed in `stepDefaults`. */
 const timing = {
   retry: s.optional(Retry),
   timeoutSeconds: positive("Time for one attempt, from the creation of its child."),
@@ -33,16 +33,15 @@ const timing = {
   ),
 };
 
-/** Approvals have no attempts and take none of it. */
+/** Approvals have no attempts and ignore it. */
 export const StepDefaults = s.object(timing, { description: "Defaults of all steps; a step's own field wins whole." });
 
-/** Where a value for later steps comes from. */
+/** Source of a value for later steps. */
 export const Output = s.object({
   expression: expression("CEL over result, object, params and steps. Absent: the result's key of this name."),
   default: s.optional(s.any({ description: "Value when the step did not produce the output." })),
 });
 
-/** What `compile/container-job.ts` makes a Job of. */
 const Container = s.object(
   {
     image: s.optional(s.string({ description: "Image to run." })),
@@ -58,7 +57,7 @@ const Container = s.object(
   { description: "Short form of a Job with one container named main." },
 );
 
-/** Needs nobody: the engine itself carries it out. */
+/** Runs in the engine. */
 const Wait = s.object(
   {
     seconds: positive("How long to wait."),
@@ -67,10 +66,10 @@ const Wait = s.object(
   { description: "A timer: exactly one of seconds and until." },
 );
 
-/** A combination of matrix values, or a part of one. */
+/** Matrix values, or a part of them. */
 const combinations = (description: string) => s.optional(s.list(s.anyObject(), { description }));
 
-/** One child for each of many things; all of them are one step to those who depend on it. */
+/** One child per item; dependants see one step. */
 export const ForEach = s.object(
   {
     items: s.optional(s.list(s.any(), { description: "The items themselves." })),
@@ -94,7 +93,7 @@ export const ForEach = s.object(
   { description: "One child per item: exactly one of items, from and matrix." },
 );
 
-/** Rounds after each other, where `retry` is about one that failed. */
+/** Successive rounds; `retry` repeats failed ones. */
 const Repeat = s.object(
   {
     until: s.string({
@@ -109,7 +108,7 @@ const Repeat = s.object(
   { description: "A new child after each that succeeded, until the condition is true." },
 );
 
-/** Only steps with a child have one; `compile/cache.ts` says which. */
+/** Only for steps with a child; see `compile/cache.ts`. */
 const Cache = s.object(
   {
     key: s.optional(
@@ -123,7 +122,7 @@ const Cache = s.object(
   { description: "A result of the same inputs is taken instead of carrying the step out once more." },
 );
 
-/** Of a workflow, and of an approval for what people give along. */
+/** Of a workflow, and inputs of an approval. */
 export const Param = s.object({
   name: s.string({ minLength: 1, description: "Name in expressions and arguments." }),
   type: s.optional(
@@ -145,7 +144,7 @@ export const Param = s.object({
   ),
 });
 
-/** Who decides is told by RunActions; here is only who may. */
+/** Who may decide; decisions are RunActions. */
 export const Approval = s.object(
   {
     message: s.optional(s.string({ description: "What people are asked; ${{ }} is filled in." })),
@@ -170,13 +169,13 @@ export const Approval = s.object(
   { description: "A person's decision, given by RunActions approve and reject." },
 );
 
-/** Never of another namespace: who may write there is not who may write here. */
+/** Only of the same namespace, because rights differ. */
 export const TemplateRef = s.object(
   { name: s.string({ minLength: 1, description: "Name of the WorkflowTemplate, in the workflow's namespace." }) },
   { description: "Steps and all else that is not the run's own come from a WorkflowTemplate." },
 );
 
-/** A run of its own, with a status of its own; it ends with its parent. */
+/** A run with its own status, which ends with its parent. */
 const ChildWorkflow = s.object(
   {
     templateRef: s.optional(TemplateRef),
@@ -192,10 +191,10 @@ const ChildWorkflow = s.object(
   { description: "A child Workflow: exactly one of templateRef and spec." },
 );
 
-/** A place in the container; what it may be is checked where the Job is made. */
+/** A path in the container, checked with the Job. */
 const artifactPath = (description: string) => s.optional(s.string({ minLength: 1, maxLength: 1024, description }));
 
-/** A file or directory that an earlier step has left, put there before the container starts. */
+/** A file or directory of an earlier step, provided before the start. */
 export const InputArtifact = s.object({
   name: s.string({ minLength: 1, description: "Name of the input." }),
   from: s.string({
@@ -207,7 +206,7 @@ export const InputArtifact = s.object({
   optional: s.optional(s.boolean({ description: "The step runs also when the artifact was not left." })),
 });
 
-/** A file or directory that is kept when the container has ended well, under the digest of what it holds. */
+/** A file or directory, stored by digest after success. */
 export const OutputArtifact = s.object({
   name: s.string({ minLength: 1, description: "Name for later steps." }),
   path: artifactPath("A file or directory below $SLIPWAY_ARTIFACTS; the name when absent."),
@@ -220,7 +219,7 @@ export const OutputArtifact = s.object({
   ),
 });
 
-/** What it does is one member of a union, which the schema cannot say: `compile/shape.ts` does. */
+/** Exactly one type; `compile/shape.ts` checks that. */
 export const Step = s.object(
   {
     jobTemplate: s.optional(s.anyObject({ description: "Metadata and spec of the Job to create." })),

@@ -6,25 +6,19 @@ import { type ChildKind, failed, isChild, isIndependent, objectIn, referenceOf, 
 import type { StepClients } from "./child.ts";
 import type { Attempt, Finding } from "./executor.ts";
 
-// `operation: Apply`: one object under its own name, which may have been there before and stays when the workflow goes. What such an
-// object says of its end may be about what it was before, so an attempt counts only what came after its own write: the status keeps the
-// uid and the generation that the write answered with. Until they are stored the intent (`Starting`) owes the write, and applying the
-// same once more changes nothing: that is all there is to a crash in between.
+// `operation: Apply`: a named object that may exist before and outlives the workflow. Its status may be old, so only
+// what follows this attempt's write counts: the status keeps the uid and generation of the write. Until they are stored
+// the intent owes the write, and applying again changes nothing.
 
-/** By this name servers keep which fields were applied by steps, of whatever workflow: what one leaves out, the next takes back. */
+/** Field manager of all applying steps: fields that one omits, the next removes. */
 const fieldManager = "slipway-workflow";
 
-/** How an object stands for an attempt. */
 type StateOf = (attempt: Attempt, object: Stored) => ChildState;
 
 /**
- * Applies the object of an attempt with the rights of the workflow's writer, and tells how it stands. Safe to repeat.
- *
- * | Answer | Finding |
- * | --- | --- |
- * | applied | as it stands, with its uid and its generation; of an item only that it is alive |
- * | 409, fields of other managers | failed `FieldManagerConflict`, in the server's words |
- * | all else | as for a creation |
+ * Applies the object with the rights of the workflow's writer. Idempotent. Finds its state with uid and generation (for
+ * an item only that it is alive), `FieldManagerConflict` on a 409 about fields, and otherwise the same as for a
+ * creation.
  */
 export async function applyObject(
   { clientFor }: StepClients,
@@ -47,22 +41,22 @@ export async function applyObject(
   }
   const { generation } = object.metadata;
   const reference = { ...referenceOf(object), ...(generation === undefined ? {} : { generation }) };
-  // The outcome of an item goes with those of all others through the look at them, which bounds what they give together.
+  // Outcomes of items are observed together, which limits their size.
   const state = attempt.item === undefined ? stateOf({ ...attempt, reference }, object) : ({ is: "alive" } as const);
   return { is: "child", state, reference };
 }
 
-/** Somebody else manages what would be changed. Every other conflict is about versions, and passes. */
+/** Others manage a field. All other conflicts are about versions and pass. */
 const isFieldConflict = (thrown: unknown): boolean =>
   thrown instanceof ApiError && thrown.details.causes?.some(({ reason }) => reason === "FieldManagerConflict") === true;
 
 /**
- * How an applied object stands. Undefined until it was applied; gone when it was and is not, or is another object of its name, and
- * when a cancelled attempt lets go what is not the workflow's own.
+ * The state of an applied object. Undefined before it was applied; gone if it is missing or replaced, or if a cancelled
+ * attempt releases a foreign object.
  */
 export function observeApplied(kind: ChildKind, attempt: Attempt, stateOf: StateOf): Finding | undefined {
   const { phase, reference } = attempt;
-  // What is there may have been there before: only applying shows that it is what was asked for.
+  // The object may have existed before.
   if (phase === "Starting") return undefined;
   const object = appliedIn(kind, attempt);
   if (object === undefined) return { is: "child", state: { is: "gone" } };
@@ -73,8 +67,8 @@ export function observeApplied(kind: ChildKind, attempt: Attempt, stateOf: State
 }
 
 /**
- * The object an attempt has applied, if a mirror shows it. Of items a status keeps no uids: a running one was applied, by this process,
- * whose mirrors show its own writes at once, or before they were filled.
+ * The applied object, if a mirror shows it. Items have no stored uids: a running one was applied by this process, whose
+ * mirrors include its writes.
  */
 function appliedIn(kind: ChildKind, attempt: Attempt): Stored | undefined {
   const object = objectIn(kind, attempt);

@@ -12,7 +12,7 @@ import { mayTryAgain } from "./retry-when.ts";
 
 const hasArtifacts = ({ step }: Attempt): boolean => step.takes.length > 0 || step.leaves.length > 0;
 
-/** What the Pods of an attempt take and leave, for whoever runs them; the error is for people. */
+/** Annotations with the artifacts of an attempt's Pods. The error is for people. */
 export function artifactAnnotations(attempt: Attempt): Result<PodAnnotations, string> {
   const { step, values } = attempt;
   if (!hasArtifacts(attempt)) return ok({});
@@ -29,8 +29,8 @@ export function artifactAnnotations(attempt: Attempt): Result<PodAnnotations, st
 }
 
 /**
- * Pods of a cluster are run by programs that know nothing of artifacts: a step would start without its files, and its own would be
- * lost. Asked for steps with artifacts only.
+ * Clusters do not support artifacts: a step would miss its files and lose its own. Called only for steps with
+ * artifacts.
  */
 export async function nobodyCarries(
   client: ApiClient,
@@ -44,7 +44,7 @@ export async function nobodyCarries(
   return failed("ArtifactsNotCarried", message);
 }
 
-/** The success of an attempt with what its Pod has left, or the failure that makes of it. */
+/** The success with the stored artifacts, or the resulting failure. */
 export function withArtifacts(attempt: Attempt, state: ChildState, end: ContainerEnd | undefined): ChildState {
   const { leaves } = attempt.step;
   if (state.is !== "succeeded" || leaves.length === 0 || state.again === true) return state;
@@ -57,7 +57,7 @@ export function withArtifacts(attempt: Attempt, state: ChildState, end: Containe
   return { is: "failed", ...problem, retryable: mayTryAgain(attempt, { ...problem, exitCode, outputs: {} }) };
 }
 
-/** The Pod may be gone, or have been run by somebody who does not know of artifacts. */
+/** The Pod is gone, or its runtime does not support artifacts. */
 const unanswered = { reason: "ArtifactMissing", message: "nobody has stored what the Pod has left" };
 
 const asObject = (artifacts: object): JsonObject => ({ ...artifacts });

@@ -21,27 +21,26 @@ import { type Reference, Workflow } from "../kinds.ts";
 import { isLetLive } from "../compile/step-source.ts";
 import type { Attempt, Finding } from "./executor.ts";
 
-// What executors that create one object per attempt have in common.
+// Shared by executors that create one object per attempt.
 
-/** Who speaks to the API for a step: the controller itself, and for what the document says whoever wrote it. */
+/** The controller's client, and one with the rights of the workflow's writer for what the document says. */
 export interface StepClients {
   readonly client: ApiClient;
   readonly clientFor: (workflow: Stored<Workflow>) => ApiClient;
 }
 
-/** A kind of child: how it is addressed, and the mirror it is observed in, which may lag behind what was written. */
+/** How to address the kind, and a mirror, which may be stale. */
 export interface ChildKind {
   readonly type: ResourceType;
   readonly children: Lister;
 }
 
-/** The labels of the attempt's child: those of `spec.selector`, then ours, which win. */
+/** Labels of `spec.selector`, then Slipway's, which win. */
 export const labelsOf = (attempt: Attempt): Readonly<Record<string, string>> => ({
   ...attempt.compiled.selector,
   ...childLabels(childOf(attempt)),
 });
 
-/** What the child of an attempt is called after. */
 export const childOf = ({ workflow, step, number, item, iteration }: Attempt): ChildId => ({
   workflow: workflow.metadata.name,
   uid: workflow.metadata.uid,
@@ -51,38 +50,29 @@ export const childOf = ({ workflow, step, number, item, iteration }: Attempt): C
   ...(iteration === undefined ? {} : { iteration }),
 });
 
-/** Independent children have no owner and are recognised by their labels alone; an applied object has neither, unless told. */
+/** Independent children have no owner and are recognised by labels; applied objects have neither by default. */
 export const isIndependent = ({ step }: Attempt): boolean => isLetLive(step.step);
 
-/** All of them: uid, step and attempt name exactly one child. */
+/** Uid, step and attempt identify a child. */
 const carriesLabels = (attempt: Attempt, object: KubeObject): boolean =>
   Object.entries(labelsOf(attempt)).every(([name, value]) => object.metadata.labels?.[name] === value);
 
-/** Whether the object is the child of this attempt, and not of another one or of somebody else. */
+/** Whether the object is this attempt's child. */
 export function isChild(attempt: Attempt, object: KubeObject): boolean {
   if (isIndependent(attempt)) return carriesLabels(attempt, object);
   return controllerOf(object)?.uid === attempt.workflow.metadata.uid && carriesLabels(attempt, object);
 }
 
-/** Trying again would be refused again, unless told. */
+/** By default a retry would fail again. */
 export const failed = (reason: string, message: string, retryable = false): Finding => ({
   is: "child",
   state: { is: "failed", reason, message, retryable },
 });
 
 /**
- * Creates the child of an attempt, or finds that it was created before: the name follows from the attempt, so that a
- * crash between creating and telling leaves nothing double. A refusal that would be repeated fails the step, one for
- * quota waits, everything that may pass by itself is thrown.
- *
- * | Answer | Finding |
- * | --- | --- |
- * | created, or there already and ours | alive |
- * | there already, not ours | failed `NameConflict` |
- * | 400, 422, 413, 405 | failed `InvalidTemplate`, in the server's words |
- * | 403 `exceeded quota` | refused `Quota`: tried again, no attempt is lost |
- * | other 403 | failed `Forbidden` |
- * | everything else | thrown: tried again with backoff |
+ * Creates the child of an attempt, or finds it: the name follows from the attempt, so a crash causes no second one.
+ * Findings: alive if created or found; `NameConflict` for a foreign object; `InvalidTemplate` for 400, 405, 413, 422;
+ * refused `Quota`, which costs no attempt; `Forbidden` for other 403. Everything else is thrown and retried.
  */
 export async function createChild(
   clients: StepClients,
@@ -103,10 +93,7 @@ export async function createChild(
   }
 }
 
-/**
- * What the child is created with names its result, which is stored under no other name: until its end labels of the workflow may change,
- * and with them what its expressions say.
- */
+/** The cache key is fixed at creation, because labels and so expressions may change while the step runs. */
 function withCacheKey(manifest: KubeObject, attempt: Attempt): KubeObject {
   const key = cacheKeyOf(attempt);
   if (!key.ok || key.value === undefined) return manifest;
@@ -115,7 +102,7 @@ function withCacheKey(manifest: KubeObject, attempt: Attempt): KubeObject {
   return { ...manifest, metadata: { ...metadata, annotations } };
 }
 
-/** The child, made or found; undefined when something else has its name. */
+/** The created or found child; undefined if a foreign object has the name. */
 async function create(
   { client: own, clientFor }: StepClients,
   type: ResourceType,
@@ -123,7 +110,7 @@ async function create(
   attempt: Attempt,
   signal: AbortSignal,
 ): Promise<Stored | undefined> {
-  // To find what is there already is the controller's own affair: a writer may have no right to read.
+  // The controller reads with its own rights, because the writer may lack the right to read.
   const acting = clientFor(attempt.workflow);
   const client: Pick<ApiClient, "create" | "get"> = {
     create: (...given) => acting.create(...given),
@@ -154,8 +141,8 @@ async function createAlone(
 }
 
 /**
- * Takes an object that bears the child's name and labels and has no controller, such as one restored from a backup.
- * The uid in the patch makes sure that it is still that object.
+ * Adopts an object with the child's name and labels and no controller, such as one restored from a backup. The patch is
+ * bound to its uid.
  */
 function adopt(client: ApiClient, type: ResourceType, object: Stored, { workflow }: Attempt): Promise<Stored> {
   const { uid, resourceVersion, ownerReferences = [] } = object.metadata;
@@ -164,7 +151,7 @@ function adopt(client: ApiClient, type: ResourceType, object: Stored, { workflow
   return client.patch(refTo(type, object), { type: "merge", body });
 }
 
-/** What a refused write means for the step. What may pass by itself is thrown again. */
+/** Finding for a refused write. Temporary errors are thrown again. */
 export function refusal(thrown: unknown): Finding {
   if (isInvalid(thrown)) return failed("InvalidTemplate", messageOf(thrown));
   if (isForbidden(thrown)) {
@@ -177,28 +164,28 @@ export function refusal(thrown: unknown): Finding {
   throw thrown;
 }
 
-/** Too large, or of a kind whose server does not do this: it would be refused again. */
+/** Permanent refusals. */
 const unservable: ReadonlySet<string> = new Set(["RequestEntityTooLarge", "MethodNotAllowed", "UnsupportedMediaType"]);
 
-/** The key of the attempt's object in a mirror of its kind. It is in the workflow's namespace, if in any. */
+/** The object's key in a mirror. */
 export function keyIn({ namespaced }: ResourceType, { workflow, reference }: Attempt): string {
   const { namespace } = workflow.metadata;
   return keyOf({ name: reference?.name ?? "", ...(namespaced && namespace !== undefined ? { namespace } : {}) });
 }
 
-/** Whatever has the name of the attempt's object, if a mirror shows it. */
+/** The object of that name in the mirror. */
 export const objectIn = ({ type, children }: ChildKind, attempt: Attempt): Stored | undefined =>
   children.get(keyIn(type, attempt));
 
-/** The child of an attempt, if a mirror shows it and it is still ours. */
+/** The attempt's child, if the mirror shows it. */
 export function childIn(kind: ChildKind, attempt: Attempt): Stored | undefined {
   const object = objectIn(kind, attempt);
   return object === undefined || !isChild(attempt, object) ? undefined : object;
 }
 
 /**
- * How a child stands. `outcomeOf` is asked for a child that exists. Undefined before the child was seen; gone when it
- * was there and is not, or is not ours any more: whoever removed the owner reference by hand took the child away.
+ * The state of a child, from `outcomeOf` if it exists. Undefined before it was seen; gone if it is missing or its owner
+ * reference was removed.
  */
 export async function observeChild(
   client: Pick<ApiClient, "get">,
@@ -210,12 +197,12 @@ export async function observeChild(
   const { phase } = attempt;
   const object = childIn(kind, attempt);
   if (object === undefined) {
-    // Before it was seen, a missing child has simply not been created yet: the intent still owes it.
+    // Not created yet: the intent still owes it.
     if (phase === "Starting" || (await isYetToBeShown(client, kind, attempt, signal))) return undefined;
     return { is: "child", state: { is: "gone" } };
   }
   const state = await outcomeOf(object);
-  // An Independent object outlives the cancel of its step; the step lets it go.
+  // A cancelled step releases an Independent object.
   const released = phase === "Cancelling" && state.is === "alive" && isIndependent(attempt);
   const cacheKey = object.metadata.annotations?.[cacheKeyAnnotation];
   return {
@@ -227,13 +214,11 @@ export async function observeChild(
   };
 }
 
-/** What other kinds have in the place of the note is anybody's. */
 const isWorkflow = ({ group, kind }: ResourceType): boolean => group === Workflow.group && kind === Workflow.kind;
 
 /**
- * Whether there is a child that the mirror lacks. What another controller has created is in the workflow's status before this one's
- * mirror of the children need show it. One request, for a child that seems to be gone and was not asked to end; the mirror's news of
- * it ask for the next pass.
+ * Whether the mirror lacks the child: the workflow's status may be ahead of the mirror of children. One request, for a
+ * child that seems to be gone.
  */
 async function isYetToBeShown(
   client: Pick<ApiClient, "get">,
@@ -254,8 +239,8 @@ async function isYetToBeShown(
 }
 
 /**
- * Deletes the child of an attempt, in the background, with the grace told; one that is gone already, is being deleted
- * or is Independent is left alone. The uid keeps a later object of the name alive.
+ * Deletes the child in the background with the given grace, bound to its uid. Ignores missing, deleted and Independent
+ * children.
  */
 export async function deleteChild(
   client: ApiClient,
@@ -271,10 +256,7 @@ export async function deleteChild(
   await ensureDeleted(client, kind.type, object, { propagationPolicy: "Background", gracePeriodSeconds, signal });
 }
 
-/**
- * The reference to an object as a status keeps it: without its resourceVersion, which would change all the time, and without
- * the namespace, which is the workflow's own.
- */
+/** Without resourceVersion and namespace. */
 export const referenceOf = ({ apiVersion, kind, metadata: { name, uid } }: Stored): Reference => ({
   apiVersion,
   kind,
@@ -282,7 +264,7 @@ export const referenceOf = ({ apiVersion, kind, metadata: { name, uid } }: Store
   uid,
 });
 
-/** The reference to an object that does not exist yet. */
+/** For an object that does not exist yet. */
 export const plannedReference = (type: ResourceType, name: string): Reference => ({
   apiVersion: apiVersionOf(type),
   kind: type.kind,

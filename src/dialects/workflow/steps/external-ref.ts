@@ -8,11 +8,9 @@ import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { filled, type FindMirror, kindNotFound, type Refer, stateOf, unwatched } from "./template.ts";
 
 /**
- * Carries out `externalRef` steps: looks at an object that others create, and never touches it.
- *
- * The uid is pinned when the object is first seen: afterwards another object of its name is not the same. Absent so
- * far is waiting, absent after it was seen is a failure, done already is done. What the reference names may follow
- * from expressions, but the namespace is always the workflow's.
+ * Executes `externalRef` steps: observes a foreign object and never changes it. The uid is pinned when the object is
+ * first seen. Missing means waiting before that and failure afterwards. The name may have expressions; the namespace is
+ * the workflow's.
  */
 export function referenceExecutor({ clientFor }: StepClients, find: FindMirror, refer: Refer): StepExecutor {
   const look = async (attempt: Attempt, signal: AbortSignal): Promise<Finding | undefined> => {
@@ -21,13 +19,13 @@ export function referenceExecutor({ clientFor }: StepClients, find: FindMirror, 
     const found = await find(wanted.apiVersion ?? "", wanted.kind ?? "", attempt);
     if (found === "unknown") return kindNotFound(attempt);
     const mirror = filled(found);
-    // One that was seen before is waited for: it is none of those that have nothing to wait for.
+    // An object that was seen is waited for.
     if (mirror === undefined) return attempt.reference?.uid === undefined ? unwatched(found) : undefined;
     const { namespace } = attempt.workflow.metadata;
     const key = keyOf({ name: wanted.name ?? "", ...(namespace === undefined ? {} : { namespace }) });
     const place = { type: mirror.type, name: wanted.name ?? "", ...(namespace === undefined ? {} : { namespace }) };
     const pinned = attempt.reference?.uid;
-    // Its outputs show what is in the object, to whoever may read the workflow.
+    // Outputs would show the object to readers of the workflow.
     const hidden = pinned === undefined ? await refusedRead(clientFor(attempt.workflow), place, signal) : undefined;
     if (hidden !== undefined) return lost("Forbidden", hidden);
     refer(attempt, mirror, key);
@@ -44,18 +42,18 @@ export function referenceExecutor({ clientFor }: StepClients, find: FindMirror, 
     reference(attempt) {
       const wanted = referenceWanted(attempt);
       if (typeof wanted === "string") return undefined;
-      // The uid enters the status only when the object was seen.
+      // The uid is stored once the object was seen.
       const { uid: _unseen, ...rest } = wanted;
       return rest;
     },
     start: look,
     observe: look,
-    // There is nothing to end: the object belongs to somebody else.
+    // The object is not the step's.
     cancel: () => Promise.resolve(),
   };
 }
 
-/** Why the writer of the workflow may not read the object; undefined when he may, whether or not it is there. */
+/** Why the writer may not read the object; undefined if they may, even if it is missing. */
 async function refusedRead(client: ApiClient, ref: Ref, signal: AbortSignal): Promise<string | undefined> {
   try {
     await client.get(ref, { signal });
@@ -66,13 +64,13 @@ async function refusedRead(client: ApiClient, ref: Ref, signal: AbortSignal): Pr
   return undefined;
 }
 
-/** A failure that trying again would find again. */
+/** A retry would fail again. */
 const lost = (reason: string, message: string): Finding => ({
   is: "child",
   state: { is: "failed", reason, message, retryable: false },
 });
 
-/** The reference with its expressions filled in, to be found in the workflow's namespace; or what is wrong with it. */
+/** The rendered reference in the workflow's namespace, or the problem. */
 function referenceWanted({ step, compiled, values }: Attempt): Reference | string {
   if (step.body === undefined) return "the step has no reference";
   const rendered = render(step.body, compiled, values);

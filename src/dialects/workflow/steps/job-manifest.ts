@@ -4,23 +4,22 @@ import { childLabels, childName } from "../child-names.ts";
 import { childOf, labelsOf } from "./child.ts";
 import type { Attempt } from "./executor.ts";
 
-/** Where Kubernetes expects a container's termination message unless the container says otherwise. */
+/** Kubernetes' default path of termination messages. */
 const defaultMessagePath = "/dev/termination-log";
 
-/** What the Pods of an attempt are told of artifacts; see `#kernel/artifacts`. */
+/** Artifacts of an attempt's Pods; see `#kernel/artifacts`. */
 export type PodAnnotations = Readonly<Record<string, string>>;
 
 /**
- * The Job of an attempt from the rendered `jobTemplate` of its step: name and labels of the attempt, on the Pods too,
- * where the author's labels win over those of the selector, which selects Jobs; the variables `SLIPWAY_*` in every container; everything else as the document has it. The owner reference is added
- * on creation. `ttlSecondsAfterFinished` is left out: the controller deletes finished Jobs itself, after their
- * outcome is recorded.
+ * The Job of an attempt from the rendered `jobTemplate`: name and labels of the attempt, also on Pods, where the
+ * author's labels override the selector's; `SLIPWAY_*` variables in every container. The owner reference is added on
+ * creation.
  */
 export function jobManifest(attempt: Attempt, template: JsonObject, artifacts: PodAnnotations = {}): KubeObject {
   const { namespace } = attempt.workflow.metadata;
   const child = childOf(attempt);
   const spec = objectAt(template, "spec");
-  // The controller deletes finished Jobs itself, after their outcome is recorded: see finished-children.ts.
+  // The controller deletes finished Jobs itself, after their outcome is stored: see `reconcile/finished.ts`.
   const { ttlSecondsAfterFinished: _own, ...jobSpec } = spec;
   const pod = objectAt(spec, "template");
   return {
@@ -48,8 +47,8 @@ export function jobManifest(attempt: Attempt, template: JsonObject, artifacts: P
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * Labels and annotations as texts, which an expression may have made numbers. The author's labels win over `defaults`;
- * `own` labels and annotations always win, because children are found by them.
+ * Labels and annotations as texts, because an expression may return numbers. The author's override `defaults`; `own`
+ * ones always win, because children are found by them.
  */
 function labelled(metadata: JsonValue | undefined, defaults: Labels, own: Labels, ownAnnotations: PodAnnotations = {}) {
   const given = isJsonObject(metadata) ? metadata : {};
@@ -63,10 +62,7 @@ function labelled(metadata: JsonValue | undefined, defaults: Labels, own: Labels
 const texts = (object: JsonObject): Record<string, string> =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, textOf(value ?? null)]));
 
-/**
- * All containers and init containers with their variables. What is no container is left as it is, for the server to
- * refuse.
- */
+/** Containers and init containers with variables. Malformed ones are left for the server to refuse. */
 function podSpec(pod: JsonObject, attempt: Attempt): JsonObject {
   const withEnvironment = (list: JsonValue | undefined): readonly JsonValue[] =>
     isList(list)
@@ -80,8 +76,8 @@ function podSpec(pod: JsonObject, attempt: Attempt): JsonObject {
 }
 
 /**
- * What a step may know of itself. A variable the document sets stays as it is. `SLIPWAY_OUTPUT` is the termination
- * message path, which is how outputs come back from every runtime without a sidecar.
+ * Variables about the step; the document's win. `SLIPWAY_OUTPUT` is the termination message path, so that outputs work
+ * in every runtime without a sidecar.
  */
 function withVariables(container: JsonObject, { workflow, step, number, item, iteration }: Attempt): JsonObject {
   const path = container["terminationMessagePath"];
@@ -96,17 +92,17 @@ function withVariables(container: JsonObject, { workflow, step, number, item, it
     [outputVariable]: typeof path === "string" ? path : defaultMessagePath,
   };
   const added = Object.entries(own).filter(([name]) => !names.has(name));
-  // First, so that variables of the document can refer to them as $(SLIPWAY_STEP).
+  // First, so that the document's variables can refer to them as $(SLIPWAY_STEP).
   return { ...container, ...textLists(container), env: [...added.map(([name, value]) => ({ name, value })), ...given] };
 }
 
 /**
- * An expression that stands alone keeps the type of its value, so that `completions: ${{ params.n }}` is a number. Programs
- * take texts only: there the number 41 is the text 41, and a list or an object its JSON.
+ * An expression that is the whole text keeps its type; programs get the number 41 as "41", and lists and objects as
+ * JSON.
  */
 const textOf = (value: JsonValue): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** Both are lists of texts; whatever else stands there is for the server to refuse. */
+/** Anything but a list is left for the server to refuse. */
 function textLists(container: JsonObject): JsonObject {
   const lists = ["command", "args"].flatMap((name): [string, JsonValue][] => {
     const list = container[name];
@@ -115,7 +111,7 @@ function textLists(container: JsonObject): JsonObject {
   return Object.fromEntries(lists);
 }
 
-/** `valueFrom` and an absent value stay what they are. */
+/** `valueFrom` and absent values stay. */
 const withTextValue = (variable: JsonValue): JsonValue =>
   isJsonObject(variable) && variable["value"] !== undefined
     ? { ...variable, value: textOf(variable["value"]) }

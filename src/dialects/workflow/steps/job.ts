@@ -17,18 +17,18 @@ import { cutOutputs, succeeded } from "./outputs.ts";
 import { type ContainerEnd, containerEnd, keptOutputBytes, type Lack, podLack } from "./pod-results.ts";
 import { mayTryAgain } from "./retry-when.ts";
 
-/** Looks after Pods for an attempt that waits for them. Undefined until they can be seen; a pass is asked for then. */
+/** Watches Pods for a waiting attempt. Undefined until they can be seen, which triggers a pass. */
 export type PodWatch = (attempt: Attempt) => WatchedPods | undefined;
 
 export interface WatchedPods {
   readonly pods: Lister;
-  /** Asks for a pass when this Pod changes. */
+  /** Triggers a pass when this Pod changes. */
   readonly follow: (pod: Stored) => void;
 }
 
 /**
- * Carries out `jobTemplate` and `container` steps: one Job per attempt. The end of a Job is its condition; how its
- * container ended, which the Job does not say, is read from its Pods, once.
+ * Executes `jobTemplate` and `container` steps: one Job per attempt. Its end is its condition; the container's exit is
+ * read from its Pods once.
  */
 export function jobExecutor(clients: StepClients, jobs: Lister, watchPods: PodWatch): StepExecutor {
   const { client } = clients;
@@ -51,9 +51,8 @@ export function jobExecutor(clients: StepClients, jobs: Lister, watchPods: PodWa
 }
 
 /**
- * A Job that is deleted is gone at once; its processes have their grace, and are deleted only when somebody collects garbage. Until
- * the last of them has ended a further attempt waits: two attempts of a step must not work on the same things side by side. One
- * list request, two when something is waited for, and only for steps that are tried again. A step that lets its objects live on has said that it does not mind.
+ * A deleted Job is gone at once, but its Pods may run for their grace. A further attempt waits for their end, because
+ * two attempts must not run in parallel. One list request, or two, only for retried steps that do not let objects live.
  */
 async function earlierAttempt(
   client: ApiClient,
@@ -70,7 +69,7 @@ async function earlierAttempt(
   if (alive.length === 0) return undefined;
   const watched = watchPods(attempt);
   for (const pod of alive) watched?.follow(pod);
-  // Asked again once they are followed: an end between the two would be heard of by nobody.
+  // Asked again once they are followed, because they may have ended before.
   const [first] = watched === undefined ? alive : await livingPods(client, attempt, signal);
   if (first === undefined) return undefined;
   const earlier = first.metadata.labels?.[labels.attempt] ?? "";
@@ -81,7 +80,7 @@ async function earlierAttempt(
 const livingPods = async (client: ApiClient, attempt: Attempt, signal: AbortSignal): Promise<readonly Stored[]> =>
   (await client.list(Pod, { ...earlierPods(attempt), signal })).items.filter((pod) => !hasEnded(pod));
 
-/** The Pods of the step's other attempts. */
+/** Pods of the step's other attempts. */
 function earlierPods({ workflow, step, number, item }: Attempt) {
   const { uid, namespace } = workflow.metadata;
   const ofItem = item === undefined ? "" : `,${labels.item}=${item.index}`;
@@ -89,7 +88,7 @@ function earlierPods({ workflow, step, number, item }: Attempt) {
   return { ...(namespace === undefined ? {} : { namespace }), labelSelector };
 }
 
-/** As `earlierPods`, of a Pod in a mirror. */
+/** Like `earlierPods`, for a Pod of a mirror. */
 function isEarlier({ workflow, step, number, item }: Attempt, { metadata }: KubeObject): boolean {
   const found = metadata.labels ?? {};
   if (item !== undefined && found[labels.item] !== String(item.index)) return false;
@@ -97,7 +96,7 @@ function isEarlier({ workflow, step, number, item }: Attempt, { metadata }: Kube
   return isOfStep && found[labels.attempt] !== String(number);
 }
 
-/** Whether the last Pod of the attempts before has ended meanwhile; those that have not are followed. The start asks once more. */
+/** Whether all Pods of earlier attempts have ended; others are followed. The start checks again. */
 function freed(attempt: Attempt, watchPods: PodWatch): Finding | undefined {
   const watched = watchPods(attempt);
   if (watched === undefined) return undefined;
@@ -114,7 +113,7 @@ function hasEnded(pod: KubeObject): boolean {
   return phase === "Succeeded" || phase === "Failed";
 }
 
-/** What the attempt creates, or why that cannot be told. */
+/** What the attempt creates, or the problem. */
 export function renderJob(attempt: Attempt): Result<KubeObject, string> {
   const { body, type } = attempt.step;
   if (body === undefined) return err("the step has no Job");
@@ -129,7 +128,7 @@ export function renderJob(attempt: Attempt): Result<KubeObject, string> {
   return ok(jobManifest(attempt, withMasks(template, secrets), artifacts.value));
 }
 
-/** Where the Job stands; only its end costs a look at its pods. */
+/** Only the end of a Job needs its Pods. */
 async function stateOf(client: ApiClient, attempt: Attempt, job: Stored, signal: AbortSignal): Promise<ChildState> {
   const state = objectState(attempt, job);
   switch (state.is) {
@@ -142,7 +141,7 @@ async function stateOf(client: ApiClient, attempt: Attempt, job: Stored, signal:
   }
 }
 
-/** Pods are looked at only for steps that declare outputs or artifacts: most runs need no further request. */
+/** Only for steps with outputs or artifacts, to save requests. */
 async function success(client: ApiClient, attempt: Attempt, job: Stored, signal: AbortSignal): Promise<ChildState> {
   const { outputs, repeatUntil, leaves } = attempt.step;
   if (outputs.length === 0 && repeatUntil === undefined && leaves.length === 0) return { is: "succeeded" };
@@ -163,7 +162,7 @@ async function success(client: ApiClient, attempt: Attempt, job: Stored, signal:
   return { is: "failed", ...told, retryable };
 }
 
-/** The Pods of an attempt are found by these; those of the selector may differ on them. */
+/** Labels to find an attempt's Pods; those of the selector may differ. */
 const podLabelsOf = (attempt: Attempt) => childLabels(childOf(attempt));
 
 const endOf = (client: ApiClient, attempt: Attempt, outcome: "succeeded" | "failed", signal: AbortSignal) =>
@@ -174,7 +173,7 @@ type JobFailure = Extract<ObjectState, { readonly is: "failed" }>;
 async function failure(client: ApiClient, attempt: Attempt, job: JobFailure, signal: AbortSignal): Promise<ChildState> {
   const end = await endOf(client, attempt, "failed", signal);
   const told = explain(job, end, end === undefined ? await lacking(client, attempt, signal) : undefined);
-  // Whether a lost attempt is tried again is for `retry` to say: it has told nothing that could be asked for here.
+  // A lost attempt left nothing to evaluate, so `retry` decides.
   if (end?.isLost === true) return { is: "failed", ...told, retryable: true, lost: true };
   const written = parseOutputs(end?.message ?? "");
   const outputs = written.ok ? written.value : {};
@@ -185,18 +184,18 @@ async function failure(client: ApiClient, attempt: Attempt, job: JobFailure, sig
   };
 }
 
-/** Why a Pod that takes artifacts never began: it could not have one of them. */
+/** A missing artifact that prevented a Pod's start. */
 const lacking = async (client: ApiClient, attempt: Attempt, signal: AbortSignal): Promise<Lack | undefined> =>
   attempt.step.takes.length === 0
     ? undefined
     : await podLack(client, attempt.workflow.metadata.namespace, podLabelsOf(attempt), signal);
 
-/** Characters of a container's last word that stand in the status of its step. */
+/** Characters of a container's last line in the status. */
 const longestSaid = 1_024;
 
 /**
- * That a Job has used up its tries says less than how its container ended: `exit code 3: no route to host`, with the
- * last line of the termination message. Other reasons, such as DeadlineExceeded, are the Job's own.
+ * `exit code 3: no route to host`, with the last line of the termination message, instead of the Job's
+ * `BackoffLimitExceeded`. Other reasons are the Job's own.
  */
 function explain({ reason, message }: JobFailure, end: ContainerEnd | undefined, lack: Lack | undefined) {
   if (lack !== undefined) return lack;

@@ -1,12 +1,12 @@
 import { type FieldPath, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { maskAnnotation } from "#kernel/model/index.ts";
 
-/** From the Pod, or what makes Pods, to `valueFrom` of a variable: `spec`, list, index, `env`, index, `valueFrom`. */
+/** Length of the path from a Pod to `valueFrom`: `spec`, list, index, `env`, index, `valueFrom`. */
 const tail = 6;
 
 /**
- * The rendered object with the request, on each Pod and template of Pods that gets a secret parameter, to keep its value out of what the
- * containers print. `places` are those of `valueFrom`. Variables that the document has named stay named.
+ * Requests masking of secret parameters on each Pod and Pod template. `places`: those of `valueFrom`. Names that the
+ * document masks stay.
  */
 export function withMasks(document: JsonObject, places: readonly FieldPath[]): JsonObject {
   return places.reduce<JsonObject>((masked, place) => {
@@ -35,7 +35,7 @@ const memberOf = (value: JsonValue | undefined, part: string | number): JsonValu
 const valueAt = (value: JsonValue, path: FieldPath): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>(memberOf, value);
 
-/** A copy in which the value at a path is another one; what lies beside the path is shared. */
+/** A copy with another value at a path; the rest is shared. */
 function edited(value: JsonValue, path: FieldPath, edit: (value: JsonValue) => JsonValue): JsonValue {
   const [part, ...rest] = path;
   if (part === undefined) return edit(value);

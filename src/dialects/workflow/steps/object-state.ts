@@ -5,9 +5,8 @@ import { aboutGeneration, type ObjectState, readinessOf, stateOfObject } from ".
 import type { Attempt } from "./executor.ts";
 
 /**
- * How the object of a step stands: as the step says itself, else by the rules of its kind. Of `completion`
- * expressions `failure` is asked first; one that fails, for lack of a field, means "not yet". What an object that was
- * applied says of the generations before that counts as absent.
+ * The state of a step's object, by the step's `completion` or the rules of its kind. `failure` is evaluated first; an
+ * error means "not yet". Statuses of an applied object about older generations count as absent.
  */
 export function objectState(attempt: Attempt, object: KubeObject): ObjectState {
   const { completion } = attempt.step;
@@ -18,7 +17,7 @@ export function objectState(attempt: Attempt, object: KubeObject): ObjectState {
   const told = aboutGeneration(object, since);
   const holds = (expression: CompiledExpression | undefined): boolean => {
     if (expression === undefined) return false;
-    // An object that lacks a field has not come that far: an error means "not yet".
+    // The object may lack the field so far.
     const answer = evaluateCondition(expression, attempt.compiled, attempt.values, { object: asJson(told) });
     return answer.ok && answer.value;
   };

@@ -6,21 +6,15 @@ import { evaluate, evaluateCondition } from "../compile/values.ts";
 import type { Attempt } from "./executor.ts";
 import { mayTryAgain } from "./retry-when.ts";
 
-/**
- * Outputs of one step, in bytes of their JSON text (workflow.md section 4). They are part of the status, which must
- * fit a real store; more belongs into artifacts.
- */
+/** Limit per step as JSON, because outputs are in the status; larger data belongs in artifacts. */
 export const maxOutputBytes = 32 * 1024;
 
-/**
- * Bytes of a termination message from which on something of it may be missing on a cluster: Kubernetes keeps the first 4,096, and no half
- * characters, of up to four bytes, at their end.
- */
+/** Kubernetes keeps the first 4,096 bytes of a termination message, without half characters. */
 const maybeCutBytes = 4_096 - 3;
 
 /**
- * The failure of a message that has, or may have, lost its end: nothing of it is believed then, as a value that is cut looks like any other.
- * Only of a long message it is asked how much is kept where the container ran; nobody says so on a cluster.
+ * Fails a message that is or may be cut, because a cut value looks valid. The limit of the container's node is asked
+ * only for long messages; clusters do not tell it.
  */
 export async function cutOutputs(
   message: string,
@@ -38,18 +32,17 @@ export async function cutOutputs(
   return { is: "failed", reason: "OutputTooLarge", message: what, retryable: false };
 }
 
-/** What outputs are made from, as expressions see it. */
+/** Sources of outputs in expressions. */
 export interface OutputSources {
-  /** What the step wrote. */
+  /** The step's own results. */
   readonly result: JsonObject;
   /** The live object. */
   readonly object: JsonValue;
 }
 
 /**
- * The success of an attempt with its declared outputs, or the failure they make of it: a missing output may be there the next
- * time, if the step is tried again at all; outputs that are too large would be so again. `exitCode` is that of the container,
- * where there was one.
+ * The success with declared outputs, or a failure: retryable for a missing output, final for too large ones.
+ * `exitCode`: of the container, if any.
  */
 export function succeeded(attempt: Attempt, sources: OutputSources, exitCode?: number): ChildState {
   const declared = attempt.step.outputs;
@@ -62,7 +55,7 @@ export function succeeded(attempt: Attempt, sources: OutputSources, exitCode?: n
     }
     entries.push([output.name, value.value]);
   }
-  // A child workflow has declared its outputs itself.
+  // A child Workflow declares its outputs itself.
   const isChild = attempt.step.type === "workflow" && declared.length === 0 && attempt.item === undefined;
   const outputs = isChild ? sources.result : Object.fromEntries(entries);
   const bytes = Buffer.byteLength(JSON.stringify(outputs));
@@ -75,7 +68,7 @@ function tooLarge(bytes: number): ChildState {
   return { is: "failed", reason: "OutputTooLarge", message, retryable: false };
 }
 
-/** A round of a loop that went well is the last one when its condition says so; every other step has but one. */
+/** Only the condition ends a loop; other steps have one round. */
 function afterRound(
   { step, compiled, values, iteration = 1 }: Attempt,
   sources: OutputSources,
@@ -93,10 +86,7 @@ interface Failure {
   readonly message: string;
 }
 
-/**
- * The value of one output. A default stands in for a missing value and for an expression that cannot be evaluated;
- * null is a value.
- */
+/** A default replaces a missing value and a failed expression; null is a value. */
 function outputValue(output: CompiledOutput, attempt: Attempt, sources: OutputSources): Result<JsonValue, Failure> {
   const { name, expression } = output;
   if (expression === undefined) {
@@ -116,7 +106,7 @@ const missing = (name: string): Failure => ({
   message: `the step did not write its output "${name}"`,
 });
 
-/** Where kinds of Slipway and others put their results: `status.outputs`. Empty for kinds that do not. */
+/** `status.outputs`, used by Slipway's kinds and others. */
 export function statusOutputs(object: JsonObject): JsonObject {
   const status = object["status"];
   const outputs = isJsonObject(status) ? status["outputs"] : undefined;

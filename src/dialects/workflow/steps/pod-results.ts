@@ -12,22 +12,21 @@ import {
   type Stored,
 } from "#kernel/model/index.ts";
 
-/** How the container that matters of a Job's pods ended. */
+/** Exit of a Job's main container. */
 export interface ContainerEnd {
   readonly exitCode: number;
-  /** The termination message. */
   readonly message: string;
-  /** How it ended is not known: whoever ran it was killed. */
+  /** Unknown result, because its runtime was killed. */
   readonly isLost?: true;
-  /** Name of the Node it ran on. */
+  /** Node it ran on. */
   readonly node?: string;
-  /** What the Pod has left, if anybody has looked. */
+  /** Artifacts of the Pod, if stored. */
   readonly left?: LeftRecord;
 }
 
 /**
- * The end of the main container of a Job: of the pod that succeeded (index 0 when there are several), or of the one that
- * failed last. One list request; undefined when no pod has ended or they are gone.
+ * Exit of the main container: of the Pod that succeeded (index 0 of several) or failed last. One list request;
+ * undefined if none has ended.
  */
 export async function containerEnd(
   client: ApiClient,
@@ -55,13 +54,13 @@ async function podsOf(
   return (await client.list(Pod, { ...scope, labelSelector, signal })).items;
 }
 
-/** Why a Pod has failed as a whole, in the words of whoever runs it. */
+/** Why a whole Pod failed. */
 export interface Lack {
   readonly reason: string;
   readonly message: string;
 }
 
-/** What the Pods of an attempt could not have of their artifacts; undefined when that was not it. One list request. */
+/** Missing artifacts of an attempt's Pods; undefined for other failures. One list request. */
 export async function podLack(
   client: ApiClient,
   namespace: string | undefined,
@@ -76,14 +75,14 @@ export async function podLack(
   return undefined;
 }
 
-/** How much its Node keeps of what a container writes as outputs, where it says so. One request. */
+/** Limit of outputs on its Node, if known. One request. */
 export async function keptOutputBytes(
   client: ApiClient,
   end: ContainerEnd | undefined,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   if (end?.node === undefined) return undefined;
-  // Who may not look at Nodes is on a cluster.
+  // Without access to Nodes this is a cluster.
   const node = await getOrUndefined(client, { type: Node, name: end.node }, signal).catch((thrown: unknown) => {
     if (isForbidden(thrown)) return undefined;
     throw thrown;
@@ -93,13 +92,13 @@ export async function keptOutputBytes(
 }
 
 const completionIndex = "batch.kubernetes.io/job-completion-index";
-/** Of indexed Jobs index 0 speaks for all; Pods of Jobs without indexes all count as the first. */
+/** By completion index; Pods without one are equal. */
 const orderOf = ({ metadata }: Stored): number =>
   Number(metadata.annotations?.[completionIndex] ?? metadata.labels?.[completionIndex] ?? 0);
 const compareAges = (a: Stored, b: Stored): number =>
   a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1;
 
-/** Of several containers the one named main, or the first that failed, or the first. Undefined while none has ended. */
+/** The container named main, else the first that failed, else the first. Undefined if none has ended. */
 function endOf(pod: KubeObject): ContainerEnd | undefined {
   const status = asJson(pod)["status"];
   const statuses = isJsonObject(status) ? listOf(status["containerStatuses"]) : [];

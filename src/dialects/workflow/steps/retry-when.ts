@@ -2,20 +2,19 @@ import type { JsonObject } from "#lib/base/index.ts";
 import { evaluateCondition } from "../compile/values.ts";
 import type { Attempt } from "./executor.ts";
 
-/** How an attempt failed, as `retry.expression` sees it beside the number of the attempt. */
+/** A failed attempt, for `retry.expression`. */
 export interface FailedAttempt {
   readonly reason: string;
   readonly message: string;
-  /** Of the container that matters; null where no container ended, such as for the object of a `template`. */
+  /** Null without a container. */
   readonly exitCode: number | null;
-  /** What the step wrote before it failed. */
+  /** Written before the failure. */
   readonly outputs: JsonObject;
 }
 
 /**
- * Whether `retry.expression` wants another attempt. True without an expression; false when it fails, so that a mistake in it
- * never becomes a loop. Asked where the child was observed, because its exit code is known there only; `retry.on` and
- * `retry.limit` are asked by the plan, and both must agree.
+ * Whether `retry.expression` wants another attempt. True without one; false if it fails, so that a mistake causes no
+ * loop. Evaluated on observation, where the exit code is known; the plan checks `retry.on` and `retry.limit`.
  */
 export function mayTryAgain(attempt: Attempt, failed: FailedAttempt): boolean {
   const { retryWhen } = attempt.step;

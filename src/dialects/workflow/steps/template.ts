@@ -23,31 +23,28 @@ import { statusOutputs, succeeded } from "./outputs.ts";
 import { mayTryAgain } from "./retry-when.ts";
 
 /**
- * A mirror that has been filled, or why there is none: the server serves no such kind, or does not let the controllers watch it, in its words;
- * or it is still being filled, after which the workflow gets a pass.
+ * A filled mirror, or why there is none: an unknown kind, a refusal in the server's words, or still filling, which
+ * triggers a pass.
  */
 export type Mirror = ChildKind | "unknown" | "syncing" | { readonly forbidden: string };
 
-/** Nothing would be heard of what the step starts. Rights can still be given. */
+/** The step could not be observed. Rights may change. */
 export const unwatched = (mirror: Mirror): Finding | undefined =>
   typeof mirror === "object" && "forbidden" in mirror
     ? { is: "refused", reason: "Forbidden", message: mirror.forbidden }
     : undefined;
 
-/** The mirror, if there is one. */
 export const filled = (mirror: Mirror): ChildKind | undefined =>
   typeof mirror === "object" && "children" in mirror ? mirror : undefined;
 
-/** Asks for a pass of the workflow whenever the object with this key changes. */
+/** Triggers a pass when the object with this key changes. */
 export type Refer = (attempt: Attempt, mirror: ChildKind, key: string) => void;
 
-/** Finds the mirror of a kind on behalf of a workflow. */
 export type FindMirror = (apiVersion: string, kind: string, attempt: Attempt) => Promise<Mirror>;
 
 /**
- * Carries out `template` steps: any resource, created or applied as it is written, in the workflow's namespace, under
- * its own name or one that follows from the attempt. Its kind is written, not computed: expressions are filled in
- * everywhere else. `refer` is for applied objects, which do not say whose they are.
+ * Executes `template` steps: creates or applies any resource in the workflow's namespace, under its own name or one of
+ * the attempt. The kind is literal. `refer` watches applied objects, which do not name the workflow.
  */
 export function templateExecutor(clients: StepClients, find: FindMirror, refer: Refer): StepExecutor {
   const mirrorOf = (attempt: Attempt): Promise<Mirror> => {
@@ -65,7 +62,7 @@ export function templateExecutor(clients: StepClients, find: FindMirror, refer: 
       const mirror = await mirrorOf(attempt);
       if (mirror === "unknown") return kindNotFound(attempt);
       const kind = filled(mirror);
-      // Without its mirror the child could not be observed; the workflow gets a pass when it is filled.
+      // The child could not be observed without its mirror; its filling triggers a pass.
       if (kind === undefined) return unwatched(mirror);
       const manifest = placed(renderTemplate(attempt), kind.type);
       if (isApplied(attempt.step.step))
@@ -79,7 +76,7 @@ export function templateExecutor(clients: StepClients, find: FindMirror, refer: 
         return await observeChild(clients.client, mirror, attempt, signal, (object) =>
           Promise.resolve(stateOf(attempt, object)),
         );
-      // First asked for news, then looked at: nothing that happens in between is missed.
+      // Watched before the look, so that no change is missed.
       refer(attempt, mirror, keyIn(mirror.type, attempt));
       return observeApplied(mirror, attempt, stateOf);
     },
@@ -91,24 +88,24 @@ export function templateExecutor(clients: StepClients, find: FindMirror, refer: 
   };
 }
 
-/** As the API has it: kinds without namespaces are in none. */
+/** Cluster-scoped kinds have no namespace. */
 function placed(manifest: Result<KubeObject, string>, { namespaced }: ResourceType): Result<KubeObject, string> {
   if (!manifest.ok || namespaced) return manifest;
   const { namespace: _nowhere, ...metadata } = manifest.value.metadata;
   return ok({ ...manifest.value, metadata });
 }
 
-/** The schema of a template is its own kind's; here it is any JSON. */
+/** Its schema is that of its kind. */
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** That the server does not serve a kind may change: its definition can still be installed. */
+/** The definition may be installed later. */
 export function kindNotFound({ step }: Attempt): Finding {
   const { apiVersion, kind } = step.step.template ?? step.step.externalRef ?? {};
   const message = `the server does not serve ${textOf(kind)} in ${textOf(apiVersion)}`;
   return { is: "refused", reason: "KindNotFound", message };
 }
 
-/** What the attempt creates, or why that cannot be told. */
+/** What the attempt creates, or the problem. */
 export function renderTemplate(attempt: Attempt): Result<KubeObject, string> {
   const { step, workflow, compiled, values } = attempt;
   if (step.body === undefined) return err("the step has no template");
@@ -122,7 +119,7 @@ export function renderTemplate(attempt: Attempt): Result<KubeObject, string> {
   const { namespace } = workflow.metadata;
   const name = textOf(metadata["name"]) || (isApplied(step.step) ? "" : childName(childOf(attempt)));
   if (name === "") return err("metadata.name is empty: what is applied has a name of its own");
-  // An object that is not the run's own gets nothing that it was not written with: runs may share it.
+  // A shared object gets no labels of the run.
   const ours = isApplied(step.step) && isIndependent(attempt) ? {} : labelsOf(attempt);
   const labels = { ...textLabels(given), ...ours };
   return ok({
@@ -138,14 +135,11 @@ export function renderTemplate(attempt: Attempt): Result<KubeObject, string> {
   });
 }
 
-/** An expression may have made a label a number. */
+/** An expression may return a number. */
 const textLabels = (labels: JsonObject): Record<string, string> =>
   Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, textOf(value) || JSON.stringify(value)]));
 
-/**
- * How any object stands, as the outcome of an attempt. Outputs are made from `status.outputs` and from the object
- * itself.
- */
+/** The state of any object as an outcome. Outputs come from `status.outputs` and the object. */
 export function stateOf(attempt: Attempt, object: Stored): ChildState {
   const state = objectState(attempt, object);
   if (state.is === "running") return { is: "alive" };

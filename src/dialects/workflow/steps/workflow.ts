@@ -25,12 +25,12 @@ import {
 import type { Attempt, StepExecutor } from "./executor.ts";
 import { filled, type FindMirror, stateOf, unwatched } from "./template.ts";
 
-/** Workflows inside workflows, below one that nobody has created from a step: more are a recursion that does not end. */
+/** Nesting limit against endless recursion. */
 const deepest = 10;
 
 /**
- * Carries out `workflow` steps: a child Workflow per attempt. A cancelled child is told to end as a person would, so that its final
- * steps run; the step is over when the child is. Suspension is each workflow's own.
+ * Executes `workflow` steps: a child Workflow per attempt. A cancelled child runs its final steps, and the step ends
+ * with it. Suspension is not inherited.
  */
 export function workflowExecutor(clients: StepClients, find: FindMirror): StepExecutor {
   const mirrorOf = (attempt: Attempt) => find(apiVersionOf(Workflow), Workflow.kind, attempt);
@@ -59,10 +59,10 @@ export function workflowExecutor(clients: StepClients, find: FindMirror): StepEx
   };
 }
 
-/** 0 for a workflow that no step has created; a label that is no number counts as none. */
+/** 0 for a workflow that no step created. */
 const depthOf = ({ metadata }: Stored): number => Number(metadata.labels?.[labels.depth] ?? 0) || 0;
 
-/** The arguments are filled in here, everything else by the child. */
+/** Only arguments are rendered here. */
 export function renderWorkflow(attempt: Attempt): Result<KubeObject, string> {
   const { step, workflow, compiled, values } = attempt;
   const { templateRef, spec = { templateRef } } = step.step.workflow ?? {};
@@ -84,8 +84,8 @@ export function renderWorkflow(attempt: Attempt): Result<KubeObject, string> {
 }
 
 /**
- * A command to the child, under a name that makes asking twice the same as asking once. It goes with the child. A parent that gives
- * up its final steps gives up the child's.
+ * Cancels the child by a RunAction with a fixed name, so that repetition is harmless. If the parent skips final steps,
+ * so does the child.
  */
 async function askToEnd(client: ApiClient, child: Stored, force: boolean, signal: AbortSignal): Promise<void> {
   const { apiVersion, kind, metadata } = child;
