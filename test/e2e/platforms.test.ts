@@ -5,6 +5,7 @@ import { cp, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { kubectlPaths } from "#test/support/kubectl.ts";
+import { rounds } from "#test/support/rounds.ts";
 import {
   agentAddress,
   cleanEnvironment,
@@ -66,6 +67,7 @@ async function cloneInto(clone: string): Promise<void> {
 /** Of npm, and of Node.js: "(node:1) [DEP0040] DeprecationWarning: …". */
 const warning = /npm warn|\(node:\d+\)|Deprecat/;
 
+/** Every one on the oldest and the newest version; on those between, the first two, then server and agent. */
 const commands = [
   "npm run -s demo",
   "slipway version -o json",
@@ -104,7 +106,9 @@ test.each(nodeVersions)(
     };
 
     const printed: string[] = [];
-    for (const command of commands) printed.push(await sh(command));
+    const isBetween = ![nodeVersions[0], nodeVersions.at(-1)].includes(version);
+    for (const command of isBetween ? rounds(commands.slice(0, 2), commands) : commands)
+      printed.push(await sh(command));
     expect(printed[0]).toMatch(/[0-9a-f]{64} {2}numerals-1\.2\.0\.tar\.gz/);
     expect(JSON.parse(printed[1] ?? "")).toMatchObject({ node: version });
 
