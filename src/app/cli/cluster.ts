@@ -3,24 +3,21 @@ import type { Connection } from "#kernel/kit/index.ts";
 import {
   type ClusterFlags,
   type ClusterWork,
-  defaultDataDirectory,
+  dataDirectoryOf,
   exitCode,
   type Invocation,
 } from "#kernel/command/index.ts";
 import { namedKubeconfig } from "./connect.ts";
 import { noteDirectories } from "#kernel/command/index.node.ts";
 
-// What commands have in common that are at work for somebody's cluster.
-
 /**
- * Is at work for the cluster that was named, or in which this process is a Pod, until a signal, which is how it ends: with 0. Rejects when it
- * cannot begin, or has lost its lease.
+ * Runs controllers or servers for the named cluster, or for the one in which this process is a Pod, until a signal;
+ * resolves with 0 then. Rejects when it cannot start or has lost its lease.
  */
 export async function serveCluster(invocation: Invocation<ClusterFlags>, work: ClusterWork): Promise<number> {
   const { options, environment, clock, signal } = invocation;
   const server = await import("#app/server/index.ts");
   const { version } = await import("./version.ts");
-  const path = await import("node:path");
   const connection = await connectionOf(invocation);
   const { leaseName, ...parts } = work;
   const namespace = options.leaseNamespace ?? options.namespace ?? connection.namespace ?? "default";
@@ -31,7 +28,7 @@ export async function serveCluster(invocation: Invocation<ClusterFlags>, work: C
     ...(leaseName === undefined ? {} : { lease: { namespace, name: leaseName } }),
     notes: noteDirectories(environment),
     installsDefinitions: options.installCrds === true,
-    directory: path.resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment)),
+    directory: dataDirectoryOf(environment, options.dataDir),
     clock,
     version,
     level: options.loglevel ?? options.logLevel,
@@ -43,7 +40,7 @@ export async function serveCluster(invocation: Invocation<ClusterFlags>, work: C
   return exitCode.succeeded;
 }
 
-/** The one that was named, else that of the Pod this process is in: never one that happens to be usual. */
+/** The named cluster, else that of the Pod this process runs in; never a default kubeconfig. */
 async function connectionOf({ options, environment, clock }: Invocation<ClusterFlags>): Promise<Connection> {
   const { inClusterConnection, loadKubeconfig } = await import("#kernel/kit/index.ts");
   const named = namedKubeconfig(options, environment);

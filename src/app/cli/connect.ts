@@ -7,13 +7,13 @@ import { version } from "./version.ts";
 
 type Choice = Pick<GlobalOptions, "kubeconfig" | "context" | "namespace">;
 
-/** The kubeconfig that was named, by flag or by `SLIPWAY_KUBECONFIG`. `KUBECONFIG` may name somebody's cluster and is not followed. */
+/** The kubeconfig named by flag or `SLIPWAY_KUBECONFIG`. `KUBECONFIG` is ignored: it may name an unrelated cluster. */
 export const namedKubeconfig = ({ kubeconfig }: Choice, { variable }: Environment): string | undefined =>
   kubeconfig ?? variable("SLIPWAY_KUBECONFIG");
 
 /**
- * What runs now, in words: a named kubeconfig, which is believed, or the data directory of a `slipway up` that is
- * alive. Undefined: nothing. Opens no connection.
+ * Describes the control plane: a named kubeconfig, or the data directory of a running `slipway up`; undefined for none.
+ * Opens no connection.
  */
 export async function findRunning(choice: Choice, environment: Environment): Promise<string | undefined> {
   const named = namedKubeconfig(choice, environment);
@@ -24,8 +24,8 @@ export async function findRunning(choice: Choice, environment: Environment): Pro
 }
 
 /**
- * How the running control plane is reached, once it takes connections, or an error that says how to start one. With a named kubeconfig its
- * server and namespace are used, any Kubernetes API; else the one that `slipway up` wrote.
+ * The connection to the control plane, once it accepts connections: that of a named kubeconfig, else the one that
+ * `slipway up` wrote.
  */
 export async function findConnection(
   choice: Choice,
@@ -61,7 +61,7 @@ async function lookFor(choice: Choice, environment: Environment, clock: Clock): 
       clock,
       log: silentLog,
     });
-    // A server elsewhere is asked once: its answer says more than its port does.
+    // A remote server is not probed: its answer says more than its port.
     if (!isLocal(connection) || (await takesConnections(connection))) return { found: connection };
     return { patience: absentPatience, otherwise: () => connection };
   } catch (thrown) {
@@ -80,7 +80,7 @@ const stillStarting = (directory: string, pid: number): SlipwayError =>
     hint: "try again later, or look at what it logs",
   });
 
-/** False only where nobody listens. */
+/** False only if no server listens. */
 async function takesConnections({ server, socketPath }: Connection): Promise<boolean> {
   const { connect } = await import("node:net");
   const { hostname, port } = new URL(server);
@@ -95,7 +95,6 @@ async function takesConnections({ server, socketPath }: Connection): Promise<boo
   });
 }
 
-/** A client for what `findConnection` has found. */
 export async function connectRunning(
   choice: Choice,
   environment: Environment,

@@ -1,26 +1,26 @@
 import type { EphemeralControlPlane, EphemeralOptions } from "#app/server/index.ts";
 import type { Dialect } from "#kernel/dialect/index.ts";
 import { type Environment, hostEnvironment, type Invocation, type Session } from "#kernel/command/index.ts";
-import type { RunOptions } from "./commands/run.ts";
+import type { RunOptions } from "./run-options.ts";
 import { findRunning } from "./connect.ts";
 import { noteDirectories } from "#kernel/command/index.node.ts";
 import { version } from "./version.ts";
 
-/** A control plane that carries a run: the running one, or one of our own that ends with us. */
+/** The control plane of a run: the running one, or an ephemeral one of this command. */
 export interface ControlPlaneSession extends Session {
-  /** Of our own: it ends with this command, and runs that have not ended with it. */
+  /** Ends with this command, and so do its unfinished runs. */
   readonly isEphemeral: boolean;
-  /** Where steps run and why, for people. */
+  /** Where steps run and why, as text. */
   readonly note: string;
-  /** Steps run in containers made of the images their documents name; undefined when the control plane decides. */
+  /** Whether steps run in containers of the images that documents name; undefined when the control plane decides. */
   readonly usesImages?: boolean;
-  /** Has agents of its own for what a run needs; absent where it is for others to bring them. */
+  /** Starts the agents that a run needs; absent where agents connect from outside. */
   readonly agentsFor?: EphemeralControlPlane["agentsFor"];
 }
 
 /**
- * Runs of `dialects` are to be carried out. Uses the running control plane if there is one or one was named, else starts an ephemeral one in this process.
- * `--ephemeral` does so in any case. The caller closes it.
+ * Connects to the running or named control plane; without one, or with `--ephemeral`, starts one in this process for
+ * runs of `dialects`. The caller closes it.
  */
 export async function openControlPlane(
   { options, environment, clock, signal, connect }: Invocation<RunOptions>,
@@ -63,7 +63,7 @@ export async function openControlPlane(
   };
 }
 
-/** Agents of our own connect to whatever port is free; one that is waited for knows where the server usually is, or was told. */
+/** Own agents connect to any free port; an awaited agent knows the usual or configured address. */
 function agentsOf(
   dialects: readonly Dialect[],
   awaited: string | undefined,

@@ -3,19 +3,18 @@ import { once } from "node:events";
 import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
+import { onAbort } from "#lib/base/index.ts";
 import { type Environment, Exit } from "#kernel/command/index.ts";
 import type { Served } from "./output/greeting.ts";
 
-/** A server that runs in the background. */
 export interface DetachedServer {
   readonly facts: Omit<Served, "isFound" | "log">;
-  /** The file that it logs to. */
   readonly log: string;
 }
 
 /**
- * Starts the `slipway up` of this command line again, in a session of its own, and resolves when it is ready. If it cannot start, its log of
- * this start is printed and the command ends with its code.
+ * Runs this command line again without `--detach`, in a session of its own, and resolves when the server is ready. If
+ * it cannot start, prints its log of this start and exits with its code.
  */
 export async function startDetached(
   directory: string,
@@ -23,7 +22,7 @@ export async function startDetached(
   signal: AbortSignal,
 ): Promise<DetachedServer> {
   await makeDirectories(directory, 0o700);
-  // In a directory of another user the log could be a link to a file of this one.
+  // In a directory of another user, the log could be a link to a file of this user.
   await refuseShared(directory);
   const log = `${directory}/slipway.log`;
   const file = await open(log, "a+", 0o600);
@@ -39,16 +38,16 @@ export async function startDetached(
     const { stdout } = child;
     if (stdout === null) throw new Error("spawn has made no pipe");
     const stop = (): void => void child.kill("SIGTERM");
-    signal.addEventListener("abort", stop, { once: true });
+    const unlisten = onAbort(signal, stop);
     const ended = once(child, "exit");
-    // The server prints one line, when it is ready, and nothing after it.
+    // The server prints one line when it is ready, and no more.
     const first = await createInterface(stdout)[Symbol.asyncIterator]().next();
-    signal.removeEventListener("abort", stop);
+    unlisten();
     if (first.done === true) {
       const [code] = (await ended) as [number | null];
       signal.throwIfAborted();
       const { size: end } = await file.stat();
-      // A large log has begun anew.
+      // The log was rotated.
       const from = end < size ? 0 : size;
       const said = Buffer.alloc(end - from);
       await file.read(said, 0, said.length, from);

@@ -1,29 +1,20 @@
-import type { ApiClient } from "#kernel/kit/index.ts";
-import {
-  ApiError,
-  asJson,
-  isInvalid,
-  isNotFound,
-  type KubeObject,
-  type ResourceType,
-  type Stored,
-} from "#kernel/model/index.ts";
-import { type Difference, differencesOf } from "./differences.ts";
+import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
+import { ApiError, asJson, isInvalid, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { UsageError } from "#kernel/command/index.ts";
 
-/** What a document would do to the object of its name. */
 export interface DocumentDiff {
   readonly kind: string;
   readonly name: string;
-  /** `refused`: the server would not take the change, and `refusals` are why; the differences are there as far as they can be told. */
+  /** `refused`: the server rejects the change, for the reasons in `refusals`. */
   readonly change: "none" | "create" | "update" | "refused";
   readonly differences: readonly Difference[];
   readonly refusals: readonly string[];
 }
 
 /**
- * Asks the server what would become of the live object if the document took its place, without storing anything: defaults and refusals
- * are the server's own. `name` is that of another object of the kind. Nothing is said of whether an object could be created.
+ * Compares the live object with what the server would store for the document, with a dry run: defaults and refusals are
+ * the server's. `name` selects another object of the kind.
  */
 export async function diffDocument(
   client: ApiClient,
@@ -37,10 +28,7 @@ export async function diffDocument(
   const type = await client.resourceType(apiVersion, kind);
   if (type === undefined) throw new UsageError(`the control plane serves no ${apiVersion} ${kind}`);
   const place = type.namespaced ? { namespace: object.metadata.namespace ?? own } : {};
-  const live = await client.get({ type, name, ...place }).catch((thrown: unknown) => {
-    if (isNotFound(thrown)) return undefined;
-    throw thrown;
-  });
+  const live = await getOrUndefined(client, { type, name, ...place });
   const about = { kind, name, differences: [], refusals: [] };
   if (live === undefined) return { ...about, change: "create" };
   const wanted = inPlaceOf(live, object);
@@ -57,8 +45,8 @@ export async function diffDocument(
 }
 
 /**
- * Where a change differs that the server refuses: it is asked about a new object of the same content, which has its defaults and takes
- * nobody's place. None where that is refused as well: without defaults nobody could tell what was left out from what was taken away.
+ * The differences of a refused change, from a dry run that creates a new object of the same content, for its defaults.
+ * None if that is refused too: without defaults, omitted and removed fields look alike.
  */
 async function refusedDifferences(
   client: ApiClient,
@@ -78,7 +66,7 @@ async function refusedDifferences(
   }
 }
 
-/** Metadata stay those of the live object; labels and annotations of the document are added, because others write theirs there too. */
+/** Keeps the live metadata and adds the document's labels and annotations: others add theirs too. */
 function inPlaceOf(live: Stored, object: KubeObject): Stored {
   const { labels, annotations } = object.metadata;
   const metadata = {
@@ -88,3 +76,37 @@ function inPlaceOf(live: Stored, object: KubeObject): Stored {
   };
   return { ...object, metadata };
 }
+
+/** One place where two objects differ; an absent value is undefined. */
+export interface Difference {
+  readonly path: string;
+  readonly from?: JsonValue;
+  readonly to?: JsonValue;
+}
+
+/**
+ * Where two objects differ, in the order of paths. Lists are compared as wholes: without keys, a moved item looks like
+ * a changed one. Status and server-written metadata are left out.
+ */
+export function differencesOf(live: JsonObject, wanted: JsonObject): readonly Difference[] {
+  return compare(comparable(live), comparable(wanted), "").toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function comparable({ status: _status, metadata, ...rest }: JsonObject): JsonObject {
+  const { labels = {}, annotations = {} } = isJsonObject(metadata) ? metadata : {};
+  return { ...rest, metadata: { labels, annotations } };
+}
+
+function compare(from: JsonValue | undefined, to: JsonValue | undefined, path: string): readonly Difference[] {
+  if (isJsonObject(from) && isJsonObject(to)) {
+    const names = new Set([...Object.keys(from), ...Object.keys(to)]);
+    return [...names].flatMap((name) =>
+      compare(own(from, name), own(to, name), path === "" ? name : `${path}.${name}`),
+    );
+  }
+  if (jsonEquals(from, to)) return [];
+  return [{ path, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }];
+}
+
+const own = (object: JsonObject, name: string): JsonValue | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined;

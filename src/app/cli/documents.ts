@@ -1,37 +1,37 @@
 import { type Dialect, type DocumentReader, type SourceDocument, unknownKind } from "#kernel/dialect/index.ts";
-import { hasErrors, type Problem } from "#lib/base/index.ts";
-import type { KubeObject } from "#kernel/model/index.ts";
-import { foreignKinds } from "./foreign-kinds.ts";
+import { hasErrors, isJsonObject, type Problem, textAt } from "#lib/base/index.ts";
+import { asJson, type KubeObject, splitApiVersion } from "#kernel/model/index.ts";
 import type { SourcePlace } from "#kernel/command/index.node.ts";
 
-/** One document of the files on the command line. `dialect` is absent for what is no single language's: plain Kubernetes objects, actions. */
+/**
+ * One document of the command line. `dialect` is absent for plain Kubernetes objects and for kinds that all dialects
+ * share.
+ */
 export interface Document {
   readonly file: string;
   readonly source: SourceDocument;
   readonly dialect: Dialect | undefined;
-  /** Who understands it; absent for plain Kubernetes objects. */
+  /** Absent for plain Kubernetes objects. */
   readonly reader: DocumentReader | undefined;
   /** Absent when the problems hold an error. */
   readonly object: KubeObject | undefined;
 }
 
-/** All documents of a command line, in order; those with errors too, so that they can be counted. */
+/** All documents in order, including those with errors. */
 export interface ReadDocuments {
   readonly documents: readonly Document[];
   readonly problems: readonly Problem[];
 }
 
-/** How documents are read. */
 export interface ReadRequest extends SourcePlace {
-  /** `--param name=text` of the command line. */
   readonly arguments?: Readonly<Record<string, string>>;
-  /** Also what is allowed but unwise. */
+  /** Also report what is allowed but unwise. */
   readonly lint?: boolean;
 }
 
 /**
- * Reads files, folders and `-` to documents; every problem of every file at once, in the order of the command line. Nothing
- * is thrown for what a document holds; for the words of the command line see `readSources`.
+ * Reads files, folders and `-`; reports the problems of all files in the order of the command line. Throws only for
+ * words that name no documents, see `readSources`.
  */
 export async function readDocuments(paths: readonly string[], request: ReadRequest): Promise<ReadDocuments> {
   const [{ loadDialects }, { sharedOf }] = await Promise.all([
@@ -64,20 +64,17 @@ export async function readDocuments(paths: readonly string[], request: ReadReque
   return readPieces(pieces, request);
 }
 
-/** A document that has not been read, and who is to read it. */
+/** A document before it is read. */
 type Piece = Omit<Document, "object">;
 
-/**
- * A document of a file, with who understands it. What is shared comes first: its group is that of a language, whose reader would call it
- * unknown.
- */
+/** Shared kinds come first: their group is that of a dialect, whose reader does not know them. */
 function pieceOf(file: string, source: SourceDocument, dialects: readonly Dialect[], shared: DocumentReader): Piece {
   if (shared.detect(source)) return { file, source, dialect: undefined, reader: shared };
   const dialect = dialects.find(({ documents }) => documents.detect(source));
   return { file, source, dialect, reader: dialect?.documents };
 }
 
-/** The document of a file that is one of its own kind, and no YAML with objects. */
+/** A file in a dialect's own format, which is not YAML with objects. */
 function wholeFile(dialects: readonly Dialect[], text: string, file: string): Piece | undefined {
   for (const dialect of dialects) {
     const source = dialect.documents.fromText?.(text, file);
@@ -86,9 +83,9 @@ function wholeFile(dialects: readonly Dialect[], text: string, file: string): Pi
   return undefined;
 }
 
-/** Those that refer to others come after them, wherever they stand; documents and problems keep their order. */
+/** Reads documents that refer to others after those, and keeps the order of documents and problems. */
 function readPieces(pieces: readonly (Piece | Problem)[], request: ReadRequest): ReadDocuments {
-  // What refers to something is read against checked objects only: a wrong template says for itself what is wrong with it.
+  // References are read against valid objects only: an invalid template reports its own problems.
   const isReferring = ({ reader, source }: Piece): boolean => (reader?.references(source) ?? []).length > 0;
   const known = new Map(
     pieces.flatMap((piece) =>
@@ -109,7 +106,7 @@ function readPieces(pieces: readonly (Piece | Problem)[], request: ReadRequest):
   return { documents, problems };
 }
 
-/** What only shows among several documents of a dialect, by document. Those with errors show nothing. */
+/** Problems that involve several valid documents of a dialect. */
 function problemsTogether(
   documents: readonly Document[],
   judge: "readTogether" | "lintTogether",
@@ -125,7 +122,7 @@ function problemsTogether(
   return found;
 }
 
-/** Of one file. What has no place comes last. */
+/** Problems without a position come last. */
 const byPlace = ({ position: a }: Problem, { position: b }: Problem): number =>
   (a?.line ?? Number.MAX_SAFE_INTEGER) - (b?.line ?? Number.MAX_SAFE_INTEGER) || (a?.column ?? 0) - (b?.column ?? 0);
 
@@ -154,7 +151,7 @@ function readOne(
   return { document: { file, source, dialect, reader, object }, found };
 }
 
-/** A Kubernetes object of a kind that no dialect claims: the server will judge it, but a kind that nobody has is told now. */
+/** A Kubernetes object of a kind that no dialect has: the server validates it, but an unknown kind is reported now. */
 function readPlain(file: string, source: SourceDocument): ReadOne {
   const { value } = source;
   const plain = { file, source, dialect: undefined, reader: undefined };
@@ -179,16 +176,11 @@ function readPlain(file: string, source: SourceDocument): ReadOne {
   return { document, found: [unknown.hint === undefined ? problem : { ...problem, hint: unknown.hint }] };
 }
 
-/** apiVersion and kind were looked at; the rest is the server's to check. */
+/** Checks apiVersion and kind; the server checks the rest. */
 const isKubeObject = (value: unknown): value is KubeObject =>
-  typeof value === "object" &&
-  value !== null &&
-  "apiVersion" in value &&
-  typeof value.apiVersion === "string" &&
-  "kind" in value &&
-  typeof value.kind === "string";
+  isJsonObject(value) && typeof value["apiVersion"] === "string" && typeof value["kind"] === "string";
 
-/** The documents' objects; none when one of the problems is an error, because then nothing may be done with any of them. */
+/** The objects of the documents; none if there is any error. */
 export const objectsOf = ({
   documents,
   problems,
@@ -196,3 +188,36 @@ export const objectsOf = ({
   hasErrors(problems)
     ? []
     : documents.flatMap((document) => (document.object === undefined ? [] : [{ document, object: document.object }]));
+
+/**
+ * Warnings for objects that were not checked: no dialect, no group of Kubernetes and no definition among the documents
+ * has their kind.
+ */
+function foreignKinds(documents: readonly Document[]): ReadonlyMap<Document, readonly Problem[]> {
+  const defined = new Set(documents.flatMap(definedBy));
+  const found = new Map<Document, readonly Problem[]>();
+  for (const document of documents) {
+    const { object, reader, source } = document;
+    if (object === undefined || reader !== undefined) continue;
+    const { apiVersion, kind } = object;
+    const { group } = splitApiVersion(apiVersion);
+    if (isOfKubernetes(group) || defined.has(keyOf(group, kind))) continue;
+    const position = source.positionOf(["kind"]);
+    const message = `unknown kind ${kind} in ${apiVersion}: it was not checked`;
+    const hint = "a server accepts it only with its CustomResourceDefinition, which can be among the documents";
+    found.set(document, [{ severity: "warning", code: "unknown-kind", path: "kind", message, position, hint }]);
+  }
+  return found;
+}
+
+/** Kubernetes' groups have no dot or this suffix; their kinds differ between servers. */
+const isOfKubernetes = (group: string): boolean => !group.includes(".") || group.endsWith(".k8s.io");
+
+const keyOf = (group: string, kind: string): string => `${kind}.${group}`;
+
+function definedBy({ object }: Document): readonly string[] {
+  if (object?.kind !== "CustomResourceDefinition") return [];
+  const group = textAt(asJson(object), "spec", "group");
+  const kind = textAt(asJson(object), "spec", "names", "kind");
+  return group === undefined || kind === undefined ? [] : [keyOf(group, kind)];
+}

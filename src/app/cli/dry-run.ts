@@ -6,15 +6,14 @@ import { objectsOf, type ReadDocuments } from "./documents.ts";
 import { isRunOf } from "./runs.ts";
 import type { Trial } from "./simulation.ts";
 
-/** Something a run would create, and what for. */
 interface Planned {
   readonly title: string;
   readonly manifest: Result<KubeObject, string>;
 }
 
 /**
- * What `run` would create, in order: the objects of the documents that are no runs, then what every run does when each of its steps goes
- * well. Yaml has a comment before each; json is one List, without what cannot be rendered.
+ * What `run` would create, in order: objects that are not runs, then what each run creates when all its steps succeed.
+ * YAML has a comment before each object; JSON is one List without what cannot be rendered.
  */
 export function dryRunText(
   read: ReadDocuments,
@@ -35,7 +34,7 @@ const othersOf = (read: ReadDocuments): readonly Planned[] =>
       : [{ title: `before the runs, from ${file}`, manifest: { ok: true, value: object } as const }],
   );
 
-/** In the order of starts. An attempt is looked at when it ends, and nothing it may look at has changed since it began. */
+/** In the order of starts. Attempts are rendered when they end; nothing they depend on has changed since. */
 function plannedOf({ object, simulation }: Trial, start: Instant): readonly Planned[] {
   const { plan, end, manifest, applies, isCached, locks } = simulation;
   const name = object.metadata.name ?? object.metadata.generateName ?? "";
@@ -44,7 +43,7 @@ function plannedOf({ object, simulation }: Trial, start: Instant): readonly Plan
     const made = manifest(attempt);
     const which = attempt.item === undefined ? attempt.step : `${attempt.step}[${attempt.item.index}]`;
     const how = applies(attempt.step) ? " (applied)" : "";
-    // Which results there are is known to a server only.
+    // Only a server knows its cached results.
     const unless = isCached(attempt.step) ? ", unless its result is cached" : "";
     if (made !== undefined) planned.push({ title: `${name}: ${which}${how}${unless}`, manifest: made });
   };

@@ -4,8 +4,8 @@ import { type CommandSpec, Exit, exitCode, exitCodeOf, type Surroundings, UsageE
 import { buildProgram, type Manner } from "./program.ts";
 
 /**
- * Carries out one command line (`["get", "wf"]`) and answers with its exit code. Everything a person should read has been
- * written by then; nothing is thrown. Knows no process: signals and the end of the program are for `main.ts`.
+ * Runs one command line (`["get", "wf"]`) and returns its exit code. Prints all errors and throws nothing. Signals and
+ * the end of the process belong to `main.ts`.
  */
 export async function execute(
   args: readonly string[],
@@ -27,18 +27,18 @@ export async function execute(
     await program.parseAsync(separateValues(asHelpOption(args, specs), specs), { from: "user" });
     return ended;
   } catch (thrown) {
-    // Commander has printed its own messages before it threw them.
+    // Commander prints its own messages.
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCode.succeeded : exitCode.usage;
     surroundings.environment(manner.color).err.write(failureText(thrown, manner.verbose));
     return (await isRefusal(thrown)) ? exitCode.usage : exitCodeOf(thrown);
   }
 }
 
-/** A server that calls a document or a request wrong says what we would have said, had we known. */
+/** A document or request that the server rejects as invalid. */
 const isRefusal = async (thrown: unknown): Promise<boolean> =>
   (await import("#kernel/model/index.ts")).isInvalid(thrown);
 
-/** `help store check` as `store check --help`; of an unknown command the word alone, so that it is refused as one. */
+/** Rewrites `help store check` to `store check --help`; an unknown command is refused as such. */
 function asHelpOption([first, ...words]: readonly string[], specs: readonly CommandSpec[]): readonly string[] {
   const [verb] = words;
   if (first !== "help" || verb === undefined) return first === undefined ? [] : [first, ...words];
@@ -47,8 +47,8 @@ function asHelpOption([first, ...words]: readonly string[], specs: readonly Comm
 }
 
 /**
- * `-o=json` as `-o json`: kubectl takes both, and its users type both. `--dry-run FILE` as `--dry-run=client FILE`: a value that may be left out is one of
- * its choices, or it is left out. What stands behind `--` is left as it is.
+ * Rewrites `-o=json` to `-o json`, as kubectl accepts both, and `--dry-run FILE` to `--dry-run=client FILE`: an
+ * optional value must be one of its choices. Words after `--` stay as they are.
  */
 function separateValues(args: readonly string[], specs: readonly CommandSpec[]): string[] {
   const end = args.indexOf("--");
@@ -61,7 +61,7 @@ function separateValues(args: readonly string[], specs: readonly CommandSpec[]):
   });
 }
 
-/** The option of this name whose value may be left out; commands that have one of a name agree on it. */
+/** The option of this name whose value is optional; all commands that have one agree. */
 function optionalIn(specs: readonly CommandSpec[], long: string) {
   for (const { options } of specs)
     for (const { flags, choices, preset } of options)
@@ -70,8 +70,8 @@ function optionalIn(specs: readonly CommandSpec[], long: string) {
 }
 
 /**
- * What people are told of what went wrong: message, then hint; the causes with `-v`, the stack with `-vv`. Nothing for an
- * `Exit`, after which everything has been said.
+ * The text of an error: message, hint, causes with `-v`, stack with `-vv`. Empty for an `Exit`, which has been
+ * reported.
  */
 export function failureText(thrown: unknown, verbose: number): string {
   if (thrown instanceof Exit) return "";
@@ -86,13 +86,12 @@ export function failureText(thrown: unknown, verbose: number): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** What to do about a refusal of the server. */
 const hintOf = (error: Error): string | undefined =>
   "reason" in error && error.reason === "Unauthorized"
     ? "the server does not accept this credential: use the kubeconfig that its slipway up writes, or a new one made with\nslipway credential create"
     : undefined;
 
-/** What caused it, what caused that, and so on, ten at most: the chain of a broken library may be a circle. */
+/** The chain of causes, at most ten: it may be circular. */
 function causesOf(error: Error): readonly Error[] {
   const causes: Error[] = [];
   for (let { cause } = error; cause !== undefined && causes.length < 10; { cause } = toError(cause))

@@ -5,17 +5,14 @@ import type { ApiClient, Ref } from "#kernel/kit/index.ts";
 import { isGone, isNotFound, type Stored } from "#kernel/model/index.ts";
 import { mostFailures, reconnectMs } from "./patience.ts";
 
-/**
- * One state of a run. The view knows nothing of its children: what they tell takes further requests, too many for
- * every change.
- */
+/** One state of a run. The view does not include its children, which would cost further requests for every change. */
 export interface FollowedRun {
   readonly object: Stored;
   readonly view: RunView;
 }
 
 /**
- * Calls `show` with every state of a run until it has ended, and resolves with the last. Goes on when the watch ends or the server
+ * Calls `show` with every state of a run and resolves with the last. Continues when the watch ends or the server
  * restarts; rejects when the run is deleted, the signal aborts or the server stays away.
  */
 export async function followRun(
@@ -43,14 +40,14 @@ export async function followRun(
   }
 }
 
-/** Not a reason to look again: the same name would be another run. */
+/** Not retried: the same name would be another run. */
 class RunDeleted extends SlipwayError {
   constructor(name: string) {
     super("run-deleted", `${name} was deleted while it was followed`);
   }
 }
 
-/** One get and one watch. Undefined when the watch ended before the run did. */
+/** Undefined if the watch ended before the run. */
 async function followOnce(
   client: ApiClient,
   ref: Ref & { readonly namespace: string },
@@ -80,6 +77,5 @@ async function followOnce(
   return undefined;
 }
 
-/** A phase that only a retry leaves. */
 export const hasEnded = ({ phase }: RunView): boolean =>
   phase === "Succeeded" || phase === "Failed" || phase === "Canceled";

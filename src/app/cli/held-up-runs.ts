@@ -5,20 +5,16 @@ import { hasEnded } from "./follow-run.ts";
 import { listRunPods } from "./run-pods.ts";
 import { viewOf } from "./runs.ts";
 
-/** Runs whose Pods are looked at: one request each, for a remark beside a table. */
+/** At most so many runs, since each costs a request. */
 const mostRuns = 10;
 
-/** Which runs a table showed. */
 export interface ShownRuns {
   readonly namespace: string | undefined;
   readonly names: readonly string[];
   readonly selector: string | undefined;
 }
 
-/**
- * A line for every step that is held up in the runs of a table, which says no more of them than that they are running. Of ten runs
- * at most; none of runs that are over.
- */
+/** A line for every step that is held up in the unfinished runs of a table. */
 export async function heldUpRuns(
   client: ApiClient,
   type: ResourceType,
@@ -34,7 +30,6 @@ export async function heldUpRuns(
   return await heldUpAmong(client, dialect, shown);
 }
 
-/** The same for runs that have been read already. */
 export async function heldUpAmong(
   client: ApiClient,
   dialect: Dialect,
@@ -51,6 +46,3 @@ async function heldUpSteps(client: ApiClient, dialect: Dialect, run: Stored): Pr
     holdUp === undefined ? [] : [`${name}: ${id} is held up (${holdUp.reason}: ${holdUp.message})`],
   );
 }
-
-/** Kinds of Kubernetes itself are never runs: nothing has to be loaded to know that. */
-export const mayBeRun = ({ group }: ResourceType): boolean => group.includes(".") && !group.endsWith(".k8s.io");

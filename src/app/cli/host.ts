@@ -2,7 +2,7 @@ import { type Host } from "#kernel/command/index.ts";
 import { systemClock } from "#lib/base/index.ts";
 import { version } from "./version.ts";
 
-/** What this program offers to commands of dialects. */
+/** Parts of the program for commands of dialects, each loaded when it is first used. */
 export const host: Host = {
   version,
   findRunning: async (...asked) => await (await import("./connect.ts")).findRunning(...asked),

@@ -6,12 +6,12 @@ import { compareAges, containersOf, logName, ownLog, type StepLog } from "./pod-
 import { podScopeOf } from "./run-pods.ts";
 import { isRunOf, viewOf } from "./runs.ts";
 
-/** As deep as runs create runs; what goes on below, in a recursion without end, is not looked for. */
+/** Bounds a recursion of runs without end. */
 const deepest = 10;
-/** A fan-out may have ten thousand runs: so many are asked about at a time. */
+/** Requests at a time; a fan-out may have ten thousand runs. */
 const width = 8;
 
-/** A run that a step of another one has created, and what the log of that step is called. */
+/** A run that a step has created, and the name of that step's log. */
 export interface InnerRun {
   readonly object: Stored;
   readonly dialect: Dialect;
@@ -19,8 +19,8 @@ export interface InnerRun {
 }
 
 /**
- * What writes in a run inside of a run, and in the runs inside of that: in the order of its steps, items and attempts. Two requests
- * for every run, however many steps it has. What bears no labels of a run, such as a Job that was applied, is not found.
+ * The logs of a run inside a run, at all depths, in the order of steps, items and attempts. Sends two requests for each
+ * run. Objects without labels of a run, such as an applied Job, are not found.
  */
 export async function innerLogs(client: ApiClient, run: InnerRun, depth = 1): Promise<readonly StepLog[]> {
   const { object, dialect, name } = run;
@@ -53,7 +53,6 @@ export async function innerLogs(client: ApiClient, run: InnerRun, depth = 1): Pr
   return logs.flat();
 }
 
-/** Of a run that keeps its logs itself. */
 async function ownLogs(client: ApiClient, { object, dialect, name }: InnerRun): Promise<readonly StepLog[]> {
   const type = await client.resourceType(object.apiVersion, object.kind);
   if (type === undefined) return [];
@@ -62,6 +61,5 @@ async function ownLogs(client: ApiClient, { object, dialect, name }: InnerRun): 
   );
 }
 
-/** Steps in their order, then items, then attempts. */
 const comparePlaces = (a: Place, b: Place, order: ReadonlyMap<string, number>): number =>
   (order.get(a.step) ?? 0) - (order.get(b.step) ?? 0) || (a.item ?? 0) - (b.item ?? 0) || a.attempt - b.attempt;

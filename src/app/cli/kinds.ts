@@ -1,17 +1,17 @@
 import type { ApiClient } from "#kernel/kit/index.ts";
-import { nearest } from "#lib/text/index.ts";
+import { didYouMean } from "#lib/text/index.ts";
 import { qualifiedResource, type ResourceType } from "#kernel/model/index.ts";
 import { UsageError } from "#kernel/command/index.ts";
 
-/** Every word a kind may be called by: plural, singular, short names, with or without the group. */
+/** All words for a kind: plural, singular and short names, with or without the group. */
 export const namesOf = (type: ResourceType): readonly string[] => {
   const plain = [type.plural, type.singular ?? type.kind.toLowerCase(), ...(type.shortNames ?? [])];
   return type.group === "" ? plain : [...plain, ...plain.map((name) => `${name}.${type.group}`)];
 };
 
 /**
- * Every kind a word may mean, one of each name: several groups have a kind of one name, and users of a language call its runs by names that
- * are another's here. The first is the one that `findKind` finds.
+ * Every kind a word may mean: several groups may have a kind of one name, and dialects have aliases. The first is the
+ * one that `findKind` finds.
  */
 export async function findKinds(client: ApiClient, word: string): Promise<readonly ResourceType[]> {
   const first = await findKind(client, word);
@@ -24,31 +24,27 @@ export async function findKinds(client: ApiClient, word: string): Promise<readon
         aliases.includes(wanted) && kinds.some((known) => known.group === group && known.kind === kind),
     );
   const found = (await client.resourceTypes()).filter((type) => namesOf(type).includes(wanted) || isAlias(type));
-  // Of several versions the first is the one that the server prefers.
+  // The first of several versions is the one the server prefers.
   const byName = new Map([first, ...found].toReversed().map((type) => [qualifiedResource(type), type]));
   return [...byName.values()].toReversed();
 }
 
 /**
- * The kind a word names, as kubectl takes it: `wf`, `workflow`, `Workflows`, `workflows.slipway.dev`; the first
- * served one when several bear the name. Rejects with a UsageError that names what is near, or else everything that is
- * served.
+ * The first served kind that a word names, as in kubectl: `wf`, `workflow`, `Workflows`, `workflows.slipway.dev`.
+ * Rejects with a UsageError that suggests a kind or lists all.
  */
 export async function findKind(client: ApiClient, word: string): Promise<ResourceType> {
   const types = await client.resourceTypes();
   const wanted = word.toLowerCase();
   const found = types.find((type) => namesOf(type).includes(wanted));
   if (found !== undefined) return found;
-  const suggestion = nearest(wanted, types.flatMap(namesOf));
+  const suggestion = didYouMean(wanted, types.flatMap(namesOf));
   const problem = `the server serves no kind "${word}"`;
-  if (suggestion !== undefined) throw new UsageError(`${problem}; did you mean "${suggestion}"?`);
+  if (suggestion !== undefined) throw new UsageError(`${problem}; ${suggestion}`);
   throw new UsageError(problem, `it serves: ${types.map(qualifiedResource).sort().join(", ")}`);
 }
 
-/**
- * `workflow/hello workflow/other` or `workflow hello other`, as kubectl takes both, but not mixed and only of one
- * kind.
- */
+/** Splits `workflow/hello workflow/other` or `workflow hello other`; refuses a mix, and several kinds. */
 export function splitNames(words: readonly string[]): { readonly kind: string; readonly names: readonly string[] } {
   const [first = "", ...rest] = words;
   const slash = first.indexOf("/");

@@ -1,31 +1,27 @@
 import { createHash } from "node:crypto";
 import { SlipwayError } from "#lib/base/index.ts";
 
-/**
- * A place in a log that a later reading finds again, told by what comes before it: logs have no positions in the API, and
- * times are neither one for each piece of output nor there for a line that goes on.
- */
+/** A place in a log, identified by the bytes before it: the API has no positions, and timestamps are not unique. */
 export interface LogPlace {
-  /** What is shown begins here, counted in bytes from the start of the log. */
+  /** The first byte to show. */
   readonly from: number;
-  /** So many bytes from the start, `from` at the least, are known by their `digest`. */
+  /** The number of bytes from the start, at least `from`, that `digest` covers. */
   readonly length: number;
   readonly digest: string;
 }
 
 const algorithm = "sha256";
 
-/** The start of every log. */
 export const logStart: LogPlace = { from: 0, length: 0, digest: "" };
 
-/** The server keeps a limited length of every log, so that the beginning may be gone, or the container has begun anew. */
+/** The server keeps a limited length of every log, and a container may have restarted. */
 const changed = (): SlipwayError =>
   new SlipwayError(
     "log-changed",
     "the beginning of the log is not on the server any more, so the place is not found again",
   );
 
-/** One reading of a log from its start on that shows what lies behind a place. Rejects another log with `log-changed`. */
+/** Reads a log from its start and shows what follows a place. Fails with `log-changed` for another log. */
 export class PlacedReading {
   readonly #start: LogPlace;
   readonly #hash = createHash(algorithm);
@@ -35,7 +31,7 @@ export class PlacedReading {
     this.#start = start;
   }
 
-  /** What is to be shown of the next piece; empty before the place. Throws before it shows anything of another log. */
+  /** The part of the chunk to show. Throws before it shows anything of another log. */
   take(chunk: Uint8Array): Uint8Array {
     const unknown = Math.max(0, this.#start.length - this.#read);
     this.#hash.update(chunk.subarray(0, unknown));
@@ -46,12 +42,12 @@ export class PlacedReading {
     return chunk.subarray(hidden);
   }
 
-  /** To be called when the log has ended: one that is shorter than it was is another. */
+  /** Called at the end of the log: one that is shorter than before is another log. */
   end(): void {
     if (this.#read < this.#start.length) throw changed();
   }
 
-  /** Where the next reading goes on. */
+  /** Where the next reading continues. */
   place(): LogPlace {
     if (this.#read <= this.#start.from) return this.#start;
     return { from: this.#read, length: this.#read, digest: this.#digest() };
@@ -65,12 +61,12 @@ export class PlacedReading {
 const newline = 10;
 
 /**
- * Where the last `lines` lines of a log begin; a last line without an end is one. 0 lines are what comes after the last
- * line that has ended. Reads it all, and holds one number for each line that is wanted.
+ * Where the last `lines` lines of a log begin; an incomplete last line counts as one. Reads all of it and keeps one
+ * number for each line.
  */
 export async function tailPlace(log: AsyncIterable<Uint8Array>, lines: number): Promise<LogPlace> {
   const hash = createHash(algorithm);
-  // The newest starts of lines, each in the place of the one that it pushes out.
+  // A ring of the newest starts of lines.
   const starts: number[] = [];
   let count = 0;
   let lineStart = 0;
@@ -88,7 +84,7 @@ export async function tailPlace(log: AsyncIterable<Uint8Array>, lines: number): 
       lineStart = read + from;
     }
     hash.update(chunk.subarray(0, from));
-    // No further: what has no end yet may be the beginning of a record that is just being written.
+    // An incomplete line may still change.
     if (from > 0) digest = hash.copy().digest("hex");
     hash.update(chunk.subarray(from));
     read += chunk.length;

@@ -9,42 +9,37 @@ import { logName, type StepLog } from "./pod-logs.ts";
 import { followStepLog } from "./resumed-log.ts";
 import { stepLogs } from "./step-logs.ts";
 
-/** Prints the output of steps as it comes, each container once, however often the run is seen. */
+/** Prints the output of steps as it arrives, each container once. */
 export interface LogStream {
   /**
-   * Tells of the steps as they are now; new containers are followed from their beginning. May be called as often as
-   * the run changes: looks are made one after the other, and only the newest state matters.
+   * Follows new containers of these steps from their beginning. Cheap to call for every change: only the newest state
+   * is looked at.
    */
   see(steps: readonly StepView[]): void;
   /**
-   * Looks once more at the steps that were seen last, and resolves when everything they wrote has been printed. Must
-   * be called after the run has ended; before that it waits for containers that still write. False when a log broke off
-   * for good, which stderr was told.
+   * Looks at the last steps once more and resolves when their output has been printed. Called after the run has ended.
+   * False if a log broke off for good, which is reported on stderr.
    */
   close(): Promise<boolean>;
-  /** Follows nothing any more. To be called in the end, also when sight of the run was lost. */
+  /** Stops following. Always called in the end. */
   stop(): void;
 }
 
-/**
- * What is printed of each container; `tailLines` counts for each of them, `timestamps` puts the time in front of
- * every line.
- */
+/** `tailLines` counts for each container. */
 export interface LogStreamOptions extends Pick<LogOptions, "tailLines" | "timestamps"> {
   /**
-   * Put `step | ` before every line, or `step#2 | ` from the second attempt on. Needed as soon as lines of several
-   * steps may mix; lines of a run inside of the run have it always.
+   * Puts `step | ` before every line, or `step#2 | ` from the second attempt on. Lines of inner runs always have a
+   * prefix.
    */
   readonly prefix: boolean;
-  /** Leaves out logs of the steps that are told of; all of them are followed when absent. */
+  /** Selects logs; when absent, all are followed. */
   readonly isWanted?: (log: StepLog) => boolean;
 }
 
 /**
- * Starts with nothing to follow; `signal` ends all that is followed by then. A log goes on where it broke off when the
- * server is back; one that cannot is told of on stderr, and does not end the others. A container that waits to start is not
- * followed yet: its log would be refused. Lines of several containers come in the order in which they arrive, each
- * whole.
+ * A log continues where it broke off when the server is back; one that cannot continue is reported on stderr, and the
+ * others go on. Containers that wait to start are not followed yet. Lines of several containers are printed whole, as
+ * they arrive.
  */
 export function startLogStream(
   client: ApiClient,
@@ -56,10 +51,9 @@ export function startLogStream(
   const { prefix, isWanted = () => true, ...read } = options;
   const stopped = new AbortController();
   const over = AbortSignal.any([signal, stopped.signal]);
-  // All streams listen to it, as many as there are containers, and each takes its listeners away at its end.
+  // Every container's stream listens to it.
   setMaxListeners(0, over);
-  // By uid: a Pod made again under its old name has a log of its own. Grows with the containers of one run, which is
-  // bounded.
+  // By uid: a recreated Pod has a log of its own.
   const followed = new Set<string>();
   const streams = new Set<Promise<void>>();
   let last: readonly StepView[] = [];
@@ -81,13 +75,13 @@ export function startLogStream(
     }
   }
 
-  /** True when an active step has nothing to follow yet, a container that has still to start, or steps of its own. */
+  /** True if more logs may come without a change of the run. */
   async function follow(steps: readonly StepView[]): Promise<boolean> {
     let isToCome = false;
     for (const step of steps.filter(({ phase }) => phase !== "Pending" && phase !== "Waiting")) {
       const logs = await stepLogs(client, step);
       const isActive = step.phase === "Starting" || step.phase === "Running";
-      // Of a run inside of the run the next step may begin, which changes nothing of the run itself.
+      // The next step of an inner run may begin without a change of the outer run.
       const isInner = logs.some(({ inner }) => inner !== undefined);
       if (isActive && (logs.length === 0 || isInner || !logs.every(({ hasStarted }) => hasStarted))) isToCome = true;
       for (const log of logs.filter(isWanted)) {
@@ -102,8 +96,8 @@ export function startLogStream(
   }
 
   /**
-   * One look at a time, in order; a failed one is made up for by the next. A container starts without a change of the run, and one that was
-   * not seen by then would be silent until the next change: it is looked for again.
+   * One look at a time; a failed one is repeated. Containers may start without a change of the run, so the steps are
+   * looked at again until all have started.
    */
   function look(): void {
     looking = looking

@@ -7,18 +7,17 @@ import { host } from "./host.ts";
 import { version } from "./version.ts";
 
 const stopped = new AbortController();
-/** 128 plus the number of the signal, as shells have it. */
+/** 128 plus the number of the signal, as in shells. */
 const codes: Readonly<Record<EndSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 let isSignalled = false;
-/** Who is told of signals instead. */
+/** Receives the signals instead. */
 let owner: ((signal: EndSignal) => void) | undefined;
-/** A server goes on without its outputs. */
 let outlivesOutputs = false;
 
-/** The first signal asks everything to end; the second ends this process at once. */
+/** The first signal aborts everything; the second ends this process at once. */
 function onSignal(signal: EndSignal): void {
   if (owner !== undefined) return owner(signal);
-  // A terminal that is closed may send its signal twice: by itself, and by the shell.
+  // A closed terminal may send its signal twice: itself, and through the shell.
   if (isSignalled && signal === "SIGHUP") return;
   process.exitCode = codes[signal];
   if (isSignalled) process.exit();
@@ -27,25 +26,22 @@ function onSignal(signal: EndSignal): void {
 }
 
 /**
- * A reader such as `head` that went away ends us quietly and as SIGPIPE would, as does a terminal that was closed (EIO); a run that we carry is
- * canceled first. A server, and a command that owns the process, go on whatever the error is.
+ * A lost reader such as `head` (EPIPE), or a closed terminal (EIO), ends the process quietly, as SIGPIPE would; a run
+ * is canceled first. Servers and commands that own the process continue.
  */
 function onLostOutput(error: Error): void {
   if (owner !== undefined || outlivesOutputs) return;
   if (codeOf(error) !== "EPIPE" && codeOf(error) !== "EIO") throw error;
-  // The signal that came with it, if any, has set the code.
+  // A signal that came with it has set the code.
   process.exitCode ??= 141;
   stopped.abort(new Exit(141));
 }
 
-/**
- * What this process is to a command that carries something itself: a build has steps to end politely, and decides which signal ends what and with
- * which code. Nothing of that is asked for by commands that only talk to a server.
- */
+/** For commands that handle signals themselves, such as builds. */
 const ownProcess: OwnProcess = {
   takeOver(told, abandon) {
     owner = told;
-    // Told, and not handled: a fault of ours ends the process as it always does, after what it carries.
+    // Only observed: a bug still ends the process.
     process.on("uncaughtExceptionMonitor", abandon);
   },
   outliveOutputs() {
@@ -58,9 +54,8 @@ async function main(): Promise<void> {
   for (const signal of Object.keys(codes) as EndSignal[]) process.on(signal, () => onSignal(signal));
   process.stdout.on("error", onLostOutput);
   process.stderr.on("error", onLostOutput);
-  // Every run of a command listens, and there may be any number.
   setMaxListeners(0, stopped.signal);
-  // A command is over when its promise is, not when nothing but timers that hold nobody back is left.
+  // A command ends with its promise, even if only unreferenced timers are left.
   const release = holdProcess();
   const code = await execute(process.argv.slice(2), commands, version, {
     environment: readEnvironment,
@@ -71,10 +66,10 @@ async function main(): Promise<void> {
       await (await import("./connect.ts")).connectRunning(options, environment, systemClock, stopped.signal),
     host,
   });
-  // A signal that came meanwhile has the last word.
+  // The code of a signal takes precedence.
   process.exitCode ??= code;
   release();
-  // Idle sockets and timers of libraries must not hold a command that has said all it had to say.
+  // Idle sockets and timers of libraries must not keep the process alive.
   process.stdout.write("", () => process.exit());
 }
 

@@ -3,11 +3,10 @@ import { readYaml } from "#lib/yaml/index.ts";
 import { type ApiClient, isKubeObject, type Ref } from "#kernel/kit/index.ts";
 import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
 import { type Environment, UsageError } from "#kernel/command/index.ts";
-import { readSources, readStdin } from "#kernel/command/index.node.ts";
+import { readSources } from "#kernel/command/index.node.ts";
 
 /**
- * The objects of files, folders and standard input (`-`), in order, as they are written: several documents per file, and the items of a List.
- * Throws a UsageError with everything that cannot be read.
+ * The objects of files, folders and `-`, in order, including the items of Lists. Throws a UsageError with all problems.
  */
 export async function readManifests(
   paths: readonly string[],
@@ -15,7 +14,7 @@ export async function readManifests(
 ): Promise<readonly KubeObject[]> {
   const problems: Problem[] = [];
   const objects: KubeObject[] = [];
-  for (const source of await readSources(paths, { directory, stdin: readStdin })) {
+  for (const source of await readSources(paths, { directory })) {
     if ("problem" in source) {
       problems.push(source.problem);
       continue;
@@ -36,7 +35,6 @@ export async function readManifests(
   return objects;
 }
 
-/** Undefined if a value is neither an object nor a List of objects. */
 function objectsIn(value: JsonValue): readonly KubeObject[] | undefined {
   if (
     isJsonObject(value) &&
@@ -50,7 +48,7 @@ function objectsIn(value: JsonValue): readonly KubeObject[] | undefined {
   return isKubeObject(value) ? [value] : undefined;
 }
 
-/** Where an object of a file belongs. `given` is the namespace of the command line, which must not contradict the object's. */
+/** The place of an object. The namespace of the command line must not contradict the object's. */
 export async function refOf(
   client: ApiClient,
   { apiVersion, kind, metadata }: KubeObject,
@@ -67,14 +65,14 @@ export async function refOf(
   return { type, name, namespace: own ?? namespace };
 }
 
-/** `workflow.slipway.dev`, as kubectl calls a kind beside a name. */
+/** `workflow.slipway.dev`, as in kubectl. */
 export const wordOf = ({ kind, group }: ResourceType): string =>
   group === "" ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
 
 /** `workflow.slipway.dev/hello`. */
 export const titleOf = ({ type, name }: Ref): string => `${wordOf(type)}/${name}`;
 
-/** Does the same to each, and goes on with the others if it fails. Answers whether all went well; what failed is printed. */
+/** Calls `act` for each item, prints failures and continues; true if none failed. */
 export async function forEach<T>(
   all: readonly T[],
   act: (one: T) => Promise<void>,

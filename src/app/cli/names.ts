@@ -2,17 +2,15 @@ import { afterAwake } from "#lib/base/index.ts";
 import type { Invocation, Session } from "#kernel/command/index.ts";
 import { findRunning } from "./connect.ts";
 import { findKinds } from "./kinds.ts";
-import { findRun } from "./runs.ts";
+import { readRun } from "./runs.ts";
 
-/** Longer than a local server ever takes, and as long as a person who pressed Tab is willing to look at nothing. */
+/** How long completion may take. */
 const patienceMs = 1000;
-/** Nobody reads more. */
 const most = 500;
 
 /**
- * Names the running control plane knows, for completion. `words` are those typed so far, the command first: the names
- * of steps are those of the run in `words[1]`. Nothing when none answers soon: completion must never be in the way,
- * so that no error leaves this function. At most `most` names.
+ * Names from the running control plane, for completion; steps are those of the run in `words[1]`. Returns nothing
+ * rather than an error or a late answer.
  */
 export async function namesFor(
   kind: "run" | "startable" | "step" | "kind" | "name",
@@ -22,7 +20,7 @@ export async function namesFor(
   const patience = new AbortController();
   const cancel = afterAwake(clock, patienceMs, () => patience.abort());
   try {
-    // Nobody who presses Tab waits for a server to start.
+    // Completion does not wait for a server to start.
     if ((await findRunning(options, environment)) === undefined) return [];
     const session = await connect();
     try {
@@ -45,9 +43,8 @@ async function lookUp(
 ) {
   if (kind === "kind") return (await client.resourceTypes()).map(({ plural }) => plural);
   if (kind === "step") {
-    const run = await findRun({ client, namespace }, [words[1] ?? ""]);
-    const object = await client.get({ type: run.type, namespace, name: run.name }, { signal });
-    return run.dialect.runs.view(object, []).steps.map(({ id }) => id);
+    const { dialect, object } = await readRun({ client, namespace }, [words[1] ?? ""], { signal });
+    return dialect.runs.view(object, []).steps.map(({ id }) => id);
   }
   if (kind === "startable") {
     const { startableNames } = await import("./stored-runs.ts");

@@ -2,13 +2,13 @@ import { type Clock, codeOf, type Millis, sleep } from "#lib/base/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
 
 /**
- * Between two looks after a connection that broke; with `mostFailures` a server may stay away for about ten seconds, as
- * long as a restart takes.
+ * The pause after a broken connection; with `mostFailures`, a server may be away for ten seconds, as long as a restart
+ * takes.
  */
 export const reconnectMs: Millis = 500;
 export const mostFailures = 20;
 
-/** How often one thing may fail before it is given up: `mostFailures` times in a row, half a second apart. */
+/** Gives up after `mostFailures` failures in a row. */
 export class Patience {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
@@ -19,14 +19,14 @@ export class Patience {
     this.#signal = signal;
   }
 
-  /** The server works: what has failed before does not count any more. */
+  /** Resets the count: the server works. */
   forgive(): void {
     this.#failures = 0;
   }
 
   /**
-   * Resolves when it is time to try again. Rejects with `thrown` when that is of no use or has been tried often enough,
-   * and with the signal's reason once that has aborted.
+   * Resolves when it is time to try again. Rejects with `thrown` if it is final or has occurred too often, and with the
+   * signal's reason.
    */
   async after(thrown: unknown): Promise<void> {
     this.#signal.throwIfAborted();
@@ -36,7 +36,7 @@ export class Patience {
   }
 }
 
-/** Does `work` until it succeeds, which may read only, for as long as a server may stay away. */
+/** Repeats read-only work until it succeeds or the server stays away too long. */
 export async function patiently<T>(clock: Clock, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const patience = new Patience(clock, signal);
   for (;;) {
@@ -48,7 +48,7 @@ export async function patiently<T>(clock: Clock, signal: AbortSignal, work: () =
   }
 }
 
-/** A refusal stands, such as that of the credential or for what was deleted; but for those that ask to come back later. */
+/** Refusals are final, except those that ask the client to retry. */
 const isFinal = (thrown: unknown): boolean =>
   (thrown instanceof ApiError &&
     thrown.code >= 400 &&

@@ -2,28 +2,26 @@ import type { LogRef } from "#engine/index.ts";
 import type { Ref } from "#kernel/kit/index.ts";
 import { Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
 
-/** One log whose lines belong to a step: that of a container of a Pod, or one of a run's own. */
+/** One log of a step: of a container, or one that a run keeps itself. */
 export interface StepLog {
-  /** Of a step of a run that a step has created: `part/tell`, with what that step's log would be called in front. */
+  /** For an inner run, the path: `part/tell`. */
   readonly step: string;
   readonly attempt: number;
-  /** Index of the item, where the step fans out. */
   readonly item?: number;
-  /** What has the log. */
+  /** The object that has the log. */
   readonly of: Ref;
-  /** An object made again under its old name has a log of its own. */
+  /** A recreated object has another log. */
   readonly uid: string;
-  /** Of a Pod the container; of a run what its language calls the part. */
+  /** The container of a Pod, or the dialect's name of a part of a run. */
   readonly container: string;
-  /** When it was looked up; before, a log is refused. */
+  /** False while the server would refuse the log. */
   readonly hasStarted: boolean;
-  /** Of a container that has ended. */
   readonly exitCode?: number;
-  /** Of a run inside of the run: whether its step has failed. */
+  /** Set for inner runs. */
   readonly inner?: { readonly isFailed: boolean };
 }
 
-/** How people call what writes: `build`, `build#2` in its second attempt, `probe[17]` for an item. */
+/** `build`, `build#2` in its second attempt, `probe[17]` for an item. */
 export const logName = ({ step, item, attempt }: Pick<StepLog, "step" | "item" | "attempt">): string =>
   `${step}${item === undefined ? "" : `[${item}]`}${attempt > 1 ? `#${attempt}` : ""}`;
 
@@ -32,7 +30,7 @@ interface PodSpec {
   readonly containers?: readonly { readonly name: string }[];
 }
 
-/** The containers of a Pod as logs of a step, init containers first; one of them only where it is named. */
+/** The logs of a Pod's containers, init containers first, or of the container `only`. */
 export function containersOf(
   pod: Stored,
   part: Pick<StepLog, "step" | "attempt" | "item" | "inner">,
@@ -61,7 +59,7 @@ interface ContainerStatus {
   readonly lastState?: ContainerState;
 }
 
-/** A log may be asked for when the kubelet reports the container in any state but waiting. The exit code is that of its last run. */
+/** A log is available once the kubelet reports any state but waiting. The exit code is that of the last run. */
 function stateOf(pod: Stored, container: string): Pick<StepLog, "hasStarted" | "exitCode"> {
   // A stored Pod has passed its schema.
   const status = pod.status as
@@ -77,7 +75,7 @@ function stateOf(pod: Stored, container: string): Pick<StepLog, "hasStarted" | "
   return { hasStarted, ...(exitCode === undefined ? {} : { exitCode }) };
 }
 
-/** The log of a part of a run that keeps such logs itself; it is there from when there is a reference to it. */
+/** A log that a run keeps itself; available once there is a reference to it. */
 export function ownLog(
   type: ResourceType,
   part: Pick<StepLog, "step" | "inner">,
@@ -86,6 +84,6 @@ export function ownLog(
   return { ...part, attempt, of: { type, namespace, name }, uid, container, hasStarted: true };
 }
 
-/** Objects created in the same second keep the server's order: it has no finer time. */
+/** Objects created in the same second keep the server's order. */
 export const compareAges = ({ metadata: a }: Stored, { metadata: b }: Stored): number =>
   a.creationTimestamp === b.creationTimestamp ? 0 : a.creationTimestamp < b.creationTimestamp ? -1 : 1;

@@ -3,23 +3,19 @@ import type { ColorChoice, CommandSpec, GlobalOptions, OptionSpec, Surroundings 
 
 const description = "Workflows from bare metal to delivered application, as Kubernetes-style resources.";
 
-/** The options that decide how everything is said, of the command that was given. */
+/** How output is printed. */
 export type Manner = Pick<GlobalOptions, "verbose"> & { readonly color: ColorChoice };
 
-/** What becomes of a command line. */
 export interface ProgramEvents {
-  /** An action begins; the last word on how much is said, since `-v` may stand behind the command. */
+  /** An action begins; `-v` may follow the command. */
   readonly onStart: (manner: Manner) => void;
-  /** It has ended by itself, with this exit code. */
   readonly onEnd: (code: number) => void;
 }
 
 /**
- * The whole command line as a commander program. What an action throws comes out of `parseAsync`, as does every end that
- * commander decides (`exitOverride`), after it has printed its message.
- *
- * Nothing of the surroundings is asked before something is printed or an action runs, so that `scripts/reference.mjs` can
- * build the program only to look at its options.
+ * The command line as a commander program. `parseAsync` throws what actions throw, and commander's own ends
+ * (`exitOverride`). The surroundings are used only for output and actions, so that `scripts/reference.mjs` can read the
+ * options.
  */
 export function buildProgram(
   specs: readonly CommandSpec[],
@@ -55,20 +51,19 @@ export function buildProgram(
   return program;
 }
 
-/** The command of a name, which has words of its own from now on: what follows them is theirs. */
+/** The command that a subcommand belongs to; options after the subcommand are the subcommand's. */
 function commandOf(parent: Command, name: string): Command {
   const found = parent.commands.find((each) => each.name() === name);
   if (found === undefined) throw new Error(`there is no command ${name} that another one could belong to`);
   return found.enablePositionalOptions().configureHelp({ helpWidth: 80, subcommandTerm });
 }
 
-/** The command line itself. */
 const rootOf = (built: Command): Command => (built.parent === null ? built : rootOf(built.parent));
 
 const examplesText = (examples: readonly string[]): string =>
   `Examples:\n${examples.map((example) => `  ${example}\n`).join("")}`;
 
-/** One of each group of commands: that of its first command, which comes first for a reason. */
+/** The first example of each group of commands. */
 function firstExamples(specs: readonly CommandSpec[]): readonly string[] {
   const firsts = new Map<string, string>();
   for (const { group, hidden, examples } of specs) {
@@ -78,14 +73,11 @@ function firstExamples(specs: readonly CommandSpec[]): readonly string[] {
   return [...firsts.values()];
 }
 
-/** Without `[options]`, which all have, and without other names: what is left fits beside what it does. */
+/** Without `[options]` and aliases, to fit beside the summary. */
 const subcommandTerm = (built: Command): string =>
   [built.name(), built.usage().replace(/^\[options\] ?/, "")].filter((part) => part !== "").join(" ");
 
-/**
- * A command of commander from our data: examples first in its help, own options, then the inherited ones that it does
- * not have itself.
- */
+/** A commander command from a spec: examples first in its help, then its own options, then inherited ones. */
 function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onEnd }: ProgramEvents): Command {
   const built = new Command(spec.name.split(" ").at(-1))
     .description(spec.summary)
@@ -95,7 +87,6 @@ function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onE
     .configureHelp({ helpWidth: 80 })
     .configureOutput(outputOf(surroundings))
     .exitOverride();
-  // Which words and options are whose is what its own help tells.
   built.showHelpAfterError(`See 'slipway ${spec.name} --help'.`);
   for (const argument of spec.args) built.argument(argument);
   if (spec.shown !== undefined) built.usage(["[options]", ...spec.shown].join(" "));
@@ -111,7 +102,7 @@ function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onE
       await spec.action({
         args: values.map((value) => (Array.isArray(value) ? undefined : value)),
         rest: values.flatMap((value) => (Array.isArray(value) ? value : [])),
-        // Commander gives what the options of the command declare, which its type parameter repeats.
+        // Commander's values have the type that the spec's options declare.
         options: options as never,
         environment,
         clock: surroundings.clock,
@@ -125,14 +116,12 @@ function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onE
   return built;
 }
 
-/** Commander writes where everything else is written: help to stdout, refusals to stderr. */
 const outputOf = ({ environment }: Surroundings) => ({
   writeOut: (text: string) => environment("auto").out.write(text),
   writeErr: (text: string) => environment("auto").err.write(text),
 });
 
-// The options of the program again on every command: people write `slipway get wf -n demo` as readily as
-// `slipway -n demo get wf`.
+// Global options are accepted after the command too: `slipway get wf -n demo` and `slipway -n demo get wf`.
 const inherited: readonly OptionSpec[] = [
   { flags: "-n, --namespace <name>", summary: "the namespace" },
   { flags: "--kubeconfig <file>", summary: "kubeconfig of the control plane" },
@@ -141,10 +130,9 @@ const inherited: readonly OptionSpec[] = [
   { flags: "--color <when>", summary: "colours", choices: ["auto", "always", "never"] },
 ];
 
-/** `-n, --namespace <name>` → `--namespace`. */
 const longOf = (flags: string): string => /--[\w-]+/.exec(flags)?.[0] ?? flags;
 
-/** An inherited option that was not given must not hide the one given before the command's name. */
+/** An omitted option must not hide the one before the command's name. */
 const defined = (options: object): object =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
@@ -171,10 +159,7 @@ function toOption({
   return option;
 }
 
-/**
- * Nine digits at most, so that no count, port or number of lines is beyond what a number holds exactly. Minus signs
- * are refused: nothing here counts below zero.
- */
+/** At most nine digits, which a number holds exactly. */
 function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("expected a whole number.");
   return Number(text);

@@ -6,9 +6,9 @@ import { type Document, objectsOf, type ReadDocuments } from "./documents.ts";
 import type { Session } from "#kernel/command/index.ts";
 
 /**
- * The documents read once more, with what they refer to and only the server has: a template there says of what types arguments are,
- * and what is wrong with them is told before anything is started. What is nowhere may come later, unless arguments wait to be read.
- * The problems are those that had not been found before. One request for each reference.
+ * Reads the documents again with the objects that they refer to and only the server has, such as templates that declare
+ * the types of arguments. A missing object may be created later, unless arguments need it. Returns only new problems.
+ * One request for each reference.
  */
 export async function withReferred(
   read: ReadDocuments,
@@ -38,16 +38,16 @@ export async function withReferred(
 
 type Reference = References[number];
 
-/** One object for each reference, undefined for those that are not there. */
+/** One object for each reference; undefined for missing ones. */
 export const fetchReferred = (
   references: References,
   session: Pick<Session, "client" | "namespace">,
 ): Promise<readonly (KubeObject | undefined)[]> => Promise.all(references.map(({ ref }) => fetched(session, ref)));
 
-/** Reading again finds what was found before; that has been printed. */
+/** Earlier problems have been printed. */
 const isSameAs = (problem: Problem) => (other: Problem) => formatProblem(other) === formatProblem(problem);
 
-/** Namespaces are compared as they are written: that of a document without one is not known before it is stored. */
+/** Compares namespaces as written: a document without one has none yet. */
 const isNamedBy =
   ({ apiVersion, kind, name, namespace }: Reference["ref"]) =>
   (object: KubeObject): boolean =>
@@ -56,7 +56,7 @@ const isNamedBy =
     object.metadata.name === name &&
     object.metadata.namespace === namespace;
 
-/** The object in the place that the reference means, which leaves the namespace out where it is the caller's. */
+/** A reference without a namespace means the caller's, and its object is read without one. */
 async function fetched(
   { client, namespace }: { readonly client: ApiClient; readonly namespace: string },
   ref: Reference["ref"],
@@ -69,7 +69,7 @@ async function fetched(
   return { ...found, metadata };
 }
 
-/** Without arguments a run may wait for its template; with them it is not even known what they are. */
+/** Without arguments, the run may wait for its template; with them, their types are unknown. */
 function nowhere({ ref, path }: Reference, { source }: Document): Problem {
   const message = `there is no ${ref.kind} ${JSON.stringify(ref.name)} among the documents or on the server: arguments cannot be read without it`;
   return { severity: "error", code: "invalid-value", path: path.join("."), message, position: source.positionOf(path) };

@@ -7,11 +7,10 @@ import type { StepLog } from "./pod-logs.ts";
 import { openStepLog } from "./step-logs.ts";
 
 /**
- * The output of one container to its end, every byte once, however often the connection breaks: each time the log is read
- * anew, and what was shown is left out. Nothing for a container that never started or is gone.
- *
- * Rejects when the server stays away or refuses, when the container is gone before all was read, and when the log is not
- * the one that was shown (`log-changed`), so that it never ends in good order with something missing.
+ * The output of one container to its end, every byte once, however often the connection breaks: the log is read again
+ * and what was shown is skipped. Empty for a container that never started or is gone. Rejects when the server stays
+ * away or refuses, when the container disappears before its end, and when the log has changed (`log-changed`): an
+ * incomplete log never ends without an error.
  */
 export async function* followStepLog(
   client: Pick<ApiClient, "logs">,
@@ -41,9 +40,9 @@ export async function* followStepLog(
       reading.end();
       return;
     } catch (thrown) {
-      // A container that waits to start has no output, and a Pod may be gone meanwhile: once, before anything broke.
+      // A container that has not started has no output, and a Pod may be gone: accepted once, before any failure.
       if (isFirst && !hasAnswered && (isInvalid(thrown) || isNotFound(thrown))) return;
-      // A connection that held for a while was a good one, also when nothing new came.
+      // A connection that lasted resets the patience, even without new output.
       if (hasAnswered && clock.monotonic() - begun > mostFailures * reconnectMs) patience.forgive();
       await patience.after(thrown);
     }

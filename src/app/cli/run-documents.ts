@@ -1,25 +1,25 @@
-import type { Dialect } from "#kernel/dialect/index.ts";
+import type { CheckedDocument, Dialect } from "#kernel/dialect/index.ts";
+import { hasErrors, type Problem } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { isAlreadyExists, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { type Environment, exitCode, type Invocation, printProblems, UsageError } from "#kernel/command/index.ts";
-import type { RunOptions } from "./commands/run.ts";
+import type { RunOptions } from "./run-options.ts";
 import { type Document, objectsOf, type ReadDocuments } from "./documents.ts";
 import { type ControlPlaneSession, openControlPlane } from "./control-plane.ts";
 import { withReferred } from "./referred-documents.ts";
 import { isRunOf } from "./runs.ts";
 import { type StartedRun, watchToEnd } from "./watch-to-end.ts";
 
-/** A document that starts a run, and who understands it. */
+/** A document that starts a run. */
 interface RunDocument {
   readonly object: KubeObject;
   readonly dialect: Dialect;
 }
 
 /**
- * Applies what the documents declare, starts their runs, follows them to their ends, and answers with the worst exit
- * code. Other objects come first and in order, because runs may need them. Several runs go on side by side. When one
- * cannot be started, those started before it go on where there is a server, and end with an ephemeral one. `given` are
- * the arguments of the command line, for documents whose params are on the server.
+ * Applies the other objects first, since runs may need them, then starts the runs, follows them in parallel and returns
+ * the worst exit code. If one cannot be started, earlier ones continue on a server and end with an ephemeral control
+ * plane. `given` are the arguments of the command line.
  */
 export async function runDocuments(
   read: ReadDocuments,
@@ -39,7 +39,7 @@ export async function runDocuments(
       .map(({ object }) => object);
     announce(session, all, invocation);
     const namespace = session.namespace;
-    // Later than this a signal cancels the runs, instead of leaving some of them started.
+    // From here on a signal cancels the runs.
     invocation.signal.throwIfAborted();
     for (const object of others) await declare(session.client, object, namespace);
     const started: StartedRun[] = [];
@@ -58,7 +58,7 @@ export async function runDocuments(
   }
 }
 
-/** Schedules and templates are stored first, and run by their names then. */
+/** Schedules and templates are stored first and then run by name. */
 function noRun(read: ReadDocuments, files: readonly string[]): UsageError {
   const runnable = objectsOf(read).flatMap(({ object: { apiVersion, kind, metadata } }) => {
     const word = apiVersion.startsWith("slipway.dev/") ? runnableAs[kind] : undefined;
@@ -69,21 +69,17 @@ function noRun(read: ReadDocuments, files: readonly string[]): UsageError {
   return new UsageError("the files hold no run, only other objects", `${store}${run}`);
 }
 
-/** What `slipway run` calls objects that it can start a run of. */
+/** The words of `slipway run` for kinds whose objects it can start. */
 const runnableAs: Readonly<Record<string, string>> = { WorkflowTemplate: "wft", ScheduledWorkflow: "schedule" };
 
-/** Whether there is anything to carry out. Wrong documents count for nothing. */
+/** False for invalid documents. */
 export const hasRun = (read: ReadDocuments): boolean =>
   objectsOf(read).some(({ document, object }) => runOf(document, object) !== undefined);
 
-/** Undefined for objects that are no runs: ConfigMaps, definitions, a RunAction. */
 const runOf = ({ dialect }: Document, object: KubeObject): RunDocument | undefined =>
   dialect !== undefined && isRunOf(dialect, object) ? { object, dialect } : undefined;
 
-/**
- * Says where steps run and why, and that images play no part where a document names some: nobody shall believe that a
- * container was isolated. Names five images at most.
- */
+/** Reports where steps run and why, and which images are not used, so that no one assumes a container isolates them. */
 function announce(
   session: ControlPlaneSession,
   all: readonly { readonly object: KubeObject }[],
@@ -97,7 +93,6 @@ function announce(
   environment.err.write(`slipway: ${session.note}${unused}\n`);
 }
 
-/** Every `image` a document names, wherever it does. */
 function imagesOf(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) return value.flatMap(imagesOf);
@@ -112,16 +107,13 @@ async function typeOf(client: ApiClient, { apiVersion, kind }: KubeObject): Prom
   return type;
 }
 
-/** The session's namespace for an object that names none, as kubectl does. */
+/** Objects without a namespace get the session's, as in kubectl. */
 const placed = <T extends KubeObject>(object: T, type: ResourceType, namespace: string): T =>
   type.namespaced && object.metadata?.namespace === undefined
     ? { ...object, metadata: { ...object.metadata, namespace } }
     : object;
 
-/**
- * Creates what is no run, or brings what is there up to the document by a merge patch: fields that the document does
- * not name stay as they are.
- */
+/** Creates an object, or merges the document into the existing one. */
 async function declare(client: ApiClient, object: KubeObject, namespace: string): Promise<void> {
   const type = await typeOf(client, object);
   const wanted = placed(object, type, namespace);
@@ -135,10 +127,7 @@ async function declare(client: ApiClient, object: KubeObject, namespace: string)
   }
 }
 
-/**
- * Every `slipway run` is a new run: a name that is taken gets a suffix, which the server makes, and the person is
- * told the name.
- */
+/** Every `slipway run` starts a new run: a name that exists gets a suffix, which is reported. */
 async function start(
   client: ApiClient,
   type: ResourceType,
@@ -161,7 +150,6 @@ async function start(
   }
 }
 
-/** An ephemeral control plane ends with the command, and its runs with it: there is nothing to leave them to. */
 function detached(
   session: ControlPlaneSession,
   started: readonly { readonly stored: Stored }[],
@@ -173,8 +161,45 @@ function detached(
   return exitCode.succeeded;
 }
 
-/** A run that is not waited for: its object where one was asked for. */
+/** Prints a run that the command does not wait for. */
 export function tellCreated(stored: Stored, output: RunOptions["output"], { out }: Pick<Environment, "out">): void {
   if (output === "json") out.write(`${JSON.stringify(stored, null, 2)}\n`);
   else out.write(`${stored.kind.toLowerCase()}/${stored.metadata.name} created\n`);
+}
+
+/** Options for runs of templates that need no document. */
+interface ImpliedBy {
+  readonly arguments: Readonly<Record<string, string>>;
+  readonly hardware?: string;
+}
+
+/** Adds the runs that templates imply. Called only if no document is a run; adds nothing to invalid documents. */
+export function withImpliedRuns(read: ReadDocuments, by: ImpliedBy): ReadDocuments {
+  if (hasErrors(read.problems)) return read;
+  const problems: Problem[] = [];
+  const documents: Document[] = [];
+  const hardware = by.hardware === undefined ? {} : { hardware: by.hardware };
+  for (const dialect of new Set(read.documents.flatMap((document) => document.dialect ?? []))) {
+    const own = read.documents.filter((document) => document.dialect === dialect);
+    const implied = dialect.documents.impliedRuns?.(own.flatMap(checkedOf), hardware);
+    if (implied?.ok === false) problems.push(...implied.error);
+    const sources = implied?.ok === true ? implied.value : [];
+    documents.push(...sources.map((source) => readRun(dialect, own[0]?.file ?? "", source, by, problems)));
+  }
+  return { documents: [...read.documents, ...documents], problems: [...read.problems, ...problems] };
+}
+
+const checkedOf = ({ source, object }: Document): readonly CheckedDocument[] =>
+  object === undefined ? [] : [{ source, object }];
+
+function readRun(
+  dialect: Dialect,
+  file: string,
+  source: Document["source"],
+  { arguments: given }: ImpliedBy,
+  problems: Problem[],
+): Document {
+  const reading = dialect.documents.read(source, { arguments: given });
+  problems.push(...reading.problems);
+  return { file, source, dialect, reader: dialect.documents, object: reading.object };
 }

@@ -1,22 +1,21 @@
 import type { Dialect } from "#kernel/dialect/index.ts";
-import { type Clock, type Millis, silentLog } from "#lib/base/index.ts";
+import { type Clock, type Millis, onAbort, silentLog } from "#lib/base/index.ts";
 import { type ApiClient, Informer } from "#kernel/kit/index.ts";
 import { isForbidden, isNotFound, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
 
-/** Whose Pods are looked at. */
 export interface PodScope {
   readonly namespace: string;
   readonly labelSelector: string;
 }
 
-/** Runs that are over by then cost no further request; nobody worries earlier about a step that does not begin. */
+/** Runs that end earlier cost no further request. */
 const patience: Millis = 2_000;
-/** Several changes within this time are told once. */
+/** Changes within this time are reported once. */
 const calm: Millis = 100;
 
 /**
- * Mirrors the Pods of a run, from two seconds after its start on, and tells of all of them whenever one has changed. Goes on until
- * the signal aborts, whatever the server does meanwhile. As many are kept as the run has.
+ * Reports all Pods of a run whenever one changes, from two seconds after the start until the signal aborts, through
+ * failures of the server.
  */
 export function watchRunPods(
   client: ApiClient,
@@ -35,24 +34,21 @@ export function watchRunPods(
       });
     };
     informer.addHandler({ add: changed, update: changed, delete: changed });
-    signal.addEventListener("abort", () => due?.(), { once: true });
-    // Whoever follows the run tells of a server that is away.
+    onAbort(signal, () => due?.());
+    // The follower of the run reports a server that is away.
     informer.run(signal).catch(() => undefined);
   };
   const cancel = clock.after(patience, start);
-  signal.addEventListener("abort", cancel, { once: true });
+  onAbort(signal, cancel);
 }
 
-/** Where the Pods of a run are; undefined where something else carries out its steps. */
+/** Undefined if steps do not run in Pods. */
 export function podScopeOf({ runs }: Dialect, run: KubeObject): PodScope | undefined {
   const labelSelector = runs.pods?.selector(run);
   return labelSelector === undefined ? undefined : { namespace: run.metadata.namespace ?? "default", labelSelector };
 }
 
-/**
- * The Pods of a run as they are now; none where it has none, where the server has no such kind, or does not show them to the
- * caller.
- */
+/** The current Pods of a run; none if the server does not serve Pods or the caller may not list them. */
 export async function listRunPods(client: ApiClient, dialect: Dialect, run: KubeObject): Promise<readonly Stored[]> {
   const scope = podScopeOf(dialect, run);
   if (scope === undefined) return [];

@@ -1,18 +1,18 @@
+import { didYouMean } from "#lib/text/index.ts";
 import type { Described, Dialect, Neighbours } from "#kernel/dialect/index.ts";
 import type { RunView } from "#engine/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
-import { isForbidden, type KubeObject, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";
+import { isForbidden, type KubeObject, type ResourceType, splitApiVersion, type Stored } from "#kernel/model/index.ts";
 import { findKind, findKinds, splitNames } from "./kinds.ts";
 import { type Session, UsageError } from "#kernel/command/index.ts";
 
-/** A run named on the command line: where it is, and who can explain it. */
 export interface NamedRun {
   readonly type: ResourceType;
   readonly name: string;
   readonly dialect: Dialect;
 }
 
-/** The dialect whose runs are objects of this kind; undefined for kinds that are no runs. Loads all dialects. */
+/** The dialect whose runs have this kind. Loads all dialects. */
 export async function dialectOf({
   group,
   kind,
@@ -26,10 +26,10 @@ export async function dialectOf({
   );
 }
 
-/** What a dialect can do with its runs beyond what all can. */
+/** Optional operations of a dialect. */
 type Ability = "approvalValues" | "explainCache" | "resubmission" | "simulation" | "upTo";
 
-/** The dialect's way to do it; a UsageError where runs of its language cannot be `what`, such as "simulated". */
+/** The operation; a UsageError if runs of this dialect cannot be `what`, such as "simulated". */
 export function abilityOf<A extends Ability>(
   { name, runs }: Dialect,
   ability: A,
@@ -40,7 +40,7 @@ export function abilityOf<A extends Ability>(
   return found;
 }
 
-/** What a dialect knows of a kind whose objects are no runs; undefined for kinds that nobody knows more about than their fields. */
+/** A dialect's description of a kind that is not a run. */
 export async function describedOf({ group, kind }: ResourceType): Promise<Described | undefined> {
   const { loadDialects } = await import("#dialects/index.ts");
   return (await loadDialects())
@@ -49,12 +49,9 @@ export async function describedOf({ group, kind }: ResourceType): Promise<Descri
 }
 
 /**
- * `hello`, `workflow/hello` or `workflow hello`: a bare name is a Workflow's. `rest` are the words after the run,
- * such as names of steps. Whether the run exists is looked at only where several languages may have it; a kind that is not served,
- * or whose objects are no runs, is a UsageError.
- *
- * A first word that names a kind of runs is one as soon as another word follows: a run called `workflow` with a step is written
- * `workflow/workflow step`. Words for other kinds are names of runs here, because no such object can be meant.
+ * Reads `hello`, `workflow/hello` or `workflow hello`; a bare name is a Workflow's. `rest` are the words after the run,
+ * such as steps. Checks that the run exists only where several dialects may have it. A first word that names a kind of
+ * runs is one if another word follows, so a run called `workflow` with a step is written `workflow/workflow step`.
  */
 export async function findRun(
   session: NamingSession,
@@ -66,7 +63,28 @@ export async function findRun(
   return { type, name, dialect, rest };
 }
 
-/** As `findRun`, for objects of any kind; `isWanted` says which kinds a first word can mean. */
+/** A run, the object stored for it, and the words after it. `alone` names the caller when no word may follow the run. */
+export async function readRun(
+  session: NamingSession,
+  words: readonly string[],
+  { alone, signal }: { readonly alone?: string; readonly signal?: AbortSignal } = {},
+): Promise<NamedRun & { readonly rest: readonly string[]; readonly object: Stored }> {
+  const run = await findRun(session, words);
+  if (alone !== undefined) refuseMore(`${alone} takes one run`, run.rest);
+  const ref = { type: run.type, namespace: session.namespace, name: run.name };
+  return { ...run, object: await session.client.get(ref, signal === undefined ? {} : { signal }) };
+}
+
+/** Refuses words that a command does not take. */
+export function refuseMore(problem: string, words: readonly string[]): void {
+  if (words.length > 0) throw new UsageError(`${problem}, found also ${words.join(", ")}`);
+}
+
+/** The refusal of a step that does not exist, with the one that was probably meant, or else the first twenty. */
+export const unknownStep = (problem: string, step: string, ids: readonly string[]): UsageError =>
+  new UsageError(problem, didYouMean(step, ids) ?? `the steps are ${ids.slice(0, 20).join(", ")}`);
+
+/** As `findRun`, for the kinds that `isWanted` accepts. */
 export async function findNamed(
   { client, namespace }: NamingSession,
   words: readonly string[],
@@ -81,13 +99,9 @@ export async function findNamed(
   return { type, name, rest: spelled.slice(1) };
 }
 
-/** Where names are looked up. */
 type NamingSession = Pick<Session, "client" | "namespace">;
 
-/**
- * The one of these kinds that has an object of this name, of which the caller may know; the first where none has. Where several have
- * one nobody can say which is meant: a UsageError with what to write.
- */
+/** The one of these kinds that has an object of this name, or the first. A UsageError if several have one. */
 export async function kindHaving(
   client: ApiClient,
   namespace: string,
@@ -97,7 +111,7 @@ export async function kindHaving(
   const [first] = kinds;
   if (first === undefined) throw new Error("no kind has a name without a kind");
   if (kinds.length === 1 || name === "") return first;
-  const objects = await Promise.all(kinds.map((type) => readOrUndefined(client, { type, namespace, name })));
+  const objects = await Promise.all(kinds.map((type) => readIfVisible(client, { type, namespace, name })));
   const having = kinds.filter((_type, index) => objects[index] !== undefined);
   if (having.length > 1) {
     const spelled = having.map((type) => `${type.kind.toLowerCase()}.${type.group}/${name}`);
@@ -106,8 +120,8 @@ export async function kindHaving(
   return having[0] ?? first;
 }
 
-/** Undefined also where the caller may not look. */
-async function readOrUndefined(
+/** Undefined if the object does not exist or the caller may not read it. */
+export async function readIfVisible(
   client: ApiClient,
   { type, namespace, name }: { readonly type: ResourceType; readonly namespace: string; readonly name: string },
 ) {
@@ -128,16 +142,12 @@ async function isKind(
   return type !== undefined && (await isWanted(type));
 }
 
-/** The view of a run object, with what its dialect makes of the objects it has created. */
+/** The view of a run, including its children. */
 export function viewOf(dialect: Dialect, object: KubeObject, children: readonly KubeObject[] = []): RunView {
   return dialect.runs.view(object, children);
 }
 
-/**
- * The objects that the run owns, of the kinds its steps have: what describes it and tells the logs of earlier
- * attempts. One list per kind, in the run's namespace; those of other owners are dropped by uid. Empty for kinds that
- * are not served any more.
- */
+/** The objects that the run owns, of the kinds its steps have. One list for each kind that is still served. */
 export async function childrenOf(client: ApiClient, run: KubeObject, dialect: Dialect): Promise<readonly KubeObject[]> {
   const kinds = new Map(
     viewOf(dialect, run).children.map(({ apiVersion, kind }) => [`${apiVersion}/${kind}`, { apiVersion, kind }]),
@@ -145,7 +155,7 @@ export async function childrenOf(client: ApiClient, run: KubeObject, dialect: Di
   return await controlledBy(client, run, [...kinds.values()]);
 }
 
-/** Whether the run was asked to stop and has not stopped yet. */
+/** Whether the run is being canceled. */
 export async function isStopping(
   client: ApiClient,
   namespace: string,
@@ -156,7 +166,7 @@ export async function isStopping(
   return object !== undefined && viewOf(dialect, object).phase === "Cancelling";
 }
 
-/** Objects of these kinds that have the object for an owner, as far as the caller may see them; one list per kind, in its namespace. */
+/** The objects of these kinds that the object owns and the caller may list. One list for each kind. */
 export async function controlledBy(
   client: ApiClient,
   owner: KubeObject,
@@ -171,7 +181,7 @@ export async function controlledBy(
       return await client.list(type, scope).then(
         ({ items }) => items,
         (thrown: unknown) => {
-          // Who may see a run need not see everything it has made: the picture is poorer then.
+          // The caller may see a run but not its children.
           if (isForbidden(thrown)) return [];
           throw thrown;
         },
@@ -182,8 +192,8 @@ export async function controlledBy(
 }
 
 /**
- * What its dialect wants to see beside a run, as far as the caller may. All of a kind means those of every namespace, or of the
- * run's own for who may list no others.
+ * Other objects that the dialect shows with a run, as far as the caller may read them: of all namespaces, or of the
+ * run's own if the caller may list no others.
  */
 export async function neighboursOf(
   client: ApiClient,
@@ -201,7 +211,7 @@ export async function neighboursOf(
   return { found: found.flat(), hidden };
 }
 
-/** Undefined where the caller may not look, or the server does not serve the kind. */
+/** Undefined if the caller may not read them or the kind is not served. */
 async function readNeighbours(
   client: ApiClient,
   { metadata: { namespace = "default" } }: KubeObject,

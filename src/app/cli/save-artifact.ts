@@ -5,17 +5,15 @@ import { resolve } from "node:path";
 import { SlipwayError } from "#lib/base/index.ts";
 import { type Environment, UsageError } from "#kernel/command/index.ts";
 
-/** Where the bytes go. */
 interface Place {
-  /** A file, from the user's own directory on. */
+  /** Relative to the user's directory. */
   readonly file: string;
-  /** It may be there already. */
+  /** Replace an existing file. */
   readonly force?: boolean;
 }
 
 /**
- * Writes what comes, and compares its digest at the end. The file is written beside its place and renamed when it is whole; nothing is
- * left of one that is not.
+ * Writes a temporary file beside the target, verifies its digest and renames it; leaves nothing behind if that fails.
  */
 export async function saveArtifact(
   bytes: AsyncIterable<Uint8Array>,
@@ -39,14 +37,13 @@ export async function saveArtifact(
   }
 }
 
-/** Whether something has the name already, whatever it is. */
 const isThere = (path: string): Promise<boolean> =>
   access(path, constants.F_OK).then(
     () => true,
     () => false,
   );
 
-/** The bytes as they come; the failure of their digest comes after the last of them. */
+/** Rejects after the last byte if the digest does not match. */
 async function* checked(bytes: AsyncIterable<Uint8Array>, digest: string): AsyncGenerator<Uint8Array, void> {
   const hash = createHash("sha256");
   for await (const chunk of bytes) {

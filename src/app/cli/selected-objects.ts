@@ -4,7 +4,7 @@ import { findKind, findKinds } from "./kinds.ts";
 import { readManifests, refOf } from "./manifests.ts";
 import { kindHaving } from "./runs.ts";
 
-/** How commands select objects, as kubectl's do; absent flags were not given. */
+/** The options that select objects, as in kubectl. */
 export interface SelectionOptions {
   readonly filename?: readonly string[];
   readonly selector?: string;
@@ -13,7 +13,6 @@ export interface SelectionOptions {
   readonly namespace?: string;
 }
 
-/** The options that `SelectionOptions` are read from. */
 export const selectionOptions = [
   {
     flags: "-f, --filename <file>",
@@ -26,8 +25,8 @@ export const selectionOptions = [
 ] as const;
 
 /**
- * The objects that `KIND NAME…`, `KIND/NAME…`, `KIND -l LABELS`, `KIND --all` or `-f FILE` select. Those that are named need not exist. Several kinds
- * are separated by commas.
+ * The objects selected by `KIND NAME…`, `KIND/NAME…`, `KIND[,KIND] -l LABELS`, `KIND --all` or `-f FILE`. Named objects
+ * need not exist.
  */
 export async function selectObjects(
   { client, namespace }: Session,

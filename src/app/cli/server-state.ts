@@ -1,12 +1,9 @@
-import { type Clock, isJsonObject, type JsonObject, type Millis } from "#lib/base/index.ts";
+import { type Clock, isJsonObject, type JsonObject, type Millis, sleep } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
 import type { Environment } from "#kernel/command/index.ts";
 
-/**
- * What the control plane says is wrong with itself: the failed checks of its `/readyz`, such as `store: … its disk is full`. Empty if it is
- * ready, or if that is not known.
- */
+/** The failed checks of `/readyz`, such as `store: … its disk is full`; empty if the server is ready or unreachable. */
 export async function troublesOf(client: ApiClient, signal?: AbortSignal): Promise<readonly string[]> {
   try {
     await client.raw("/readyz", signal === undefined ? {} : { signal });
@@ -19,7 +16,7 @@ export async function troublesOf(client: ApiClient, signal?: AbortSignal): Promi
   }
 }
 
-/** What `/slipway/status` answers; undefined for other servers, and for callers that may not read it. */
+/** The answer of `/slipway/status`; undefined for other servers and callers that may not read it. */
 export async function aboutServer(client: ApiClient): Promise<JsonObject | undefined> {
   try {
     const about: unknown = JSON.parse(await client.raw("/slipway/status"));
@@ -30,7 +27,7 @@ export async function aboutServer(client: ApiClient): Promise<JsonObject | undef
   }
 }
 
-/** Prints what is wrong with the control plane, for commands that explain why something does not get on. */
+/** Prints the failed checks, for commands that explain delays. */
 export async function tellTroubles(client: ApiClient, { err }: Pick<Environment, "err">): Promise<void> {
   for (const trouble of await troublesOf(client)) err.write(`${sentenceOf(trouble)}\n`);
 }
@@ -39,7 +36,7 @@ const sentenceOf = (trouble: string): string => `slipway: the control plane is d
 
 const lookMs: Millis = 2000;
 
-/** Tells of every trouble of the control plane when it begins, until the signal aborts. */
+/** Reports each failed check when it begins, until the signal aborts. */
 export function watchTroubles(
   client: ApiClient,
   clock: Clock,
@@ -48,18 +45,13 @@ export function watchTroubles(
 ): void {
   let known: readonly string[] = [];
   const look = async (): Promise<void> => {
-    const found = await troublesOf(client, signal);
-    if (signal.aborted) return;
-    for (const trouble of found) if (!known.includes(trouble)) tell(sentenceOf(trouble));
-    known = found;
-    lookLater();
+    for (;;) {
+      await sleep(clock, lookMs, signal);
+      const found = await troublesOf(client, signal);
+      if (signal.aborted) return;
+      for (const trouble of found) if (!known.includes(trouble)) tell(sentenceOf(trouble));
+      known = found;
+    }
   };
-  const lookLater = (): void => {
-    const cancel = clock.after(lookMs, () => {
-      signal.removeEventListener("abort", cancel);
-      void look();
-    });
-    signal.addEventListener("abort", cancel, { once: true });
-  };
-  lookLater();
+  look().catch(() => undefined);
 }

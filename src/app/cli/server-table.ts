@@ -1,37 +1,36 @@
-import { isJsonObject, type JsonValue, toError } from "#lib/base/index.ts";
+import { isJsonObject, type JsonValue, listAt, objectsAt, textAt, toError } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { collectionPath, isNotFound, type ResourceType } from "#kernel/model/index.ts";
 
-/**
- * What a table is asked about. With names the selector does not count, as in kubectl, which refuses the two together.
- */
+/** With names, the selector is ignored. */
 export interface TableRequest {
   readonly client: ApiClient;
   readonly type: ResourceType;
-  /** Absent: all namespaces, told in a first column; also for kinds that have none, where no column is added. */
+  /** When absent, all namespaces, with a first column for namespaced kinds. */
   readonly namespace: string | undefined;
   readonly names: readonly string[];
   readonly selector: string | undefined;
 }
 
-/**
- * Cells as text, in the server's words; header names are in capitals. `revision` is where a watch goes on without
- * missing a change; empty when the server told none.
- */
+/** The server's cells as text. A watch continues at `revision`. */
 export interface ServerTable {
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
   readonly revision: string;
-  /** Why those that were named are not among the rows: refusals of the server. */
+  /** The server's errors for names that do not exist. */
   readonly missing: readonly unknown[];
 }
 
+/** The options of a list or a watch, of at most one name. */
+export const selectionOf = ({ namespace, names, selector }: TableRequest) => ({
+  ...(namespace === undefined ? {} : { namespace }),
+  ...(selector === undefined ? {} : { labelSelector: selector }),
+  ...(names.length === 0 ? {} : { fieldSelector: `metadata.name=${names[0]}` }),
+});
+
 const accept = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
 
-/**
- * The server's own table of a kind: its columns, those for `wide` included when asked. One request for a list, one
- * per name for names, in the order of the names. Names that do not exist are `missing`; everything else rejects.
- */
+/** The server's own table of a kind, with one request for a list or for each name, in the order of names. */
 export async function readTable(request: TableRequest, wide: boolean): Promise<ServerTable> {
   const { names } = request;
   if (names.length === 0) return await fetchTable(request, undefined, wide);
@@ -40,7 +39,7 @@ export async function readTable(request: TableRequest, wide: boolean): Promise<S
   return { header, rows: tables.flatMap(({ rows }) => rows), revision: tables[0]?.revision ?? "", missing };
 }
 
-/** Looks for each name by itself: what is there, and the refusals for what is not. Rejects for every other reason. */
+/** Looks up each name; rejects for every error except a missing object. */
 export async function findEach<T>(
   names: readonly string[],
   look: (name: string) => Promise<T>,
@@ -66,67 +65,41 @@ async function fetchTable(
   return toTable(JSON.parse(await client.raw(`${place}${query}`, { accept })) as JsonValue, wide, showsNamespace);
 }
 
-/**
- * A `meta.k8s.io/v1 Table`: `columnDefinitions[].priority` above 0 marks what only `wide` shows, `rows[].cells` stand
- * in the order of the columns, `rows[].object` holds the metadata. Anything else is a server that does not know
- * Tables: a bug.
- */
+/** Reads a `meta.k8s.io/v1 Table`; columns with a priority above 0 are for `wide` only. */
 function toTable(body: JsonValue, wide: boolean, showsNamespace: boolean): ServerTable {
   if (!isJsonObject(body) || body["kind"] !== "Table")
     throw new Error(`the server answered with ${JSON.stringify(body).slice(0, 80)}, expected a Table`);
-  const columns = listOf(body["columnDefinitions"]);
+  const columns = objectsAt(body, "columnDefinitions");
   const shown = columns.flatMap((column, index) =>
     wide || column["priority"] === 0 || column["priority"] === undefined ? [index] : [],
   );
-  const header = shown.map((index) => textOf(columns[index]?.["name"]).toUpperCase());
-  const rows = listOf(body["rows"]).map((row) => {
-    const cells = Array.isArray(row["cells"]) ? (row["cells"] as readonly JsonValue[]) : [];
+  const header = shown.map((index) => (textAt(columns[index], "name") ?? "").toUpperCase());
+  const rows = objectsAt(body, "rows").map((row) => {
+    const cells = listAt(row, "cells");
     const texts = shown.map((index) => cellText(cells[index]));
-    return showsNamespace ? [namespaceOf(row["object"]), ...texts] : texts;
+    return showsNamespace ? [textAt(row, "object", "metadata", "namespace") ?? "", ...texts] : texts;
   });
-  const { metadata } = body;
-  const revision =
-    isJsonObject(metadata) && typeof metadata["resourceVersion"] === "string" ? metadata["resourceVersion"] : "";
+  const revision = textAt(body, "metadata", "resourceVersion") ?? "";
   return { header: showsNamespace ? ["NAMESPACE", ...header] : header, rows, revision, missing: [] };
 }
 
-const textOf = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");
-
-const listOf = (value: JsonValue | undefined) =>
-  Array.isArray(value) ? (value as readonly JsonValue[]).filter(isJsonObject) : [];
-
-function namespaceOf(object: JsonValue | undefined): string {
-  const metadata = isJsonObject(object) ? object["metadata"] : undefined;
-  return isJsonObject(metadata) && typeof metadata["namespace"] === "string" ? metadata["namespace"] : "";
-}
-
-/** `<none>` is what kubectl prints for a cell without a value. */
 function cellText(cell: JsonValue | undefined): string {
   if (cell === null || cell === undefined) return "<none>";
   return typeof cell === "string" ? cell : JSON.stringify(cell);
 }
 
 /**
- * A row for every change after the table; a deleted object shows its last row. Ends when the watch does.
- *
- * The watch gives objects, not rows, so that each change costs one request for its row: a watch of Tables would have
- * to be parsed by hand, and people do not watch by the thousand. The row is of the object as it is then, which may be
- * newer than the change.
+ * A row for every change after the table; a deleted object shows its last row. Each change costs one request for its
+ * row, which may be newer than the change.
  */
 export async function* watchTable(
   request: TableRequest,
   table: ServerTable,
   signal: AbortSignal,
 ): AsyncIterable<readonly string[]> {
-  const { client, type, namespace, names, selector } = request;
+  const { client, type, namespace } = request;
   const last = new Map<string, readonly string[]>();
-  const options = {
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(selector === undefined ? {} : { labelSelector: selector }),
-    ...(names.length === 0 ? {} : { fieldSelector: `metadata.name=${names[0]}` }),
-    resourceVersion: table.revision,
-    signal,
-  };
+  const options = { ...selectionOf(request), resourceVersion: table.revision, signal };
   for await (const event of client.watch(type, options)) {
     if (event.type === "BOOKMARK") continue;
     const { name, namespace: place } = event.object.metadata;
@@ -141,7 +114,7 @@ export async function* watchTable(
   }
 }
 
-/** Undefined when the object has gone meanwhile. */
+/** Undefined if the object has been deleted. */
 async function rowOf(
   request: TableRequest,
   name: string,

@@ -12,47 +12,44 @@ import {
   unitHash,
 } from "#engine/index.ts";
 import { err, type Instant, type Millis, ok, type Problem, type Result } from "#lib/base/index.ts";
-import { nearest } from "#lib/text/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { objectsOf, type ReadDocuments } from "./documents.ts";
 import { codeOfRun, exitCode, UsageError } from "#kernel/command/index.ts";
-import { abilityOf, isRunOf } from "./runs.ts";
+import { abilityOf, isRunOf, unknownStep } from "./runs.ts";
 
-/** What the command line wants to happen, in its own words. */
+/** The wishes of the command line. */
 export interface Wishes {
   /** `build`, `build:2`, `probe[3]`, `probe[3]:1`. */
   readonly fail: readonly string[];
   readonly reject: readonly string[];
-  /** The same seed gives every attempt the same duration, whatever else is wished: two tries of a document can be compared. */
+  /** Determines the duration of each attempt, whatever else is wished, so that simulations can be compared. */
   readonly seed?: number | undefined;
 }
 
-/** Something that happened to the run, to a step, or to an item of one that failed. Times are seconds since the start. */
+/** An event of the run, a step or a failed item; seconds since the start. */
 export interface TriedEvent extends Explained {
   readonly seconds: number;
-  /** Absent of the run itself. */
+  /** Absent for the run itself. */
   readonly step?: string;
   readonly item?: number;
   readonly phase: StepPhase;
-  /** From 1. */
   readonly attempt?: number;
 }
 
-/** How a step ended. */
 export interface TriedStep extends Explained {
   readonly step: string;
   readonly phase: StepPhase;
-  /** 0 where nothing was started: of a question, or of a step that was skipped. */
+  /** 0 for approvals and skipped steps. */
   readonly attempts: number;
-  /** Since the start of the run; absent, as its end, for a step that never began. */
+  /** Since the start of the run; absent for a step that never began. */
   readonly startSeconds?: number;
   readonly endSeconds?: number;
 }
 
-/** A run as it would go: what `-o json` prints. */
+/** A simulated run: the output of `-o json`. */
 export interface TriedRun extends Explained {
   readonly name: string;
-  /** Not an end where the run waits for something that nobody here does. */
+  /** Not final if the run waits for something outside. */
   readonly phase: RunPhase;
   readonly exitCode: number;
   readonly seconds: number;
@@ -60,13 +57,12 @@ export interface TriedRun extends Explained {
   readonly steps: readonly TriedStep[];
 }
 
-/** A run of the documents, and what it takes to try it. */
 export interface Trial {
   readonly object: KubeObject;
   readonly simulation: Simulation;
 }
 
-/** All runs of the documents; the problems of all of them when there are any. No run at all is a UsageError. */
+/** All runs of the documents, or the problems of all of them. A UsageError if there is none. */
 export async function trialsOf(read: ReadDocuments): Promise<Result<readonly Trial[], readonly Problem[]>> {
   const objects = objectsOf(read);
   const beside = objects.map(({ object }) => object);
@@ -83,7 +79,7 @@ export async function trialsOf(read: ReadDocuments): Promise<Result<readonly Tri
   return ok(trials);
 }
 
-/** Tries one run from `start` on. Names that are not in it are UsageErrors. O(steps) calls of the engine. */
+/** Simulates one run. Throws a UsageError for unknown names. O(steps) calls of the engine. */
 export function simulateRun({ object, simulation }: Trial, wishes: Wishes, start: Instant): TriedRun {
   const { plan, end, locks } = simulation;
   const kinds = stepKinds(plan);
@@ -121,21 +117,17 @@ export function simulateRun({ object, simulation }: Trial, wishes: Wishes, start
   };
 }
 
-/** Whole seconds from 1 to 60, so that times can be read. */
 const durationOf = (seed: number | undefined, attempt: string): Millis =>
   seed === undefined ? 1000 : 1000 * (1 + Math.floor(60 * unitHash(`${seed}/${attempt}`)));
 
-/** One `--fail`, read: every item where none is named, every attempt where no number is. */
+/** A parsed `--fail`; every item, or every attempt, if none is named. */
 interface Failure {
   readonly step: string;
   readonly item: number | undefined;
   readonly attempts: number;
 }
 
-/**
- * The name of a step may hold anything, so that what follows it is read from the end. What could never fail is refused: a wish that
- * changes nothing would look as if the document could bear it.
- */
+/** Parses from the end, because names of steps may contain anything. Refuses steps that cannot fail. */
 function readFailure(text: string, kinds: ReadonlyMap<string, StepKind>): Failure {
   const [, step = "", item, attempts] = /^(.*?)(?:\[(\d+)\])?(?::(\d+))?$/.exec(text) ?? [];
   checkStep(step, kinds, "--fail");
@@ -155,19 +147,12 @@ function checkApproval(step: string, kinds: ReadonlyMap<string, StepKind>): void
   if (kinds.get(step) !== "approval") throw new UsageError(`--reject: step "${step}" needs no approval`);
 }
 
-/** Twenty names are as many as anybody reads. */
 function checkStep(step: string, kinds: ReadonlyMap<string, StepKind>, option: string): void {
-  if (kinds.has(step)) return;
-  const close = nearest(step, [...kinds.keys()]);
-  throw new UsageError(
-    `${option}: there is no step "${step}"`,
-    close === undefined ? `the steps are ${[...kinds.keys()].slice(0, 20).join(", ")}` : `did you mean "${close}"?`,
-  );
+  if (!kinds.has(step)) throw unknownStep(`${option}: there is no step "${step}"`, step, [...kinds.keys()]);
 }
 
 const secondsSince = (start: Instant, at: Instant): number => (at - start) / 1000;
 
-/** In the words of the engine; what an item did before it failed is not told, as it is not in events of a run. */
 function triedEvent({ at, note }: SimulatedEvent, start: Instant): TriedEvent {
   const seconds = secondsSince(start, at);
   if (note.kind === "run") return { seconds, phase: note.to, ...explained(note) };
@@ -176,7 +161,6 @@ function triedEvent({ at, note }: SimulatedEvent, start: Instant): TriedEvent {
   return { seconds, step, phase: note.to, attempt, ...explained(note) };
 }
 
-/** A step that was never reached has neither time: its phase and its reason say why. */
 function triedStep(step: string, run: RunState, start: Instant): TriedStep {
   const { phase, attempt, startedAt, finishedAt, ...why } = stepState(run, step);
   return {

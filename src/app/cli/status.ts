@@ -7,25 +7,23 @@ import { formatTable } from "#kernel/command/index.node.ts";
 import { viewOf } from "./runs.ts";
 import { aboutServer, troublesOf } from "./server-state.ts";
 
-/** Where a control plane can be reached, and for what. */
 interface Port {
   readonly serves: string;
   readonly address: string;
 }
 
-/** What a control plane is doing. */
 export interface ServerStatus {
   readonly ready: boolean;
-  /** What the server says of itself: version, url, directory, pid, runtime. Empty for other servers. */
+  /** Version, url, directory, pid and runtime; empty for other servers. */
   readonly server: JsonObject;
   readonly ports: readonly Port[];
-  /** How many runs of each kind are in each phase. Kinds without runs are left out. */
+  /** The number of runs by kind and phase. */
   readonly runs: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** One sentence for everything that does not work as it should. */
+  /** One sentence for each problem. */
   readonly degraded: readonly string[];
 }
 
-/** Reads all runs, page by page. Kinds that the caller may not list are left out. */
+/** Reads all runs. Leaves out kinds that the caller may not list. */
 export async function readStatus(client: ApiClient, signal: AbortSignal): Promise<ServerStatus> {
   const [troubles, about = {}, nodes, { runs, heldUp }] = await Promise.all([
     troublesOf(client, signal),
@@ -82,10 +80,7 @@ async function countRuns(client: ApiClient, signal: AbortSignal) {
   return { runs, heldUp };
 }
 
-/**
- * Conditions of machines that are not as they should be: one that is not ready, or anything else that is true. The reason `Off` stands for a part that
- * the user has switched off.
- */
+/** The abnormal conditions of Nodes. The reason `Off` marks parts that the user has switched off. */
 async function nodeConditions(client: ApiClient, signal: AbortSignal): Promise<readonly string[]> {
   const nodes = await unlessForbidden(client.list(Node, { signal }));
   return nodes.flatMap(({ metadata: { name }, status }) => {
@@ -98,7 +93,7 @@ async function nodeConditions(client: ApiClient, signal: AbortSignal): Promise<r
   });
 }
 
-/** Who may not list a kind sees nothing of it. */
+/** Empty if the caller may not list the kind. */
 async function unlessForbidden<T>(list: Promise<{ readonly items: readonly T[] }>): Promise<readonly T[]> {
   try {
     return (await list).items;
@@ -108,7 +103,6 @@ async function unlessForbidden<T>(list: Promise<{ readonly items: readonly T[] }
   }
 }
 
-/** For people: the server, then a table each of ports and runs, then what is degraded. */
 export function statusText({ ready, server, ports, runs, degraded }: ServerStatus): string {
   const { version, url, directory, pid, runtime } = server;
   const title = url === undefined ? "The control plane" : `Slipway ${textOf(version)} at ${textOf(url)}`;

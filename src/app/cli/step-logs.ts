@@ -1,16 +1,15 @@
 import { stripVTControlCharacters } from "node:util";
 import type { ItemPods, LogRef, RunView, StepView } from "#engine/index.ts";
 import { type Clock, inParallel, messageOf, type Millis, sleep } from "#lib/base/index.ts";
-import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
+import { type ApiClient, getOrUndefined, type LogOptions } from "#kernel/kit/index.ts";
 import { isInvalid, isNotFound, Pod, splitApiVersion, type Stored } from "#kernel/model/index.ts";
 import { innerLogs } from "./inner-logs.ts";
 import { compareAges, containersOf, logName, ownLog, type StepLog } from "./pod-logs.ts";
 import { dialectOf } from "./runs.ts";
 
 /**
- * The logs behind a step's references: of runs that have logs of their own those, else of the containers of Pods, oldest attempt and Pod first, init containers before the
- * others. A step that is a run has the logs of that run's steps. `attempt` leaves out all attempts of the step but one.
- * Objects that are gone, and kinds that have no Pods, have no logs: no error.
+ * The logs of a step: those a run keeps itself, those of an inner run, or those of its Pods, oldest attempt and Pod
+ * first, init containers before others; of one `attempt` if given. Missing objects and kinds without Pods have no logs.
  */
 export async function stepLogs(client: ApiClient, step: StepView, attempt?: number): Promise<readonly StepLog[]> {
   const isWanted = (log: { readonly attempt: number }) => attempt === undefined || log.attempt === attempt;
@@ -23,7 +22,6 @@ export async function stepLogs(client: ApiClient, step: StepView, attempt?: numb
   return found.flat();
 }
 
-/** Of one attempt: of the run that it is, or of its Pods. */
 async function attemptLogs(client: ApiClient, step: string, log: LogRef): Promise<readonly StepLog[]> {
   const { object, attempt } = log;
   if (log.isOwn === true) {
@@ -35,11 +33,11 @@ async function attemptLogs(client: ApiClient, step: string, log: LogRef): Promis
     return (await podsOf(client, log)).flatMap((pod) => containersOf(pod, { step, attempt }, log.container));
   const type = await client.resourceType(object.apiVersion, object.kind);
   if (type === undefined) return [];
-  const run = await client.get({ type, namespace: object.namespace ?? "default", name: object.name }).catch(absent);
+  const run = await getOrUndefined(client, { type, namespace: object.namespace ?? "default", name: object.name });
   return run === undefined ? [] : await innerLogs(client, { object: run, dialect, name: logName({ step, attempt }) });
 }
 
-/** Of all items of a fan-out, in their order; those of one item by attempt. */
+/** The logs of all items of a fan-out, by item and attempt. */
 async function itemLogs(
   client: ApiClient,
   step: string,
@@ -64,11 +62,11 @@ async function itemLogs(
   return logs.flat();
 }
 
-/** A Job's Pods are found by the label that its controller puts on them. */
+/** The Pods of a Job have a label of its controller. */
 async function podsOf(client: ApiClient, { object }: LogRef): Promise<readonly Stored[]> {
   const scope = { namespace: object.namespace ?? "default" };
   if (object.kind === "Pod") {
-    const pod = await client.get({ type: Pod, ...scope, name: object.name }).catch(absent);
+    const pod = await getOrUndefined(client, { type: Pod, ...scope, name: object.name });
     return pod === undefined ? [] : [pod];
   }
   if (object.kind !== "Job") return [];
@@ -76,21 +74,14 @@ async function podsOf(client: ApiClient, { object }: LogRef): Promise<readonly S
   return [...items].sort(compareAges);
 }
 
-function absent(thrown: unknown): undefined {
-  if (!isNotFound(thrown)) throw thrown;
-}
-
-/** One log in chunks as the server sends them, which are no whole lines. */
+/** One log in chunks of any size. */
 export const openStepLog = (
   client: Pick<ApiClient, "logs">,
   { of, container }: StepLog,
   options: LogOptions,
 ): AsyncIterable<Uint8Array> => client.logs(of, { ...options, container });
 
-/**
- * The output of one container as `openStepLog` has it; nothing for one that never started or is gone. `onNone` is told
- * why one that is there has no output, in the server's words.
- */
+/** As `openStepLog`, but empty for a container that never started or is gone; `onNone` gets the server's reason. */
 export async function* readStepLog(
   client: Pick<ApiClient, "logs">,
   log: StepLog,
@@ -100,19 +91,19 @@ export async function* readStepLog(
   try {
     yield* openStepLog(client, log, options);
   } catch (thrown) {
-    // A container that waits to start has no output: a 400 that is no mistake of ours. A Pod may be gone meanwhile.
+    // A container that has not started answers 400; a Pod may be gone.
     if (!isInvalid(thrown) && !isNotFound(thrown)) throw thrown;
     if (isInvalid(thrown)) onNone(messageOf(thrown));
-    // The run is there, and its server does not have the logs that it keeps itself.
+    // The run exists, but the server does not have its log.
     else if (log.of.type.kind !== Pod.kind) onNone("the server has no such log");
   }
 }
 
-/** What is sent of a log comes after the news that its step has ended; after so long nothing more is waited for. */
+/** The log of a step may arrive after its end; the wait for it is bounded. */
 const latest: Millis = 2000;
 const again: Millis = 100;
 
-/** The log of a step that has ended, of those that a run keeps itself: to its end, if that comes in time. */
+/** The log that a run keeps of an ended step, to its end if that arrives in time. */
 async function* readLateLog(
   client: Pick<ApiClient, "logs">,
   log: StepLog,
@@ -132,7 +123,6 @@ async function* readLateLog(
         return;
       } catch (thrown) {
         if (over.signal.aborted) return;
-        // Nothing has come yet.
         if (!isInvalid(thrown) && !isNotFound(thrown)) throw thrown;
         await sleep(clock, again, over.signal).catch(() => undefined);
       }
@@ -142,28 +132,27 @@ async function* readLateLog(
   }
 }
 
-/** The end of what one container of a step has written: lines without their ends, and harmless to print. */
+/** The last lines of one container, without control characters. */
 export interface StepTail {
   readonly step: StepView;
-  /** `part/tell` for a step of the run that the step is. */
+  /** `part/tell` for a step of an inner run. */
   readonly inner?: string;
   readonly attempt: number;
-  /** Index of the item, where the step fans out. */
   readonly item?: number;
-  /** Of this container; the step may have failed because of another one. */
+  /** The container's; the step may have failed because of another one. */
   readonly exitCode?: number;
-  /** Absent where the run keeps the log itself: what it calls the log is an id, which says nothing to people. */
+  /** Absent for logs that a run keeps itself, whose names are ids. */
   readonly container?: string;
   readonly lines: readonly string[];
 }
 
-/** Whether the run has one step, which succeeded: what its Pods print is what the run is for. */
+/** Whether the run has one step, which succeeded: its output is the result of the run. */
 const isOnlyStep = ({ steps: [step, another] }: RunView): boolean =>
   another === undefined && step?.phase === "Succeeded" && step.logs.every(({ isOwn }) => isOwn !== true);
 
 /**
- * The last lines of every failed step's last attempt, or of the only step of a run, in the order of the steps.
- * Containers that wrote nothing are left out. At most 64 KiB are read of each.
+ * The last lines of every failed step's last attempt, or of a run's only step, in the order of steps; at most 64 KiB
+ * each.
  */
 export async function lastTails(
   client: ApiClient,
@@ -182,10 +171,9 @@ export async function lastTails(
   return tails.flat().filter((tail) => tail.lines.length > 0);
 }
 
-/** Items of a fan-out whose logs are looked at when it has failed. */
 const failedItemsShown = 3;
 
-/** The last attempt of a step; of a fan-out those of the first items that failed, and of a run those of its steps that failed. */
+/** The logs of a step's last attempt; of a fan-out, of the first failed items; of a run, of its failed steps. */
 async function lastLogs(client: ApiClient, step: StepView): Promise<readonly StepLog[]> {
   if (step.items === undefined)
     return (await stepLogs(client, step, step.attempt)).filter(({ inner }) => inner?.isFailed !== false);
@@ -196,10 +184,7 @@ async function lastLogs(client: ApiClient, step: StepView): Promise<readonly Ste
   );
 }
 
-/**
- * A line without what could move a terminal's cursor or colour what follows: escape sequences go whole, other control
- * characters but tabs one by one, those of C1 too (`U+009B` begins a sequence on some terminals).
- */
+/** A line without escape sequences and control characters except tabs, including those of C1. */
 export const harmless = (line: string): string =>
   stripVTControlCharacters(line).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
 

@@ -1,14 +1,16 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { loadDialects } from "#dialects/index.ts";
 import type { Dialect, Startable } from "#kernel/dialect/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { apiVersionOf, isForbidden, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import { type Invocation, type Session, UsageError } from "#kernel/command/index.ts";
-import type { RunOptions } from "./commands/run.ts";
+import type { RunOptions } from "./run-options.ts";
 import type { Document, ReadDocuments } from "./documents.ts";
 import { namesOf } from "./kinds.ts";
 
-/** A kind whose stored objects can be run, and the words for it, the shortest ones first. */
+/** A kind whose stored objects can be run, and the words for it, shortest first. */
 interface StartableKind {
   readonly dialect: Dialect;
   readonly kind: Dialect["kinds"][number];
@@ -16,13 +18,12 @@ interface StartableKind {
   readonly words: readonly string[];
 }
 
-/** A stored object as people name it: `wft/release`. */
 interface Named extends StartableKind {
   readonly word: string;
   readonly name: string;
 }
 
-/** How much of a namespace is looked through for what was probably meant. */
+/** The number of names searched for suggestions. */
 const most = 500;
 
 async function startableKinds(): Promise<readonly StartableKind[]> {
@@ -41,8 +42,8 @@ async function startableKinds(): Promise<readonly StartableKind[]> {
 }
 
 /**
- * Runs of the stored templates and schedules that the words name, as documents to be read and started like others. Undefined where the first
- * word is a file, or names nothing of that sort. `given` are the arguments of the command line.
+ * Runs of the named stored templates and schedules, as documents. Undefined if the first word is a file or names no
+ * such kind. `given` are the arguments of the command line.
  */
 export async function storedRuns(
   given: Readonly<Record<string, string>>,
@@ -61,7 +62,7 @@ export async function storedRuns(
     for (const one of named) {
       const stored = await fetched(one, session);
       const object = withoutPlace(stored);
-      // What nobody creates needs its template beside it.
+      // A dry run needs the template too.
       if (options.dryRun !== undefined) documents.push({ ...asDocument(one, object), object });
       const run = asDocument(one, one.startable.run(stored, clock.now()));
       const reading = one.dialect.documents.read(run.source, { arguments: given, beside: [object] });
@@ -74,14 +75,12 @@ export async function storedRuns(
   }
 }
 
-/** Undefined for files. A file may have the name that an object has: it is looked for first, as ever. */
+/** Undefined for files, which take precedence. */
 async function kindsNamed(
   [first = ""]: readonly string[],
   directory: string,
 ): Promise<readonly StartableKind[] | undefined> {
-  const { existsSync } = await import("node:fs");
-  const path = await import("node:path");
-  if (existsSync(path.resolve(directory, first))) return undefined;
+  if (existsSync(resolve(directory, first))) return undefined;
   const kinds = await startableKinds();
   const word = wordOf(first);
   return kinds.some(({ words }) => words.includes(word)) ? kinds : undefined;
@@ -105,7 +104,6 @@ async function fetched({ kind, word, name }: Named, { client, namespace }: Sessi
   throw new UsageError(message, hintFor(word, name, await namesIn(client, type, namespace)));
 }
 
-/** None where the caller may not look. */
 const namesIn = (client: ApiClient, type: ResourceType, namespace: string): Promise<readonly string[]> =>
   client.list(type, { namespace, limit: most }).then(
     ({ items }) => items.map(({ metadata }) => metadata.name),
@@ -121,7 +119,7 @@ function hintFor(word: string, name: string, names: readonly string[]): string |
   return names.length === 0 ? undefined : `it holds ${names.slice(0, 10).join(", ")}${names.length > 10 ? ", …" : ""}`;
 }
 
-/** A reference of the run leaves out the namespace, which is the caller's. */
+/** References without a namespace mean the caller's. */
 function withoutPlace(object: KubeObject): KubeObject {
   const { namespace: _callers, ...metadata } = object.metadata;
   return { ...object, metadata };
@@ -138,7 +136,7 @@ function asDocument({ dialect, word, name }: Named, object: object): Omit<Docume
   };
 }
 
-/** What can be run by name, as it is typed: for completion. */
+/** All names that `slipway run` accepts, for completion. */
 export async function startableNames(
   { client, namespace }: Pick<Session, "client" | "namespace">,
   signal: AbortSignal,

@@ -1,8 +1,8 @@
 import type { RunView, StepView } from "#engine/index.ts";
 
 /**
- * The steps that a run on a control plane of its own waits for in vain; none while anything else may still move. Nobody but the run
- * itself can reach such a control plane, so that what its steps lack never comes.
+ * The steps that can never continue on a private control plane, where no other user can add what they lack; none while
+ * anything else may still move.
  */
 function stuckSteps({ steps }: RunView): readonly StepView[] {
   const unsettled = steps.filter(({ phase }) => !over.has(phase) && phase !== "Pending");
@@ -11,14 +11,11 @@ function stuckSteps({ steps }: RunView): readonly StepView[] {
 
 const over: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Skipped", "Canceled"]);
 
-/**
- * The steps that wait for an answer while nothing else may move: nobody can give it there. They may be over one day, since a question
- * can have a limit of time.
- */
+/** The approvals that no other user can give, while nothing else may move. They may still time out. */
 const unansweredSteps = ({ phase, steps }: RunView): readonly StepView[] =>
   phase === "Suspended" ? steps.filter((step) => step.phase === "Suspended") : [];
 
-/** What a person is told of a run on a control plane of its own that waits in vain, and what can be done; undefined of all others. */
+/** Why a run on a private control plane waits in vain, and what to do. */
 export function obstacleText(view: RunView): string | undefined {
   const stuck = stuckSteps(view);
   if (stuck.length > 0) {

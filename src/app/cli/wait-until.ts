@@ -5,17 +5,16 @@ import { asJson, type Stored } from "#kernel/model/index.ts";
 import { UsageError } from "#kernel/command/index.ts";
 import { Patience } from "./patience.ts";
 
-/** What is waited with. */
 export interface WaitOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Absent: for as long as it takes. */
+  /** When absent, there is no limit. */
   readonly timeout?: Millis | undefined;
 }
 
 /**
- * Watches an object, which may be absent, until `holds`. Resolves with false when the time is over. Goes on through restarts of the server;
- * rejects with what `holds` throws, with refusals, and with the signal's reason.
+ * Watches an object, which need not exist, until `holds`; false after the timeout. Continues through restarts of the
+ * server. Rejects with errors of `holds`, refusals, and the signal's reason.
  */
 export async function waitUntil(
   client: ApiClient,
@@ -45,7 +44,6 @@ export async function waitUntil(
   }
 }
 
-/** False when the server ended the watch. */
 async function watchOnce(
   client: ApiClient,
   { type, namespace, name }: Ref,
@@ -60,14 +58,13 @@ async function watchOnce(
   return false;
 }
 
-/** A duration of the command line, in Go's syntax. */
 export function durationOf(text: string): Millis {
   const read = parseDuration(text);
   if (!read.ok) throw new UsageError(`--timeout: ${read.error}`);
   return read.value;
 }
 
-/** What `--for` says, in kubectl's words. */
+/** Parses `--for`, as kubectl does. */
 export function conditionOf(text: string): (object: Stored | undefined) => boolean {
   if (text === "delete") return (object) => object === undefined;
   if (text === "create") return (object) => object !== undefined;
@@ -89,7 +86,7 @@ export function conditionOf(text: string): (object: Stored | undefined) => boole
   };
 }
 
-/** A condition of an earlier generation says nothing of this one. */
+/** Ignores conditions of earlier generations. */
 function hasCondition(object: Stored | undefined, type: string, wanted: string): boolean {
   const status = object?.status;
   const conditions = isJsonObject(status) ? status["conditions"] : undefined;

@@ -1,10 +1,10 @@
-import { oneLine } from "#lib/base/index.ts";
+import { onAbort, oneLine } from "#lib/base/index.ts";
 import type { Dialect } from "#kernel/dialect/index.ts";
 import type { RunView } from "#engine/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { ResourceType, Stored } from "#kernel/model/index.ts";
 import { codeOfRun, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
-import type { RunOptions } from "./commands/run.ts";
+import type { RunOptions } from "./run-options.ts";
 import type { ControlPlaneSession } from "./control-plane.ts";
 import { type FollowedRun, followRun, hasEnded } from "./follow-run.ts";
 import { startLogStream } from "./log-stream.ts";
@@ -20,35 +20,30 @@ import { watchTroubles } from "./server-state.ts";
 import { obstacleText } from "./stuck.ts";
 import { lastTails, type StepTail } from "./step-logs.ts";
 
-/** A run that this command has started. */
 export interface StartedRun {
   readonly stored: Stored;
   readonly type: ResourceType;
   readonly dialect: Dialect;
-  /** Its control plane is this command's own, and can be reached by nobody else. */
+  /** The control plane is private to this command. */
   readonly isAlone: boolean;
   /** See `ControlPlaneSession`. */
   readonly agentsFor?: ControlPlaneSession["agentsFor"] | undefined;
 }
 
-/** What following a run has to be told. */
 export type WatchOptions = Pick<RunOptions, "logs" | "tail" | "output">;
 
-/** Draws a run while it moves. */
+/** Shows a run while it changes. */
 interface Display {
   show(view: RunView): void;
-  /** Lines that stay. */
+  /** Prints lines that stay. */
   say(text: string): void;
   close(): void;
 }
 
 /**
- * Follows one run, drawn live when it is alone on a terminal, as plain lines elsewhere and when logs are printed
- * beside it; leaves the tail of every failed step behind, and answers with the run's exit code, or the signal's when
- * one arrived.
- *
- * The first signal cancels the run, whose final steps are still shown; the second ends the process at once, which
- * `main.ts` does. Rejects when the run is deleted, or sight of it is lost for good.
+ * Follows one run: live if it is alone on a terminal without logs, else as plain lines. Then prints the tail of every
+ * failed step and returns the exit code of the run, or of the signal. The first signal cancels the run, whose final
+ * steps are still shown; `main.ts` ends the process at the second. Rejects when the run is deleted or lost.
  */
 export async function watchToEnd(
   client: ApiClient,
@@ -87,7 +82,6 @@ export async function watchToEnd(
     over.abort();
     await stream?.close();
     display.close();
-    // The server may be away just now as well as before.
     const { view, tails } = await patiently(clock, interrupted.giveUp, async () => {
       const seen = viewOf(dialect, last.object, await childrenOf(client, last.object, dialect));
       return { view: seen, tails: await lastTails(client, seen, options.tail, clock) };
@@ -103,10 +97,7 @@ export async function watchToEnd(
   }
 }
 
-/**
- * Has the agents that the run needs, as soon as it says which. A run that was refused what it is made of is given up, here as on a control plane
- * of others: whoever waits for its end would wait for somebody to mend it.
- */
+/** Starts the agents that the run needs. Gives up a run that was refused: someone would have to fix it first. */
 function expectGoing({ dialect, agentsFor }: StartedRun, object: Stored, fail: (reason: Error) => void): void {
   agentsFor?.(dialect, object, fail);
   const refusal = dialect.runs.refusal?.(object);
@@ -114,8 +105,7 @@ function expectGoing({ dialect, agentsFor }: StartedRun, object: Stored, fail: (
 }
 
 /**
- * Puts together what is told of a run apart: its own states, and its Pods, which say what holds steps up. A run that cannot go on is
- * told of once.
+ * Combines the states of a run with its Pods, which show what holds up steps. Reports once that a run cannot continue.
  */
 function pictureOf({ dialect, isAlone }: StartedRun, display: Display) {
   let last: FollowedRun | undefined;
@@ -142,10 +132,7 @@ function pictureOf({ dialect, isAlone }: StartedRun, display: Display) {
   };
 }
 
-/**
- * The first signal cancels the run and lets its final steps end; the command line's own handler ends us at the
- * second. `giveUp` aborts when the cancel itself could not be asked for: then there is nothing to wait for.
- */
+/** The first signal cancels the run; `giveUp` aborts if the cancel itself fails. */
 function cancelOnSignal(
   client: ApiClient,
   { stored, type }: StartedRun,
@@ -153,8 +140,7 @@ function cancelOnSignal(
   display: Display,
 ) {
   const giveUp = new AbortController();
-  const onAbort = () => {
-    // Above the live view, which would be drawn over it.
+  const cancel = () => {
     display.say("slipway: canceling the run; once more to stop at once");
     const run = { type, name: stored.metadata.name };
     act(
@@ -166,13 +152,10 @@ function cancelOnSignal(
       giveUp.signal,
     ).catch((thrown: unknown) => giveUp.abort(thrown));
   };
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort, { once: true });
-  const fail = (reason: Error): void => giveUp.abort(reason);
-  return { giveUp: giveUp.signal, fail, close: () => signal.removeEventListener("abort", onAbort) };
+  const close = onAbort(signal, cancel);
+  return { giveUp: giveUp.signal, fail: (reason: Error): void => giveUp.abort(reason), close };
 }
 
-/** One block at the bottom, drawn ten times a second, so that clocks move also when nothing else does. */
 function liveDisplay({ environment: { err }, clock }: Invocation<WatchOptions>): Display {
   let current: RunView | undefined;
   let isClosed = false;
@@ -198,7 +181,7 @@ function liveDisplay({ environment: { err }, clock }: Invocation<WatchOptions>):
   };
 }
 
-/** One line per change, for logs and pipes: nothing that was written is ever drawn over. */
+/** One line for each change, for logs and pipes. */
 function plainDisplay({ environment: { err }, clock }: Invocation<WatchOptions>): Display {
   let before: RunView | undefined;
   const told = new Set<string>();
@@ -214,9 +197,8 @@ function plainDisplay({ environment: { err }, clock }: Invocation<WatchOptions>)
 }
 
 /**
- * What a person wants to see first: which step failed how, and what it wrote last. The container is named only when
- * there is one and it is not `main`, the attempt only from the second on. Lines of a step that succeeded are the
- * run's result and go to stdout, unless something else is printed there.
+ * Shows which step failed and how, and its last lines. Names the container unless it is `main`, and the attempt from
+ * the second on. Lines of a run's only step are its result and go to stdout.
  */
 function printTails(
   tails: readonly StepTail[],
@@ -245,8 +227,8 @@ function printTails(
 }
 
 /**
- * The message of the step is about one of its containers, or about all its items: each has its own exit code, where it is known. What ended
- * the step otherwise, such as a timeout, stays beside it.
+ * The step's message is about one container or all items; each has its own exit code. Another cause, such as a timeout,
+ * is shown beside it.
  */
 function failureOf({ step, inner, item, exitCode: code }: StepTail): string {
   const message = oneLine(step.message ?? step.reason ?? "failed");

@@ -9,8 +9,8 @@ import {
 import { formatInstant } from "#lib/base/index.ts";
 
 /**
- * What one step waits for; `nothing` for one that is over. `controller`: everything it needs is there, so that only a pass of the
- * controller is missing; for longer than a moment that means that none runs.
+ * What a step waits for; `nothing` after its end. `controller`: it is ready, so if this lasts, no controller is
+ * running.
  */
 export type WaitKind =
   | "nothing"
@@ -34,27 +34,26 @@ export type WaitKind =
   | "child"
   | "cancel";
 
-/** One step: what it waits for, and in words what is known of that. */
 export interface StepWhy extends Explained {
   readonly step: string;
   readonly phase: StepView["phase"];
   readonly waitsFor: WaitKind;
-  /** Dependencies that are not settled; for a slot the steps that may hold one. */
+  /** Unsettled dependencies; for `slot`, the active steps. */
   readonly steps?: readonly string[];
-  /** Nothing happens before. */
+  /** When the wait ends. */
   readonly until?: string;
   readonly child?: ObjectRef;
-  /** Asked when its dependencies are settled. */
+  /** Evaluated once its dependencies are settled. */
   readonly condition?: string;
 }
 
-/** Who has stopped the run, where a RunAction that is still there says so. */
+/** Who suspended the run, if its RunAction still exists. */
 export interface SuspendedBy {
   readonly by?: string;
   readonly reason?: string;
 }
 
-/** What a run, or one step of it, waits for: what `slipway why -o json` prints. */
+/** The output of `slipway why -o json`. */
 export interface Why extends Explained {
   readonly run: string;
   readonly phase: RunView["phase"];
@@ -62,22 +61,21 @@ export interface Why extends Explained {
   readonly total: number;
   readonly deadline?: string;
   readonly suspended?: SuspendedBy;
-  /** The step that was asked for first; every step after the one that waits for it. Without one: all that are not settled. */
+  /** All unsettled steps, or the named step and then the steps it waits for. */
   readonly steps: readonly StepWhy[];
 }
 
-/** What is known beside the view. */
 export interface WhyContext {
-  /** The only step that is asked for, with what it waits for; it exists. */
+  /** The step to explain; it exists. */
   readonly step?: string | undefined;
   readonly suspendedBy?: SuspendedBy | undefined;
   readonly conditionOf: (step: string) => string | undefined;
 }
 
-/** Pure. Every step is told once, however many wait for it: O(steps + dependencies). */
+/** Pure. Explains every step once: O(steps + dependencies). */
 export function whyOf(view: RunView, context: WhyContext): Why {
   const { reason, message, deadlineAt, progress } = view;
-  // The phase does not tell: a run in which nothing but a question is left is Suspended as well.
+  // The phase is no proof: a run that only waits for approvals is Suspended too.
   const isSuspended = view.actions.includes("resume");
   const steps = chosen(view, context.step).map((step) => stepWhy(step, view, isSuspended, context));
   return {
@@ -91,7 +89,7 @@ export function whyOf(view: RunView, context: WhyContext): Why {
   };
 }
 
-/** All that are unsettled; or one, and what it waits for, down to what is active. */
+/** All unsettled steps; or one and what it waits for, down to active steps. */
 function chosen({ steps }: RunView, asked: string | undefined): readonly StepView[] {
   if (asked === undefined) return steps.filter(({ phase }) => !isTerminal(phase));
   const byId = new Map(steps.map((step) => [step.id, step]));
@@ -106,7 +104,7 @@ function chosen({ steps }: RunView, asked: string | undefined): readonly StepVie
   return [...found.values()];
 }
 
-/** The step's own reason and message, unless something nearer to the cause is known: its Pod, or how far its items are. */
+/** Prefers what is nearer to the cause than the step's own message: its Pod, or its items. */
 function stepWhy(step: StepView, view: RunView, isSuspended: boolean, { conditionOf }: WhyContext): StepWhy {
   const { id, phase, holdUp, items, child, notBefore } = step;
   const waitsFor = waitOf(step, view, isSuspended);
@@ -121,13 +119,13 @@ function stepWhy(step: StepView, view: RunView, isSuspended: boolean, { conditio
     ...explained(told),
     ...(others.length === 0 ? {} : { steps: others }),
     ...(phase === "Waiting" && notBefore !== undefined ? { until: formatInstant(notBefore) } : {}),
-    // A step that a retry has taken back still knows the child of its last attempt.
+    // A retried step still has the child of its last attempt.
     ...(child === undefined || isTerminal(phase) || phase === "Pending" ? {} : { child }),
     ...(condition === undefined ? {} : { condition }),
   };
 }
 
-/** Reasons of a step that is ready in every respect but one. */
+/** What a waiting step waits for, by its reason. */
 const waits: Readonly<Record<string, WaitKind>> = {
   Ready: "slot",
   Backoff: "backoff",
@@ -141,7 +139,7 @@ const waits: Readonly<Record<string, WaitKind>> = {
   ReferenceNotFound: "reference",
 };
 
-/** One answer, the nearest cause: a step without a slot in a suspended run would not get one if there were one. */
+/** The nearest cause only. */
 function waitOf(step: StepView, view: RunView, isSuspended: boolean): WaitKind {
   switch (step.phase) {
     case "Pending":
@@ -168,14 +166,13 @@ function waitOf(step: StepView, view: RunView, isSuspended: boolean): WaitKind {
   }
 }
 
-/** Nothing of it has begun, because others with its concurrency key come first; the run tells who. */
+/** Other runs with its concurrency key come first. */
 const isQueued = ({ phase, reason }: RunView): boolean => phase === "Pending" && reason === "Queued";
 
-/** Which of them count is known to the dialect only: references and timers hold no slot. */
+/** Only the dialect knows which of them hold a slot. */
 const activeSteps = ({ steps }: RunView): readonly string[] =>
   steps.flatMap(({ id, phase }) => (phase === "Starting" || phase === "Running" || phase === "Cancelling" ? [id] : []));
 
-/** Empty texts say nothing. */
 const explained = ({ reason, message }: { reason?: string | undefined; message?: string | undefined }): Explained => ({
   ...(reason === undefined || reason === "" ? {} : { reason }),
   ...(message === undefined || message === "" ? {} : { message }),

@@ -149,12 +149,11 @@ async function requestOf(
   const { existsSync } = await import("node:fs");
   const path = await import("node:path");
   const { readSources } = await import("#kernel/command/index.node.ts");
-  const { readStdin } = await import("#kernel/command/index.node.ts");
   const { directory } = environment;
   const isFile = (word: string): boolean => existsSync(path.resolve(directory, word));
   const names = (pattern: RegExp) => rest.flatMap((word) => (isFile(word) ? [] : (pattern.exec(word)?.[1] ?? [])));
   const read = async (paths: readonly string[]) => {
-    const found = await readSources(paths, { directory, stdin: readStdin });
+    const found = await readSources(paths, { directory });
     return {
       sources: found.flatMap((source) => ("text" in source ? [source] : [])),
       problems: found.flatMap((source) => ("problem" in source ? [source.problem] : [])),

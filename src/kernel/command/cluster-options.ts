@@ -1,4 +1,4 @@
-import type { OptionSpec } from "./command.ts";
+import type { OptionSpec } from "./option-spec.ts";
 
 /** Options of commands that serve a cluster. */
 export interface ClusterFlags {

@@ -1,6 +1,8 @@
-import type { Clock } from "#lib/base/index.ts";
+import type { Clock, Logger } from "#lib/base/index.ts";
+import type { TemplateHost } from "#kernel/template/index.ts";
 import type { ColorChoice, Environment } from "./environment.ts";
-import type { Host } from "./host.ts";
+import type { ClusterFlags, ClusterWork } from "./cluster-options.ts";
+import type { OptionSpec } from "./option-spec.ts";
 import type { Session } from "./session.ts";
 
 /**
@@ -62,27 +64,19 @@ export interface GlobalOptions {
   readonly namespace?: string;
 }
 
-/** An option of a command, from which help, completion and `docs/reference/cli.md` are generated. */
-export interface OptionSpec {
-  /** In commander's notation: `-f, --follow`, `--param <name=value...>`. */
-  readonly flags: string;
-  readonly summary: string;
-  /** Commander refuses other values. */
-  readonly choices?: readonly string[];
-  /** Default value, shown in the help. */
-  readonly initial?: string | number | boolean;
-  /** Collects a list. */
-  readonly repeatable?: boolean;
-  /** A whole number from 0 on. */
-  readonly integer?: boolean;
-  /**
-   * The value if it is omitted, for an option with choices. A following word that is no choice does not belong to it.
-   */
-  readonly preset?: string;
-  /** Its value is how often it was given. */
-  readonly counted?: boolean;
-  /** A heading in the help, after options without one. */
-  readonly heading?: string;
+/** What the program offers to verbs of dialects, loaded on first use. */
+export interface Host {
+  readonly version: string;
+  /** Describes the running control plane that these options select. */
+  findRunning(options: GlobalOptions, environment: Environment): Promise<string | undefined>;
+  /** Runs controllers or servers for the named cluster until a signal; resolves with the exit code. */
+  serveCluster(invocation: Invocation<ClusterFlags>, work: ClusterWork): Promise<number>;
+  /** Renders templates in a thread; the caller closes it. */
+  openTemplates(): Promise<TemplateHost>;
+  /** The log of a long-running program, on stderr: lines for a terminal, else JSON. */
+  openLog(level: "error" | "warn" | "info" | "debug", isTerminal: boolean): Promise<Logger>;
+  /** The program that keeps processes alive after their starter. */
+  runnerPath(): Promise<string>;
 }
 
 /** Completion of a positional argument. */

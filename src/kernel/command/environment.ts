@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { resolve } from "node:path";
 import { isatty } from "node:tty";
 
 /** The surroundings of a command line, read once and passed as an argument. */
@@ -95,3 +96,7 @@ const outputOf = (
 /** `$SLIPWAY_DATA_DIR`, else `~/.slipway`. */
 export const defaultDataDirectory = ({ variable, home }: Environment): string =>
   variable("SLIPWAY_DATA_DIR") ?? `${home}/.slipway`;
+
+/** The data directory of a command: the given one, else the default; absolute. */
+export const dataDirectoryOf = (environment: Environment, given: string | undefined): string =>
+  resolve(environment.directory, given ?? defaultDataDirectory(environment));

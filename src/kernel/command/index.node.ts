@@ -2,5 +2,4 @@ export { absentPatience, awaitServer, type Look, startingPatience, type Waiting 
 export { findServer, noteDirectories, readToken, type SoughtServer } from "./find-server.ts";
 export { colorsFor, type Paint, paintFor } from "./paint.ts";
 export { NoDocuments, readSources, type SourcePlace } from "./source-texts.ts";
-export { readStdin } from "./stdin.ts";
 export { fit, formatTable } from "./table.ts";

@@ -5,13 +5,14 @@ export {
   type Completion,
   type EndSignal,
   type GlobalOptions,
+  type Host,
   type Invocation,
-  type OptionSpec,
   type OwnProcess,
   type Surroundings,
 } from "./command.ts";
 export {
   type ColorChoice,
+  dataDirectoryOf,
   defaultDataDirectory,
   type Environment,
   type Output,
@@ -20,8 +21,8 @@ export {
 export { codeOfRun, Exit, exitCode, exitCodeOf, UsageError } from "./exit-codes.ts";
 export { chosenVariables, hostEnvironment, passedOn } from "./host-environment.ts";
 export { type ClusterFlags, clusterOptions, type ClusterWork } from "./cluster-options.ts";
-export type { Host } from "./host.ts";
-export { OptionReader, type OptionSources, prefixedFlag, prefixedOption, type SettingText } from "./option-reader.ts";
+export { OptionReader, type OptionSources, type SettingText } from "./option-reader.ts";
+export { type OptionSpec, prefixedFlag, prefixedOption } from "./option-spec.ts";
 export { printProblems } from "./print-problems.ts";
 export { type ReadParams, readParams } from "./read-params.ts";
 export { type Session, withSession } from "./session.ts";

@@ -1,22 +1,7 @@
 import { parseDuration } from "#lib/base/index.ts";
-import type { OptionSpec } from "./command.ts";
 
 // Options of `slipway up` for one dialect: a flag or a variable. Read apart from commander, which knows no variables,
 // and with all problems at once.
-
-/** Makes options with a value and this prefix, under a heading of their own. */
-export const prefixedOption =
-  (prefix: string, heading: string) =>
-  (name: string, value: string, summary: string): OptionSpec => ({
-    flags: `--${prefix}-${name} <${value}>`,
-    summary,
-    heading,
-  });
-
-/** The same for options without a value. */
-export const prefixedFlag =
-  (prefix: string, heading: string) =>
-  (name: string, summary: string): OptionSpec => ({ flags: `--${prefix}-${name}`, summary, heading });
 
 /** Where options come from, and how files are found. */
 export interface OptionSources {

@@ -10,7 +10,7 @@ export type SourceText =
 export interface SourcePlace {
   /** The base of relative paths; absolute. */
   readonly directory: string;
-  /** Called at most once, for `-`. */
+  /** For the path `-`, called at most once; the default is the standard input of the process. */
   readonly stdin?: () => AsyncIterable<Uint8Array>;
 }
 
@@ -26,13 +26,13 @@ export async function readSources(paths: readonly string[], place: SourcePlace):
     throw new UsageError("- is standard input, which can be read only once");
   const found: SourceText[] = [];
   for (const path of paths) {
-    if (path === "-") found.push(await readOne("-", place.stdin?.() ?? nothing()));
+    if (path === "-") found.push(await readOne("-", (place.stdin ?? readStdin)()));
     else for (const file of await filesOf(path, place.directory)) found.push(await readOne(file, bytesOf(file, place)));
   }
   return found;
 }
 
-async function* nothing(): AsyncIterable<Uint8Array> {}
+const readStdin = (): AsyncIterable<Uint8Array> => process.stdin;
 
 const absolute = (path: string, directory: string): string => (path.startsWith("/") ? path : `${directory}/${path}`);
 

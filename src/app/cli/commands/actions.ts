@@ -1,31 +1,27 @@
 import type { Dialect } from "#kernel/dialect/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
-import { command, exitCode, type OptionSpec, UsageError } from "#kernel/command/index.ts";
+import { command, exitCode, type OptionSpec, readParams, UsageError, withSession } from "#kernel/command/index.ts";
 import type { ActionRequest } from "../run-actions.ts";
 
-/** Of all verbs; a verb that does not declare an option never sees it. */
+/** The options of all verbs; each verb sees only those it declares. */
 interface ActionOptions {
   readonly step?: string[];
-  /** `name=text`, read by the type that the step declares. */
   readonly value?: string[];
-  /** Without final steps. */
   readonly force?: boolean;
-  /** From the first step that has not succeeded, and not anew. */
   readonly fromFailed?: boolean;
-  /** Is stored in the RunAction, where everybody who sees the run can read it. */
   readonly reason?: string;
   readonly output?: "json" | "yaml" | "name";
 }
 
 type Verb = ActionRequest["action"];
 
-/** One verb. `past` is what is printed when it was carried out, in the form of kubectl: `workflow/diamond canceled`. */
+/** `past` is printed on success, as by kubectl: `workflow/diamond canceled`. */
 interface Action {
   readonly verb: Verb;
   readonly summary: string;
   readonly past: string;
-  /** Whether it is about one step, which is named after the run. Absent: about the run only. */
+  /** Whether a step follows the run; when absent, the verb acts on whole runs only. */
   readonly step?: "required" | "optional";
   readonly options?: readonly OptionSpec[];
   readonly examples?: readonly string[];
@@ -41,8 +37,8 @@ const common: readonly OptionSpec[] = [
 ];
 
 /**
- * The commands that steer a run. All do the same: record a RunAction and tell how it was judged. They end with 0 when
- * it was carried out and with 1 when it was refused, with the controller's reason on stderr.
+ * The commands that steer a run: each creates a RunAction and prints the controller's verdict. The exit code is 0 when
+ * the action succeeded and 1 when it was refused, with the reason on stderr.
  */
 const actionCommand = ({ verb, summary, past, step: taken, options: own = [], examples }: Action) =>
   command<ActionOptions>({
@@ -54,12 +50,12 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
     options: [...own, ...common],
     completes: taken === undefined ? ["run"] : ["run", "step"],
     async action(invocation) {
-      const { withSession } = await import("#kernel/command/index.ts");
-      const { findRun, isStopping } = await import("../runs.ts");
+      const { findRun, isStopping, refuseMore } = await import("../runs.ts");
       const { act } = await import("../run-actions.ts");
       const { args, options, environment, clock, signal, rest } = invocation;
       return await withSession(invocation, async ({ client, namespace }) => {
         const run = await findRun({ client, namespace }, taken === undefined ? rest : [args[0] ?? "", ...rest]);
+        if (taken === undefined) refuseMore(`${verb} takes one run`, run.rest);
         const step = stepOf(verb, taken, run.rest, options.step);
         const named = step === undefined ? options : { ...options, step: [step] };
         const values =
@@ -82,8 +78,7 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
           return exitCode.failed;
         }
         if (options.output !== undefined) return exitCode.succeeded;
-        // Of an approval it matters how many are still missing.
-        // A retry may be a run of its own, which the person wants to follow.
+        // An approval prints how many are still missing, a retry the run it has created.
         const made = answer.createdRun === undefined ? "" : ` as ${answer.createdRun}`;
         const isPending = verb === "cancel" && step === undefined && (await isStopping(client, namespace, run, signal));
         const count = verb === "approve" && answer.message !== "" ? ` (${answer.message})` : "";
@@ -101,17 +96,14 @@ const argsOf = {
   required: { args: ["<run>", "<step...>"], shown: ["<run>", "<step>"] },
 } as const;
 
-/** The one step that an action is about, as a word behind the run or as its option; a retry takes several by its option. */
+/** The step is a word after the run or an option; retry accepts several as options. */
 function stepOf(
   verb: Verb,
   taken: Action["step"],
   words: readonly string[],
   option: readonly string[] = [],
 ): string | undefined {
-  if (taken === undefined) {
-    if (words.length > 0) throw new UsageError(`${verb} takes one run, found also ${words.join(", ")}`);
-    return undefined;
-  }
+  if (taken === undefined) return undefined;
   const steps = [...words, ...option];
   if (steps.length > 1 || (taken === "required" && steps.length === 0)) {
     const many = taken === "required" ? "one of its steps" : "at most one of its steps";
@@ -120,14 +112,13 @@ function stepOf(
   return steps[0];
 }
 
-/** The run knows what its step asks for, so that `1` is a number where one is asked for. Everything wrong is told at once. */
+/** Converts the values to the types that the step declares; reports all problems at once. */
 async function valuesOf(
   object: KubeObject,
   dialect: Dialect,
   step: string,
   pairs: readonly string[],
 ): Promise<JsonObject> {
-  const { readParams } = await import("#kernel/command/index.ts");
   const { abilityOf } = await import("../runs.ts");
   const { values: texts, problems } = readParams(pairs, "--value");
   const values = await abilityOf(dialect, "approvalValues", "approved with values")(object, step, texts);
@@ -136,10 +127,7 @@ async function valuesOf(
   return values.value;
 }
 
-/**
- * A retry takes several steps, every other action one; what was not asked for is left out, because the server refuses
- * fields that mean nothing for an action.
- */
+/** Leaves out what was not given: the server refuses fields that mean nothing for an action. */
 function requestOf(
   action: Verb,
   { step = [], force, fromFailed, reason: why }: ActionOptions,
@@ -156,7 +144,7 @@ function requestOf(
   };
 }
 
-/** Repeatable so that a second one of a cancel is refused instead of taking the place of the first. */
+/** Repeatable, so that two steps for cancel are refused rather than one ignored. */
 const step = (summary: string): OptionSpec => ({ flags: "--step <name>", summary, repeatable: true });
 
 const actions: readonly Action[] = [
@@ -178,10 +166,7 @@ const actions: readonly Action[] = [
     past: "retried",
     options: [
       step("this step and its dependants; may be repeated"),
-      {
-        flags: "--from-failed",
-        summary: "start with the failed step, for runs that a retry otherwise starts over",
-      },
+      { flags: "--from-failed", summary: "start with the failed step, for runs that a retry otherwise starts over" },
     ],
   },
   {
@@ -210,5 +195,5 @@ const actions: readonly Action[] = [
   },
 ];
 
-/** In the order of `--help`. `cancel` exits with 0 once the controller has accepted it; the run may still be stopping. */
+/** In the order of `--help`. */
 export const actionCommands = actions.map(actionCommand);

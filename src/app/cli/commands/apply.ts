@@ -1,6 +1,6 @@
 import type { JsonValue } from "#lib/base/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
-import { command, exitCode, UsageError } from "#kernel/command/index.ts";
+import { command, exitCode, UsageError, withSession } from "#kernel/command/index.ts";
 import { type Format, parseFormat } from "../output/formats.ts";
 
 interface ApplyOptions {
@@ -12,7 +12,7 @@ interface ApplyOptions {
   readonly namespace?: string;
 }
 
-/** Server-side apply, as `kubectl apply --server-side`. Goes on after an object that was refused, and ends with 1 then. */
+/** Server-side apply, as `kubectl apply --server-side`. Continues after an object that fails, and exits with 1 then. */
 export const applyCommand = command<ApplyOptions>({
   name: "apply",
   args: ["[files...]"],
@@ -38,7 +38,6 @@ export const applyCommand = command<ApplyOptions>({
   async action(invocation) {
     const { getOrUndefined } = await import("#kernel/kit/index.ts");
     const { forEach, readManifests, refOf, titleOf } = await import("../manifests.ts");
-    const { withSession } = await import("#kernel/command/index.ts");
     const { environment, options, rest, signal } = invocation;
     const files = [...rest, ...(options.filename ?? [])];
     if (files.length === 0) throw new UsageError("name the files to apply: slipway apply -f FILE");
@@ -79,7 +78,7 @@ const placedIn = (object: KubeObject, namespace: string | undefined): JsonValue 
     JSON.stringify(namespace === undefined ? object : { ...object, metadata: { ...object.metadata, namespace } }),
   );
 
-/** The formats that print an object itself. */
+/** Refuses the formats that print tables. */
 export function objectFormat(text: string): Exclude<Format, { kind: "table" }> {
   const format = parseFormat(text);
   if (format.kind === "table")

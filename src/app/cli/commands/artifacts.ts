@@ -1,15 +1,15 @@
 import type { ArtifactRef, RunView } from "#engine/index.ts";
-import { command, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
+import { command, exitCode, type Invocation, UsageError, withSession } from "#kernel/command/index.ts";
 
-/** `output` is a format for the list, and a file for `get`. */
+/** `output` is a format for the list and a file for `get`. */
 interface ArtifactsOptions {
   readonly output?: string;
   readonly force?: boolean;
 }
 
 /**
- * What the steps of a run have left for each other. A first word `get` with more words after it fetches one artifact, byte for byte as
- * it is stored: its SHA-256 is its digest, and a file is only there when it is whole.
+ * `get` as the first of several words downloads one artifact; otherwise the words name a run, and its artifacts are
+ * listed.
  */
 export const artifactsCommand = command<ArtifactsOptions>({
   name: "artifacts",
@@ -22,10 +22,7 @@ export const artifactsCommand = command<ArtifactsOptions>({
     "slipway artifacts get site build report -o report.txt",
   ],
   options: [
-    {
-      flags: "-o, --output <place>",
-      summary: "list: json; get: the file to write (default: the artifact's name)",
-    },
+    { flags: "-o, --output <place>", summary: "list: json; get: the file to write (default: the artifact's name)" },
     { flags: "--force", summary: "get: replace an existing file" },
   ],
   completes: ["run", "step"],
@@ -36,19 +33,15 @@ export const artifactsCommand = command<ArtifactsOptions>({
   },
 });
 
-/** One artifact, and the step that has left it. */
 interface Left extends ArtifactRef {
   readonly step: string;
 }
 
-/** In the order of the steps, which is that of the graph, and of names. */
 const artifactsOf = (view: RunView): readonly Left[] =>
   view.steps.flatMap(({ id, artifacts }) => artifacts.map((artifact) => ({ step: id, ...artifact })));
 
-/** Exit code 0 also where there is none: a run that leaves nothing is no failure. */
 async function list(words: readonly string[], invocation: Invocation<ArtifactsOptions>): Promise<number> {
-  const { withSession } = await import("#kernel/command/index.ts");
-  const { findRun, viewOf } = await import("../runs.ts");
+  const { readRun, viewOf } = await import("../runs.ts");
   const { formatTable } = await import("#kernel/command/index.node.ts");
   const { environment, options } = invocation;
   if (options.output !== undefined && options.output !== "json")
@@ -57,9 +50,8 @@ async function list(words: readonly string[], invocation: Invocation<ArtifactsOp
       "one artifact: artifacts get RUN STEP NAME",
     );
   return await withSession(invocation, async ({ client, namespace }) => {
-    const { type, name, dialect, rest } = await findRun({ client, namespace }, words);
-    if (rest.length > 0) throw new UsageError(`the list takes one run, found also ${rest.join(", ")}`);
-    const all = artifactsOf(viewOf(dialect, await client.get({ type, namespace, name })));
+    const { dialect, object } = await readRun({ client, namespace }, words, { alone: "the list" });
+    const all = artifactsOf(viewOf(dialect, object));
     const rows = all.map((one) => [one.step, one.name, String(one.sizeBytes ?? ""), one.digest ?? ""]);
     environment.out.write(
       options.output === "json"
@@ -70,22 +62,21 @@ async function list(words: readonly string[], invocation: Invocation<ArtifactsOp
   });
 }
 
-/** The bytes are checked on this side as well: what arrives is what the status says, or a failure. */
+/** Verifies the digest of the download. */
 async function get(words: readonly string[], invocation: Invocation<ArtifactsOptions>): Promise<number> {
-  const { withSession } = await import("#kernel/command/index.ts");
-  const { findRun, viewOf } = await import("../runs.ts");
+  const { readRun, viewOf } = await import("../runs.ts");
   const { saveArtifact } = await import("../save-artifact.ts");
   const { environment, options, signal } = invocation;
   return await withSession(invocation, async ({ client, namespace }) => {
-    const { type, name, dialect, rest } = await findRun({ client, namespace }, words);
+    const { type, name, dialect, rest, object } = await readRun({ client, namespace }, words);
     const [step, artifact, ...more] = rest;
     if (step === undefined || artifact === undefined || more.length > 0)
       throw new UsageError("get takes a run, a step and the name of an artifact: artifacts get RUN STEP NAME");
-    const all = artifactsOf(viewOf(dialect, await client.get({ type, namespace, name })));
+    const all = artifactsOf(viewOf(dialect, object));
     const found = all.find((one) => one.step === step && one.name === artifact);
     if (found?.digest === undefined) throw new UsageError(`${name} has no artifact ${step}/${artifact}`, known(all));
     const bytes = client.artifact({ type, namespace, name }, found.digest, { signal });
-    // That of an item is called `name/index`.
+    // The artifact of an item is named `name/index`.
     const plain = artifact.replace("/", "-");
     const file = options.output ?? (found.archive === undefined ? plain : `${plain}.${found.archive}`);
     await saveArtifact(bytes, found.digest, { ...options, file }, environment);
@@ -94,7 +85,7 @@ async function get(words: readonly string[], invocation: Invocation<ArtifactsOpt
   });
 }
 
-/** What there is instead. */
+/** The hint for an artifact that does not exist. */
 const known = (all: readonly Left[]): string =>
   all.length === 0
     ? "its steps have left none"

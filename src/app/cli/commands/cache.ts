@@ -1,17 +1,16 @@
-import { command, exitCode, UsageError } from "#kernel/command/index.ts";
+import type { CachedResult, CacheExplanation } from "#kernel/dialect/index.ts";
+import { actionWord, command, exitCode, UsageError, withSession } from "#kernel/command/index.ts";
 
-/** Absent: text for people. */
 interface CacheOptions {
   readonly item?: number;
   readonly output?: "json";
 }
 
-/** `kubectl get ce` lists what is stored, `kubectl delete ce` makes steps run again. */
 const verbs = ["explain"] as const;
 
 /**
- * Tells of one step whether it finds an earlier result, and if not, which input is different. Ends with 0 whatever the answer is: a miss is no
- * failure. A step without a cache, or one whose inputs are not known yet, is a wrong question.
+ * Explains whether a step finds a cached result, and which input differs if not. A miss is no failure; a step without a
+ * cache, or with inputs that are still unknown, is a usage error.
  */
 export const cacheCommand = command<CacheOptions>({
   name: "cache",
@@ -25,31 +24,25 @@ export const cacheCommand = command<CacheOptions>({
   ],
   completes: [verbs, "run", "step"],
   async action(invocation) {
-    const { actionWord } = await import("#kernel/command/index.ts");
-    const { withSession } = await import("#kernel/command/index.ts");
-    const { abilityOf, findRun } = await import("../runs.ts");
-    const { cacheText } = await import("../output/cache-text.ts");
+    const { abilityOf, readRun } = await import("../runs.ts");
     const { environment, clock, args, options } = invocation;
-    // All three are there: commander refuses the command without them.
     const [verb = "", run = "", step = ""] = args;
     actionWord(verbs, verb);
     return await withSession(invocation, async ({ client, namespace }) => {
-      const { type, name, dialect } = await findRun({ client, namespace }, [run]);
-      const object = await client.get({ type, namespace, name });
-      // Every entry may be the nearest one; a namespace has at most a thousand.
+      const { name, dialect, object } = await readRun({ client, namespace }, [run]);
+      // A namespace has at most a thousand entries.
       const { items: entries } = await client.list(cacheEntries, { namespace });
       const { item } = options;
       const question = { step, entries, now: clock.now(), ...(item === undefined ? {} : { item }) };
       const found = await abilityOf(dialect, "explainCache", "asked for earlier results")(object, question);
       if (!found.ok) throw new UsageError(`${name}: ${found.error}`);
       const isJson = options.output === "json";
-      environment.out.write(isJson ? `${JSON.stringify(found.value, null, 2)}\n` : cacheText(found.value));
+      environment.out.write(isJson ? `${JSON.stringify(found.value, null, 2)}\n` : await cacheText(found.value));
       return exitCode.succeeded;
     });
   },
 });
 
-/** The kind is the dialect's; its name is all that is needed to list it. */
 const cacheEntries = {
   group: "slipway.dev",
   version: "v1alpha1",
@@ -57,3 +50,21 @@ const cacheEntries = {
   plural: "cacheentries",
   namespaced: true,
 };
+
+/**
+ * The verdict, then one line for each field that differs from the nearest result. Long values and possible secrets are
+ * digests.
+ */
+async function cacheText({ step, item, outcome, message, nearest, changes }: CacheExplanation): Promise<string> {
+  const { formatTable } = await import("#kernel/command/index.node.ts");
+  const which = item === undefined ? step : `${step}[${item}]`;
+  const head = `${which}: ${outcome}, ${message}\n`;
+  if (nearest === undefined) return head;
+  const rows = changes.map(({ field, was, is }) => [field, valueText(was), valueText(is)]);
+  return `${head}nearest: ${originText(nearest)}, stored ${nearest.storedTime}\n\n${formatTable(["FIELD", "WAS", "IS"], rows)}`;
+}
+
+const originText = ({ workflow, step, item }: CachedResult): string =>
+  `${workflow} ${step}${item === undefined ? "" : `[${item}]`}`;
+
+const valueText = (value: string | undefined): string => value?.replaceAll("\n", "\\n") ?? "-";

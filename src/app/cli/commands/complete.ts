@@ -8,15 +8,13 @@ import {
 } from "#kernel/command/index.ts";
 
 /**
- * What the scripts of `slipway completion` call: prints the words that may follow. Names come from the server, if one
- * answers, and only for the command that is being typed. `specs` is a function because the list holds this command
- * too.
+ * Called by the scripts of `slipway completion`: prints the words that may follow. `specs` is a function because the
+ * list contains this command too.
  */
 export const completeCommand = (specs: () => readonly CommandSpec[]) =>
   command<object>({
     name: "complete",
     args: ["[words...]"],
-    // Never typed by people, hence hidden; the protocol is the package's own.
     summary: "Print the possible next words",
     group: "Other",
     examples: [],
@@ -45,7 +43,6 @@ export const completeCommand = (specs: () => readonly CommandSpec[]) =>
     },
   });
 
-/** Nothing for arguments that declare no completion. */
 async function candidates(
   kind: Completion | undefined,
   invocation: Invocation<object>,
@@ -60,10 +57,7 @@ async function candidates(
   return [...(await files(words.at(-1) ?? "", invocation.environment)), ...(await namesFor(named, invocation, words))];
 }
 
-/**
- * Paths that begin with `typed`; folders end in a slash so that completion can go on inside. Hidden files and folders
- * that cannot be read are left out.
- */
+/** Paths that begin with `typed`, without hidden files; folders end in a slash so that completion continues inside. */
 async function files(typed: string, { directory }: Environment): Promise<readonly string[]> {
   const { readdir } = await import("node:fs/promises");
   const folder = typed.slice(0, typed.lastIndexOf("/") + 1);

@@ -3,8 +3,8 @@ import { command, exitCode, UsageError } from "#kernel/command/index.ts";
 const shells = ["bash", "zsh", "fish", "powershell"] as const;
 
 /**
- * The library's own needs the package bash-completion, and fails when it is sourced a second time. Words are joined again that bash splits at
- * `=` and `:`; the last line that `complete` prints, which begins with a colon, is for other shells.
+ * The library's own script needs the package bash-completion and fails when sourced twice. This one joins the words
+ * that bash splits at `=` and `:`. The last line of `complete` starts with a colon and is for other shells.
  */
 const bashScript = `# bash completion for slipway
 _slipway() {
@@ -25,10 +25,7 @@ _slipway() {
 complete -o default -F _slipway slipway
 `;
 
-/**
- * The scripts call back `slipway complete`, so that names come from the server at the moment of typing, and a new
- * version needs no new script.
- */
+/** The scripts call `slipway complete`, so names come from the server and new versions need no new script. */
 export const completionCommand = command({
   name: "completion",
   args: ["<shell>"],

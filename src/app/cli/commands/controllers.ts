@@ -1,9 +1,6 @@
 import { type ClusterFlags, clusterOptions, command } from "#kernel/command/index.ts";
 
-/**
- * Ends with 0 after a signal, and with 1 when it cannot begin or somebody else has become the one who acts: whoever keeps it running starts it
- * again then.
- */
+/** Exits with 0 after a signal, and with 1 when it cannot start or loses its lease: a supervisor then restarts it. */
 export const controllersCommand = command<ClusterFlags>({
   name: "controllers",
   args: [],

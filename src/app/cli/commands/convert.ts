@@ -1,9 +1,9 @@
 import type { JsonValue } from "#lib/base/index.ts";
-import { command, exitCode } from "#kernel/command/index.ts";
+import { command, exitCode, printProblems } from "#kernel/command/index.ts";
 
 /**
- * Needs no server. Documents of the controller that Workflows come from are written in the present form; all others are written as they are,
- * so that a folder can be converted as it is. Nothing is written when a document is wrong.
+ * Prints documents of the original controller in the current form, and all others unchanged. Prints nothing if a
+ * document is invalid.
  */
 export const convertCommand = command<{ readonly output: "yaml" | "json" }>({
   name: "convert",
@@ -15,11 +15,9 @@ export const convertCommand = command<{ readonly output: "yaml" | "json" }>({
   completes: ["file"],
   async action({ rest, options, environment }) {
     const { objectsOf, readDocuments } = await import("../documents.ts");
-    const { printProblems } = await import("#kernel/command/index.ts");
-    const { readStdin } = await import("#kernel/command/index.node.ts");
     const { writeYamlDocuments } = await import("#lib/yaml/index.ts");
     const { directory, out, err } = environment;
-    const read = await readDocuments(rest, { directory, stdin: readStdin });
+    const read = await readDocuments(rest, { directory });
     if (printProblems(read.problems, err)) return exitCode.usage;
     const objects = objectsOf(read).map(({ object }): JsonValue => JSON.parse(JSON.stringify(object)) as JsonValue);
     const list = { apiVersion: "v1", kind: "List", items: objects };

@@ -1,6 +1,5 @@
-import { command, exitCode } from "#kernel/command/index.ts";
+import { actionWord, command, exitCode } from "#kernel/command/index.ts";
 
-/** Needs no server: definitions are part of the program. */
 export const crdsCommand = command<{ readonly output: "yaml" | "json" }>({
   name: "crds",
   args: ["[languages...]"],
@@ -9,7 +8,6 @@ export const crdsCommand = command<{ readonly output: "yaml" | "json" }>({
   examples: ["slipway crds | kubectl apply --server-side -f -", "slipway crds workflow -o json"],
   options: [{ flags: "-o, --output <format>", summary: "format", choices: ["yaml", "json"], initial: "yaml" }],
   async action({ rest, options, environment }) {
-    const { actionWord } = await import("#kernel/command/index.ts");
     const { dialects } = await import("#dialects/index.ts");
     const names = dialects.map(({ name }) => name);
     const { clusterDefinitions } = await import("#app/server/index.ts");

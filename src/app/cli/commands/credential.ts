@@ -1,31 +1,38 @@
+import { resolve } from "node:path";
 import type { IssuedCredential } from "#app/server/index.ts";
-import { isJsonObject, parseDuration } from "#lib/base/index.ts";
+import { formatTime, isJsonObject, parseDuration } from "#lib/base/index.ts";
 import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
-import { command, defaultDataDirectory, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
+import {
+  actionWord,
+  command,
+  dataDirectoryOf,
+  exitCode,
+  type Invocation,
+  UsageError,
+  withSession,
+} from "#kernel/command/index.ts";
 import { formatHelp } from "../output/formats.ts";
 import { getCommand } from "./get.ts";
 
-/** Of all three verbs; absent flags were not given. */
 interface CredentialOptions {
   readonly user?: string;
   readonly group?: string[];
-  /** Another word for a group. */
+  /** An alias for a group. */
   readonly role?: keyof typeof groupOfRole;
-  /** A duration in Go's syntax, or `never`. */
   readonly expiresIn: string;
   readonly description?: string;
-  /** A file that must not be there yet, unless `force`. */
+  /** Must not exist, unless `force`. */
   readonly to?: string;
-  /** Only means something with `to`. */
+  /** Requires `to`. */
   readonly server?: string;
-  /** Is signed by the authority in the data directory, and not by the server. */
+  /** A certificate signed by the authority in the data directory, not by the server. */
   readonly certificate?: boolean;
   readonly force?: boolean;
   readonly dataDir?: string;
   readonly output: string;
 }
 
-/** What Slipway's own roles are given by. */
+/** The groups that Slipway's roles are bound to. */
 const groupOfRole = { admin: "system:masters", operator: "slipway:operators", viewer: "slipway:viewers" } as const;
 
 const verbs = ["create", "list", "revoke"] as const;
@@ -39,8 +46,8 @@ const credentials: ResourceType = {
 };
 
 /**
- * Tokens and client certificates for users, as objects of the running control plane: RBAC says who may make them, the audit log
- * who did. The secret itself is made here and printed, or written, once; nobody can find it again.
+ * Tokens and client certificates of users, stored as objects: RBAC decides who may create them, and the audit log
+ * records it. The secret is printed or written once and cannot be recovered.
  */
 export const credentialCommand = command<CredentialOptions>({
   name: "credential",
@@ -62,10 +69,7 @@ export const credentialCommand = command<CredentialOptions>({
     { flags: "--expires-in <time>", summary: "create: validity, such as 24h, or never", initial: "720h" },
     { flags: "--description <text>", summary: "create: a note on its purpose" },
     { flags: "--to <file>", summary: "create: write a kubeconfig (0600) instead of printing a token" },
-    {
-      flags: "--server <url>",
-      summary: "create: URL of the server in the kubeconfig; with --to",
-    },
+    { flags: "--server <url>", summary: "create: URL of the server in the kubeconfig; with --to" },
     {
       flags: "--certificate",
       summary: "create: a client certificate instead of a token; needs --to and the data directory",
@@ -81,7 +85,6 @@ export const credentialCommand = command<CredentialOptions>({
   completes: [verbs],
   async action(invocation) {
     const { args, rest, options } = invocation;
-    const { actionWord } = await import("#kernel/command/index.ts");
     const verb = actionWord(verbs, args[0] ?? "");
     switch (verb) {
       case "create":
@@ -96,7 +99,7 @@ export const credentialCommand = command<CredentialOptions>({
   },
 });
 
-/** Everything that can be wrong with the words is said before anything is made. */
+/** Checks all options before it creates anything. */
 async function create(invocation: Invocation<CredentialOptions>): Promise<number> {
   const { options, environment, clock } = invocation;
   const { user, group = [], role, description, certificate = false } = options;
@@ -110,10 +113,8 @@ async function create(invocation: Invocation<CredentialOptions>): Promise<number
   const until = endOf(options.expiresIn, now);
   if (certificate && until === undefined)
     throw new UsageError("a certificate has an end: --expires-in a time, not never");
-  const path = await import("node:path");
-  const { withSession } = await import("#kernel/command/index.ts");
   const server = await import("#app/server/index.ts");
-  const file = options.to === undefined ? undefined : path.resolve(environment.directory, options.to);
+  const file = options.to === undefined ? undefined : resolve(environment.directory, options.to);
   if (file !== undefined && options.force !== true) await server.expectNoFile(file);
   const groups = [...group, ...(role === undefined ? [] : [groupOfRole[role]])];
   const request = { user, groups, ...(description === undefined ? {} : { description }) };
@@ -122,7 +123,7 @@ async function create(invocation: Invocation<CredentialOptions>): Promise<number
     if (file === undefined) return await print(await server.issueToken(client, asked), until, invocation);
     const { findConnection } = await import("../connect.ts");
     const { server: known, certificateAuthority: ca } = await findConnection(options, environment, clock);
-    const directory = path.resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment));
+    const directory = dataDirectoryOf(environment, options.dataDir);
     const issued =
       certificate && until !== undefined
         ? await server.issueCertificate(client, { directory, ca }, { ...request, until }, now)
@@ -135,7 +136,7 @@ async function create(invocation: Invocation<CredentialOptions>): Promise<number
   });
 }
 
-/** As kubectl takes it: TLS, and nothing that would be lost or be shown, such as a password. */
+/** An https origin without credentials, path or query. */
 function serverUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === "https:" && url.username === "" && url.password === "" && `${url.origin}/` === url.href)
@@ -143,7 +144,6 @@ function serverUrl(text: string): string {
   throw new UsageError(`--server: expected a URL such as https://build.example:6443, found "${text}"`);
 }
 
-/** `never` is none. */
 function endOf(text: string, now: number): number | undefined {
   if (text === "never") return undefined;
   const length = parseDuration(text);
@@ -153,11 +153,10 @@ function endOf(text: string, now: number): number | undefined {
 }
 
 async function endText(until: number | undefined): Promise<string> {
-  const { formatTime } = await import("#lib/base/index.ts");
   return until === undefined ? " until it is revoked" : ` until ${formatTime(until)}`;
 }
 
-/** The token alone on stdout, so that `$(…)` takes it; the rest is for people. */
+/** Prints only the token on stdout, so that `$(…)` captures it. */
 async function print(
   { name, secret }: IssuedCredential,
   until: number | undefined,
@@ -172,13 +171,12 @@ async function print(
   return exitCode.succeeded;
 }
 
-/** By names, as `list` shows them, or all of a user. One that is gone already is as it should be, unless it was named. */
+/** Revokes credentials by name, or all of a user. */
 async function revoke(names: readonly string[], invocation: Invocation<CredentialOptions>): Promise<number> {
   const { options, environment } = invocation;
   const { user } = options;
   if ((names.length === 0) === (user === undefined))
     throw new UsageError("revoke takes names, as list shows them, or --user", "slipway credential revoke --user NAME");
-  const { withSession } = await import("#kernel/command/index.ts");
   return await withSession(invocation, async ({ client }) => {
     const all = user === undefined ? [] : (await client.list(credentials)).items.filter((one) => userOf(one) === user);
     if (user !== undefined && all.length === 0) environment.err.write(`slipway: ${user} has no credentials\n`);

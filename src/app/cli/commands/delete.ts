@@ -1,4 +1,5 @@
-import { command, exitCode } from "#kernel/command/index.ts";
+import { SlipwayError } from "#lib/base/index.ts";
+import { command, exitCode, withSession } from "#kernel/command/index.ts";
 import { type SelectionOptions, selectionOptions } from "../selected-objects.ts";
 
 interface DeleteOptions extends SelectionOptions {
@@ -13,7 +14,10 @@ interface DeleteOptions extends SelectionOptions {
 
 const policies = { background: "Background", foreground: "Foreground", orphan: "Orphan" } as const;
 
-/** As `kubectl delete`: waits until the objects are gone, goes on after one that cannot be deleted, and ends with 1 then. */
+/**
+ * As `kubectl delete`: waits until the objects are gone. Continues after an object that cannot be deleted, and exits
+ * with 1 then.
+ */
 export const deleteCommand = command<DeleteOptions>({
   name: "delete",
   args: ["[kind]", "[names...]"],
@@ -46,11 +50,9 @@ export const deleteCommand = command<DeleteOptions>({
   ],
   completes: ["kind", "name"],
   async action(invocation) {
-    const { SlipwayError } = await import("#lib/base/index.ts");
     const { isNotFound } = await import("#kernel/model/index.ts");
     const { forEach, titleOf, wordOf } = await import("../manifests.ts");
     const { selectObjects } = await import("../selected-objects.ts");
-    const { withSession } = await import("#kernel/command/index.ts");
     const { durationOf, waitUntil } = await import("../wait-until.ts");
     const { args, rest, options, environment, clock, signal } = invocation;
     const timeout = options.timeout === undefined ? undefined : durationOf(options.timeout);
@@ -78,7 +80,7 @@ export const deleteCommand = command<DeleteOptions>({
             options.output === "name" ? `${titleOf(ref)}\n` : `${wordOf(ref.type)} "${ref.name}" ${done}\n`,
           );
           const uid = "uid" in answer.metadata ? answer.metadata.uid : undefined;
-          // A Status says that it is gone already.
+          // A Status means that the object is gone.
           if (isDry || options.wait === "false" || uid === undefined) return;
           const isGone = await waitUntil(client, ref, (object) => object?.metadata.uid !== uid, {
             clock,

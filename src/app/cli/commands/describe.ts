@@ -3,16 +3,15 @@ import type { RunView } from "#engine/index.ts";
 import type { Instant } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { KubeObject, ResourceType, Stored } from "#kernel/model/index.ts";
-import { command, exitCode, UsageError } from "#kernel/command/index.ts";
+import { command, exitCode, UsageError, withSession } from "#kernel/command/index.ts";
 
-/** Absent: text for people. */
 interface DescribeOptions {
   readonly output?: "json" | "yaml";
 }
 
 /**
- * The dialect tells of the run in its own words; the events are the server's. Read in several requests that are not of
- * one moment: what is told of a run that moves may be a moment apart.
+ * The dialect describes the run, the server has the events. The requests are not atomic: a moving run may change
+ * between them.
  */
 export const describeCommand = command<DescribeOptions>({
   name: "describe",
@@ -36,14 +35,13 @@ export const describeCommand = command<DescribeOptions>({
   ],
   completes: ["run"],
   async action(invocation) {
-    const { withSession } = await import("#kernel/command/index.ts");
-    const { findNamed } = await import("../runs.ts");
+    const { findNamed, refuseMore } = await import("../runs.ts");
     const { eventsOf, formatEvents } = await import("../output/events.ts");
     const { tellTroubles } = await import("../server-state.ts");
     const { environment, clock, rest, options } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {
       const { type, name, rest: more } = await findNamed({ client, namespace }, rest);
-      if (more.length > 0) throw new UsageError(`describe takes one object, found also ${more.join(", ")}`);
+      refuseMore("describe takes one object", more);
       const who = await whoTellsOf(type);
       const object = await client.get({ type, namespace, name });
       const { text, data } = await pictureOf(client, object, who, clock.now());
@@ -59,10 +57,10 @@ export const describeCommand = command<DescribeOptions>({
   },
 });
 
-/** A dialect for its runs, or one of the kinds that it knows more about than their fields. */
+/** What describes an object: the dialect of a run, or a kind's own description. */
 type Teller = { readonly run: Dialect } | { readonly described: Described };
 
-/** Asked before the object is read: a kind that nobody tells of is the caller's slip, whether or not the object exists. */
+/** Checked before the object is read, so that an unsupported kind is reported whether or not the object exists. */
 async function whoTellsOf(type: ResourceType): Promise<Teller> {
   const { describedOf, dialectOf } = await import("../runs.ts");
   const run = await dialectOf(type);
@@ -72,14 +70,14 @@ async function whoTellsOf(type: ResourceType): Promise<Teller> {
   throw new UsageError(`objects of kind ${type.kind} are no runs`, "kubectl describe tells of all other kinds");
 }
 
-/** What there is to tell of an object, as text and as data. */
+/** The description of an object, as text and as data. */
 interface Picture {
   readonly text: string;
-  /** Of a run what every face draws from, with times as milliseconds since 1970; of others the object. */
+  /** The view of a run, with times in milliseconds since 1970; the object itself for other kinds. */
   readonly data: RunView | KubeObject;
 }
 
-/** One request for each kind of children, and one for the Pods of a run, side by side. */
+/** Sends one request for each kind of children, and one for the Pods of a run, in parallel. */
 async function pictureOf(client: ApiClient, object: Stored, teller: Teller, now: Instant): Promise<Picture> {
   const { childrenOf, controlledBy, neighboursOf } = await import("../runs.ts");
   if ("described" in teller) {
@@ -100,7 +98,6 @@ async function pictureOf(client: ApiClient, object: Stored, teller: Teller, now:
   };
 }
 
-/** As it was put together; nothing is left out but what has no value. */
 async function formatData(data: RunView | KubeObject, format: "json" | "yaml"): Promise<string> {
   const text = JSON.stringify(data, null, 2);
   if (format === "json") return `${text}\n`;

@@ -1,13 +1,12 @@
-import { command, exitCode, UsageError } from "#kernel/command/index.ts";
+import { command, exitCode, printProblems, readParams, UsageError, withSession } from "#kernel/command/index.ts";
 import type { DocumentDiff } from "../diff.ts";
 
-/** Absent flags were not given. */
 interface DiffOptions {
   readonly param?: string[];
   readonly output?: "json";
 }
 
-/** Ends as `diff` does: with 0 when nothing would change, with 1 when something would, or would be refused. */
+/** Exits as `diff` does: with 0 when nothing would change, else with 1. */
 export const diffCommand = command<DiffOptions>({
   name: "diff",
   args: ["<file>", "[run]"],
@@ -21,17 +20,13 @@ export const diffCommand = command<DiffOptions>({
   completes: ["file", "run"],
   async action(invocation) {
     const { objectsOf, readDocuments } = await import("../documents.ts");
-    const { readParams } = await import("#kernel/command/index.ts");
-    const { printProblems } = await import("#kernel/command/index.ts");
-    const { readStdin } = await import("#kernel/command/index.node.ts");
-    const { withSession } = await import("#kernel/command/index.ts");
     const { diffDocument } = await import("../diff.ts");
     const { withReferred } = await import("../referred-documents.ts");
     const { args, options, environment } = invocation;
     const { directory, out, err } = environment;
     const [file = "", run] = args;
     const params = readParams(options.param ?? []);
-    const read = await readDocuments([file], { directory, arguments: params.values, stdin: readStdin });
+    const read = await readDocuments([file], { directory, arguments: params.values });
     if (printProblems([...params.problems, ...read.problems], err)) return exitCode.usage;
     const objects = objectsOf(read);
     if (run !== undefined && objects.length !== 1)
@@ -40,7 +35,6 @@ export const diffCommand = command<DiffOptions>({
       const whole = await withReferred(read, params.values, { client, namespace });
       if (printProblems(whole.problems, err)) return exitCode.usage;
       const diffs: DocumentDiff[] = [];
-      // One after the other: a file holds few documents, and each is two requests.
       for (const { object } of objectsOf(whole)) diffs.push(await diffDocument(client, object, namespace, run));
       out.write(options.output === "json" ? `${JSON.stringify(diffs, null, 2)}\n` : diffs.map(diffText).join(""));
       return diffs.every(({ change }) => change === "none") ? exitCode.succeeded : exitCode.failed;
@@ -48,7 +42,7 @@ export const diffCommand = command<DiffOptions>({
   },
 });
 
-/** One line for each place, the old value before the new one; nothing for objects that would stay as they are. */
+/** One line for each difference, the old value first; nothing for objects that would not change. */
 function diffText({ kind, name, change, differences, refusals }: DocumentDiff): string {
   if (change === "none") return "";
   const lines = [

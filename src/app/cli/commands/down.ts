@@ -1,11 +1,15 @@
-import { command, defaultDataDirectory, exitCode } from "#kernel/command/index.ts";
+import { SlipwayError, codeOf, sleep } from "#lib/base/index.ts";
+import { command, dataDirectoryOf, exitCode } from "#kernel/command/index.ts";
 
 interface DownOptions {
   readonly dataDir?: string;
   readonly output?: "json";
 }
 
-/** Ends with 0 whether or not a server was running, and with 1 if it belongs to another user. Waits for as long as the server takes to stop. */
+/**
+ * Waits until the server has stopped. Exits with 0 also when none was running, and with 1 if it belongs to another
+ * user.
+ */
 export const downCommand = command<DownOptions>({
   name: "down",
   args: [],
@@ -18,11 +22,9 @@ export const downCommand = command<DownOptions>({
   ],
   async action({ options, environment, clock, signal }) {
     const { out, err } = environment;
-    const path = await import("node:path");
-    const { codeOf, SlipwayError, sleep } = await import("#lib/base/index.ts");
     const { hasEnded } = await import("#lib/base/index.node.ts");
     const { serverOf } = await import("#kernel/kit/index.ts");
-    const directory = path.resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment));
+    const directory = dataDirectoryOf(environment, options.dataDir);
     const server = await serverOf(directory);
     if (server === undefined) {
       if (options.output === "json") out.write(`${JSON.stringify({ directory, stopped: false })}\n`);
@@ -38,7 +40,7 @@ export const downCommand = command<DownOptions>({
           "not-yours",
           `the control plane of ${directory} (process ${pid}) belongs to another user`,
         );
-      // ESRCH: it has just ended by itself.
+      // ESRCH: it has just ended.
       if (codeOf(thrown) !== "ESRCH") throw thrown;
     }
     while (!hasEnded(server)) await sleep(clock, 20, signal);

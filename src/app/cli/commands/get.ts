@@ -1,10 +1,17 @@
-import type { ApiClient } from "#kernel/kit/index.ts";
 import { qualifiedResource, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { messageOf, oneLine } from "#lib/base/index.ts";
-import { command, type Environment, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
+import {
+  command,
+  type Environment,
+  exitCode,
+  type Invocation,
+  UsageError,
+  withSession,
+} from "#kernel/command/index.ts";
+import type { TableRequest } from "../server-table.ts";
 import { type Format, formatHelp, formatObjects, parseFormat } from "../output/formats.ts";
 
-/** As of kubectl's `get`, whose users expect them by heart. */
+/** The options of `kubectl get`. */
 interface GetOptions {
   readonly output: string;
   readonly watch?: boolean;
@@ -12,19 +19,9 @@ interface GetOptions {
   readonly selector?: string;
 }
 
-/** What is listed or watched; the same for tables and objects. */
-interface Target {
-  readonly client: ApiClient;
-  readonly type: ResourceType;
-  /** Absent: all namespaces, or a kind that has none. */
-  readonly namespace: string | undefined;
-  readonly names: readonly string[];
-  readonly selector: string | undefined;
-}
-
 /**
- * Tables are the server's, so that a kind looks here as it does in kubectl. `--watch` goes on from the revision that
- * was listed, so that no change is missed or told twice; it ends by signal, with 0 when the server ends it.
+ * Prints the server's own tables. `--watch` continues from the listed revision, so no change is missed or repeated; it
+ * exits with 0 when the server ends it.
  */
 export const getCommand = command<GetOptions>({
   name: "get",
@@ -39,10 +36,8 @@ export const getCommand = command<GetOptions>({
     { flags: "-l, --selector <labels>", summary: "only objects with these labels" },
   ],
   completes: ["kind", "name"],
-  // The format is read before anything is asked: a wrong one must not cost a request.
   async action(invocation) {
     const { args, rest, options } = invocation;
-    const { withSession } = await import("#kernel/command/index.ts");
     const { findKinds, splitNames } = await import("../kinds.ts");
     const { kindHaving } = await import("../runs.ts");
     const format = parseFormat(options.output);
@@ -70,10 +65,10 @@ export const getCommand = command<GetOptions>({
 });
 
 /**
- * One name prints the object itself, several or none a List, as kubectl has it; while watching each object by itself.
+ * As kubectl: one name prints the object itself, several or none print a List; a watch prints each object by itself.
  */
 async function printObjects(
-  target: Target,
+  target: TableRequest,
   format: Exclude<Format, { kind: "table" }>,
   invocation: Invocation<GetOptions>,
 ): Promise<number> {
@@ -83,49 +78,36 @@ async function printObjects(
   if (missing.length === 0 || objects.length > 0) environment.out.write(await formatObjects(objects, single, format));
   if (missing.length > 0) return tellMissing(missing, environment);
   if (options.watch !== true) return exitCode.succeeded;
-  for await (const event of target.client.watch(target.type, {
-    ...selection(target),
-    resourceVersion: revision,
-    signal,
-  })) {
+  const { selectionOf } = await import("../server-table.ts");
+  const watching = { ...selectionOf(target), resourceVersion: revision, signal };
+  for await (const event of target.client.watch(target.type, watching))
     if (event.type !== "BOOKMARK") environment.out.write(await formatObjects([event.object], true, format));
-  }
   return exitCode.succeeded;
 }
 
-/** As kubectl does: what is there was printed, and what is not is told beside it. */
+/** As kubectl does: prints what exists, then reports what does not. */
 function tellMissing(missing: readonly unknown[], { err }: Environment): number {
   for (const refusal of missing) err.write(`slipway: ${messageOf(refusal)}\n`);
   return exitCode.failed;
 }
 
-/** `revision` is the list's own, or that of the one object, where a watch goes on. */
-async function read({
-  client,
-  type,
-  namespace,
-  names,
-  ...target
-}: Target): Promise<{ objects: readonly Stored[]; revision: string; missing: readonly unknown[] }> {
+/** `revision` is that of the list or of the one object; a watch continues there. */
+async function read(
+  target: TableRequest,
+): Promise<{ objects: readonly Stored[]; revision: string; missing: readonly unknown[] }> {
+  const { client, type, namespace, names } = target;
+  const { findEach, selectionOf } = await import("../server-table.ts");
   if (names.length === 0) {
-    const { items, metadata } = await client.list(type, selection({ client, type, namespace, names, ...target }));
+    const { items, metadata } = await client.list(type, selectionOf(target));
     return { objects: items, revision: metadata.resourceVersion, missing: [] };
   }
-  const { findEach } = await import("../server-table.ts");
   const place = namespace === undefined ? {} : { namespace };
   const { found, missing } = await findEach(names, (name) => client.get({ type, ...place, name }));
   return { objects: found, revision: found[0]?.metadata.resourceVersion ?? "", missing };
 }
 
-/** A single name is watched by a field selector; the caller has refused several. */
-const selection = ({ namespace, names, selector }: Target) => ({
-  ...(namespace === undefined ? {} : { namespace }),
-  ...(selector === undefined ? {} : { labelSelector: selector }),
-  ...(names.length === 0 ? {} : { fieldSelector: `metadata.name=${names[0]}` }),
-});
-
-/** That there is nothing is said on stderr: a script that counts lines counts none. */
-async function printTable(target: Target, wide: boolean, invocation: Invocation<GetOptions>): Promise<number> {
+/** Reports an empty list on stderr, so that scripts that count lines count none. */
+async function printTable(target: TableRequest, wide: boolean, invocation: Invocation<GetOptions>): Promise<number> {
   const { readTable, watchTable } = await import("../server-table.ts");
   const { formatTable } = await import("#kernel/command/index.node.ts");
   const { environment, options, signal } = invocation;
@@ -145,11 +127,8 @@ async function printTable(target: Target, wide: boolean, invocation: Invocation<
   return exitCode.succeeded;
 }
 
-/**
- * A word may mean kinds of several groups, of which one is shown: nobody shall believe that there are none of the others. Nothing is said of
- * kinds that have no object here, or that the caller may not list.
- */
-async function tellOthers(target: Target, others: readonly ResourceType[], { err }: Environment): Promise<void> {
+/** Points to kinds of other groups that the same word names, if they have objects that the caller may list. */
+async function tellOthers(target: TableRequest, others: readonly ResourceType[], { err }: Environment): Promise<void> {
   const { client, namespace } = target;
   for (const type of others) {
     const scope = type.namespaced && namespace !== undefined ? { namespace } : {};
@@ -163,15 +142,14 @@ async function tellOthers(target: Target, others: readonly ResourceType[], { err
   }
 }
 
-/** Cells are the server's, who shows what somebody has written as it is. */
+/** The server does not escape cells. */
 const shown = (row: readonly string[]): readonly string[] => row.map(oneLine);
 
-/** Beside the table, which is the server's: why runs that it calls running do not get on. */
-async function tellHeldUp(target: Target, { err }: Environment): Promise<void> {
-  const { heldUpRuns, mayBeRun } = await import("../held-up-runs.ts");
-  if (!mayBeRun(target.type)) return;
+/** Reports why runs that the table shows as running are held up. */
+async function tellHeldUp(target: TableRequest, { err }: Environment): Promise<void> {
   const { dialectOf } = await import("../runs.ts");
   const dialect = await dialectOf(target.type);
   if (dialect === undefined) return;
+  const { heldUpRuns } = await import("../held-up-runs.ts");
   for (const line of await heldUpRuns(target.client, target.type, dialect, target)) err.write(`slipway: ${line}\n`);
 }

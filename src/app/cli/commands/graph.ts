@@ -1,10 +1,10 @@
-import { command, exitCode, UsageError } from "#kernel/command/index.ts";
+import { existsSync } from "node:fs";
+import { command, exitCode, printProblems, UsageError, withSession } from "#kernel/command/index.ts";
 import type { GraphFormat } from "../output/graph-text.ts";
 
 /**
- * A name that is a file is a document, anything else a run on the running control plane. All runs of a file are
- * drawn, one after the other; documents need no server, and are drawn only when they have no errors. Of a run that is under way
- * the phases of its steps are shown, in words and in colours.
+ * Draws all runs of a file, or one run of the running control plane with the phases of its steps. Documents are drawn
+ * only if they are valid.
  */
 export const graphCommand = command<{ readonly output: GraphFormat }>({
   name: "graph",
@@ -22,7 +22,6 @@ export const graphCommand = command<{ readonly output: GraphFormat }>({
   completes: ["file-or-run"],
   async action(invocation) {
     const { args, options, environment } = invocation;
-    const { existsSync } = await import("node:fs");
     const { formatGraph } = await import("../output/graph-text.ts");
     const { paintFor } = await import("#kernel/command/index.node.ts");
     const named = args[0] ?? "";
@@ -38,21 +37,18 @@ export const graphCommand = command<{ readonly output: GraphFormat }>({
 });
 
 /**
- * Names of runs hold no slash and no such ending. What looks like a file is one even if it is not there: the error is
- * then about the file and not about a server that may not be running.
+ * Names of runs contain no slash and no such ending, so what looks like a file is one even if it does not exist: the
+ * error is then about the file and not about a missing server.
  */
 const isFile = (name: string): boolean => name === "-" || name.includes("/") || /\.(?:ya?ml|json)$/.test(name);
 
-/** What the action was called with, for the two ways to come to a graph. */
 type Invoked = Parameters<typeof graphCommand.action>[0];
 
-/** Undefined when the documents were refused; then the problems are on the screen. */
+/** Undefined if the documents are invalid; their problems have then been printed. */
 async function graphsOfFile(file: string, { environment }: Invoked) {
   const { objectsOf, readDocuments } = await import("../documents.ts");
-  const { readStdin } = await import("#kernel/command/index.node.ts");
-  const { printProblems } = await import("#kernel/command/index.ts");
   const { isRunOf } = await import("../runs.ts");
-  const read = await readDocuments([file], { directory: environment.directory, stdin: readStdin });
+  const read = await readDocuments([file], { directory: environment.directory });
   if (printProblems(read.problems, environment.err)) return undefined;
   const graphs = objectsOf(read).flatMap(({ document: { dialect }, object }) =>
     dialect !== undefined && isRunOf(dialect, object) ? [dialect.runs.graph(object)] : [],
@@ -61,14 +57,13 @@ async function graphsOfFile(file: string, { environment }: Invoked) {
   return graphs;
 }
 
-/** The graph as the run's object has it, which may be a later one than the file's. */
+/** The graph of the stored run, which may differ from the file. */
 async function graphOfRun(name: string, invocation: Invoked) {
-  const { withSession } = await import("#kernel/command/index.ts");
-  const { findRun } = await import("../runs.ts");
+  const { readRun } = await import("../runs.ts");
   let graph: import("#kernel/dialect/index.ts").RunGraph | undefined;
-  await withSession(invocation, async ({ client, namespace }) => {
-    const run = await findRun({ client, namespace }, [name]);
-    graph = run.dialect.runs.graph(await client.get({ type: run.type, namespace, name: run.name }));
+  await withSession(invocation, async (session) => {
+    const { dialect, object } = await readRun(session, [name]);
+    graph = dialect.runs.graph(object);
     return exitCode.succeeded;
   });
   if (graph === undefined) throw new Error(`no graph of ${name}`);

@@ -60,8 +60,5 @@ const verbs: readonly CommandSpec[] = [
   versionCommand,
 ];
 
-/**
- * Every verb, in the order `--help` shows them. Only data are loaded with this list: what a verb needs its action
- * imports.
- */
+/** Every verb, in the order of `--help`. The list loads data only; each action imports what it needs. */
 export const commands: readonly CommandSpec[] = [...verbs, completeCommand(() => verbs)];

@@ -1,17 +1,12 @@
 import { formatProblem, hasErrors, type Problem } from "#lib/base/index.ts";
 import { command, exitCode } from "#kernel/command/index.ts";
 
-/** Absent flags were not given. */
 interface LintOptions {
   readonly output?: "json";
   readonly strict?: boolean;
 }
 
-/**
- * Needs no server. The problems are the data, so they go to stdout; their number goes to stderr. Ends with 2 on
- * errors, with `--strict` on warnings too, so that it can guard a repository. `-o json` prints a list of all problems
- * with codes, an empty one when all is well; for people the warnings of one code are capped.
- */
+/** Prints problems on stdout and their number on stderr. Exits with 2 on errors, with `--strict` also on warnings. */
 export const lintCommand = command<LintOptions>({
   name: "lint",
   args: ["<files...>"],
@@ -30,14 +25,9 @@ export const lintCommand = command<LintOptions>({
   async action(invocation) {
     const { rest, options, environment } = invocation;
     const { readDocuments } = await import("../documents.ts");
-    const { readStdin } = await import("#kernel/command/index.node.ts");
-    const read = await readDocuments(rest, {
-      directory: environment.directory,
-      lint: true,
-      stdin: readStdin,
-    });
+    const read = await readDocuments(rest, { directory: environment.directory, lint: true });
     const { documents } = read;
-    // Of what is wrong already, what comes of it says nothing new.
+    // Rendering an invalid document reports nothing new.
     const { previewProblems } = await import("../run-previews.ts");
     const rendered = hasErrors(read.problems) ? [] : await previewProblems(read, invocation);
     const problems = [...read.problems, ...rendered];
@@ -52,10 +42,10 @@ export const lintCommand = command<LintOptions>({
   },
 });
 
-/** Warnings of one code that people are shown. */
+/** Warnings of one code that are shown as text. */
 const mostWarnings = 20;
 
-/** All errors, the first warnings of each code, and how many more of that code there are. */
+/** All errors, the first warnings of each code, and the number of further ones. */
 function linesOf(problems: readonly Problem[]): readonly string[] {
   const counts = new Map<string, number>();
   const shown = problems.filter(({ severity, code }) => {
@@ -73,7 +63,7 @@ function linesOf(problems: readonly Problem[]): readonly string[] {
   ];
 }
 
-/** `3 documents, 1 error, 0 warnings`: for people; what can be counted is on stdout. */
+/** `3 documents, 1 error, 0 warnings`. */
 function summary(documents: number, problems: readonly Problem[]): string {
   const errors = problems.filter(({ severity }) => severity === "error").length;
   const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;

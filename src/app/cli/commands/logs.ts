@@ -1,12 +1,9 @@
 import type { StepView } from "#engine/index.ts";
-import { command, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
+import { command, exitCode, type Invocation, UsageError, withSession } from "#kernel/command/index.ts";
 import type { FollowedRun } from "../follow-run.ts";
 import { logName, type StepLog } from "../pod-logs.ts";
 
-/**
- * `action` is one more step; `tail` counts for each container; `attempt` is that of the step, from 1 on, and is not for `--follow`, which shows
- * what comes.
- */
+/** `action` names one more step; `tail` counts for each container; `attempt` is ignored with `--follow`. */
 interface LogsOptions {
   readonly follow?: boolean;
   readonly action?: string;
@@ -16,9 +13,9 @@ interface LogsOptions {
 }
 
 /**
- * Steps in the order of the run, the containers of one step oldest first. Without steps on the command line every
- * line has its step's name. With `--follow` lines of several steps come as they are written, and the command ends
- * with the run, whatever became of it; with `exitCode.failed` when a log could not be shown to its end.
+ * Prints steps in the order of the run, and the containers of a step oldest first, with the step's name on each line
+ * unless one step is named. With `--follow`, lines come as they are written, and the command ends with the run; it
+ * exits with 1 if a log could not be read to its end.
  */
 export const logsCommand = command<LogsOptions>({
   name: "logs",
@@ -40,16 +37,14 @@ export const logsCommand = command<LogsOptions>({
   ],
   completes: ["run", "step"],
   async action(invocation) {
-    const { withSession } = await import("#kernel/command/index.ts");
-    const { childrenOf, findRun, viewOf } = await import("../runs.ts");
+    const { childrenOf, readRun, viewOf } = await import("../runs.ts");
     const { args, rest, options, environment, clock, signal } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {
-      const named = await findRun({ client, namespace }, [args[0] ?? "", ...rest]);
+      const named = await readRun({ client, namespace }, [args[0] ?? "", ...rest]);
       const words = [...named.rest, ...(options.action === undefined ? [] : [options.action])];
       const ref = { type: named.type, namespace, name: named.name };
       const { startLogStream } = await import("../log-stream.ts");
-      const object = await client.get(ref);
-      const view = viewOf(named.dialect, object, await childrenOf(client, object, named.dialect));
+      const view = viewOf(named.dialect, named.object, await childrenOf(client, named.object, named.dialect));
       const { followRun, hasEnded } = await import("../follow-run.ts");
       const mayBeToCome = options.follow === true && view.steps.length === 0 && !hasEnded(view);
       let known = mayBeToCome ? { steps: [], names: words } : chooseSteps(view.steps, words);
@@ -63,7 +58,7 @@ export const logsCommand = command<LogsOptions>({
       const refused = new AbortController();
       const until = AbortSignal.any([signal, refused.signal]);
       const stream = startLogStream(client, environment, how, clock, until);
-      // A run may learn of its steps only when something runs it; and of more of them on its way.
+      // A run may get its steps, or more of them, only while it runs.
       const see = ({ view: { steps } }: FollowedRun): void => {
         if (steps.length === 0) return;
         try {
@@ -75,7 +70,7 @@ export const logsCommand = command<LogsOptions>({
       };
       try {
         await followRun(client, ref, named.dialect, clock, see, until);
-        // What ends with the first word of its steps is over before it could be left.
+        // A run that ends with its first steps is over before the refusal aborts it.
         refused.signal.throwIfAborted();
         return (await stream.close()) ? exitCode.succeeded : exitCode.failed;
       } catch (thrown) {
@@ -88,8 +83,8 @@ export const logsCommand = command<LogsOptions>({
 });
 
 /**
- * The steps of these words in the order of the run, all without words; and the words as ids. Refuses words that are none, with those that
- * are. Of `part/tell` only `part` can be judged: what is in it may still come.
+ * The named steps in the order of the run, or all; refuses unknown words. Of `part/tell` only `part` is checked: its
+ * inner steps may still come.
  */
 function chooseSteps(
   steps: readonly StepView[],
@@ -108,30 +103,28 @@ function chooseSteps(
   return { steps: names.length === 0 ? steps : steps.filter(({ id }) => names.includes(id)), names: paths };
 }
 
-/** Steps that have numbers for ids are called by people as they are named: `web`, or `build/web` with its group. Other words are left as they are. */
+/** Steps with numeric ids are also found by name, `web` or `build/web`. Other words stay as they are. */
 const idOf = (word: string, steps: readonly StepView[]): string =>
   steps.some(({ id }) => id === word)
     ? word
     : (steps.find(({ name, group }) => word === name || word === `${group ?? ""}/${name}`)?.id ?? word);
 
-/** A number says nothing to people, who have given a name. */
 const nameOf = ({ id, name, group }: StepView): string =>
   /^\d+$/.test(id) ? [...(group === undefined ? [] : [group]), name].join("/") : id;
 
-/** `part/tell` names that step of `part` in all items and attempts, `part[0]/tell` in one of them. */
+/** `part/tell` names that step in all items and attempts of `part`, `part[0]/tell` in one item. */
 function isNamed(log: StepLog, names: readonly string[]): boolean {
   const called = logName(log);
   const plain = called.replaceAll(/\[\d+\]|#\d+/g, "");
   return names.length === 0 || names.some((name) => [called, plain].some((path) => `${path}/`.startsWith(`${name}/`)));
 }
 
-/** In the words of the API. */
 const readOptions = ({ tail, timestamps }: LogsOptions) => ({
   ...(tail === undefined ? {} : { tailLines: tail }),
   ...(timestamps === true ? { timestamps } : {}),
 });
 
-/** One container after the other, each to its end: the order in which they started, not that in which they wrote. */
+/** Prints one container after another, in the order in which they started. */
 async function printAll(
   client: Parameters<typeof import("../step-logs.ts").stepLogs>[0],
   steps: readonly StepView[],
@@ -151,7 +144,7 @@ async function printAll(
   }
 }
 
-/** Attempts are told apart as soon as there may be several. */
+/** Marks the first attempt too when there are several. */
 const labelOf = (log: StepLog, { attempts = 1 }: StepView): string =>
   log.inner === undefined && log.item === undefined && log.attempt === 1 && attempts > 1
     ? `${log.step}#1 | `

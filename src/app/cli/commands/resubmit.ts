@@ -1,13 +1,12 @@
-import { command, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
-import type { RunOptions } from "./run.ts";
+import { command, exitCode, type Invocation, printProblems, readParams, withSession } from "#kernel/command/index.ts";
+import type { RunOptions } from "../run-options.ts";
 
-/** As of `slipway run`, for a run that is there already. */
 interface ResubmitOptions extends Pick<RunOptions, "param" | "detach" | "logs" | "tail" | "output"> {
-  /** Only runs of languages that can take over results can be asked for it. */
+  /** Refused for dialects that cannot take over results. */
   readonly reuse?: boolean;
 }
 
-/** A new object with the specification of a run, in which nothing of the earlier one is written. Ends as the new run does. */
+/** Creates a new run with the specification of an earlier one; exits with its code. */
 export const resubmitCommand = command<ResubmitOptions>({
   name: "resubmit",
   args: ["<run...>"],
@@ -30,18 +29,14 @@ export const resubmitCommand = command<ResubmitOptions>({
   ],
   completes: ["run"],
   async action(invocation: Invocation<ResubmitOptions>) {
-    const { readParams } = await import("#kernel/command/index.ts");
-    const { printProblems } = await import("#kernel/command/index.ts");
-    const { withSession } = await import("#kernel/command/index.ts");
-    const { abilityOf, findRun } = await import("../runs.ts");
+    const { abilityOf, readRun } = await import("../runs.ts");
     const { fetchReferred } = await import("../referred-documents.ts");
     const { watchToEnd } = await import("../watch-to-end.ts");
     const { environment, options, rest } = invocation;
     const params = readParams(options.param ?? []);
     return await withSession(invocation, async ({ client, namespace }) => {
-      const { type, name, dialect, rest: more } = await findRun({ client, namespace }, rest);
-      if (more.length > 0) throw new UsageError(`resubmit takes one run, found also ${more.join(", ")}`);
-      const former = await client.get({ type, namespace, name });
+      const found = await readRun({ client, namespace }, rest, { alone: "resubmit" });
+      const { type, dialect, object: former } = found;
       const again = abilityOf(dialect, "resubmission", "resubmitted")(former, { reuse: options.reuse === true });
       const source = { value: JSON.parse(JSON.stringify(again)), positionOf: () => ({ line: 1, column: 1 }) };
       const referred = await fetchReferred(dialect.documents.references(source), { client, namespace });

@@ -1,35 +1,19 @@
-import { command, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
+import { existsSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { command, exitCode, type Invocation, printProblems, readParams, UsageError } from "#kernel/command/index.ts";
 import type { ReadDocuments } from "../documents.ts";
 import { dialects } from "#dialects/index.ts";
-import type { ProjectRunOptions, Projects } from "#kernel/dialect/index.ts";
+import type { Projects } from "#kernel/dialect/index.ts";
+import type { RunOptions } from "../run-options.ts";
 
-/** Options of `slipway run`, as commander gives them; absent flags were not given. */
-export interface RunOptions extends ProjectRunOptions {
-  readonly param?: string[];
-  /** The same, in the word of templates. */
-  readonly set?: string[];
-  /** A file with the machine for templates, or the name of one. */
-  readonly hardware?: string;
-  /** Who carries the run out, and connects from outside; else agents of our own do. */
-  readonly agent?: string;
-  readonly ephemeral?: boolean;
-  readonly detach?: boolean;
-  readonly logs?: boolean;
-  /** Only this step and what it depends on. */
-  readonly target?: string;
-  /** 0 shows nothing of failed steps. */
-  readonly tail: number;
-}
-
-/** What the dialects run that is not documents. */
+/** What dialects run besides documents. */
 const projects: readonly Projects[] = dialects.flatMap((dialect) => dialect.projects ?? []);
 const outputs = ["yaml", ...new Set(["json", ...projects.flatMap((each) => each.outputs)])];
 const runtimes = ["process", ...new Set(["docker", ...projects.flatMap((each) => each.runtimes)])];
 
 /**
- * Nothing is started unless all documents of the command line are right and the parameters are pairs. Ends with the
- * worst exit code of its runs. The documents are read before anything of the server is loaded, so that mistakes are
- * answered at once.
+ * Starts nothing unless all documents and parameters are valid. Exits with the worst exit code of its runs. Reads
+ * documents before it loads the server, so mistakes are reported at once.
  */
 export const runCommand = command<RunOptions>({
   name: "run",
@@ -84,30 +68,27 @@ export const runCommand = command<RunOptions>({
   ],
   completes: ["file-or-startable"],
   async action(invocation: Invocation<RunOptions>) {
-    const project = await projectOf(invocation);
+    const project = projectOf(invocation);
     if (project !== undefined) return await runProject(project, invocation);
     refuseProjectOptions(invocation.options);
     const { readDocuments } = await import("../documents.ts");
-    const { readParams } = await import("#kernel/command/index.ts");
-    const { printProblems } = await import("#kernel/command/index.ts");
-    const { readStdin } = await import("#kernel/command/index.node.ts");
-    const { hasRun, runDocuments } = await import("../run-documents.ts");
+    const { hasRun, runDocuments, withImpliedRuns } = await import("../run-documents.ts");
     const { rest, options, environment } = invocation;
     const { directory, err } = environment;
     const [params, set] = [readParams(options.param ?? []), readParams(options.set ?? [], "--set")];
     const values = { ...params.values, ...set.values };
-    const hardware = await readHardware(options.hardware, directory);
-    const files = hardware?.is === "file" ? [...rest, hardware.path] : rest;
+    const { hardware } = options;
+    const isHardwareFile = hardware !== undefined && existsSync(resolve(directory, hardware));
+    const files = isHardwareFile ? [...rest, hardware] : rest;
     const stored = mayBeStored(rest)
       ? await (await import("../stored-runs.ts")).storedRuns(values, invocation)
       : undefined;
     const read =
       stored ??
-      (await readDocuments(files, { directory, arguments: values, stdin: readStdin }).catch(async (thrown: unknown) => {
+      (await readDocuments(files, { directory, arguments: values }).catch(async (thrown: unknown) => {
         throw await orNoProject(thrown, rest, directory);
       }));
-    const { withImpliedRuns } = await import("../implied-runs.ts");
-    const named = hardware?.is === "name" ? { hardware: hardware.name } : {};
+    const named = hardware === undefined || isHardwareFile ? {} : { hardware };
     const complete = hasRun(read) ? read : withImpliedRuns(read, { arguments: values, ...named });
     if (printProblems([...params.problems, ...set.problems, ...complete.problems], err)) return exitCode.usage;
     const { target } = options;
@@ -119,34 +100,29 @@ export const runCommand = command<RunOptions>({
   },
 });
 
-/** `wft/release` and its like; a file of that name comes first. */
+/** `wft/release`, unless a file has that name. */
 const mayBeStored = ([first = ""]: readonly string[]): boolean => /^[a-z.]+\/[^/]+$/i.test(first);
 
-/** A project is meant by its definition, by a directory that holds one, and by no word at all. */
-async function projectOf({ rest, options, environment }: Invocation<RunOptions>): Promise<Projects | undefined> {
+/** A project is named by its definition file or directory, or is meant when no file is named. */
+function projectOf({ rest, options, environment }: Invocation<RunOptions>): Projects | undefined {
   const [path, more] = rest;
   if (path === undefined || options.file !== undefined) return projects[0];
   if (more !== undefined) return undefined;
-  const paths = await import("node:path");
-  const { existsSync } = await import("node:fs");
   return projects.find(
-    ({ definition }) =>
-      paths.basename(path) === definition || existsSync(paths.resolve(environment.directory, path, definition)),
+    ({ definition }) => basename(path) === definition || existsSync(resolve(environment.directory, path, definition)),
   );
 }
 
-/** The error for a directory without documents that may have been meant as a project; any other error as it is. */
+/** Extends the error for a directory without documents: a project may have been meant. */
 async function orNoProject(thrown: unknown, [path, more]: readonly string[], directory: string): Promise<unknown> {
   const { NoDocuments } = await import("#kernel/command/index.node.ts");
   if (!(thrown instanceof NoDocuments) || path === undefined || more !== undefined) return thrown;
-  const paths = await import("node:path");
-  const found = await Promise.all(projects.map((project) => project.nearest(paths.resolve(directory, path))));
+  const found = await Promise.all(projects.map((project) => project.nearest(resolve(directory, path))));
   const above = found.find((nearest) => nearest !== undefined);
   const missing = projects.map(({ definition }) => `, nor ${definition}`).join("");
   return new UsageError(`${thrown.message}${missing}`, above && `did you mean ${above}?`);
 }
 
-/** Flags of documents, under the names of their values. */
 const documentFlags = {
   param: "--param",
   set: "--set",
@@ -158,7 +134,7 @@ const documentFlags = {
   target: "--target",
 } as const satisfies Partial<Record<keyof RunOptions, string>>;
 
-/** Options that mean nothing for a project are refused: whoever gives them expects an effect. */
+/** Refuses options that have no effect on a project. */
 async function runProject(project: Projects, invocation: Invocation<RunOptions>): Promise<number> {
   const { options } = invocation;
   const is = `this is a ${project.noun}`;
@@ -174,13 +150,13 @@ async function runProject(project: Projects, invocation: Invocation<RunOptions>)
   return await project.run(invocation);
 }
 
-/** The same the other way round. */
+/** Refuses options that have no effect on documents. */
 function refuseProjectOptions(options: RunOptions): void {
   for (const { noun, options: specs } of projects)
     for (const { flags } of specs) {
       const long = /--(?:no-)?([a-z0-9-]+)/.exec(flags)?.[1] ?? "";
       const name = long.replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-      // Commander gives flags that switch something off a value in any case.
+      // Commander always gives a value to `--no-` flags.
       const isGiven = flags.includes("--no-") ? Reflect.get(options, name) === false : Object.hasOwn(options, name);
       if (isGiven)
         throw new UsageError(`${/--[a-z0-9-]+/.exec(flags)?.[0] ?? ""} is for ${noun}s, and these are documents`);
@@ -190,31 +166,17 @@ function refuseProjectOptions(options: RunOptions): void {
     throw new UsageError(`--runtime ${options.runtime} is for builds`);
 }
 
-/** A file where there is one, else a name. */
-async function readHardware(given: string | undefined, directory: string) {
-  if (given === undefined) return undefined;
-  const path = await import("node:path");
-  const { stat } = await import("node:fs/promises");
-  const isFile = await stat(path.resolve(directory, given)).then(
-    () => true,
-    () => false,
-  );
-  return isFile ? ({ is: "file", path: given } as const) : ({ is: "name", name: given } as const);
-}
-
-/** The forms in which a run is printed; those of builds are refused. */
 function documentOutput({ output }: RunOptions): "json" | "yaml" | undefined {
   if (output === undefined || output === "json" || output === "yaml") return output;
   throw new UsageError(`-o ${output} is for builds; the end of a run is printed as json`);
 }
 
-/** Yaml unless told otherwise: it can be read, and holds why something cannot be told. Plans for agents are text unless told otherwise. */
+/** Prints YAML by default, with comments on what cannot be rendered; plans for agents are text by default. */
 async function dryRun(read: ReadDocuments, invocation: Invocation<RunOptions>): Promise<number> {
   const { environment, clock } = invocation;
   const output = documentOutput(invocation.options);
   const { trialsOf } = await import("../simulation.ts");
   const { dryRunText } = await import("../dry-run.ts");
-  const { printProblems } = await import("#kernel/command/index.ts");
   const { previewsText, runPreviews } = await import("../run-previews.ts");
   const previews = await runPreviews(read, invocation);
   if (previews !== undefined) {

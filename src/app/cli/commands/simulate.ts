@@ -1,6 +1,5 @@
-import { command, exitCode } from "#kernel/command/index.ts";
+import { command, exitCode, printProblems, readParams } from "#kernel/command/index.ts";
 
-/** Absent flags were not given. */
 interface SimulateOptions {
   readonly param?: string[];
   readonly fail?: string[];
@@ -10,8 +9,8 @@ interface SimulateOptions {
 }
 
 /**
- * Needs no server and carries nothing out: the engine decides as it would in a run, and time passes only between the things that happen.
- * All runs of a document are tried one after the other, each alone; ends with the worst exit code, which is that of `run`.
+ * Runs the engine in virtual time, without a server. Simulates the runs one after another and exits with the worst
+ * code.
  */
 export const simulateCommand = command<SimulateOptions>({
   name: "simulate",
@@ -41,14 +40,11 @@ export const simulateCommand = command<SimulateOptions>({
   completes: ["file"],
   async action({ rest, options, environment, clock }) {
     const { readDocuments } = await import("../documents.ts");
-    const { readParams } = await import("#kernel/command/index.ts");
-    const { printProblems } = await import("#kernel/command/index.ts");
-    const { readStdin } = await import("#kernel/command/index.node.ts");
     const { simulateRun, trialsOf } = await import("../simulation.ts");
     const { simulationText } = await import("../output/simulation-text.ts");
     const { directory, out, err } = environment;
     const params = readParams(options.param ?? []);
-    const read = await readDocuments(rest, { directory, arguments: params.values, stdin: readStdin });
+    const read = await readDocuments(rest, { directory, arguments: params.values });
     if (printProblems([...params.problems, ...read.problems], err)) return exitCode.usage;
     const trials = await trialsOf(read);
     if (!trials.ok) {

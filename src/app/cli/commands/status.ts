@@ -1,10 +1,10 @@
-import { command, exitCode } from "#kernel/command/index.ts";
+import { command, exitCode, withSession } from "#kernel/command/index.ts";
 
 interface StatusOptions {
   readonly output?: "json";
 }
 
-/** Ends with 1 if no control plane is running, or if it is not ready. */
+/** Exits with 1 if no control plane is running or it is not ready. */
 export const statusCommand = command<StatusOptions>({
   name: "status",
   args: [],
@@ -13,7 +13,6 @@ export const statusCommand = command<StatusOptions>({
   examples: ["slipway status", "slipway status -o json"],
   options: [{ flags: "-o, --output <format>", summary: "json", choices: ["json"] }],
   async action(invocation) {
-    const { withSession } = await import("#kernel/command/index.ts");
     const { readStatus, statusText } = await import("../status.ts");
     const { environment, options, signal } = invocation;
     return await withSession(invocation, async ({ client }) => {

@@ -46,10 +46,7 @@ describe("cancel, suspend, resume and retry", () => {
     expect((await must("cancel", "parts", "--step", "c")).out).toBe("workflow/parts step c canceled\n");
     const { out } = await must("get", "wf", "parts", "-o", "json");
     expect(JSON.parse(out)).toMatchObject({
-      status: {
-        phase: "Failed",
-        statuses: { b: { reason: "StepCanceled", message: "too" } },
-      },
+      status: { phase: "Failed", statuses: { b: { reason: "StepCanceled", message: "too" } } },
     });
     expect(await plane.cli.run("cancel", "parts", "d")).toMatchObject({
       code: 1,

@@ -30,10 +30,7 @@ test("a directory without a store is no empty store", async () => {
       code: 1,
       err: expect.stringMatching(/^slipway: there is no store in .*state\nname the directory .*--data-dir\n$/),
     });
-  expect(await store("restore", "b.mdb")).toMatchObject({
-    code: 1,
-    err: expect.stringContaining("there is no file"),
-  });
+  expect(await store("restore", "b.mdb")).toMatchObject({ code: 1, err: expect.stringContaining("there is no file") });
 });
 
 test("what was stored is backed up, checked, exported and restored", async () => {
@@ -47,11 +44,7 @@ test("what was stored is backed up, checked, exported and restored", async () =>
   expect(JSON.parse((await store("backup", "b.mdb", "--force", "-o", "json")).out)).toMatchObject({
     bytes: expect.any(Number),
   });
-  expect(await store("check")).toMatchObject({
-    code: 0,
-    out: "",
-    err: expect.stringMatching(/: sound: 3 objects, /),
-  });
+  expect(await store("check")).toMatchObject({ code: 0, out: "", err: expect.stringMatching(/: sound: 3 objects, /) });
   expect(JSON.parse((await store("check", "-o", "json")).out)).toMatchObject({ findings: [], objects: 3 });
   const documents = (await store("export")).out.split("---\n");
   expect(documents.map((text) => /^ {2}name: (.*)$/m.exec(text)?.[1])).toEqual(["demo", "b", "a"]);

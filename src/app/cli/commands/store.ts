@@ -1,19 +1,20 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import {
+  actionWord,
   command,
-  defaultDataDirectory,
+  dataDirectoryOf,
   exitCode,
   type Invocation,
   type Output,
   UsageError,
 } from "#kernel/command/index.ts";
 
-/** `dataDir` is that of `slipway up`; absent flags were not given. */
 interface StoreOptions {
   readonly dataDir?: string;
-  /** Of `backup`; `restore` never replaces anything. */
+  /** For `backup`; `restore` never replaces files. */
   readonly force?: boolean;
-  /** Of a store whose Secrets are encrypted, for those verbs that read them. */
+  /** For verbs that read encrypted Secrets. */
   readonly encryptionKeyFile?: string;
   readonly output?: "json" | "yaml";
 }
@@ -22,8 +23,8 @@ const verbs = ["backup", "check", "export", "restore"] as const;
 type Verb = (typeof verbs)[number];
 
 /**
- * Works on files, not on a server: a data directory can be looked after while it is served and while it is not. Only
- * `restore` wants it unserved. Ends with 4 when a store, or a backup, contradicts itself.
+ * Works on the files of a data directory, whether or not a server uses it; only `restore` requires that none does.
+ * Exits with 4 for a corrupt store or backup.
  */
 export const storeCommand = command<StoreOptions>({
   name: "store",
@@ -45,17 +46,13 @@ export const storeCommand = command<StoreOptions>({
   completes: [verbs, "file"],
   async action(invocation) {
     const { args, options, environment } = invocation;
-    const { actionWord } = await import("#kernel/command/index.ts");
     const verb = actionWord(verbs, args[0] ?? "");
-    const path = await import("node:path");
-    const directory = path.resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment));
+    const directory = dataDirectoryOf(environment, options.dataDir);
     const file = fileOf(verb, args[1]);
     if (options.output === "yaml" && verb !== "export") throw new UsageError(`${verb} answers in words or in json`);
-    const keyFile =
-      options.encryptionKeyFile === undefined
-        ? undefined
-        : path.resolve(environment.directory, options.encryptionKeyFile);
-    const place = file === undefined ? "" : path.resolve(environment.directory, file);
+    const { encryptionKeyFile } = options;
+    const keyFile = encryptionKeyFile && resolve(environment.directory, encryptionKeyFile);
+    const place = resolve(environment.directory, file ?? "");
     switch (verb) {
       case "backup":
         return await backup(directory, place, invocation);
@@ -69,7 +66,6 @@ export const storeCommand = command<StoreOptions>({
   },
 });
 
-/** The file of the verbs that have one. */
 function fileOf(verb: Verb, file: string | undefined): string | undefined {
   const wants = verb === "backup" || verb === "restore";
   if (wants && file === undefined)
@@ -78,15 +74,10 @@ function fileOf(verb: Verb, file: string | undefined): string | undefined {
   return file;
 }
 
-/** Indented, with an end of line, as everywhere. */
 const printJson = (value: unknown, out: Output): void => out.write(`${JSON.stringify(value, null, 2)}\n`);
 
-/**
- * A file that is there is kept unless told otherwise: it may be the only good copy. In the store's own folder a copy
- * would be taken for part of it.
- */
+/** An existing file is kept without --force: it may be the only good copy. */
 async function backup(directory: string, file: string, { options, environment }: Invocation<StoreOptions>) {
-  const { existsSync } = await import("node:fs");
   if (file.startsWith(`${directory}/store/`))
     throw new UsageError("a backup inside of the store would be lost with it");
   if (existsSync(file) && options.force !== true)
@@ -98,7 +89,7 @@ async function backup(directory: string, file: string, { options, environment }:
   return exitCode.succeeded;
 }
 
-/** Findings are the data; they end with 4, as `up` would. */
+/** Prints findings on stdout; they exit with 4, as for `up`. */
 async function check(
   directory: string,
   keyFile: string | undefined,
@@ -119,7 +110,7 @@ async function check(
   return code;
 }
 
-/** One document per object, or one List: what `kubectl` takes as well. */
+/** Prints one YAML document for each object, or one JSON List. */
 async function exportObjects(
   directory: string,
   keyFile: string | undefined,
@@ -128,17 +119,14 @@ async function exportObjects(
   const server = await import("#app/server/index.ts");
   const objects = await server.exportAll(directory, keyFile);
   if (options.output === "json") printJson({ apiVersion: "v1", kind: "List", metadata: {}, items: objects }, out);
-  else out.write(await documentsOf(objects));
+  else {
+    const { writeYaml } = await import("#lib/yaml/index.ts");
+    out.write(objects.map((object) => writeYaml(object)).join("---\n"));
+  }
   return exitCode.succeeded;
 }
 
-/** One YAML document per object, so that the text can be cut at the lines `---`. */
-async function documentsOf(objects: readonly JsonObject[]): Promise<string> {
-  const { writeYaml } = await import("#lib/yaml/index.ts");
-  return objects.map((object) => writeYaml(object)).join("---\n");
-}
-
-/** Asks nothing: what was there is kept, and its place is told. */
+/** Keeps the replaced store and prints its place. */
 async function restore(
   file: string,
   directory: string,

@@ -1,4 +1,4 @@
-import { isJsonObject } from "#lib/base/index.ts";
+import { isJsonObject, silentLog, SlipwayError } from "#lib/base/index.ts";
 import { command, exitCode } from "#kernel/command/index.ts";
 
 interface UiOptions {
@@ -9,8 +9,8 @@ const codesPath = "/slipway/codes";
 const sessionPath = "/slipway/session";
 
 /**
- * Asks the running control plane for a code with which a client that can keep no token, such as a browser, logs in as this user. The code
- * alone is on stdout, so that `$(…)` takes it; where it is accepted is for people.
+ * Requests a code with which a client that cannot keep a token, such as a browser, logs in as this user. Prints only
+ * the code on stdout.
  */
 export const uiCommand = command<UiOptions>({
   name: "ui",
@@ -24,7 +24,6 @@ export const uiCommand = command<UiOptions>({
   async action({ options, environment, clock, signal }) {
     const { findConnection } = await import("../connect.ts");
     const { ApiChannel } = await import("#kernel/kit/index.ts");
-    const { SlipwayError, silentLog } = await import("#lib/base/index.ts");
     const connection = await findConnection(options, environment, clock);
     const channel = new ApiChannel({ connection, clock, log: silentLog, random: () => 0 });
     try {

@@ -1,7 +1,10 @@
+import { resolve } from "node:path";
+import { aborted } from "#lib/base/index.ts";
 import { dialects } from "#dialects/index.ts";
 import type { DialectOptions, ServerOptionSources } from "#kernel/dialect/index.ts";
 import {
   command,
+  dataDirectoryOf,
   defaultDataDirectory,
   type Environment,
   Exit,
@@ -9,47 +12,39 @@ import {
   hostEnvironment,
   UsageError,
 } from "#kernel/command/index.ts";
-import { expectPort, parseListenAddress, parseServerName } from "../listen-options.ts";
-import { parseSize } from "../size-options.ts";
+import { expectPort, parseListenAddress, parseServerName, parseSize } from "../up-options.ts";
 import type { Served } from "../output/greeting.ts";
 
-/** Absent flags were not given; those of languages are read apart. Folders and files are as they were typed, from the directory of the command on. */
+/** Absent flags were not given; options of dialects are read separately. Paths are as typed. */
 interface UpOptions {
   readonly detach?: boolean;
   readonly dataDir?: string;
-  /** On loopback; absent, the first that is free. */
+  /** On loopback; when absent, the first free port. */
   readonly port?: number;
-  /** As typed: `parseListenAddress` reads it. */
   readonly listen?: readonly string[];
-  /** As typed: `parseServerName` reads it. */
   readonly name?: readonly string[];
   readonly kubeconfig?: string;
-  /** Absent: Secrets are stored as they are. */
+  /** When absent, Secrets are stored unencrypted. */
   readonly encryptionKeyFile?: string;
   readonly hideLogsFromViewers?: boolean;
-  /** Only means something with containers; a host process is never privileged. */
+  /** For containers; host processes are never privileged. */
   readonly allowPrivileged?: boolean;
-  /** Quantities of bytes, as of resources in a Pod. */
+  /** Quantities of bytes, as for resources of a Pod. */
   readonly maxArtifactSize: string;
   readonly maxArtifactsSize: string;
   readonly maxEvents: number;
-  /** Never chosen for the user where the other one does not answer. */
   readonly runtime: "process" | "docker";
   readonly logLevel: "error" | "warn" | "info" | "debug";
-  /** Of the one line on standard output; the log on standard error stays what it is. */
+  /** For the line on stdout; does not change the log on stderr. */
   readonly output?: "json";
 }
 
-/**
- * The port of Kubernetes' own API server. When it is taken, the hundred after it are tried; one that was named is the
- * only one.
- */
+/** The port of Kubernetes' API server. If it is taken, the next hundred are tried, unless a port was named. */
 const firstPort = 6443;
 
 /**
- * Serves until a signal; steps that run then go on in their runner, and the next `up` on the directory finds them
- * again. Ends with 0 after a signal, with 4 for a store that contradicts itself, with 5 when the disk broke, with 1
- * for everything else, such as a directory that another server owns.
+ * Serves until interrupted; running steps continue, and the next `up` on the directory adopts them. Exits with 0 after
+ * a signal, with 4 for a corrupt store, with 5 when the disk failed, and with 1 for everything else.
  */
 export const upCommand = command<UpOptions>({
   name: "up",
@@ -94,16 +89,8 @@ export const upCommand = command<UpOptions>({
       choices: ["process", "docker"],
       initial: "process",
     },
-    {
-      flags: "--max-artifact-size <size>",
-      summary: "maximum size of one artifact, as stored",
-      initial: "2Gi",
-    },
-    {
-      flags: "--max-artifacts-size <size>",
-      summary: "maximum size of the artifacts of all runs",
-      initial: "20Gi",
-    },
+    { flags: "--max-artifact-size <size>", summary: "maximum size of one artifact, as stored", initial: "2Gi" },
+    { flags: "--max-artifacts-size <size>", summary: "maximum size of the artifacts of all runs", initial: "20Gi" },
     {
       flags: "--max-events <count>",
       summary: "maximum number of Events, kept for an hour; the oldest are deleted first",
@@ -138,19 +125,13 @@ export const upCommand = command<UpOptions>({
       each: parseSize("--max-artifact-size", options.maxArtifactSize),
       total: parseSize("--max-artifacts-size", options.maxArtifactsSize),
     };
-    const path = await import("node:path");
-    const resolve = (file: string) => path.resolve(environment.directory, file);
+    const absolute = (file: string) => resolve(environment.directory, file);
     const { noteDirectories } = await import("#kernel/command/index.node.ts");
     const { variable } = environment;
-    const dialectOptions = await readDialectOptions({
-      options,
-      variable,
-      resolve,
-      environment,
-      runtime: options.runtime,
-    });
-    const directory = resolve(options.dataDir ?? defaultDataDirectory(environment));
-    const kubeconfig = resolve(options.kubeconfig ?? `${directory}/kubeconfig`);
+    const { runtime, logLevel: level } = options;
+    const dialectOptions = await readDialectOptions({ options, variable, resolve: absolute, environment, runtime });
+    const directory = dataDirectoryOf(environment, options.dataDir);
+    const kubeconfig = absolute(options.kubeconfig ?? `${directory}/kubeconfig`);
     const isFound = kubeconfig === `${defaultDataDirectory(environment)}/kubeconfig`;
     if (options.detach === true) {
       const { startDetached } = await import("../detached-server.ts");
@@ -167,7 +148,7 @@ export const upCommand = command<UpOptions>({
       listen,
       names,
       kubeconfig,
-      ...(options.encryptionKeyFile === undefined ? {} : { encryptionKeyFile: resolve(options.encryptionKeyFile) }),
+      ...(options.encryptionKeyFile === undefined ? {} : { encryptionKeyFile: absolute(options.encryptionKeyFile) }),
       hideLogsFromViewers: options.hideLogsFromViewers === true,
       allowPrivileged: options.allowPrivileged === true,
       artifactLimits,
@@ -176,20 +157,20 @@ export const upCommand = command<UpOptions>({
       dialectOptions,
       clock,
       version,
-      level: options.logLevel,
+      level,
       isTerminal: environment.err.isTerminal,
       environment: hostEnvironment(environment),
       signal,
-      ...(options.runtime === "docker" ? { docker: environment } : {}),
+      ...(runtime === "docker" ? { docker: environment } : {}),
     });
     const server = await serving.catch((thrown: unknown) => {
       if (thrown !== signal.reason) throw thrown;
       return undefined;
     });
     if (server === undefined) return asAsked();
-    const { url, listening, ports, runtime } = server;
-    const { pid } = process;
-    await greet({ version, url, listening, ports, directory, kubeconfig, runtime, isFound, pid }, options, environment);
+    const { url, listening, ports } = server;
+    const facts = { version, url, listening, ports, directory, kubeconfig, runtime: server.runtime, pid: process.pid };
+    await greet({ ...facts, isFound }, options, environment);
     const failure = await untilStopped(server, signal, () =>
       environment.err.write("slipway: stopping; running steps continue\n"),
     );
@@ -197,7 +178,7 @@ export const upCommand = command<UpOptions>({
   },
 });
 
-/** What was set of all dialects. Throws a UsageError with everything that is wrong. */
+/** The options of all dialects. Throws a UsageError with all problems. */
 async function readDialectOptions(sources: ServerOptionSources): Promise<DialectOptions> {
   const given: [string, unknown][] = [];
   const problems: string[] = [];
@@ -213,7 +194,7 @@ async function readDialectOptions(sources: ServerOptionSources): Promise<Dialect
   return Object.fromEntries(given);
 }
 
-/** The server is data; what to do next is for people who look. */
+/** Prints the server on stdout, and next steps on a terminal. */
 async function greet(served: Served, { output }: UpOptions, { out, err }: Environment): Promise<void> {
   const { isFound: _isFound, ...facts } = served;
   if (output === "json") return out.write(`${JSON.stringify(facts)}\n`);
@@ -226,21 +207,16 @@ async function greet(served: Served, { output }: UpOptions, { out, err }: Enviro
 type Server = Awaited<ReturnType<typeof import("#app/server/index.ts").serve>>;
 
 /**
- * Waits for the signal, or for a failure that ends the server; closes it either way, which leaves running steps to
- * their runner. Answers with the failure, if any.
+ * Waits for the signal or a failure of the server, and closes it; running steps continue. Returns the failure, if any.
  */
 async function untilStopped(server: Server, signal: AbortSignal, say: () => void) {
-  const stopped = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
-  });
-  const failure = await Promise.race([stopped, server.failed]);
+  const failure = await Promise.race([aborted(signal).then(() => undefined), server.failed]);
   if (failure === undefined) say();
   await server.close();
   return failure;
 }
 
-/** A server that was asked to stop, and has stopped in order, did what it was asked: the signal's own code is not a server's. */
+/** A server that stopped as requested succeeded: its exit code is 0, not the signal's. */
 function asAsked(): number {
   process.exitCode = exitCode.succeeded;
   return exitCode.succeeded;

@@ -1,10 +1,7 @@
 import { command, exitCode } from "#kernel/command/index.ts";
 import { version } from "../version.ts";
 
-/**
- * Loads nothing but itself: how long it takes is how long the program takes to start. `-o json` adds what a report of
- * a bug needs: the versions of Node and of the platform.
- */
+/** Loads nothing else, so it shows how long the program takes to start. `-o json` adds what a bug report needs. */
 export const versionCommand = command<{ readonly output?: "json" }>({
   name: "version",
   args: [],

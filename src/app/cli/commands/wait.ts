@@ -1,4 +1,5 @@
-import { command, exitCode, UsageError } from "#kernel/command/index.ts";
+import { SlipwayError } from "#lib/base/index.ts";
+import { command, exitCode, UsageError, withSession } from "#kernel/command/index.ts";
 import { type SelectionOptions, selectionOptions } from "../selected-objects.ts";
 
 interface WaitOptions extends SelectionOptions {
@@ -6,7 +7,7 @@ interface WaitOptions extends SelectionOptions {
   readonly timeout: string;
 }
 
-/** As `kubectl wait`. Ends with 1 if an object does not exist, or does not meet the condition in time. */
+/** As `kubectl wait`. Exits with 1 if an object does not exist or does not meet the condition in time. */
 export const waitCommand = command<WaitOptions>({
   name: "wait",
   args: ["[kind]", "[names...]"],
@@ -18,10 +19,7 @@ export const waitCommand = command<WaitOptions>({
     "slipway wait workflow/gone --for=delete",
   ],
   options: [
-    {
-      flags: "--for <condition>",
-      summary: "condition=NAME[=VALUE], jsonpath={PATH}[=VALUE], create or delete",
-    },
+    { flags: "--for <condition>", summary: "condition=NAME[=VALUE], jsonpath={PATH}[=VALUE], create or delete" },
     {
       flags: "--timeout <duration>",
       summary: "how long to wait; 0 checks once, a negative value waits a week",
@@ -33,9 +31,7 @@ export const waitCommand = command<WaitOptions>({
   async action(invocation) {
     const { forEach, titleOf } = await import("../manifests.ts");
     const { selectObjects } = await import("../selected-objects.ts");
-    const { withSession } = await import("#kernel/command/index.ts");
     const { conditionOf, durationOf, waitUntil } = await import("../wait-until.ts");
-    const { SlipwayError } = await import("#lib/base/index.ts");
     const { isNotFound } = await import("#kernel/model/index.ts");
     const { args, rest, options, environment, clock, signal } = invocation;
     if (options.for === undefined)
@@ -51,7 +47,7 @@ export const waitCommand = command<WaitOptions>({
         refs,
         async (ref) => {
           const isMandatory = options.for !== "delete" && options.for !== "create";
-          // A name that is misspelt would be waited for in vain.
+          // A misspelt name would be waited for in vain.
           const found = await session.client.get(ref).catch((thrown: unknown) => {
             if (isMandatory || !isNotFound(thrown)) throw thrown;
             return undefined;

@@ -1,11 +1,10 @@
-import { command, exitCode, UsageError } from "#kernel/command/index.ts";
+import { command, exitCode, withSession } from "#kernel/command/index.ts";
 
-/** Absent: text for people. */
 interface WhyOptions {
   readonly output?: "json";
 }
 
-/** Made from the view that every face draws from, hence the same for every dialect. Ends with 0 whatever the answer is. */
+/** Explains a run from its view, the same for every dialect. Always exits with 0. */
 export const whyCommand = command<WhyOptions>({
   name: "why",
   args: ["<run>", "[step...]"],
@@ -16,8 +15,7 @@ export const whyCommand = command<WhyOptions>({
   options: [{ flags: "-o, --output <format>", summary: "json", choices: ["json"] }],
   completes: ["run", "step"],
   async action(invocation) {
-    const { withSession } = await import("#kernel/command/index.ts");
-    const { findRun } = await import("../runs.ts");
+    const { readRun, refuseMore, unknownStep } = await import("../runs.ts");
     const { listRunPods } = await import("../run-pods.ts");
     const { lastSuspend } = await import("../run-actions.ts");
     const { whyOf } = await import("../why.ts");
@@ -25,21 +23,16 @@ export const whyCommand = command<WhyOptions>({
     const { whyText } = await import("../output/why-text.ts");
     const { tellTroubles } = await import("../server-state.ts");
     const { paintFor } = await import("#kernel/command/index.node.ts");
-    const { nearest } = await import("#lib/text/index.ts");
-    const { environment, clock, args, rest: words, options } = invocation;
+    const { environment, clock, args, options } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {
-      const { type, name, dialect, rest } = await findRun({ client, namespace }, [args[0] ?? "", ...words]);
-      const object = await client.get({ type, namespace, name });
+      const words = [args[0] ?? "", ...invocation.rest];
+      const { type, name, dialect, rest, object } = await readRun({ client, namespace }, words);
       const pods = await listRunPods(client, dialect, object);
       const view = dialect.runs.view(object, pods);
       const [step, ...more] = rest;
-      if (more.length > 0) throw new UsageError(`why takes one step, found also ${more.join(", ")}`);
-      if (step !== undefined && !view.steps.some(({ id }) => id === step)) {
-        const ids = view.steps.map(({ id }) => id);
-        const close = nearest(step, ids);
-        const hint = close === undefined ? `the steps are ${ids.slice(0, 20).join(", ")}` : `did you mean "${close}"?`;
-        throw new UsageError(`${name} has no step "${step}"`, hint);
-      }
+      refuseMore("why takes one step", more);
+      const ids = view.steps.map(({ id }) => id);
+      if (step !== undefined && !ids.includes(step)) throw unknownStep(`${name} has no step "${step}"`, step, ids);
       const { nodes } = dialect.runs.graph(object);
       const conditions = new Map(nodes.map(({ id, condition }) => [id, condition]));
       const suspendedBy = view.actions.includes("resume")

@@ -4,8 +4,7 @@ import { Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import { formatTable } from "#kernel/command/index.node.ts";
 
 /**
- * The events about one object, oldest first; found by its uid, so that those of an earlier object of the same name
- * are left out. One list request.
+ * The events of one object, oldest first; selected by uid, so those of an earlier object of the same name are left out.
  */
 export async function eventsOf(client: ApiClient, { metadata }: Stored): Promise<readonly KubeObject[]> {
   const scope = metadata.namespace === undefined ? {} : { namespace: metadata.namespace };
@@ -13,7 +12,7 @@ export async function eventsOf(client: ApiClient, { metadata }: Stored): Promise
   return [...items].sort((a, b) => timeOf(a) - timeOf(b));
 }
 
-/** Of `events.k8s.io/v1`. `series` is there from the second occurrence on; its time is that of the last one. */
+/** The fields of `events.k8s.io/v1`. `series` exists from the second occurrence on. */
 interface EventFields {
   readonly type?: string;
   readonly reason?: string;
@@ -22,19 +21,15 @@ interface EventFields {
   readonly series?: { readonly count?: number; readonly lastObservedTime?: string };
 }
 
-// Events of this group keep their fields beside metadata, not in a spec.
 const fieldsOf = (event: KubeObject): EventFields => (isJsonObject(event) ? (event as EventFields) : {});
 
-/** When it was last seen; 0 for an event without any time that can be read, which sorts it first. */
+/** When it was last seen; 0 if no time can be read, which sorts it first. */
 function timeOf(event: KubeObject): Instant {
   const { eventTime, series } = fieldsOf(event);
   return parseInstant(series?.lastObservedTime ?? eventTime ?? event.metadata.creationTimestamp ?? "") ?? 0;
 }
 
-/**
- * A table of events with ages before `now`, and `(x3)` behind what happened three times; or a line that says there
- * are none.
- */
+/** A table of events with ages before `now`; `(x3)` marks an event that occurred three times. */
 export function formatEvents(events: readonly KubeObject[], now: Instant): string {
   if (events.length === 0) return "Events:     none\n";
   const rows = events.map((event) => {

@@ -1,19 +1,15 @@
 import type { KubeObject } from "#kernel/model/index.ts";
 import { UsageError } from "#kernel/command/index.ts";
 
-/** How objects are printed: a table of the server's, or the objects themselves. */
+/** How objects are printed: as the server's table, or as the objects themselves. */
 export type Format =
   | { readonly kind: "table"; readonly wide: boolean }
   | { readonly kind: "json" | "yaml" | "name" }
   | { readonly kind: "jsonpath"; readonly template: string };
 
-/** What `-o` takes, for help and refusals. */
 export const formatHelp = "table, wide, json, yaml, name or jsonpath=TEMPLATE";
 
-/**
- * Reads the value of `-o`. Throws a UsageError that lists what there is. The template of `jsonpath=` may hold
- * anything, line ends too; it is compiled when it is used.
- */
+/** Reads the value of `-o`. A `jsonpath=` template is compiled when it is used. */
 export function parseFormat(text: string): Format {
   if (text === "table" || text === "wide") return { kind: "table", wide: text === "wide" };
   if (text === "json" || text === "yaml" || text === "name") return { kind: text };
@@ -22,10 +18,7 @@ export function parseFormat(text: string): Format {
   return { kind: "jsonpath", template };
 }
 
-/**
- * One object, or a `v1 List` of them, in a format other than a table. `single` prints the first one by itself;
- * without it even one object is a List, and none an empty one. Ends with a line end.
- */
+/** Formats one object, or a `v1 List`. With `single`, the first object is printed by itself. */
 export async function formatObjects(
   objects: readonly KubeObject[],
   single: boolean,
@@ -48,23 +41,19 @@ export async function formatObjects(
   }
 }
 
-/** Owners of fields are as long as the object and for programs; kubectl leaves them out of json and yaml as well. */
+/** kubectl also omits managedFields from json and yaml. */
 function withoutManagers(name: string, value: unknown): unknown {
   if (name !== "metadata" || typeof value !== "object" || value === null || !("managedFields" in value)) return value;
   const { managedFields: _owners, ...rest } = value;
   return rest;
 }
 
-/** `workflow.slipway.dev/hello`, `pod/x`: what kubectl takes back as an argument. */
 function qualifiedName({ apiVersion, kind, metadata }: KubeObject): string {
   const group = apiVersion.includes("/") ? `.${apiVersion.slice(0, apiVersion.indexOf("/"))}` : "";
   return `${kind.toLowerCase()}${group}/${metadata.name ?? ""}`;
 }
 
-/**
- * What is not there is left empty, as kubectl does for a single object. The end of the line is ours: templates rarely
- * have one.
- */
+/** Missing values are empty, as in kubectl. A line end is added. */
 async function formatTemplate(whole: unknown, template: string): Promise<string> {
   const { compileJsonPathTemplate } = await import("#lib/json/index.ts");
   const compiled = compileJsonPathTemplate(template);

@@ -3,7 +3,7 @@ import { isUnderWay, remarksOf } from "./graph-remarks.ts";
 import type { Paint } from "#kernel/command/index.node.ts";
 import { toneOf } from "./run-tree.ts";
 
-/** Fill and border by meaning, the same in both languages. Pale fills, so that black letters can be read on them. */
+/** Fill and border by meaning; the fills are pale, so that black text stays readable. */
 const colours: Readonly<Record<keyof Paint, { readonly fill: string; readonly stroke: string }>> = {
   good: { fill: "#d7f0dc", stroke: "#2e7d32" },
   bad: { fill: "#f9d7d7", stroke: "#b71c1c" },
@@ -14,11 +14,11 @@ const colours: Readonly<Record<keyof Paint, { readonly fill: string; readonly st
 };
 
 /**
- * A flowchart of Mermaid. Final steps are round, fan-outs have double sides, a loop has an arrow to itself. The phases of a run that is
- * under way are classes by their own names, which whoever pastes the text can define again.
+ * A Mermaid flowchart. Final steps are round, fan-outs have double sides, a loop has an arrow to itself. Phases are
+ * classes of their own names, which users can redefine.
  */
 export function mermaid(graph: RunGraph): string {
-  // Ids of Mermaid may hold hardly anything.
+  // Mermaid allows few characters in ids.
   const short = new Map(graph.nodes.map(({ id }, at) => [id, `s${at}`]));
   const idOf = (id: string) => short.get(id) ?? "s";
   const nodes = graph.nodes.map((node) => {
@@ -30,7 +30,10 @@ export function mermaid(graph: RunGraph): string {
   return ["graph LR\n", ...nodes, ...edges, ...loops, ...mermaidClasses(graph, idOf)].join("");
 }
 
-/** Mermaid reads entities inside quotes, so a quote in a name does not end the label, and no sign of a condition is a tag. */
+/**
+ * Mermaid reads entities inside quotes: they keep quotes and `<` in names and conditions from ending labels or starting
+ * tags.
+ */
 const mermaidText = (text: string): string =>
   text
     .replaceAll("#", "#35;")
@@ -52,7 +55,7 @@ function mermaidClasses(graph: RunGraph, idOf: (id: string) => string): readonly
   });
 }
 
-/** A digraph of Graphviz, drawn as the flowchart is. Its quoted ids know the escapes of JSON that can occur in a name. */
+/** A Graphviz digraph with the same shapes. */
 export function dot(graph: RunGraph): string {
   const showsPhase = isUnderWay(graph);
   const nodes = graph.nodes.map((node) => `  ${quote(node.id)} [${dotAttributes(node, showsPhase).join(", ")}];\n`);

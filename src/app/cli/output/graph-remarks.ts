@@ -1,13 +1,10 @@
 import { oneLine } from "#lib/base/index.ts";
 import type { GraphNode, RunGraph } from "#kernel/dialect/index.ts";
 
-/** Whether something has happened to the run: a document, or a run that waits for its start, is drawn without phases. */
+/** Whether the run has started; other graphs are drawn without phases. */
 export const isUnderWay = ({ nodes }: RunGraph): boolean => nodes.some(({ phase }) => phase !== "Pending");
 
-/**
- * What every drawing says of a step beside its name, each remark one line. They are conditions and numbers,
- * in the order in which a start asks for them: whether it is wanted, for what, how often, whether it is needed at all, and what files go in and out.
- */
+/** What every drawing shows of a step besides its name, one line each, in the order in which a start checks it. */
 export const remarksOf = ({
   condition,
   forEach,

@@ -5,10 +5,9 @@ import { isUnderWay, remarksOf } from "./graph-remarks.ts";
 import type { Paint } from "#kernel/command/index.node.ts";
 import { toneOf } from "./run-tree.ts";
 
-/** `text` is for people, `mermaid` and `dot` for other programs' pictures, `json` for their own. */
 export type GraphFormat = "text" | "mermaid" | "dot" | "json";
 
-/** A graph of steps in one of the formats people paste elsewhere. Text is the topological order with what each step waits for. */
+/** Formats a graph of steps. Text is the topological order with the dependencies of each step. */
 export function formatGraph(graph: RunGraph, format: GraphFormat, paint: Paint): string {
   switch (format) {
     case "json":
@@ -23,9 +22,8 @@ export function formatGraph(graph: RunGraph, format: GraphFormat, paint: Paint):
 }
 
 /**
- * Indented by layer, so that what can run side by side stands in one column, by the keys that other lines and commands name; then the
- * phases of a run that is under way, what comes before, and what else is to be said of a step. Columns that are empty for every step
- * take no room.
+ * One line for each step, indented by layer, so that steps that can run in parallel line up. Columns that are empty for
+ * every step are left out.
  */
 function text(graph: RunGraph, paint: Paint): string {
   const before = new Map<string, string[]>();
@@ -59,6 +57,5 @@ function text(graph: RunGraph, paint: Paint): string {
 
 const titleOf = ({ id, name }: GraphNode): string => (name === id ? id : `${id} (${oneLine(name)})`);
 
-/** The blanks stay outside of the colour, so that the end of a line can be trimmed. */
 const paintPhase = ({ phase }: GraphNode, width: number, paint: Paint): string =>
   `${paint[toneOf(phase)](phase)}${" ".repeat(width - phase.length)}`;

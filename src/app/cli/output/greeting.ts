@@ -1,6 +1,5 @@
 import type { Paint } from "#kernel/command/index.node.ts";
 
-/** An address that a control plane listens on. `urls` is not empty. */
 export interface Listening {
   readonly address: string;
   readonly port: number;
@@ -8,26 +7,26 @@ export interface Listening {
   readonly urls: readonly string[];
 }
 
-/** A control plane that answers, for whoever started it. Paths are absolute. */
+/** A ready control plane. Paths are absolute. */
 export interface Served {
   readonly version: string;
   readonly url: string;
-  /** The one of `url` first. */
+  /** The address of `url` comes first. */
   readonly listening: readonly Listening[];
   readonly directory: string;
   readonly kubeconfig: string;
-  /** Where else it is spoken to. */
+  /** Ports of other servers. */
   readonly ports: readonly { readonly serves: string; readonly address: string }[];
-  /** What follows `steps run`. */
+  /** Continues the words `steps run`. */
   readonly runtime: string;
   readonly pid: number;
-  /** Of a server that runs in the background. */
+  /** The log of a server that runs in the background. */
   readonly log?: string;
-  /** `slipway` finds it without being told where, as kubectl never does. */
+  /** `slipway` finds it without options; kubectl never does. */
   readonly isFound: boolean;
 }
 
-/** What was started and where. Printed when requests are answered, not before: scripts wait for its first line. */
+/** What was started and where. Printed once requests are answered: scripts wait for its first line. */
 export const greeting = (
   { version, url, listening, ports, directory, kubeconfig, runtime, log, isFound }: Served,
   paint: Paint,
@@ -45,13 +44,13 @@ export const greeting = (
     "",
   ].join("\n");
 
-/** Who has opened it to others sees that, and what keeps them out, at each start. */
+/** Shows who can reach the server, and what protects it, at each start. */
 const reachable = ({ from, urls }: Listening): string =>
   from === "this-machine"
     ? `from this machine at ${urls.join(", ")}, too`
     : `from other machines at ${urls.join(", ")}; every request but health and version needs a credential`;
 
-/** What a person does next; for a terminal only, since nobody reads it in the log of a service. */
+/** What to do next; for terminals only. */
 export function nextSteps({ kubeconfig, isFound, log }: Served, paint: Paint): string {
   const path = quoted(kubeconfig);
   const named = isFound ? "" : ` --kubeconfig ${path}`;
@@ -67,5 +66,4 @@ export function nextSteps({ kubeconfig, isFound, log }: Served, paint: Paint): s
   ].join("\n");
 }
 
-/** As a POSIX shell takes one word. */
 const quoted = (path: string): string => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

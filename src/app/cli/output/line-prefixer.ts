@@ -1,9 +1,8 @@
 const longestLine = 64 * 1024;
 
 /**
- * Puts a label before every line of a byte stream, in pieces of any size. UTF-8 that is cut between two pieces is put
- * together again; bytes that are none become U+FFFD. A line without an end is held back until more comes, up to 64
- * KiB, so that a program that writes no line ends costs no memory. One instance per stream.
+ * Puts a label before every line of a byte stream, in chunks of any size. Invalid UTF-8 becomes U+FFFD. Holds back at
+ * most 64 KiB of an incomplete line. One instance for each stream.
  */
 export class LinePrefixer {
   readonly #label: string;
@@ -14,7 +13,7 @@ export class LinePrefixer {
     this.#label = label;
   }
 
-  /** The whole lines that are complete now, each with the label; often the empty text. */
+  /** The lines that are complete now, each with the label. */
   push(chunk: Uint8Array): string {
     const text = this.#rest + this.#decoder.decode(chunk, { stream: true });
     const end = text.length > longestLine ? text.length : text.lastIndexOf("\n") + 1;
@@ -22,7 +21,7 @@ export class LinePrefixer {
     return this.#label === "" ? text.slice(0, end) : this.#labeled(text.slice(0, end));
   }
 
-  /** What is left of a last line that had no end, with one. To be called once, after the last piece. */
+  /** The rest of an incomplete last line, with a line end. Called once, after the last chunk. */
   end(): string {
     const rest = this.#rest + this.#decoder.decode();
     this.#rest = "";

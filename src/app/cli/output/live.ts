@@ -1,24 +1,20 @@
 import type { Clock } from "#lib/base/index.ts";
 import type { Output } from "#kernel/command/index.ts";
 
-/**
- * A block of lines at the bottom of a terminal that is drawn again and again. Nobody else may write to the terminal
- * meanwhile but through `print`.
- */
+/** A block of lines at the bottom of a terminal that is redrawn. Everything else must be written with `print`. */
 export interface Live {
-  /** Prints lines above the block, where they stay. */
+  /** Prints lines above the block. */
   print(lines: readonly string[]): void;
-  /** Draws the block a last time and leaves it in the scrollback. */
+  /** Draws the block one last time and leaves it in the scrollback. */
   close(): void;
 }
 
-/** Fast enough for a spinner to turn, slow enough for a terminal behind a network. */
+/** Fast enough for a spinner, slow enough for a remote terminal. */
 const frameMs = 100;
 
 /**
- * Starts drawing what `render` returns for the number of the frame, ten times a second, the first time after a tenth.
- * The block is cut to the height of the screen, because what has scrolled away cannot be drawn over; the last drawing
- * by `close` is whole.
+ * Draws what `render` returns for the number of the frame, ten times a second. The block is cut to the height of the
+ * screen, because lines that scrolled away cannot be redrawn; `close` draws all of it.
  */
 export function startLive(
   output: Output,
@@ -38,7 +34,7 @@ export function startLive(
     });
   }
 
-  // One write per frame: erase what was drawn, draw anew. Nothing flickers and a slow terminal is not flooded.
+  // One write for each frame avoids flicker.
   function draw(lines: readonly string[], above: readonly string[] = []): void {
     const erase = drawn === 0 ? "" : `\x1b[${drawn}A\x1b[0J`;
     output.write(erase + [...above, ...lines].map((line) => `${line}\n`).join(""));
@@ -55,7 +51,7 @@ export function startLive(
   };
 }
 
-/** What fits the screen: the head, and the end of a long block, which is what moves. */
+/** The lines that fit the screen: the head line, and the end of the rest. */
 function visible(lines: readonly string[], rows: number): readonly string[] {
   const room = Math.max(3, rows - 1);
   return lines.length <= room ? lines : [lines[0] ?? "", ...lines.slice(lines.length - room + 1)];

@@ -3,9 +3,8 @@ import type { Instant } from "#lib/base/index.ts";
 import { elapsedOf, explanationOf, formatElapsed, remarkOf, titleOf } from "./run-tree.ts";
 
 /**
- * What changed between two pictures of a run, one plain line each, for places that are no terminal; without a picture
- * before, everything that has begun. Each line begins with the time since the start of the run (its creation is known to
- * the second only), so that lines of several runs can be put side by side.
+ * One plain line for each change between two views of a run, or for everything that has begun. Each starts with the
+ * time since the start of the run, so lines of several runs can be compared.
  */
 export function changedLines(before: RunView | undefined, after: RunView, now: Instant): string[] {
   const earlier = new Map(before?.steps.map((step) => [step.id, step]));
@@ -14,19 +13,18 @@ export function changedLines(before: RunView | undefined, after: RunView, now: I
     .filter((step) => hasMoved(earlier.get(step.id), step))
     .map((step) => `${at} ${stepText(step, now)}`);
   const run = isRunWorthALine(before, after) ? [`${at} ${runText(after, now)}`] : [];
-  // The start of a run comes before its steps, its end after them.
   return after.phase === "Running" ? [...run, ...steps] : [...steps, ...run];
 }
 
-/** A phase that is new. One that has not begun is told of when it says why: it may wait long, or for a correction. */
+/** A new phase; a run that has not begun also when its explanation changes, because it may wait long. */
 const isRunWorthALine = (before: RunView | undefined, after: RunView): boolean =>
   after.phase === "Pending"
     ? explanationOf(after) !== "" && (before === undefined || explanationOf(before) !== explanationOf(after))
     : before?.phase !== after.phase;
 
 /**
- * One line for every step that is held up, once per attempt and reason: what is tried again and again says the same each time. `told`
- * is what has been said before, and grows by what is answered.
+ * One line for every step that is held up, once for each attempt and reason. `told` holds what was printed before, and
+ * grows.
  */
 export function holdUpLines(view: RunView, told: Set<string>, now: Instant): string[] {
   const at = `[${formatElapsed(now - (view.startedAt ?? now)).padStart(6)}]`;
@@ -40,8 +38,8 @@ export function holdUpLines(view: RunView, told: Set<string>, now: Instant): str
 }
 
 /**
- * Worth a line: a phase or an attempt that is new. Not told: what has not begun, and `Starting`, which is over in a
- * moment; `Waiting` only when the step did something before, because all ready steps wait for a slot at first.
+ * A new phase or attempt. Not `Starting`, which is brief, nor the first `Waiting`: all ready steps wait for a slot at
+ * first.
  */
 const hasMoved = (before: StepView | undefined, { phase, attempt }: StepView): boolean =>
   phase !== "Pending" &&

@@ -88,12 +88,7 @@ test("plain lines tell what changed, the start first and the end last", () => {
   const middle = run([step("a", { phase: "Running", attempt: 1, startedAt: 100 }), step("b")]);
   const after = run(
     [step("a", { phase: "Failed", attempt: 1, startedAt: 100, finishedAt: 600, message: "exit code 1" }), step("b")],
-    {
-      phase: "Failed",
-      nativePhase: "Failed",
-      finishedAt: 700,
-      message: 'step "a" failed',
-    },
+    { phase: "Failed", nativePhase: "Failed", finishedAt: 700, message: 'step "a" failed' },
   );
   expect(changedLines(before, middle, 100)).toEqual(["[  0.1s] demo: Running", "[  0.1s] a: Running"]);
   expect(changedLines(middle, after, 700)).toEqual([

@@ -2,7 +2,7 @@ import { type RunView, type StepPhase, type StepView, summarizeItems } from "#en
 import { formatAge, type Instant, type Millis, oneLine } from "#lib/base/index.ts";
 import { fit, type Paint } from "#kernel/command/index.node.ts";
 
-/** How a picture of a run is drawn. `frame` moves the sign of what is running. */
+/** How a run is drawn. `frame` moves the sign of running steps. */
 export interface TreeStyle {
   readonly paint: Paint;
   readonly unicode: boolean;
@@ -18,10 +18,7 @@ interface Sign {
 
 const spinner = { unicode: ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"], ascii: ["|", "/", "-", "\\"] } as const;
 
-/**
- * One column wide each, so that names line up. The words of phases are not shown beside them: the head line says the
- * run's, and plain lines elsewhere can be searched.
- */
+/** Each is one column wide, so that names line up. */
 const signs: Readonly<Record<StepPhase, Sign>> = {
   Pending: { unicode: "·", ascii: ".", paint: "dim" },
   Waiting: { unicode: "◌", ascii: "~", paint: "waiting" },
@@ -35,20 +32,19 @@ const signs: Readonly<Record<StepPhase, Sign>> = {
   Canceled: { unicode: "⊘", ascii: "/", paint: "waiting" },
 };
 
-/** The meaning of a phase, wherever it is painted. */
+/** The colour of a phase. */
 export const toneOf = (phase: StepPhase): keyof Paint => signs[phase].paint;
 
-/** `0.4s` below ten seconds, then as Kubernetes shows ages. */
 export const formatElapsed = (elapsed: Millis): string =>
   elapsed < 10_000 ? `${(Math.max(0, elapsed) / 1000).toFixed(1)}s` : formatAge(elapsed);
 
-/** How long a run or step has taken, empty before its start. */
+/** How long a run or step has taken; empty before its start. */
 export const elapsedOf = (
   { startedAt, finishedAt }: { startedAt?: Instant; finishedAt?: Instant },
   now: Instant,
 ): string => (startedAt === undefined ? "" : formatElapsed((finishedAt ?? now) - startedAt));
 
-/** What a person wants to know of a step besides its phase: the attempt, what it waits for, why it ended so. */
+/** What to show of a step besides its phase: the attempt, what it waits for, why it ended. */
 export function remarkOf(step: StepView): string {
   const tries =
     step.iteration !== undefined
@@ -64,23 +60,22 @@ export function remarkOf(step: StepView): string {
   return (isWell ? [...tries, ...held] : [...tries, explained]).filter((text) => text !== "").join(", ");
 }
 
-/** Why a run is in its phase, as `reason: message`; empty when the phase says it all, as it does of one that was canceled. */
+/** Why a run is in its phase, as `reason: message`; empty when the phase says it all. */
 export const explanationOf = ({ phase, reason, message }: RunView): string =>
   joined(reason === phase ? undefined : reason, message);
 
-/** Messages are what somebody has written, of several lines too. */
+/** Messages may have several lines. */
 const joined = (...parts: readonly (string | undefined)[]): string =>
   oneLine(parts.filter((text) => text !== undefined && text !== "").join(": "));
 
-/** The name of a step for people, as they have written it. */
 export const titleOf = ({ name }: StepView): string => oneLine(name);
 
 /**
- * The run as lines: a head line, then one per step, final steps under their own heading. Lines never wrap: what is
- * longer than `columns` is cut. Pure; the same picture for the same `now` and `frame`.
+ * The run as a head line, then one line for each step, final steps under their own heading. Lines longer than `columns`
+ * are cut.
  */
 export function renderTree(view: RunView, now: Instant, style: TreeStyle): string[] {
-  // On a narrow terminal names are cut before states, which may take half of it.
+  // On a narrow terminal, names are cut before states, which may take half of it.
   const state = Math.min(
     Math.floor(style.columns / 2),
     Math.max(0, ...view.steps.map((step) => stateOf(step, now).length)),
@@ -97,14 +92,11 @@ export function renderTree(view: RunView, now: Instant, style: TreeStyle): strin
   ];
 }
 
-/** How long a step has taken, and what else there is to know. */
 const stateOf = (step: StepView, now: Instant): string =>
   `${elapsedOf(step, now).padStart(6)}  ${remarkOf(step)}`.trimEnd();
 
-/** Enough of a name to tell it from others, mostly. */
 const shortestName = 8;
 
-/** What stands for a cut end. */
 const ellipsisOf = ({ unicode }: TreeStyle): string => (unicode ? "…" : "~");
 
 function headLine(view: RunView, now: Instant, style: TreeStyle): string {

@@ -3,7 +3,7 @@ import type { TriedEvent, TriedRun } from "../simulation.ts";
 import { formatElapsed } from "./run-tree.ts";
 import { formatTable } from "#kernel/command/index.node.ts";
 
-/** A run that was tried, for people: what happens when, then how every step and the run end. */
+/** A simulated run as text: its events, then how every step and the run ended. */
 export function simulationText({ name, phase, seconds, events, steps, ...why }: TriedRun): string {
   const lines = events
     .filter(isTold)
@@ -22,11 +22,11 @@ export function simulationText({ name, phase, seconds, events, steps, ...why }: 
   return `${lines.join("")}\n${table}\n${name}: ${phase} after ${time(seconds)}${inBrackets(why)}\n`;
 }
 
-/** Every ready step waits for a moment, and nothing is to be seen of that. */
+/** A ready step waits for a moment only. */
 const isTold = ({ phase, reason }: TriedEvent): boolean =>
   phase !== "Pending" && !(phase === "Waiting" && (reason === undefined || reason === "Ready"));
 
-/** What is intended here lives at once, so that people need only one word for both. */
+/** Starting and running are one moment here. */
 function eventText({ step, item, phase, attempt = 0, ...why }: TriedEvent, name: string): string {
   const who = step === undefined ? name : item === undefined ? step : `${step}[${item}]`;
   const word = phase === "Starting" ? "Running" : phase;

@@ -3,7 +3,7 @@ import type { StepWhy, WaitKind, Why } from "../why.ts";
 import type { Paint } from "#kernel/command/index.node.ts";
 import { toneOf } from "./run-tree.ts";
 
-/** The answer as a short tree: each step under the one that waits for it, and once only. */
+/** The answer as a tree: each step below the one that waits for it, and once only. */
 export function whyText(why: Why, now: Instant, paint: Paint): string {
   const byId = new Map(why.steps.map((step) => [step.step, step]));
   const below = new Set(why.steps.flatMap(({ waitsFor, steps = [] }) => (waitsFor === "dependencies" ? steps : [])));
@@ -22,12 +22,12 @@ export function whyText(why: Why, now: Instant, paint: Paint): string {
       if (next !== undefined) tell(next, depth + 1);
     }
   };
-  // Nobody waits for these, so that everything else is told under them.
+  // No step waits for these; all others are shown below them.
   for (const step of why.steps) if (!below.has(step.step)) tell(step, 1);
   return `${[...headLines(why, now), ...lines].join("\n")}\n`;
 }
 
-/** What holds for every step comes before them: why the run is where it is, who has stopped it, and when it ends in any case. */
+/** What applies to every step: why the run is in its phase, who suspended it, and its deadline. */
 function headLines({ run, phase, done, total, deadline, suspended, ...rest }: Why, now: Instant): readonly string[] {
   const reason = oneLine([rest.reason === phase ? undefined : rest.reason, rest.message].filter(Boolean).join(": "));
   return [
@@ -37,13 +37,12 @@ function headLines({ run, phase, done, total, deadline, suspended, ...rest }: Wh
   ];
 }
 
-/** `spec.suspend` names nobody, and RunActions are deleted an hour after they were carried out. */
+/** `spec.suspend` names no user, and RunActions are deleted after an hour. */
 const suspendedText = ({ by, reason }: NonNullable<Why["suspended"]>): string =>
   by === undefined && reason === undefined
     ? "by its spec, or by an unknown user"
     : `by ${by ?? "somebody unverified"}${reason === undefined ? "" : ` (${reason})`}`;
 
-/** What each kind of waiting is called; the message of the step follows. */
 const words: Readonly<Record<WaitKind, string>> = {
   nothing: "",
   dependencies: "waits for",
@@ -67,17 +66,14 @@ const words: Readonly<Record<WaitKind, string>> = {
   cancel: "waits for its work to be gone",
 };
 
-/**
- * Kind of waiting, then what is known, nearest first. The reason of a step is told where it says more than the kind of waiting does: of
- * what is held up, and of what is over.
- */
+/** The kind of wait, then what is known of it. The step's own reason is shown only where it says more than the kind. */
 function remark(step: StepWhy, now: Instant): string {
   const { waitsFor, steps = [], until, child, condition, reason, message } = step;
   const listed = waitsFor === "dependencies" ? ` ${steps.join(", ")}` : "";
   const why = [waitsFor === "hold-up" || waitsFor === "nothing" ? reason : undefined, message]
     .filter(Boolean)
     .join(": ");
-  // The message of a question says how many answers it waits for.
+  // The message of an approval says how many are missing.
   const kind = waitsFor === "approval" && why !== "" ? "" : words[waitsFor];
   const parts = [
     `${kind}${listed}`,
@@ -90,7 +86,7 @@ function remark(step: StepWhy, now: Instant): string {
   return parts.length === 0 ? "" : `, ${parts.join("; ")}`;
 }
 
-/** An instant that has passed is due: only somebody has to look. */
+/** A time that has passed is due now. */
 function inTime(at: string, now: Instant): string {
   const left = (parseInstant(at) ?? now) - now;
   return left > 0 ? `in ${formatAge(left)}` : "now";

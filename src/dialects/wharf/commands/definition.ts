@@ -74,9 +74,8 @@ export async function substituteFile(invocation: WharfInvocation): Promise<numbe
   const { environment, rest: words } = invocation;
   if (words.length > 1) throw new UsageError(`expected one file, found ${words.length}`);
   const { readSources } = await import("#kernel/command/index.node.ts");
-  const { readStdin } = await import("#kernel/command/index.node.ts");
   const { printProblems } = await import("#kernel/command/index.ts");
-  const [source] = await readSources([words[0] ?? "-"], { directory: environment.directory, stdin: readStdin });
+  const [source] = await readSources([words[0] ?? "-"], { directory: environment.directory });
   if (source === undefined || "problem" in source) {
     printProblems(source === undefined ? [] : [source.problem], environment.err);
     return exitCode.failed;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { differencesOf } from "./differences.ts";
+import { differencesOf } from "./diff.ts";
 
 test("what was added, taken away or changed, each at its own path", () => {
   const live = { spec: { a: 1, b: { c: "x", d: [1, 2] }, gone: true }, metadata: { uid: "u", labels: { l: "1" } } };

@@ -1,2 +1,0 @@
-/** The reader must bound it. */
-export const readStdin = (): AsyncIterable<Uint8Array> => process.stdin;
