@@ -1,3 +1,4 @@
+import { deadlinesOf } from "./testing/deadlines.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "#test/support/property-runs.ts";
@@ -5,7 +6,6 @@ import {
   advance,
   alwaysGate,
   createRunCache,
-  deadlinesOf,
   effectsOf,
   type Fact,
   type GateScope,

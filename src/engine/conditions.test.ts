@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Condition, findCondition, isFalse, isTrue, setCondition } from "./index.ts";
+import { type Condition, findCondition, setCondition } from "./index.ts";
 
 const now = Date.parse("2026-01-31T12:00:00.789Z");
 const later = now + 60_000;
@@ -54,18 +54,4 @@ test("the order of types and fields of others are kept", () => {
   const next = setCondition(list, { type: "B", status: "False" }, now);
   expect(next.map((condition) => condition.type)).toEqual(["B", "A"]);
   expect(next[0]).toMatchObject({ status: "False", lastProbeTime: "2026-01-01T00:00:00Z" });
-});
-
-test("an absent or unknown condition is neither true nor false", () => {
-  const list: Condition[] = [
-    { type: "Yes", status: "True" },
-    { type: "No", status: "False" },
-    { type: "Perhaps", status: "Unknown" },
-  ];
-  expect(["Yes", "No", "Perhaps", "Absent"].map((type) => [isTrue(list, type), isFalse(list, type)])).toEqual([
-    [true, false],
-    [false, true],
-    [false, false],
-    [false, false],
-  ]);
 });

@@ -35,10 +35,3 @@ const formatSeconds = (at: Instant): string => `${new Date(at).toISOString().sli
 
 export const findCondition = <C extends Condition>(list: readonly C[], type: string): C | undefined =>
   list.find((condition) => condition.type === type);
-
-export const isTrue = (list: readonly Condition[], type: string): boolean =>
-  findCondition(list, type)?.status === "True";
-
-/** The condition says False; an absent or unknown one does not. */
-export const isFalse = (list: readonly Condition[], type: string): boolean =>
-  findCondition(list, type)?.status === "False";

@@ -1,15 +1,7 @@
 import { expect, test } from "vitest";
-import {
-  advance,
-  type Deadline,
-  deadlinesOf,
-  expired,
-  newRun,
-  type Plan,
-  type RunState,
-  type StepState,
-} from "./index.ts";
+import { advance, newRun, type Plan, type RunState, type StepState } from "./index.ts";
 import { alive, gone, phases, plan, succeeded } from "./testing/build.ts";
+import { type Deadline, deadlinesOf } from "./testing/deadlines.ts";
 
 const text = (list: readonly Deadline[]) => list.map(({ at, scope, step }) => `${scope} ${step ?? "-"} ${at}`);
 
@@ -61,13 +53,6 @@ test("a run that is being closed has no deadline, and the final part has its own
   expect(text(deadlinesOf(both, opened))).toEqual(["final - 905"]);
   expect(text(deadlinesOf(both, { ...opened, final: { startedAt: 300, closing: "Deadline" } }))).toEqual([]);
   expect(text(deadlinesOf(single(), runWith({ phase: "Pending", attempt: 0 }, { closing: "Cancel" })))).toEqual([]);
-});
-
-test("a deadline strikes at its instant, not a millisecond before", () => {
-  const list = deadlinesOf(single(), runWith({ phase: "Running", ...started }));
-  expect(text(expired(list, 169))).toEqual([]);
-  expect(text(expired(list, 170))).toEqual(["attempt a 170"]);
-  expect(expired(list, 2_000)).toHaveLength(3);
 });
 
 test("past its deadline a run cancels what it can, runs the final steps, and fails", () => {

@@ -1,7 +1,6 @@
-import { item } from "./arrays.ts";
-import { finalScope, type Layout, layoutOf } from "./layout.ts";
+import { finalScope, layoutOf } from "./layout.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import { isTerminal, type RunState, type StepState, stepState } from "./run.ts";
+import { isTerminal, type RunState, type StepState } from "./run.ts";
 import type { Instant } from "./values.ts";
 
 /**
@@ -9,46 +8,6 @@ import type { Instant } from "./values.ts";
  * sign of life. `approval`: the decision. `cancel`: the end of a cancelled child.
  */
 export type DeadlineScope = "run" | "final" | "step" | "attempt" | "pending" | "approval" | "cancel";
-
-export interface Deadline {
-  readonly at: Instant;
-  readonly scope: DeadlineScope;
-  /** Full id; absent for `run` and `final`. */
-  readonly step?: string;
-}
-
-/**
- * Every deadline that counts now, computed from the start instants in the state and the durations of the plan as they are
- * today. Those that suspension stops are left out while the run is suspended. O(V).
- */
-export function deadlinesOf(plan: Plan, run: RunState): readonly Deadline[] {
-  const layout = layoutOf(plan);
-  const list: Deadline[] = [];
-  const mainOpen = layout.order.some((node) => isOpen(layout, run, node, false));
-  const runAt = mainOpen ? runDeadline(plan, run) : undefined;
-  if (runAt !== undefined) list.push({ at: runAt, scope: "run" });
-  const finalOpen = layout.order.some((node) => isOpen(layout, run, node, true));
-  const finalAt = finalOpen ? finalDeadline(plan, run) : undefined;
-  if (finalAt !== undefined) list.push({ at: finalAt, scope: "final" });
-  for (const node of layout.order) {
-    const step = item(layout.ids, node);
-    const emit: Emit = (at, scope) => list.push({ at, scope, step });
-    stepDeadlines(item(layout.steps, node), stepState(run, step), isPaused(run), emit);
-  }
-  return list;
-}
-
-/** Those that have struck: `now >= at`. */
-export const expired = (list: readonly Deadline[], now: Instant): readonly Deadline[] =>
-  list.filter((deadline) => now >= deadline.at);
-
-function isOpen(layout: Layout, run: RunState, node: number, inFinal: boolean): boolean {
-  const step = item(layout.steps, node);
-  const scope = item(layout.scopes, layout.scopeOf[node] ?? 0);
-  return (
-    scope.isFinal === inFinal && step.kind !== "barrier" && !isTerminal(stepState(run, item(layout.ids, node)).phase)
-  );
-}
 
 /** Clocks that exclude suspension stand still. */
 export const isPaused = (run: RunState): boolean => run.suspendedSince !== undefined;

@@ -1,7 +1,6 @@
 import { type Adjacency, adjacencies, type IncomingEdges, neighbours } from "./adjacency.ts";
 import { int } from "./arrays.ts";
 import { shortestCycles } from "./cycles.ts";
-import { nearestId } from "./nearest.ts";
 import { ranksOf, topologicalOrder } from "./topology.ts";
 import { err, ok, type Result } from "./values.ts";
 
@@ -14,7 +13,7 @@ export interface NodeSpec {
   readonly barrier?: boolean;
 }
 
-/** A checked acyclic graph. Nodes are numbered by declaration. Immutable; the arrays are shared and not to be written. */
+/** A valid acyclic graph. Nodes are numbered by declaration. Immutable, including the arrays. */
 export interface Graph {
   readonly ids: readonly string[];
   /** Node number by id. */
@@ -40,7 +39,7 @@ export interface GraphLimits {
 
 export type GraphProblem =
   | { readonly kind: "duplicate"; readonly id: string }
-  | { readonly kind: "unknown"; readonly id: string; readonly dependency: string; readonly suggestion?: string }
+  | { readonly kind: "unknown"; readonly id: string; readonly dependency: string }
   /** Closed, smallest id first, each id before the next: `[a, b, a]` means b depends on a and a on b. */
   | { readonly kind: "cycle"; readonly path: readonly string[] }
   /** Cycles beyond those listed, at least. */
@@ -118,7 +117,7 @@ function resolveEdges(
   for (const [node, { id, dependsOn }] of nodes.entries()) {
     for (const dependency of dependsOn) {
       const found = nodeById.get(dependency);
-      if (found === undefined) problems.push(unknownDependency(id, dependency, nodeById));
+      if (found === undefined) problems.push({ kind: "unknown", id, dependency });
       else if (namedBy[found] !== node) {
         namedBy[found] = node;
         sources[count++] = found;
@@ -127,11 +126,6 @@ function resolveEdges(
     offsets[node + 1] = count;
   }
   return { offsets, sources };
-}
-
-function unknownDependency(id: string, dependency: string, nodeById: ReadonlyMap<string, number>): GraphProblem {
-  const suggestion = nearestId(dependency, nodeById.keys());
-  return { kind: "unknown", id, dependency, ...(suggestion === undefined ? {} : { suggestion }) };
 }
 
 /** At most ten cycles are listed; each component has one here, so there may be more cycles than counted. */
@@ -161,10 +155,8 @@ export function formatGraphProblem(problem: GraphProblem): string {
   switch (problem.kind) {
     case "duplicate":
       return `id "${problem.id}" is used more than once`;
-    case "unknown": {
-      const hint = problem.suggestion === undefined ? "" : `, did you mean "${problem.suggestion}"`;
-      return `"${problem.id}" depends on "${problem.dependency}", which does not exist${hint}`;
-    }
+    case "unknown":
+      return `"${problem.id}" depends on "${problem.dependency}", which does not exist`;
     case "cycle":
       return `cycle: ${problem.path.join(" -> ")}`;
     case "moreCycles":

@@ -4,10 +4,8 @@ export * from "./backoff.ts";
 export { countApprovals } from "./approvals.ts";
 export { type Ancestry, ancestryOf } from "./ancestry.ts";
 export { buildPlan, type PlanOptions, planStep } from "./build-plan.ts";
-export { codecViolation, type StateCodec } from "./codec.ts";
 export * from "./completion.ts";
 export * from "./conditions.ts";
-export { type Deadline, type DeadlineScope, deadlinesOf, expired } from "./deadlines.ts";
 export { diff, type ItemNote, type Note, type RunNote, type StepChange, type StepNote } from "./diff.ts";
 export { effectsOf } from "./effects.ts";
 export * from "./facts.ts";
@@ -37,7 +35,6 @@ export {
   type NodeSpec,
 } from "./graph.ts";
 export { hashText, unitHash } from "./hash.ts";
-export { nearestId } from "./nearest.ts";
 export { chain, compareBytes, stages } from "./node-lists.ts";
 export * from "./plan.ts";
 export { reasons, wordsOf } from "./reasons.ts";

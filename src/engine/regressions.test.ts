@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { advance, createRunCache, deadlinesOf, type Fact, newRun } from "./index.ts";
+import { deadlinesOf } from "./testing/deadlines.ts";
+import { advance, createRunCache, type Fact, newRun } from "./index.ts";
 import { failed, gone, phases, plan, succeeded } from "./testing/build.ts";
 
 // Cases that generated inputs found, cut down to what matters. Each breaks a law of the property tests when its cause returns.

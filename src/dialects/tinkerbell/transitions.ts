@@ -1,6 +1,6 @@
 import type { Instant } from "#lib/base/index.ts";
 import { present } from "./members.ts";
-import { jittered, rejectDelay } from "#engine/index.ts";
+import { exponential, jittered } from "#engine/index.ts";
 import { failures, type Notice, notice, warning } from "./messages.ts";
 import type { Settings } from "./settings.ts";
 import {
@@ -69,7 +69,7 @@ export function reject(
   seed: string,
 ): Move {
   const rejections = state.dispatch.rejections + 1;
-  const delay = jittered(rejectDelay(rejections, { base, cap: max }), jitter, `${seed}/${rejections}`);
+  const delay = jittered(exponential(rejections, { base, factor: 2, cap: max }), jitter, `${seed}/${rejections}`);
   const { scheduled: _over, agent: _heard, ...deadlines } = state.deadlines;
   return moved(
     {
