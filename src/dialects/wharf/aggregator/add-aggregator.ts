@@ -4,26 +4,10 @@ import { Pod, type Stored } from "#kernel/model/index.ts";
 import { Worker } from "../kinds.ts";
 import { podSelector, workerUidLabel } from "../provisioner/worker-labels.ts";
 import { instanceLabel, labelValue } from "../worker/step-labels.ts";
-import type { ForwardPort } from "../provisioner/pod-address.ts";
-import type { ClientServices } from "../services.ts";
-import { Duties, type DutyParts } from "./duties.ts";
+import { Duties } from "./duties.ts";
+import type { AggregatorOptions, DutyParts } from "./settle-worker.ts";
 import { endPod, workerOfPod } from "./pod-worker.ts";
-import { type Shard, wholeShard } from "./shard.ts";
-
-export interface AggregatorOptions {
-  /** Resolves when the ports are open. */
-  readonly services: () => Promise<ClientServices>;
-  /** Default: all workers. */
-  readonly shard?: Shard;
-  /** Further workers wait, oldest first; default: 1,000. */
-  readonly maxWorkers?: number;
-  /** Without it workers in Pods cannot be reached. */
-  readonly forward?: ForwardPort | undefined;
-  /** Pods of released provisioners, which have no Worker; default: none. */
-  readonly pods?: { readonly namespace: string; readonly instance: string } | undefined;
-  /** Port of workers whose address has none. */
-  readonly workerPort?: number;
-}
+import { wholeShard } from "./shard.ts";
 
 /** Unreachable workers are retried at this interval. */
 const resyncEvery = 600_000;

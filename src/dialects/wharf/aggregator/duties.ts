@@ -1,24 +1,11 @@
-import { type Clock, codeOf, type Logger, messageOf, type Millis, type Random, sleep } from "#lib/base/index.ts";
+import { codeOf, messageOf, type Millis, sleep } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Worker } from "../kinds.ts";
 import { isWorkerOver } from "../provisioner/worker-status.ts";
 import { forceAnnotation } from "../provisioner/store-worker.ts";
 import { BuildApis } from "./build-apis.ts";
-import { isOfShard, type Shard } from "./shard.ts";
-import type { OwnWays } from "./settle-worker.ts";
-import type { ClientServices } from "../services.ts";
-import type { AggregatorOptions } from "./add-aggregator.ts";
-
-export interface DutyParts extends Omit<AggregatorOptions, "services" | "shard">, ClientServices {
-  readonly shard: Shard;
-  /** Detected for each worker if absent. */
-  readonly apis?: BuildApis;
-  /** Always the same lines. */
-  readonly lostLines?: (worker: Stored<Worker>, signal: AbortSignal) => Promise<readonly string[]>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-}
+import { isOfShard } from "./shard.ts";
+import type { DutyParts, OwnWays } from "./settle-worker.ts";
 
 const usualMaxWorkers = 1000;
 const [firstWait, longestWait]: readonly [Millis, Millis] = [1000, 60_000];

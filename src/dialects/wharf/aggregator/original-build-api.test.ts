@@ -7,9 +7,8 @@ import { serveBuild, type ServedBuild } from "../worker-api/testing/served-build
 import type { WorkerLine } from "../worker-api/worker-messages.ts";
 import { BuildApi } from "./build-api.ts";
 import { BuildApis } from "./build-apis.ts";
-import type { DutyParts } from "./duties.ts";
+import { type DutyParts, settleWorker } from "./settle-worker.ts";
 import { OriginalBuildApi } from "./original-build-api.ts";
-import { settleWorker } from "./settle-worker.ts";
 import { wholeShard } from "./shard.ts";
 import { type OriginalApi, type OriginalBuild, withOriginalApi } from "./testing/original-api.ts";
 import { withRecordingApi } from "./testing/recording-api.ts";

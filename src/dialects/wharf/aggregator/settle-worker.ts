@@ -1,9 +1,9 @@
 import { isIPv6 } from "node:net";
-import { codeOf } from "#lib/base/index.ts";
+import { type Clock, codeOf, type Logger, type Random } from "#lib/base/index.ts";
 import { parseLogTime } from "../results/log-line.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Worker } from "../kinds.ts";
-import { connectTo } from "../provisioner/pod-address.ts";
+import { connectTo, type ForwardPort } from "../provisioner/pod-address.ts";
 import type { ProvisionerAddress } from "../provisioner/provisioner-client.ts";
 import { workerTokenOf } from "../provisioner/worker-token.ts";
 import { WorkerClient } from "../worker-api/worker-client.ts";
@@ -11,7 +11,34 @@ import { type AggregationParts, insist } from "./aggregation-parts.ts";
 import { aggregateWorker } from "./aggregate-worker.ts";
 import { askService, refusedBy, type ServiceRequest } from "./api-connection.ts";
 import { BuildApis } from "./build-apis.ts";
-import type { DutyParts } from "./duties.ts";
+import type { ClientServices } from "../services.ts";
+import type { Shard } from "./shard.ts";
+
+export interface AggregatorOptions {
+  /** Resolves when the ports are open. */
+  readonly services: () => Promise<ClientServices>;
+  /** Default: all workers. */
+  readonly shard?: Shard;
+  /** Further workers wait, oldest first; default: 1,000. */
+  readonly maxWorkers?: number;
+  /** Without it workers in Pods cannot be reached. */
+  readonly forward?: ForwardPort | undefined;
+  /** Pods of released provisioners, which have no Worker; default: none. */
+  readonly pods?: { readonly namespace: string; readonly instance: string } | undefined;
+  /** Port of workers whose address has none. */
+  readonly workerPort?: number;
+}
+
+export interface DutyParts extends Omit<AggregatorOptions, "services" | "shard">, ClientServices {
+  readonly shard: Shard;
+  /** Detected for each worker if absent. */
+  readonly apis?: BuildApis;
+  /** Always the same lines. */
+  readonly lostLines?: (worker: Stored<Worker>, signal: AbortSignal) => Promise<readonly string[]>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
 
 /** Ends a worker without a resource; default: its provisioner. */
 export interface OwnWays {

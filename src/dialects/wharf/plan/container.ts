@@ -5,7 +5,7 @@ import { parseDuration } from "#lib/base/index.ts";
 import type { StepOfType } from "../definition/definition.ts";
 import { type PlanContext, projectSecret } from "./context.ts";
 import { certificates } from "./mounts.ts";
-import type { PlannedParts } from "./plan-step.ts";
+import type { PlannedParts } from "./step-plan.ts";
 
 const windowsEntry = ["powershell.exe", "-C"];
 

@@ -4,8 +4,7 @@ import type { StepOfType } from "../definition/definition.ts";
 import { fieldSpot, secretArgOf, tagsOf } from "../definition/step-rules.ts";
 import { type PlanContext, projectSecret, variableText } from "./context.ts";
 import { dockerDestination, dockerGroup } from "./docker-destination.ts";
-import type { PlannedParts } from "./plan-step.ts";
-import type { EnvEntry, Mount, Overlay } from "./step-plan.ts";
+import type { EnvEntry, Mount, Overlay, PlannedParts } from "./step-plan.ts";
 
 export function planDocker(step: StepOfType<"docker">, context: PlanContext): PlannedParts | undefined {
   const { file, tag, context: directory = "", push, args = [], secretName, secretArgs = [] } = step.values;

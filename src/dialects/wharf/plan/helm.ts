@@ -2,8 +2,7 @@ import type { StepOfType } from "../definition/definition.ts";
 import { fieldSpot, isForeign } from "../definition/step-rules.ts";
 import { neededTexts, type PlanContext, variableText } from "./context.ts";
 import { helmLogin, kubeconfig } from "./mounts.ts";
-import type { PlannedParts } from "./plan-step.ts";
-import type { Overlay } from "./step-plan.ts";
+import type { Overlay, PlannedParts } from "./step-plan.ts";
 
 /** A legacy repository. */
 const stableRepository = "https://kubernetes-charts.storage.googleapis.com";

@@ -4,7 +4,7 @@ import type { StepOfType } from "../definition/definition.ts";
 import type { PlanContext } from "./context.ts";
 import { substituted } from "./helm.ts";
 import { kubeconfig } from "./mounts.ts";
-import type { PlannedParts } from "./plan-step.ts";
+import type { PlannedParts } from "./step-plan.ts";
 
 export function planKubectl(step: StepOfType<"kubectl">, { settings }: PlanContext): PlannedParts {
   const { file, files = [], namespace, action, force, cluster } = step.values;

@@ -1,7 +1,7 @@
 import type { StepOfType } from "../definition/definition.ts";
 import type { PlanContext } from "./context.ts";
 import { certificates } from "./mounts.ts";
-import type { PlannedParts } from "./plan-step.ts";
+import type { PlannedParts } from "./step-plan.ts";
 
 // Exit codes are the original's: 1 not packed, 2 the version exists, 3 not pushed.
 const script = [

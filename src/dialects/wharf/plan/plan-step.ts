@@ -7,13 +7,7 @@ import { planDocker } from "./docker.ts";
 import { planHelm, planHelmPackage } from "./helm.ts";
 import { planKubectl } from "./kubectl.ts";
 import { planNuget } from "./nuget.ts";
-import type { EnvEntry, Overlay, StepPlan } from "./step-plan.ts";
-
-export interface PlannedParts
-  extends Pick<StepPlan, "image" | "args">,
-    Partial<Omit<StepPlan, "image" | "args" | "repo">> {
-  readonly overlay?: readonly Overlay[];
-}
+import type { EnvEntry, PlannedParts, StepPlan } from "./step-plan.ts";
 
 /** Undefined, after reporting, if required variables are missing. */
 export function planStep(step: Step, stage: string, stepId: number, context: PlanContext): StepPlan | undefined {

@@ -62,3 +62,9 @@ export interface Mount {
 export type Overlay =
   | { readonly path: string; readonly change: "substitute" }
   | { readonly path: string; readonly change: "append"; readonly text: string };
+
+export interface PlannedParts
+  extends Pick<StepPlan, "image" | "args">,
+    Partial<Omit<StepPlan, "image" | "args" | "repo">> {
+  readonly overlay?: readonly Overlay[];
+}

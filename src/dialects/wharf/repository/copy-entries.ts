@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { inParallel, messageOf } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { isGone, unreadable } from "./errors.ts";
-import type { OverlayFile, RepositoryEntry } from "./repository.ts";
+import type { OverlayFile, RepositoryEntry } from "./entry.ts";
 
 /** Files copied at once. */
 const width = 16;

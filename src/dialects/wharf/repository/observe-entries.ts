@@ -5,7 +5,7 @@ import { codeOf, inParallel, messageOf } from "#lib/base/index.ts";
 import { isGone, unreadable } from "./errors.ts";
 import { gitNames, type ListOptions, under, walk } from "./list-names.ts";
 import { standaloneGit, type StandaloneOptions } from "./standalone-git.ts";
-import type { RepositoryEntry, RepositoryWarning } from "./repository.ts";
+import type { RepositoryEntry, RepositoryWarning } from "./entry.ts";
 
 const width = 64;
 

@@ -6,7 +6,7 @@ import { messageOf } from "#lib/base/index.ts";
 import type { Overlay } from "../plan/step-plan.ts";
 import type { Substituter } from "../variables/substitute.ts";
 import { isGone, repositoryError, unreadable } from "./errors.ts";
-import type { OverlayFile } from "./repository.ts";
+import type { OverlayFile } from "./entry.ts";
 import { mostOverlayBytes, substituteBytes } from "./substitute-bytes.ts";
 
 /** The changed files of a step. Rejects with `overlay-file` or `path-escape`. */

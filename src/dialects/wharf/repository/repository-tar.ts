@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { messageOf } from "#lib/base/index.ts";
 import { isGone, unreadable } from "./errors.ts";
-import type { OverlayFile, RepositoryEntry } from "./repository.ts";
+import type { OverlayFile, RepositoryEntry } from "./entry.ts";
 import { endOfArchive, headerOf, paddingOf } from "./tar-format.ts";
 
 const chunkSize = 256 * 1024;

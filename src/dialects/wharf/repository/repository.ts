@@ -2,29 +2,11 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Instant } from "#lib/base/index.ts";
 import { copyEntries, writeOverlay } from "./copy-entries.ts";
+import type { OverlayFile, RepositoryEntry, RepositoryWarning } from "./entry.ts";
 import type { ListOptions } from "./list-names.ts";
 import { observeEntries } from "./observe-entries.ts";
 import { streamTar, type TarForm, writeTar } from "./repository-tar.ts";
-
-export interface RepositoryEntry {
-  /** Relative to the project. */
-  readonly path: string;
-  readonly kind: "file" | "link" | "directory";
-  readonly mode: number;
-  readonly modified: Instant;
-  /** Bytes of a file; 0 otherwise. */
-  readonly size: number;
-  readonly target?: string;
-  readonly source?: string;
-}
-
-export interface OverlayFile {
-  readonly path: string;
-  readonly bytes: Buffer;
-  readonly mode: number;
-}
 
 /** The project as each step of a build gets it. */
 export interface Repository {
@@ -42,11 +24,6 @@ export interface TarOptions {
   readonly isWritable?: boolean;
   /** Prefix of all names. */
   readonly below?: string;
-}
-
-export interface RepositoryWarning {
-  readonly code: "no-git" | "not-copied";
-  readonly message: string;
 }
 
 export interface RepositoryOptions extends ListOptions {

@@ -1,6 +1,6 @@
 // Own ustar/pax writer, because the overlay of a step is appended behind the shared archive.
 
-import type { RepositoryEntry } from "./repository.ts";
+import type { RepositoryEntry } from "./entry.ts";
 
 const blockSize = 512;
 

@@ -3,7 +3,8 @@
 import type { Diagnostic } from "../definition/diagnostics.ts";
 import type { Mount, StepPlan } from "../plan/step-plan.ts";
 import type { ValuePlace } from "../secrets/find-values.ts";
-import type { OverlayFile, Repository } from "../repository/repository.ts";
+import type { Repository } from "../repository/repository.ts";
+import type { OverlayFile } from "../repository/entry.ts";
 import type { StepLogWriter } from "../results/step-log-writer.ts";
 import type { ArtifactSource } from "../results/store-artifact.ts";
 

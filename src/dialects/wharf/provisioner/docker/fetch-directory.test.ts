@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { endOfArchive, headerOf, paddingOf } from "../../repository/tar-format.ts";
-import type { RepositoryEntry } from "../../repository/repository.ts";
+import type { RepositoryEntry } from "../../repository/entry.ts";
 import { fetchDirectory } from "./fetch-directory.ts";
 
 let root: string;

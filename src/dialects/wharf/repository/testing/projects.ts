@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { inParallel } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
-import { openRepository, type Repository, type RepositoryOptions, type RepositoryWarning } from "../repository.ts";
+import { openRepository, type Repository, type RepositoryOptions } from "../repository.ts";
+import type { RepositoryWarning } from "../entry.ts";
 
 export const newDirectory = async (): Promise<string> => realpath(await mkdtemp(join(tmpdir(), "slipway-repository-")));
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readTar, type TarMember } from "#kernel/artifacts/index.ts";
-import type { RepositoryEntry } from "../../repository/repository.ts";
+import type { RepositoryEntry } from "../../repository/entry.ts";
 import { endOfArchive, headerOf, paddingOf } from "../../repository/tar-format.ts";
 import type { BuildRequest } from "./build-request.ts";
 import { type Ignores, readDockerIgnore } from "./docker-ignore.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
 import { readTar } from "#kernel/artifacts/index.ts";
-import type { RepositoryEntry } from "../../repository/repository.ts";
+import type { RepositoryEntry } from "../../repository/entry.ts";
 import { endOfArchive, headerOf, paddingOf } from "../../repository/tar-format.ts";
 import { shellStep } from "../testing/step-job.ts";
 import { buildContext } from "./build-context.ts";

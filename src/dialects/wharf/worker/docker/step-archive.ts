@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { RepositoryEntry } from "../../repository/repository.ts";
+import type { RepositoryEntry } from "../../repository/entry.ts";
 import { endOfArchive, headerOf, paddingOf } from "../../repository/tar-format.ts";
 import type { StepJob } from "../step-runtime.ts";
 import { artifactsDirectory } from "./container-words.ts";
