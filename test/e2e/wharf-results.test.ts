@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { wharfResultsCommand } from "../../src/dialects/wharf/commands/results.ts";
+import { commands } from "../../src/dialects/wharf/commands.ts";
 import { createResults } from "../../src/dialects/wharf/results/results-store.ts";
 import { newBuild } from "../../src/dialects/wharf/results/testing/new-build.ts";
 import { systemClock } from "../../src/lib/base/index.ts";
@@ -47,7 +47,7 @@ function run(example: string) {
   return { printed, ended, stop: () => child.kill("SIGTERM") };
 }
 
-const [serving = "", pruning = ""] = wharfResultsCommand.examples;
+const [serving = "", pruning = ""] = commands.find(({ name }) => name === "wharf results")?.examples ?? [];
 
 test(serving, async () => {
   const served = run(serving);

@@ -1,6 +1,7 @@
 // Each verb is a command of its own, so that each has its own help and rejects options of the others.
 
 import {
+  actionWord,
   type ClusterFlags,
   clusterOptions,
   command,
@@ -11,7 +12,7 @@ import {
 import type { DefinitionFlags } from "./commands/definition.ts";
 import type { CloneFlags } from "./commands/launch.ts";
 import { type ServiceFlags, wharfApiOptions, wharfProvisionerOptions } from "./options.ts";
-import { type ProvisionerFlags, provisionerAddressOptions } from "./commands/provisioner.ts";
+import type { ProvisionerFlags } from "./commands/provisioner.ts";
 import {
   definitionOptions,
   dryRunOption,
@@ -24,8 +25,8 @@ import {
   type WharfRunOptions,
   wharfRunOptions,
 } from "./commands/run-options.ts";
-import { serviceOptions, sharingOptions, type WharfServiceFlags } from "./commands/services.ts";
-import { wharfResultsCommand } from "./commands/results.ts";
+import type { WharfServiceFlags } from "./commands/services.ts";
+import type { ResultsOptions } from "./commands/results.ts";
 
 const group = "Documents";
 
@@ -43,6 +44,19 @@ const serving: readonly OptionSpec[] = [
   { flags: "--address <host:port>", summary: "address to listen on, like the option of `slipway up`" },
   servesToken,
   loglevelOption("log level, like --log-level"),
+];
+const provisionerAddressOptions: readonly OptionSpec[] = [
+  { flags: "--url <url>", summary: `URL of the provisioner (default: the one this user runs)` },
+];
+const serviceOptions: readonly OptionSpec[] = [
+  { flags: "--api <url>", summary: "URL of wharf-api (default: the one this user runs)" },
+  { flags: "--provisioner <url>", summary: "URL of the provisioner (default: the one this user runs)" },
+  { flags: "--api-token-file <file>", summary: "token for wharf-api (default: --auth-token-file)" },
+  { flags: "--provisioner-token-file <file>", summary: "token for the provisioner (default: --auth-token-file)" },
+];
+const sharingOptions: readonly OptionSpec[] = [
+  { flags: "--shard <share>", summary: "share of this aggregator, such as 2/3 (default: 1/1)" },
+  { flags: "--max-workers <n>", summary: "maximum number of workers at once (default: 1000)", integer: true },
 ];
 const unleased = clusterOptions.filter(({ flags }) => !flags.startsWith("--lease-namespace"));
 
@@ -141,6 +155,41 @@ const clone = command<CloneFlags>({
   ],
   completes: [[], "file"],
   action: async (invocation) => await (await import("./commands/launch.ts")).cloneRepository(invocation),
+});
+
+const resultsVerbs = ["serve", "prune"] as const;
+
+const results = command<ResultsOptions>({
+  name: "wharf results",
+  args: ["<action>", "[directory]"],
+  summary: "Serve the results of a build (serve) or remove old results (prune)",
+  group,
+  examples: [
+    "slipway wharf results serve /tmp/iver-wharf/build/7 --address 127.0.0.1:0",
+    "slipway wharf results prune --keep 10 --older-than 168h",
+  ],
+  options: [
+    { flags: "--address <host:port>", summary: "serve: address to listen on (default: 127.0.0.1:5010)" },
+    {
+      flags: "--auth-token-file <file>",
+      summary: "serve: bearer token that clients must present (default: a random one)",
+    },
+    { flags: "--anonymous-auth", summary: "serve: also serve clients without credentials" },
+    { flags: "--keep <number>", summary: "prune: number of newest builds to keep", integer: true },
+    { flags: "--older-than <duration>", summary: "prune: remove only builds that ended longer ago, such as 168h" },
+    {
+      flags: "--results-dir <directory>",
+      summary: "prune: directory of results (default: those of this user's builds)",
+    },
+  ],
+  completes: [resultsVerbs, "file"],
+  async action(invocation) {
+    const verbs = await import("./commands/results.ts");
+    const [action = "", directory] = invocation.args;
+    if (actionWord(resultsVerbs, action) === "serve") return await verbs.serveBuildResults(invocation, directory);
+    if (directory !== undefined) throw new UsageError(`prune: expected --results-dir ${directory}`);
+    return await verbs.pruneBuilds(invocation);
+  },
 });
 
 const create = command<ProvisionerFlags>({
@@ -264,7 +313,6 @@ const family = (name: string, summary: string, members: readonly CommandSpec[]):
     options: [],
     completes: [verbs],
     async action({ args }) {
-      const { actionWord } = await import("#kernel/command/index.ts");
       throw new UsageError(`expected ${name} ${actionWord(verbs, args[0] ?? "")} without anything in front of it`);
     },
   });
@@ -295,7 +343,7 @@ const aggregatorCommands = withMembers(
 const watchdogCommands = withMembers("wharf watchdog", "Serve the watchdog, which compares workers and builds", [
   serveWatchdog,
 ]);
-const alone = [lint, run, shell, clone, wharfResultsCommand];
+const alone = [lint, run, shell, clone, results];
 const families = [varsCommands, provisionerCommands, apiCommands, aggregatorCommands, watchdogCommands];
 
 const summary = "Run or check a .wharf-ci.yml, show its variables, or serve parts of hosted Wharf";

@@ -14,7 +14,7 @@ import type { Engine } from "./builds/engines.ts";
 import type { ServiceAccess } from "./open-service.ts";
 import { isOver, wordOf } from "./state.ts";
 import { Build, Worker } from "./kinds.ts";
-import type { WharfOptions } from "./given-options.ts";
+import type { WharfOptions } from "./options.ts";
 import { Records } from "./builds/records.ts";
 import { enginesOf, type OwnService, servicesOf } from "./services.ts";
 

@@ -1,5 +1,4 @@
-import type { ServerOptions } from "#kernel/dialect/index.ts";
-import { err, ok, type Result } from "#lib/base/index.ts";
+import { err, type Millis, ok, type Result } from "#lib/base/index.ts";
 import {
   OptionReader,
   type OptionSources,
@@ -7,65 +6,163 @@ import {
   prefixedFlag,
   prefixedOption,
 } from "#kernel/command/index.ts";
-import { aggregatorOf, watchdogOf } from "./commands/service-clients.ts";
-import type { Configuration as WharfSettings } from "./configuration/keys.ts";
-import type { WharfOptions } from "./given-options.ts";
+import type { ListenChoice, ServerOptions } from "#kernel/dialect/index.ts";
+import { type AggregatorChoice, aggregatorOf, type WatchdogChoice, watchdogOf } from "./commands/service-clients.ts";
+import { originsOf, readWharfSettings } from "./commands/settings.ts";
 import { workerProgram } from "./commands/worker-program.ts";
-import { optionTexts, originsOf, readWharfSettings } from "./commands/settings.ts";
+import type { Configuration } from "./configuration/keys.ts";
+import type { BackendParts } from "./provisioner/open-backend.ts";
 
-type Provisioner = NonNullable<WharfOptions["provisioner"]>;
-type WorkerProgram = Pick<Provisioner, "program" | "runtime">;
+/** Settings of this dialect, checked. */
+export interface WharfOptions {
+  /** The address of wharf-api; no listener if absent. */
+  readonly listen?: ListenChoice;
+  /** Absolute path of the token that clients must present; a random token if absent. */
+  readonly tokenFile?: string;
+  readonly allowsAnonymous?: boolean;
+  /** Origins of web pages that may call wharf-api; `*` means all. */
+  readonly origins?: readonly string[];
+  /** The namespace of projects created over REST. */
+  readonly namespace?: string;
+  readonly instance?: string;
+  /** The engine to use instead of this server's provisioner. */
+  readonly engineUrl?: string;
+  /** Absolute path of the token for `engineUrl`. This server's own token is never sent there. */
+  readonly engineTokenFile?: string;
+  /** How long an unresponsive engine is retried before the build fails. */
+  readonly triggerDeadlineMs?: Millis;
+  readonly provisioner?: ProvisionerOptions;
+  readonly aggregator?: AggregatorChoice | "off";
+  /** Runs only this part; `api` is wharf-api without the build controllers. All parts if absent. */
+  readonly part?: "aggregator" | "api" | "provisioner" | "watchdog";
+  readonly watchdog?: WatchdogChoice | "off";
+}
+
+export interface ProvisionerOptions extends Pick<BackendParts, "program" | "runtime" | "backend"> {
+  readonly listen: ListenChoice;
+  /** Allowed origins of web pages; default: none. */
+  readonly origins?: readonly string[];
+  readonly maxWorkers?: number;
+  readonly drainMs?: number;
+  readonly allowLocalRepos?: boolean;
+}
+
+type WorkerProgram = Pick<ProvisionerOptions, "program" | "runtime">;
 
 /** Default address of wharf-api; if the port is in use another one is chosen. */
 export const usualWharfListen = "127.0.0.1:5001";
 
 const usualProvisionerListen = "127.0.0.1:5009";
 
-const heading = "Wharf:";
-const option = prefixedOption("wharf", heading);
+interface Row {
+  readonly name: string;
+  /** Placeholder in the help; absent for flags. */
+  readonly value?: string;
+  readonly summary: string;
+  /** The service that has this option when it is served alone. */
+  readonly of: "api" | "both" | "provisioner";
+  /** Key in the configuration file, and the unit of its numbers. */
+  readonly key?:
+    | "api.http.bindAddress"
+    | "instanceId"
+    | `provisioner.${"backend" | "drain" | "http.bindAddress" | "maxWorkers"}`;
+  readonly unit?: string;
+}
 
-/** Options of `slipway up` for Wharf. They have no defaults here because a variable may set them. */
-export const wharfOptions: readonly OptionSpec[] = [
-  option("listen", "address", `HOST:PORT of wharf-api, or off (default: ${usualWharfListen} with the first Build)`),
-  option("auth-token-file", "file", "bearer token that clients must present (default: a random one)"),
-  prefixedFlag("wharf", heading)("anonymous-auth", "also serve clients without credentials"),
-  option("namespace", "name", "namespace of projects created over REST (default: default)"),
-  option("instance", "name", "name of this installation, part of worker names (default: local)"),
-  option("aggregator", "how", "transfer results of workers to wharf-api: on or off (default: on)"),
-  option("watchdog", "how", "end workers and builds that lost each other: on or off (default: on)"),
-  option("engine-url", "url", "URL of the engine that runs workers (default: this user's provisioner)"),
-  option("engine-token-file", "file", "file of the bearer token for the engine"),
-  option("provisioner-listen", "address", `HOST:PORT of the provisioner, or off (default: ${usualProvisionerListen})`),
-  option("backend", "name", "how workers run: host (default), docker or kubernetes"),
-  option("max-workers", "n", "maximum number of builds at once (default: unlimited)"),
-  option("drain", "time", "how long a deleted worker serves its results (default: 1m)"),
+const rows: readonly Row[] = [
+  {
+    name: "listen",
+    value: "address",
+    summary: `HOST:PORT of wharf-api, or off (default: ${usualWharfListen} with the first Build)`,
+    of: "api",
+    key: "api.http.bindAddress",
+  },
+  {
+    name: "auth-token-file",
+    value: "file",
+    summary: "bearer token that clients must present (default: a random one)",
+    of: "both",
+  },
+  { name: "anonymous-auth", summary: "also serve clients without credentials", of: "both" },
+  {
+    name: "namespace",
+    value: "name",
+    summary: "namespace of projects created over REST (default: default)",
+    of: "both",
+  },
+  {
+    name: "instance",
+    value: "name",
+    summary: "name of this installation, part of worker names (default: local)",
+    of: "both",
+    key: "instanceId",
+  },
+  {
+    name: "aggregator",
+    value: "how",
+    summary: "transfer results of workers to wharf-api: on or off (default: on)",
+    of: "api",
+  },
+  {
+    name: "watchdog",
+    value: "how",
+    summary: "end workers and builds that lost each other: on or off (default: on)",
+    of: "api",
+  },
+  {
+    name: "engine-url",
+    value: "url",
+    summary: "URL of the engine that runs workers (default: this user's provisioner)",
+    of: "api",
+  },
+  { name: "engine-token-file", value: "file", summary: "file of the bearer token for the engine", of: "api" },
+  {
+    name: "provisioner-listen",
+    value: "address",
+    summary: `HOST:PORT of the provisioner, or off (default: ${usualProvisionerListen})`,
+    of: "provisioner",
+    key: "provisioner.http.bindAddress",
+  },
+  {
+    name: "backend",
+    value: "name",
+    summary: "how workers run: host (default), docker or kubernetes",
+    of: "provisioner",
+    key: "provisioner.backend",
+  },
+  {
+    name: "max-workers",
+    value: "n",
+    summary: "maximum number of builds at once (default: unlimited)",
+    of: "provisioner",
+    key: "provisioner.maxWorkers",
+  },
+  {
+    name: "drain",
+    value: "time",
+    summary: "how long a deleted worker serves its results (default: 1m)",
+    of: "provisioner",
+    key: "provisioner.drain",
+    unit: "ms",
+  },
 ];
 
-const namedOptions = (names: readonly string[]): readonly OptionSpec[] =>
-  wharfOptions.filter(({ flags }) => names.some((name) => flags.split(" ")[0] === `--wharf-${name}`));
+const heading = "Wharf:";
+const [option, flag] = [prefixedOption("wharf", heading), prefixedFlag("wharf", heading)];
+const specsOf = (chosen: readonly Row[]): readonly OptionSpec[] =>
+  chosen.map(({ name, value, summary }) => (value === undefined ? flag(name, summary) : option(name, value, summary)));
 
-export const wharfApiOptions = namedOptions([
-  "listen",
-  "auth-token-file",
-  "anonymous-auth",
-  "namespace",
-  "instance",
-  "aggregator",
-  "watchdog",
-  "engine-url",
-  "engine-token-file",
-]);
+/** Options of `slipway up` for Wharf. They have no defaults here because a variable may set them. */
+export const wharfOptions = specsOf(rows);
+export const wharfApiOptions = specsOf(rows.filter((row) => row.of !== "provisioner"));
+export const wharfProvisionerOptions = specsOf(rows.filter((row) => row.of !== "api"));
 
-export const wharfProvisionerOptions = namedOptions([
-  "provisioner-listen",
-  "auth-token-file",
-  "anonymous-auth",
-  "namespace",
-  "instance",
-  "backend",
-  "max-workers",
-  "drain",
-]);
+/** Settings as texts of the options they stand for, so that they are checked in the same way. */
+const optionTexts = (settings: Configuration) =>
+  rows.flatMap(({ name, key, unit = "" }) => {
+    const value = key && settings[key];
+    return key === undefined || value === undefined ? [] : [[name, { by: key, text: `${value}${unit}` }] as const];
+  });
 
 /** Short options of a command that serves one service. */
 export interface ServiceFlags {
@@ -89,7 +186,7 @@ export const inFull = (
  */
 export function readWharfOptions(
   sources: OptionSources,
-  settings: WharfSettings = {},
+  settings: Configuration = {},
   workers?: WorkerProgram,
   usual: Readonly<Record<string, string>> = {},
 ): Result<WharfOptions, readonly string[]> {
@@ -129,7 +226,11 @@ export function readWharfOptions(
 
 const isUnsaid = (choice: object | "off"): boolean => typeof choice === "object" && Object.keys(choice).length === 0;
 
-function provisionerOf(reader: OptionReader, settings: WharfSettings, workers: WorkerProgram): Provisioner | undefined {
+function provisionerOf(
+  reader: OptionReader,
+  settings: Configuration,
+  workers: WorkerProgram,
+): ProvisionerOptions | undefined {
   const listen = reader.listen("provisioner-listen", usualProvisionerListen);
   const maxWorkers = reader.number("max-workers", "a whole number", Number.isInteger);
   const drainMs = reader.duration("drain", "zero");

@@ -1,15 +1,26 @@
 import { SlipwayError } from "#lib/base/index.ts";
 import { meantOf, notedAt, type NotedServer, notedServers, readTokenFile } from "#kernel/doors/index.ts";
-import type { OpenedPort } from "#kernel/dialect/index.ts";
+import type { ListenChoice, OpenedPort } from "#kernel/dialect/index.ts";
 import type { ServiceAddress } from "./aggregator/api-connection.ts";
 import type { Engine, Engines } from "./builds/engines.ts";
-import type { NamedService, NamedServices, WharfOptions } from "./given-options.ts";
 import type { ProvisionerAddress } from "./provisioner/provisioner-client.ts";
 
 // Where services are reached, and with which token. A token belongs to the address it was given for: this server's
 // token is never sent to another engine.
 
 const usualProvisioner = "127.0.0.1:5009";
+
+export interface NamedService {
+  /** Only its origin is used. */
+  readonly url: string;
+  /** Absolute path of the token. Without it no token is sent: this server's own is not for others. */
+  readonly tokenFile?: string;
+}
+
+export interface NamedServices {
+  readonly api?: NamedService;
+  readonly provisioner?: NamedService;
+}
 
 export interface OwnService {
   readonly address: string | undefined;
@@ -24,7 +35,7 @@ type Found = { readonly url: string; readonly token?: string | undefined };
  * runs in another process, which is looked up for each request. Without listeners there is none.
  */
 export function enginesOf(
-  { engineUrl, listen }: Pick<WharfOptions, "engineUrl" | "listen">,
+  { engineUrl, listen }: { readonly engineUrl?: string; readonly listen?: ListenChoice },
   own: OwnService | undefined,
   engineToken: string | undefined,
   notes: readonly string[],

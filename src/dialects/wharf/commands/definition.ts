@@ -1,6 +1,10 @@
 import { hasErrors } from "#lib/base/index.ts";
-import { exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
+import { exitCode, type Invocation, printProblems, UsageError } from "#kernel/command/index.ts";
 import { onePath, type WharfRunOptions } from "./run-options.ts";
+import { readDefinition } from "../world/read-definition.ts";
+import { listData, listText, substitutedDefinition, substituteText } from "../vars.ts";
+import { readInputs, tell, worldOf } from "./reading.ts";
+import { readSources } from "#kernel/command/index.node.ts";
 
 export interface DefinitionFlags
   extends Pick<
@@ -15,13 +19,10 @@ type WharfInvocation = Invocation<DefinitionFlags>;
 
 /** The definition that the arguments name; undefined after printing why there is none. */
 async function read({ options, environment, signal }: WharfInvocation, words: readonly string[]) {
-  const { loadWharf } = await import("../dialect.ts");
-  const { readInputs, tell, worldOf } = await import("./reading.ts");
-  const wharf = await loadWharf();
-  const inputs = await readInputs(options, environment, wharf);
+  const inputs = await readInputs(options, environment);
   if (inputs === undefined) return undefined;
   const { environment: selected, stage: stages = [], buildId, projectId, strictVars: isStrict = false } = options;
-  const found = await wharf.readDefinition(
+  const found = await readDefinition(
     { directory: environment.directory, path: onePath(words), file: options.file },
     {
       inputs,
@@ -33,7 +34,7 @@ async function read({ options, environment, signal }: WharfInvocation, words: re
     },
     worldOf(environment, signal),
   );
-  if (found.ok) return { wharf, definition: found.value, tell };
+  if (found.ok) return found.value;
   const { message, hint } = found.error;
   environment.err.write(`slipway: ${message}\n${hint === undefined ? "" : `${hint}\n`}`);
   return undefined;
@@ -41,29 +42,27 @@ async function read({ options, environment, signal }: WharfInvocation, words: re
 
 export async function lintDefinition(invocation: WharfInvocation): Promise<number> {
   const { options, environment } = invocation;
-  const found = await read(invocation, invocation.rest);
-  if (found === undefined) return exitCode.failed;
-  const { wharf, definition, tell } = found;
+  const definition = await read(invocation, invocation.rest);
+  if (definition === undefined) return exitCode.failed;
   const { diagnostics } = definition;
   if (options.output === "json") environment.out.write(`${JSON.stringify(diagnostics, null, 2)}\n`);
-  else tell(diagnostics, definition, wharf, environment.out);
+  else tell(diagnostics, definition, environment.out);
   return hasErrors(diagnostics) ? exitCode.failed : exitCode.succeeded;
 }
 
 export async function printDefinition(invocation: WharfInvocation, what: "list" | "yml"): Promise<number> {
   const { options, environment } = invocation;
-  const found = await read(invocation, invocation.rest);
-  if (found === undefined) return exitCode.failed;
-  const { wharf, definition, tell } = found;
+  const definition = await read(invocation, invocation.rest);
+  if (definition === undefined) return exitCode.failed;
   const { prepared, diagnostics } = definition;
-  const isWrong = tell(diagnostics, definition, wharf, environment.err);
+  const isWrong = tell(diagnostics, definition, environment.err);
   const json = (data: unknown) => `${JSON.stringify(data, null, 2)}\n`;
   const isJson = options.output === "json";
   if (what === "list") {
     const isAll = options.all === true;
-    environment.out.write(isJson ? json(wharf.listData(prepared)) : wharf.listText(prepared, { all: isAll }));
+    environment.out.write(isJson ? json(listData(prepared)) : listText(prepared, { all: isAll }));
   } else {
-    const substituted = wharf.substitutedDefinition(prepared);
+    const substituted = substitutedDefinition(prepared);
     if (substituted !== undefined) environment.out.write(isJson ? json(substituted.data) : substituted.text);
   }
   return isWrong ? exitCode.failed : exitCode.succeeded;
@@ -73,18 +72,15 @@ export async function printDefinition(invocation: WharfInvocation, what: "list" 
 export async function substituteFile(invocation: WharfInvocation): Promise<number> {
   const { environment, rest: words } = invocation;
   if (words.length > 1) throw new UsageError(`expected one file, found ${words.length}`);
-  const { readSources } = await import("#kernel/command/index.node.ts");
-  const { printProblems } = await import("#kernel/command/index.ts");
   const [source] = await readSources([words[0] ?? "-"], { directory: environment.directory });
   if (source === undefined || "problem" in source) {
     printProblems(source === undefined ? [] : [source.problem], environment.err);
     return exitCode.failed;
   }
-  const found = await read(invocation, []);
-  if (found === undefined) return exitCode.failed;
-  const { wharf, definition, tell } = found;
-  const isWrong = tell(definition.diagnostics, definition, wharf, environment.err);
-  const { text, error } = wharf.substituteText(definition.prepared, source.text);
+  const definition = await read(invocation, []);
+  if (definition === undefined) return exitCode.failed;
+  const isWrong = tell(definition.diagnostics, definition, environment.err);
+  const { text, error } = substituteText(definition.prepared, source.text);
   if (error !== undefined) environment.err.write(`slipway: ${source.file}: ${error}\n`);
   environment.out.write(text);
   return isWrong || error !== undefined ? exitCode.failed : exitCode.succeeded;

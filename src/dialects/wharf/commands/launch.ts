@@ -1,6 +1,12 @@
-import type { HostedBuild } from "../dialect.ts";
+import { appendFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { resolve } from "node:path";
 import { type Environment, exitCode, type Invocation, type Output, UsageError } from "#kernel/command/index.ts";
+import { launchClone as launchPodClone } from "../provisioner/kubernetes/launch-clone.ts";
 import type { WharfRunOptions } from "./run-options.ts";
+import { type HostedBuild, launchWorker } from "../provisioner/host/launch.ts";
+import { clone } from "../clone/clone.ts";
+import { readSourceUrl } from "../clone/source-url.ts";
 
 /** The token is an environment variable because other users can see arguments. */
 const tokenVariable = "WHARF_GIT_TOKEN";
@@ -9,9 +15,6 @@ const tokenVariable = "WHARF_GIT_TOKEN";
 export async function launch(invocation: Invocation<WharfRunOptions>): Promise<number> {
   const { args, environment, clock, signal } = invocation;
   const [directory = "", request = ""] = args;
-  const { loadLauncher } = await import("../dialect.ts");
-  const { appendFileSync } = await import("node:fs");
-  const { launchWorker } = await loadLauncher();
   let told = invocation;
   return await launchWorker(directory, request, {
     environment: environment.all,
@@ -40,10 +43,8 @@ export async function launch(invocation: Invocation<WharfRunOptions>): Promise<n
 /** The first container of a worker's Pod. */
 export async function launchClone({ args, environment, clock, signal }: Invocation<object>): Promise<number> {
   const [file = "", directory = ""] = args;
-  const { loadLauncher } = await import("../dialect.ts");
-  const launcher = await loadLauncher();
   const say = (line: string): void => environment.err.write(`${line}\n`);
-  return await launcher.launchClone(file, directory, { environment: environment.all, clock, signal, say });
+  return await launchPodClone(file, directory, { environment: environment.all, clock, signal, say });
 }
 
 const kept = (output: Output, keep: (text: string) => void): Output => ({
@@ -104,12 +105,9 @@ export interface CloneFlags {
 export async function cloneRepository(invocation: Invocation<CloneFlags>): Promise<number> {
   const { args, options, environment, clock, signal } = invocation;
   const [url = "", directory = ""] = args;
-  const path = await import("node:path");
-  const { loadLauncher } = await import("../dialect.ts");
-  const { clone, readSourceUrl } = await loadLauncher();
   const source = readSourceUrl(url, { allowLocal: true });
   if (!source.ok) throw new UsageError(source.error);
-  const place = path.resolve(environment.directory, directory);
+  const place = resolve(environment.directory, directory);
   await refuseFull(place);
   const { branch, ref, commit } = options;
   const token = environment.variable(tokenVariable);
@@ -121,7 +119,6 @@ export async function cloneRepository(invocation: Invocation<CloneFlags>): Promi
 
 /** Cloning removes what is in the directory. */
 async function refuseFull(directory: string): Promise<void> {
-  const { readdir } = await import("node:fs/promises");
   const found = await readdir(directory).catch(() => []);
   if (found.length > 0) throw new UsageError(`${directory} is not empty`);
 }

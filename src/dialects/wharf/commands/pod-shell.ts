@@ -5,6 +5,8 @@ import { clusterOf } from "./step-cluster.ts";
 import { standardStreams } from "./standard-streams.ts";
 import type { WharfRunOptions } from "./run-options.ts";
 import { readWharfSettings, settingsCode } from "./settings.ts";
+import { findKeptPod, shellBeside } from "../worker/kubernetes/kept-pod.ts";
+import { openCluster } from "../worker/kubernetes/open-kubernetes.ts";
 
 export interface StepInPod {
   readonly instance: string;
@@ -23,8 +25,6 @@ export async function openPodShell(
 ): Promise<number> {
   const settings = await readWharfSettings(environment, options.loglevel);
   if (settings === undefined) return settingsCode;
-  const { loadKeptPods } = await import("../dialect.ts");
-  const { findKeptPod, openCluster, shellBeside } = await loadKeptPods();
   const chosen = clusterOf(options);
   const cluster = await openCluster({
     choice: {

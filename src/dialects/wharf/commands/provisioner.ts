@@ -1,6 +1,13 @@
-import type { ToldWorker } from "../dialect.ts";
-import { type ClusterFlags, exitCode, type Invocation, type OptionSpec, UsageError } from "#kernel/command/index.ts";
-import type { ServiceFlags } from "../options.ts";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { type ClusterFlags, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
+import { inFull, readWharfOptions, type ServiceFlags } from "../options.ts";
+import { ProvisionerClient, type ToldWorker } from "../provisioner/provisioner-client.ts";
+import { opensService, tokenFileOf } from "./serving.ts";
+import { workerProgram } from "./worker-program.ts";
+import { readWharfSettings, settingsCode } from "./settings.ts";
+import { findServer, formatTable, readToken } from "#kernel/command/index.node.ts";
+import { formatAge, messageOf, parseInstant } from "#lib/base/index.ts";
 
 // These commands use the provisioner's REST API, so they work with released provisioners too.
 
@@ -13,10 +20,6 @@ export interface ProvisionerFlags {
   readonly backend?: string;
   readonly output?: string;
 }
-
-export const provisionerAddressOptions: readonly OptionSpec[] = [
-  { flags: "--url <url>", summary: `URL of the provisioner (default: the one this user runs)` },
-];
 
 type Asked = Invocation<ProvisionerFlags>;
 
@@ -45,10 +48,6 @@ export async function deleteWorkers(invocation: Asked): Promise<number> {
 }
 
 async function clientOf({ options, environment, clock, signal }: Asked) {
-  const { loadProvisionerClient } = await import("../dialect.ts");
-  const { ProvisionerClient } = await loadProvisionerClient();
-  const { opensService, tokenFileOf } = await import("./serving.ts");
-  const { findServer, readToken } = await import("#kernel/command/index.node.ts");
   const sought = { serves: "provisioner", flag: "--url", usual: usualUrl, opens: opensService("provisioner") };
   const tokenFile = tokenFileOf(options, environment);
   const found = await findServer({ ...sought, url: options.url, tokenFile }, environment, { clock, signal });
@@ -59,16 +58,15 @@ export async function serveProvisioner(
   invocation: Invocation<ProvisionerFlags & ClusterFlags & ServiceFlags>,
 ): Promise<number> {
   const { options, environment } = invocation;
-  const path = await import("node:path");
-  const { workerProgram } = await import("./worker-program.ts");
-  const { inFull, readWharfOptions } = await import("../options.ts");
-  const { readWharfSettings, settingsCode } = await import("./settings.ts");
   const program = workerProgram(environment);
-  const resolve = (file: string) => path.resolve(environment.directory, file);
   const { backend } = options;
   const full = inFull(options, "wharfProvisionerListen");
   const said = backend === undefined ? full : { wharfBackend: backend, ...full };
-  const sources = { options: said, variable: environment.variable, resolve };
+  const sources = {
+    options: said,
+    variable: environment.variable,
+    resolve: (file: string) => resolve(environment.directory, file),
+  };
   const settings = await readWharfSettings(environment, options.loglevel);
   if (settings === undefined) return settingsCode;
   const given = readWharfOptions(sources, settings, { program, runtime: "host" });
@@ -105,8 +103,6 @@ async function print(
     environment.out.write(`${JSON.stringify(workers, null, 2)}\n`);
     return exitCode.succeeded;
   }
-  const { formatTable } = await import("#kernel/command/index.node.ts");
-  const { formatAge, parseInstant } = await import("#lib/base/index.ts");
   const now = clock.now();
   const rows = workers.map(({ workerId, buildId, status, runtime, address, createdAt, message }) => [
     workerId,
@@ -122,11 +118,8 @@ async function print(
 }
 
 async function readText(file: string, directory: string): Promise<string> {
-  const { readFile } = await import("node:fs/promises");
-  const path = await import("node:path");
-  const { messageOf } = await import("#lib/base/index.ts");
   try {
-    return await readFile(path.resolve(directory, file), "utf8");
+    return await readFile(resolve(directory, file), "utf8");
   } catch (thrown) {
     throw new UsageError(`cannot read ${file}: ${messageOf(thrown)}`);
   }

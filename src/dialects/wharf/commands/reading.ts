@@ -1,7 +1,13 @@
-import type { Diagnostic, ReadDefinition } from "../dialect.ts";
+import { resolve } from "node:path";
 import { hasErrors, isJsonObject, messageOf } from "#lib/base/index.ts";
-import type { Environment, Output } from "#kernel/command/index.ts";
+import { type Environment, type Output, printProblems, readParams } from "#kernel/command/index.ts";
 import type { WharfRunOptions } from "./run-options.ts";
+import { type Diagnostic, excerptOf, formatDiagnostic } from "../definition/diagnostics.ts";
+import type { ReadDefinition } from "../world/read-definition.ts";
+import { readStart } from "../world/definition-file.ts";
+import { maxBytes } from "../definition/text.ts";
+import { givenInputs } from "../world/given-inputs.ts";
+import { readYaml } from "#lib/yaml/index.ts";
 
 export const worldOf = ({ all, home, variable }: Environment, signal: AbortSignal) => ({
   environment: all,
@@ -11,23 +17,16 @@ export const worldOf = ({ all, home, variable }: Environment, signal: AbortSigna
   signal,
 });
 
-type Wharf = Awaited<ReturnType<typeof import("../dialect.ts")["loadWharf"]>>;
-
 /**
  * Prints problems, with source lines on terminals; true if one is an error. Lines of variable files are not printed,
  * because they may be secret.
  */
-export function tell(
-  diagnostics: readonly Diagnostic[],
-  { file, name }: ReadDefinition,
-  wharf: Wharf,
-  output: Output,
-): boolean {
+export function tell(diagnostics: readonly Diagnostic[], { file, name }: ReadDefinition, output: Output): boolean {
   const text = output.isTerminal ? new TextDecoder().decode(file.bytes) : undefined;
   for (const diagnostic of diagnostics) {
-    output.write(`${wharf.formatDiagnostic(diagnostic, name)}\n`);
+    output.write(`${formatDiagnostic(diagnostic, name)}\n`);
     const isOwn = diagnostic.position?.file === name;
-    const excerpt = text !== undefined && isOwn ? wharf.excerptOf(diagnostic, text) : undefined;
+    const excerpt = text !== undefined && isOwn ? excerptOf(diagnostic, text) : undefined;
     if (excerpt !== undefined) output.write(`${excerpt}\n`);
   }
   return hasErrors(diagnostics);
@@ -37,31 +36,22 @@ export function tell(
 export async function readInputs(
   { input = [], inputFile }: Pick<WharfRunOptions, "input" | "inputFile">,
   { directory, err }: Environment,
-  wharf: Wharf,
-): Promise<ReturnType<Wharf["givenInputs"]> | undefined> {
-  const { readParams } = await import("#kernel/command/index.ts");
-  const { printProblems } = await import("#kernel/command/index.ts");
+): Promise<ReturnType<typeof givenInputs> | undefined> {
   const given = readParams(input, "--input");
   if (printProblems(given.problems, err)) return undefined;
   // `@` names a file only on the command line, not in a file of inputs.
-  const own = wharf.givenInputs(given.values, directory);
+  const own = givenInputs(given.values, directory);
   if (inputFile === undefined) return own;
-  const filed = await readInputFile(inputFile, directory, wharf);
+  const filed = await readInputFile(inputFile, directory);
   if (typeof filed !== "string") return new Map([...filed, ...own]);
   err.write(`slipway: --input-file ${inputFile}: ${filed}\n`);
   return undefined;
 }
 
 /** Returns a message if the file is no map of scalars or too large. */
-async function readInputFile(
-  path: string,
-  directory: string,
-  { readStart, maxBytes }: Wharf,
-): Promise<ReadonlyMap<string, string> | string> {
-  const { readYaml } = await import("#lib/yaml/index.ts");
-  const paths = await import("node:path");
+async function readInputFile(path: string, directory: string): Promise<ReadonlyMap<string, string> | string> {
   try {
-    const bytes = await readStart(paths.resolve(directory, path), maxBytes + 1);
+    const bytes = await readStart(resolve(directory, path), maxBytes + 1);
     if (bytes.length > maxBytes) return "it is larger than 1 MiB";
     const read = readYaml(new TextDecoder().decode(bytes), { file: path });
     if (!read.ok) return read.error[0]?.message ?? "it cannot be read";

@@ -1,10 +1,11 @@
-import type { FormerBuild, ReadDefinition } from "../dialect.ts";
+import { basename, dirname, resolve } from "node:path";
 import type { Invocation } from "#kernel/command/index.ts";
 import { readInputs } from "./reading.ts";
 import type { WharfRunOptions } from "./run-options.ts";
+import type { ReadDefinition } from "../world/read-definition.ts";
+import { findFormerBuild, type FormerBuild } from "../worker/former-build.ts";
+import { ownRoot } from "../results/place.ts";
 
-type Loaded = typeof import("../dialect.ts");
-type Wharf = Awaited<ReturnType<Loaded["loadWharf"]>>;
 type Inputs = NonNullable<Awaited<ReturnType<typeof readInputs>>>;
 
 export interface Wanted {
@@ -18,18 +19,13 @@ export interface Wanted {
 export async function readWanted(
   { options, environment: { err, ...environment } }: Invocation<WharfRunOptions>,
   path: string | undefined,
-  wharf: Wharf,
 ): Promise<Wanted | undefined> {
-  const given = await readInputs(options, { err, ...environment }, wharf);
+  const given = await readInputs(options, { err, ...environment });
   const { rerunFailed, stage: stages = [], environment: selected } = options;
   if (given === undefined || rerunFailed === undefined)
     return given && { inputs: given, environment: selected, stages };
-  const { loadFormerBuilds } = await import("../dialect.ts");
-  const { findFormerBuild, ownRoot } = await loadFormerBuilds();
-  const paths = await import("node:path");
-  const place = paths.resolve(environment.directory, options.file ?? path ?? ".");
-  const project =
-    options.file !== undefined || paths.basename(place) === ".wharf-ci.yml" ? paths.dirname(place) : place;
+  const place = resolve(environment.directory, options.file ?? path ?? ".");
+  const project = options.file !== undefined || basename(place) === ".wharf-ci.yml" ? dirname(place) : place;
   const root = await ownRoot(environment.variable("TMPDIR") ?? "/tmp");
   const former = await findFormerBuild(rerunFailed, { root, project });
   const missing = former.ok ? former.value.passwords.filter((name) => !given.has(name)) : [];

@@ -1,5 +1,4 @@
-import type { FormerBuild, ReadDefinition } from "../dialect.ts";
-import { hasErrors, SlipwayError } from "#lib/base/index.ts";
+import { hasErrors, parseDuration, SlipwayError } from "#lib/base/index.ts";
 import { type Environment, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
 import { clusterOf } from "./step-cluster.ts";
 import { printPlan, tryOut } from "./dry-run.ts";
@@ -11,14 +10,19 @@ import type { WharfRunOptions } from "./run-options.ts";
 import { serveOf, servingAccess } from "./serving.ts";
 import { isTold, readWharfSettings, settingsCode } from "./settings.ts";
 import { type BuildOver, type BuildSignals, watchSignals } from "./signals.ts";
+import { type ReadDefinition, readDefinition } from "../world/read-definition.ts";
+import { type FormerBuild, noteSelection, withoutDone } from "../worker/former-build.ts";
+import { chooseRuntime } from "../worker/choose-runtime.ts";
+import { startBuild } from "../worker/start-build.ts";
+import { artifactLimits, planSettings } from "../configuration/plan-settings.ts";
+import { counterPath, peekBuildId, takeBuildId } from "../configuration/build-counter.ts";
+import { directoryPlace } from "../secrets/directory-place.ts";
+import { serverPlace } from "../secrets/server-place.ts";
 
 type RunInvocation = Invocation<WharfRunOptions>;
 
-type Worker = Awaited<ReturnType<typeof import("../dialect.ts")["loadWorker"]>>;
-type Wharf = Awaited<ReturnType<typeof import("../dialect.ts")["loadWharf"]>>;
-
 /**
- * Runs a build with this process as its worker. Exit codes are those of the original's worker: 1 failed, nothing to run
+ * Runs a build with this process as its  Exit codes are those of the original's worker: 1 failed, nothing to run
  * or wrong arguments, 2 forced, 3 not ended within the grace period, 4 wrong settings, 128 plus the number of the
  * signal that canceled it.
  */
@@ -36,20 +40,18 @@ export async function runWharfBuild(invocation: RunInvocation, path: string | un
 async function runToEnd(invocation: RunInvocation, path: string | undefined): Promise<number> {
   const { options, environment, clock } = invocation;
   const [limits, look, serve] = [await readLimits(options), await lookOf(options, environment.out), serveOf(options)];
-  const { loadFormerBuilds, loadWharf, loadWorker } = await import("../dialect.ts");
-  const [wharf, worker] = await Promise.all([loadWharf(), loadWorker()]);
   const configuration = await readWharfSettings(environment, options.loglevel);
   if (configuration === undefined) return settingsCode;
-  const settings = worker.planSettings(configuration, options.instance);
+  const settings = planSettings(configuration, options.instance);
   const log = consoleLog(options.loglevel ?? "info", (text) => environment.err.write(text));
-  const ready = await readBuild(invocation, path, { wharf, worker, settings });
+  const ready = await readBuild(invocation, path, settings);
   if (ready === undefined) return exitCode.failed;
   const { definition, buildId, wanted } = ready;
   const { instance } = settings;
   const { projectId, dryRun = "none" } = options;
   if (dryRun === "client") return await printPlan(definition, invocation);
   // The engine is checked before anything is created.
-  const runtime = await worker.chooseRuntime({
+  const runtime = await chooseRuntime({
     name: options.runtime,
     configuration,
     build: { instance, buildId, projectId },
@@ -77,47 +79,45 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
     tell: (text) => environment.err.write(text),
     ended: () => overOf(begun.results, signals),
   });
-  const started = await worker
-    .startBuild({
-      definition,
-      runtime: runtime.value,
-      places: namesSecrets(definition) ? await secretPlaces(worker, invocation) : [],
-      buildId,
-      projectId: projectId ?? 0,
-      instance,
-      resultsDirectory: options.resultsDir && resolved(options.resultsDir, environment.directory),
-      temporary: environment.variable("TMPDIR") ?? "/tmp",
-      variables: environment.all,
-      withIgnored: !options.gitignore,
-      withoutGit: !options.gitDir,
-      ...limits,
-      alwaysOnCancel: options.alwaysOnCancel === true,
-      isKept: options.keep === true,
-      clock,
-      signal: signals.cancelled,
-      serve:
-        serve === undefined
-          ? undefined
-          : {
-              address: serve,
-              ...(await servingAccess(options, environment, (text) => log.info(text))),
-              cancel: (reason) => signals.cancel(reason ?? "cancelled over the network"),
-              log,
-            },
-      limits: worker.artifactLimits(configuration),
-      maxLineBytes: configuration["logs.maxLineBytes"],
-      look,
-      output: environment.out,
-      onWarning: (text) => log.warn(text),
-    })
-    .catch((thrown: unknown) => {
-      if (signals.cancelled.aborted) return undefined;
-      throw thrown;
-    });
+  const started = await startBuild({
+    definition,
+    runtime: runtime.value,
+    places: namesSecrets(definition) ? await secretPlaces(invocation) : [],
+    buildId,
+    projectId: projectId ?? 0,
+    instance,
+    resultsDirectory: options.resultsDir && resolved(options.resultsDir, environment.directory),
+    temporary: environment.variable("TMPDIR") ?? "/tmp",
+    variables: environment.all,
+    withIgnored: !options.gitignore,
+    withoutGit: !options.gitDir,
+    ...limits,
+    alwaysOnCancel: options.alwaysOnCancel === true,
+    isKept: options.keep === true,
+    clock,
+    signal: signals.cancelled,
+    serve:
+      serve === undefined
+        ? undefined
+        : {
+            address: serve,
+            ...(await servingAccess(options, environment, (text) => log.info(text))),
+            cancel: (reason) => signals.cancel(reason ?? "cancelled over the network"),
+            log,
+          },
+    limits: artifactLimits(configuration),
+    maxLineBytes: configuration["logs.maxLineBytes"],
+    look,
+    output: environment.out,
+    onWarning: (text) => log.warn(text),
+  }).catch((thrown: unknown) => {
+    if (signals.cancelled.aborted) return undefined;
+    throw thrown;
+  });
   // Canceled before there were results.
   if (started === undefined) return signals.code() ?? exitCode.failed;
   if (!started.ok) {
-    tell(started.error, definition, wharf, environment.err);
+    tell(started.error, definition, environment.err);
     return exitCode.failed;
   }
   const { ended, shown, door, results } = started.value;
@@ -125,7 +125,6 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
   log.debug("the build has started", { build: buildId, instance, results: results.directory });
   // Printed before any output of the build.
   if (door !== undefined) log.info(`results are served at http://${door.address}`);
-  const { noteSelection } = await loadFormerBuilds();
   // Without the note this build cannot be rerun; a full disk shows in the results.
   await noteSelection(results.directory, selectionOf(definition, wanted)).catch(() => undefined);
   // The display may lag behind, but the results are complete.
@@ -158,36 +157,36 @@ function codeOf(status: string, signals: BuildSignals): number {
 async function readBuild(
   invocation: RunInvocation,
   path: string | undefined,
-  { wharf, worker, settings }: BuildReaders,
+  settings: ReturnType<typeof planSettings>,
 ): Promise<ReadyBuild | undefined> {
   const { options, environment, clock } = invocation;
   const world = { ...worldOf(environment, invocation.signal), sparesGit: true };
-  const wanted = await readWanted(invocation, path, wharf);
+  const wanted = await readWanted(invocation, path);
   if (wanted === undefined) return undefined;
   const { former, ...chosen } = wanted;
   const place = { directory: environment.directory, path, file: options.file };
-  const counter = worker.counterPath(world);
+  const counter = counterPath(world);
   // The number is a variable of the definition, so it is needed before the definition can be read.
-  let number = options.buildId ?? (await worker.peekBuildId(counter));
+  let number = options.buildId ?? (await peekBuildId(counter));
   let isOwn = options.buildId !== undefined || isDry(options);
   for (;;) {
     const { projectId, strictVars: isStrict = false } = options;
     const choice = { ...chosen, buildId: number, projectId, isStrict, settings };
-    const found = await wharf.readDefinition(place, choice, world);
+    const found = await readDefinition(place, choice, world);
     if (!found.ok) {
       const { message, hint } = found.error;
       environment.err.write(`slipway: ${message}\n${hint === undefined ? "" : `${hint}\n`}`);
       return undefined;
     }
     const definition = former === undefined ? found.value : await goingOn(found.value, former);
-    const taken = isOwn || !canRun(definition) ? number : await worker.takeBuildId(counter, clock);
+    const taken = isOwn || !canRun(definition) ? number : await takeBuildId(counter, clock);
     if (taken !== number) {
       // Another build has taken the number: read the definition again with the next one.
       [number, isOwn] = [taken, true];
       continue;
     }
     const told = definition.diagnostics.filter(isTold(options.loglevel ?? "info"));
-    if (tell(told, definition, wharf, environment.err)) return undefined;
+    if (tell(told, definition, environment.err)) return undefined;
     return canRun(definition) ? { definition, buildId: number, wanted } : nothingToRun(wanted, environment);
   }
 }
@@ -201,17 +200,9 @@ interface ReadyBuild {
 }
 
 async function goingOn(definition: ReadDefinition, { done }: FormerBuild): Promise<ReadDefinition> {
-  const { loadFormerBuilds } = await import("../dialect.ts");
   const { prepared } = definition;
   if (prepared.plan === undefined) return definition;
-  const { withoutDone } = await loadFormerBuilds();
   return { ...definition, prepared: { ...prepared, plan: withoutDone(prepared.plan, done) } };
-}
-
-interface BuildReaders {
-  readonly wharf: Wharf;
-  readonly worker: Worker;
-  readonly settings: ReturnType<Worker["planSettings"]>;
 }
 
 const canRun = ({ prepared, diagnostics }: ReadDefinition): boolean =>
@@ -239,17 +230,16 @@ const namesSecrets = ({ prepared }: ReadDefinition): boolean =>
   ) === true;
 
 /** The server of this user, if one runs, then the user's own files. */
-async function secretPlaces(worker: Worker, { options, environment, signal, connect, host }: RunInvocation) {
+async function secretPlaces({ options, environment, signal, connect, host }: RunInvocation) {
   const running = await host.findRunning(options, environment);
-  const own = worker.directoryPlace(worldOf(environment, signal));
-  return running === undefined ? [own] : [worker.serverPlace(`the server of ${running}`, connect, signal), own];
+  const own = directoryPlace(worldOf(environment, signal));
+  return running === undefined ? [own] : [serverPlace(`the server of ${running}`, connect, signal), own];
 }
 
 const resolved = (path: string, directory: string): string => (path.startsWith("/") ? path : `${directory}/${path}`);
 
 /** Limits from options. Throws a UsageError. */
 async function readLimits({ timeout, grace = "10s", maxParallel }: WharfRunOptions) {
-  const { parseDuration } = await import("#lib/base/index.ts");
   const read = (flag: string, text: string): number => {
     const duration = parseDuration(text);
     if (!duration.ok) throw new UsageError(`${flag}: ${duration.error}`);

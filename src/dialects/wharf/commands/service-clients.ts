@@ -1,8 +1,22 @@
-import type { WharfOptions, WharfSettings } from "../dialect.ts";
+import type { Millis } from "#lib/base/index.ts";
+import type { Shard } from "../aggregator/shard.ts";
+import type { NamedService, NamedServices } from "../services.ts";
+import type { Configuration } from "../configuration/keys.ts";
 
-type Aggregator = Exclude<WharfOptions["aggregator"], "off" | undefined>;
-type Watchdog = Exclude<WharfOptions["watchdog"], "off" | undefined>;
-type Service = NonNullable<Aggregator["api"]>;
+export interface WatchdogChoice extends NamedServices {
+  readonly intervalMs?: Millis;
+  /** Workers and builds younger than this are left alone. */
+  readonly minAgeMs?: Millis;
+}
+
+export interface AggregatorChoice extends NamedServices {
+  readonly shard?: Shard;
+  readonly maxWorkers?: number;
+  /** Pods in this namespace that are workers without a Worker resource. */
+  readonly pods?: { readonly namespace: string; readonly instance: string };
+  /** Port of workers whose address has none. */
+  readonly workerPort?: number;
+}
 
 export interface SaidService {
   readonly url?: string | undefined;
@@ -21,7 +35,7 @@ interface Reading {
   readonly resolve: (path: string) => string;
 }
 
-export const aggregatorOf = (settings: WharfSettings, said: SaidServices, reading: Reading): Aggregator => {
+export const aggregatorOf = (settings: Configuration, said: SaidServices, reading: Reading): AggregatorChoice => {
   const [maxWorkers, workerPort] = [settings["aggregator.maxWorkers"], settings["aggregator.workerApiExternalPort"]];
   if (maxWorkers === 0) reading.problems.push("aggregator.maxWorkers: expected at least 1");
   if (workerPort !== undefined && (workerPort < 1 || workerPort > 65_535))
@@ -35,7 +49,7 @@ export const aggregatorOf = (settings: WharfSettings, said: SaidServices, readin
   };
 };
 
-export const watchdogOf = (settings: WharfSettings, said: SaidServices, reading: Reading): Watchdog => {
+export const watchdogOf = (settings: Configuration, said: SaidServices, reading: Reading): WatchdogChoice => {
   const [intervalMs, minAgeMs] = [settings["watchdog.interval"], settings["watchdog.minAge"]];
   if (intervalMs === 0) reading.problems.push("watchdog.interval: expected a duration above 0");
   return {
@@ -45,7 +59,7 @@ export const watchdogOf = (settings: WharfSettings, said: SaidServices, reading:
   };
 };
 
-function servicesOf(part: "aggregator" | "watchdog", settings: WharfSettings, said: SaidServices, reading: Reading) {
+function servicesOf(part: "aggregator" | "watchdog", settings: Configuration, said: SaidServices, reading: Reading) {
   const api = {
     url: { by: `${part}.wharfApiUrl`, text: settings[`${part}.wharfApiUrl`] },
     tokenFile: settings[`${part}.wharfApiTokenFile`],
@@ -63,8 +77,8 @@ function servicesOf(part: "aggregator" | "watchdog", settings: WharfSettings, sa
   };
 }
 
-const named = <K extends string>(name: K, service: Service | undefined): { readonly [N in K]?: Service } =>
-  service === undefined ? {} : ({ [name]: service } as { readonly [N in K]?: Service });
+const named = <K extends string>(name: K, service: NamedService | undefined): { readonly [N in K]?: NamedService } =>
+  service === undefined ? {} : ({ [name]: service } as { readonly [N in K]?: NamedService });
 
 /**
  * A token set for one address is not sent to another one: neither a configured token to an address of the command line
@@ -79,7 +93,7 @@ function serviceOf(
   },
   found: SaidService | undefined,
   { problems, resolve }: Reading,
-): Service | undefined {
+): NamedService | undefined {
   const url = said.url ?? set.url.text ?? found?.url;
   if (url === undefined) return undefined;
   if (said.tokenFile !== undefined && said.url === undefined && set.url.text !== undefined) {

@@ -1,9 +1,11 @@
-import { type ClusterFlags, type Invocation, type OptionSpec, UsageError } from "#kernel/command/index.ts";
-import type { WharfSettings } from "../dialect.ts";
+import { resolve } from "node:path";
+import { type ClusterFlags, type Invocation, UsageError } from "#kernel/command/index.ts";
 import { aggregatorOf, type SaidService, type SaidServices, watchdogOf } from "./service-clients.ts";
 import { findServer, type SoughtServer } from "#kernel/command/index.node.ts";
 import { opensService } from "./serving.ts";
 import { readWharfSettings, settingsCode } from "./settings.ts";
+import type { Configuration } from "../configuration/keys.ts";
+import { parseShard } from "../aggregator/shard.ts";
 
 export interface WharfServiceFlags extends ClusterFlags {
   readonly api?: string;
@@ -17,22 +19,8 @@ export interface WharfServiceFlags extends ClusterFlags {
 
 const [usualApi, usualProvisioner] = ["http://127.0.0.1:5001", "http://127.0.0.1:5009"];
 
-export const serviceOptions: readonly OptionSpec[] = [
-  { flags: "--api <url>", summary: "URL of wharf-api (default: the one this user runs)" },
-  { flags: "--provisioner <url>", summary: "URL of the provisioner (default: the one this user runs)" },
-  { flags: "--api-token-file <file>", summary: "token for wharf-api (default: --auth-token-file)" },
-  { flags: "--provisioner-token-file <file>", summary: "token for the provisioner (default: --auth-token-file)" },
-];
-
-export const sharingOptions: readonly OptionSpec[] = [
-  { flags: "--shard <share>", summary: "share of this aggregator, such as 2/3 (default: 1/1)" },
-  { flags: "--max-workers <n>", summary: "maximum number of workers at once (default: 1000)", integer: true },
-];
-
 export async function serveAggregator(invocation: Invocation<WharfServiceFlags>): Promise<number> {
   const { options, environment } = invocation;
-  const { loadWharfServices } = await import("../dialect.ts");
-  const { parseShard } = await loadWharfServices();
   const settings = await readWharfSettings(environment, options.loglevel);
   if (settings === undefined) return settingsCode;
   const reading = await readingIn(environment);
@@ -61,14 +49,13 @@ export async function serveWatchdog(invocation: Invocation<WharfServiceFlags>): 
 }
 
 async function readingIn({ directory }: Invocation<WharfServiceFlags>["environment"]) {
-  const path = await import("node:path");
-  return { problems: [] as string[], resolve: (file: string) => path.resolve(directory, file) };
+  return { problems: [] as string[], resolve: (file: string) => resolve(directory, file) };
 }
 
 /** Both services; `--auth-token-file` is for those without a token file of their own. */
 async function saidOf(
   part: "aggregator" | "watchdog",
-  settings: WharfSettings,
+  settings: Configuration,
   { options, environment, clock, signal }: Invocation<WharfServiceFlags>,
 ): Promise<SaidServices> {
   const api = { url: options.api, tokenFile: options.apiTokenFile ?? options.authTokenFile };

@@ -1,16 +1,20 @@
+import { stat } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { resolve } from "node:path";
 import { exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
 import type { WharfRunOptions } from "./run-options.ts";
+import { buildsOf, ownRoot } from "../results/place.ts";
+import { readBuild } from "../results/read-build.ts";
+import { stepWorkspace } from "../worker/step-workspace.ts";
+import { openPodShell } from "./pod-shell.ts";
 
 /** Opens a shell in the kept directory of a failed step (`BUILD/STEP`) and returns its exit code. */
 export async function openShell(invocation: Invocation<WharfRunOptions>, word: string): Promise<number> {
   const { environment } = invocation;
   const { build, step: wanted } = readWord(word);
-  const { loadFormerBuilds } = await import("../dialect.ts");
-  const { buildsOf, ownRoot, readBuild, stepWorkspace } = await loadFormerBuilds();
-  const paths = await import("node:path");
   const isNumber = /^\d+(?:\.\d+)?$/.test(build);
   const home = isNumber ? buildsOf(await ownRoot(environment.variable("TMPDIR") ?? "/tmp")) : environment.directory;
-  const directory = paths.resolve(home, build);
+  const directory = resolve(home, build);
   const { steps, runtime, instance, buildId } = await readBuild(directory);
   const step = steps.find(({ stepId, name }) => `${stepId}` === wanted || name === wanted);
   if (step === undefined) {
@@ -18,7 +22,6 @@ export async function openShell(invocation: Invocation<WharfRunOptions>, word: s
     return refuse(environment.err, `build ${build} has no step ${wanted}; its steps are ${names}`);
   }
   if (runtime === "kubernetes") {
-    const { openPodShell } = await import("./pod-shell.ts");
     const called = `step ${step.name} (${step.status}) of build ${build}`;
     return await openPodShell(invocation, { instance, buildId, stepId: step.stepId, called });
   }
@@ -27,7 +30,6 @@ export async function openShell(invocation: Invocation<WharfRunOptions>, word: s
       environment.err,
       `step ${step.name} ran in a container, which has ended; kept containers are listed by docker ps --all --filter label=slipway.dev/keep, and docker cp copies files from them`,
     );
-  const { stat } = await import("node:fs/promises");
   const workspace = stepWorkspace(directory, step.stepId);
   if (
     await stat(workspace.repository).then(
@@ -62,7 +64,6 @@ async function runShell(
   directory: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
-  const { spawn } = await import("node:child_process");
   const child = spawn(shell, [], { cwd: directory, env, stdio: "inherit" });
   return await new Promise<number>((resolve, reject) => {
     child.once("error", reject).once("close", (code) => resolve(code ?? exitCode.failed));

@@ -1,21 +1,12 @@
 import type { Manager } from "#kernel/kit/index.ts";
-import type { ControllerParts, ListenChoice } from "#kernel/dialect/index.ts";
+import type { ControllerParts } from "#kernel/dialect/index.ts";
 import type { AskedRequest } from "../http/index.ts";
-import type { WharfOptions } from "../given-options.ts";
+import type { ProvisionerOptions, WharfOptions } from "../options.ts";
 import { openService, type ServiceAccess } from "../open-service.ts";
 import type { OwnService } from "../services.ts";
 import { addProvisioner } from "./add-provisioner.ts";
-import { type BackendParts, openBackend } from "./open-backend.ts";
+import { openBackend } from "./open-backend.ts";
 import { type ProvisionerSettings, usualSettings } from "./settings.ts";
-
-export interface ProvisionerOptions extends Pick<BackendParts, "program" | "runtime" | "backend"> {
-  readonly listen: ListenChoice;
-  /** Allowed origins of web pages; default: none. */
-  readonly origins?: readonly string[];
-  readonly maxWorkers?: number;
-  readonly drainMs?: number;
-  readonly allowLocalRepos?: boolean;
-}
 
 type ProvisionerParts = Pick<
   ControllerParts<WharfOptions>,
