@@ -44,7 +44,7 @@ describe("a build", () => {
       `first:\n  a: ${meet("a", "b", "c")}\n  b: ${meet("b", "a", "c")}\n  c: ${meet("c", "a", "b")}\nsecond:\n  d: ${step("echo done", 'echo file > "$WHARF_ARTIFACTS_DIR/a.txt"')}\n`,
     );
     const { code, out, err } = await run(at, "--build-id", "12");
-    expect([code, err]).toEqual([0, expect.stringContaining("images are not used")]);
+    expect([code, err]).toEqual([0, expect.stringContaining("images are ignored")]);
     expect(out).toContain("second/d │ done\n");
     expect(out).toMatch(/second +d +Success +[\d.]+s +0\n/);
     expect(out).toContain(`results: ${resultsOf(at, 12)}\n`);
@@ -186,7 +186,7 @@ describe("a signal", () => {
     const build = startWharf(at, ["--build-id", "1", "--grace", "1h"]);
     await expect.poll(() => build.out().split("│ ready").length).toBe(3);
     build.child.kill("SIGINT");
-    await expect.poll(build.err).toContain("once more");
+    await expect.poll(build.err).toContain("interrupt again");
     build.child.kill("SIGINT");
     expect(await build.ended).toEqual({ code: 2, signal: null });
     await expect.poll(() => processesBelow(at.home)).toEqual([]);
