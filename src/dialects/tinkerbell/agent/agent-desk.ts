@@ -1,4 +1,4 @@
-import { type Clock, deferred, type Logger, messageOf, type Millis, type Random, sleep } from "#lib/base/index.ts";
+import { type Clock, deferred, type Logger, messageOf, type Millis, onAbort, type Random, sleep } from "#lib/base/index.ts";
 import type { ActionRuntime } from "./action-runtime.ts";
 import { advance, type AgentState, type Effect, type Input } from "./agent-state.ts";
 import { retryDelay } from "./backoff.ts";
@@ -48,11 +48,10 @@ export class AgentDesk {
    */
   static async open(options: DeskOptions, signal: AbortSignal): Promise<AgentDesk> {
     const desk = new AgentDesk(options, await options.journal.read());
-    const giveUp = () => desk.#closed.abort(new Error("the agent ends"));
-    signal.addEventListener("abort", giveUp, { once: true });
+    const forget = onAbort(signal, () => desk.#closed.abort(new Error("the agent ends")));
     const { effects } = advance(desk.#state, { is: "restarted" });
     for (const effect of effects) await desk.#begin(effect);
-    signal.removeEventListener("abort", giveUp);
+    forget();
     return desk;
   }
 

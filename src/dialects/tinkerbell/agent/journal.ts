@@ -1,7 +1,6 @@
-import { type FileHandle, open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, isJsonObject, SlipwayError } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { isJsonObject, SlipwayError } from "#lib/base/index.ts";
+import { makeDirectories, readTextIfPresent, replaceFile } from "#lib/base/index.node.ts";
 import { type AgentState, idle } from "./agent-state.ts";
 
 export interface Journal {
@@ -22,29 +21,14 @@ export function fileJournal(directory: string): Journal {
   const path = join(directory, "current.json");
   return {
     async read() {
-      const text = await readFile(path, "utf8").catch((thrown: unknown) => {
-        if (codeOf(thrown) === "ENOENT") return undefined;
-        throw thrown;
-      });
+      const text = await readTextIfPresent(path);
       return text === undefined ? idle : decode(path, text);
     },
     async write(state) {
       await makeDirectories(directory, 0o700);
-      const next = `${path}.next`;
-      await flushed(await open(next, "w", 0o600), JSON.stringify({ format, state }));
-      await rename(next, path);
-      await flushed(await open(directory, "r"));
+      await replaceFile(path, JSON.stringify({ format, state }));
     },
   };
-}
-
-async function flushed(file: FileHandle, text?: string): Promise<void> {
-  try {
-    if (text !== undefined) await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
 
 /** An unreadable journal was changed by others; starting over could run an action twice. */

@@ -1,4 +1,4 @@
-import { aborted, type Clock, type Logger, messageOf, type Millis, type Random, sleep } from "#lib/base/index.ts";
+import { aborted, type Clock, type Logger, messageOf, type Millis, onAbort, type Random, sleep } from "#lib/base/index.ts";
 import type { AgentDesk } from "./agent-desk.ts";
 import { resumedBy } from "./agent-state.ts";
 import { retryDelay } from "./backoff.ts";
@@ -47,9 +47,9 @@ async function connectOnce(
   options.log.info("connected to the server");
   const broken = new AbortController();
   const end = () => broken.abort(new Error("the connection is broken"));
-  signal.addEventListener("abort", end, { once: true });
+  const forget = onAbort(signal, end);
   // Also ends the commands.
-  broken.signal.addEventListener("abort", () => connection.close(), { once: true });
+  onAbort(broken.signal, () => connection.close());
   const telling = tellEvents(connection, options, broken.signal);
   const pushing = pushLogs(connection, options, broken.signal);
   try {
@@ -57,7 +57,7 @@ async function connectOnce(
     return undefined;
   } finally {
     end();
-    signal.removeEventListener("abort", end);
+    forget();
     await Promise.all([telling, pushing]);
   }
 }

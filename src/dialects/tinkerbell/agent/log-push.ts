@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { open, readFile, rename } from "node:fs/promises";
-import { codeOf, isJsonObject } from "#lib/base/index.ts";
+import { isJsonObject } from "#lib/base/index.ts";
+import { readTextIfPresent, replaceFile } from "#lib/base/index.node.ts";
 import { type FeedPlace, feedStart } from "#kernel/logs/index.ts";
 
 // How far an action's log was sent, in a file beside it. The place is noted before a batch is sent; after a crash the
@@ -51,22 +51,17 @@ export const pushFileOf = (path: string): string => `${path}.push`;
 
 /** Undefined if nothing was sent, or a power cut damaged the file: then a new source is used. */
 export async function readPush(file: string): Promise<LogPush | undefined> {
+  const text = await readTextIfPresent(file);
+  if (text === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(await readFile(file, "utf8"));
+    const value: unknown = JSON.parse(text);
     return isJsonObject(value) && isJsonObject(value["place"]) ? (value as unknown as LogPush) : undefined;
-  } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT" || thrown instanceof SyntaxError) return undefined;
-    throw thrown;
+  } catch {
+    // Not JSON.
+    return undefined;
   }
 }
 
 /** Atomic but not flushed, like the log. */
-export async function writePush(file: string, push: LogPush): Promise<void> {
-  const handle = await open(`${file}.next`, "w", 0o600);
-  try {
-    await handle.writeFile(JSON.stringify(push));
-  } finally {
-    await handle.close();
-  }
-  await rename(`${file}.next`, file);
-}
+export const writePush = (file: string, push: LogPush): Promise<void> =>
+  replaceFile(file, JSON.stringify(push), { isDurable: false });

@@ -1,4 +1,4 @@
-import { deferred, type Millis } from "#lib/base/index.ts";
+import { aborted, deferred, type Millis } from "#lib/base/index.ts";
 import { type EventRecorder, type Manager, regardingOf } from "#kernel/kit/index.ts";
 import { type CallObserver, RpcListener, type RpcPort, type RpcService, type TlsPaths } from "#kernel/rpc/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
@@ -252,7 +252,6 @@ async function serve(
   // Shows the port that the system chose.
   log.info("agents are served", { address: listen.replace(/:0$/, `:${listener.port}`) });
   onListening(listener.port);
-  if (!stop.aborted)
-    await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
+  await aborted(stop);
   await listener.close();
 }

@@ -2,7 +2,7 @@ import { lookup as resolve } from "node:dns/promises";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { type Clock, messageOf as textOf, type Millis } from "#lib/base/index.ts";
+import { type Clock, messageOf as textOf, type Millis, orAborted } from "#lib/base/index.ts";
 import type { Message } from "./message.ts";
 import { isPublicAddress } from "./target-rules.ts";
 
@@ -28,7 +28,7 @@ export async function deliver({ url, message, clock, signal, mayReach }: Posting
   const ended = AbortSignal.any([signal, late.signal]);
   try {
     // Resolved here, so that the checked addresses are used.
-    const addresses = await unlessAborted(addressesOf(url), ended);
+    const addresses = await orAborted(addressesOf(url), ended);
     const open = addresses.filter(isPublicAddress);
     const reachable = open.length === addresses.length || (await mayReach(hostOf(url))) ? addresses : open;
     if (reachable.length === 0)
@@ -58,14 +58,6 @@ async function addressesOf(url: URL): Promise<readonly string[]> {
   const host = hostOf(url);
   if (isIP(host) !== 0) return [host];
   return (await resolve(host, { all: true })).map(({ address }) => address);
-}
-
-/** A lookup cannot be aborted; its late result is ignored. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((settle, fail) => {
-    signal.addEventListener("abort", () => fail(new Error("aborted")), { once: true });
-    work.then(settle, fail);
-  });
 }
 
 /** Resolves with the status code and ignores the body. Uses its own connection, so that none stays open. */
