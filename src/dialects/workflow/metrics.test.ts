@@ -200,9 +200,9 @@ test("a status that somebody else has written meanwhile is counted as a conflict
     metrics: counted,
     wrap: (store) => {
       const update = store.updateStatus.bind(store);
-      store.updateStatus = (type, object, ...rest) => {
+      store.updateStatus = async (type, object, ...rest) => {
         if (type.kind === "Workflow" && left-- > 0) throw conflict(Workflow, "wf", "somebody wrote in between");
-        return update(type, object, ...rest);
+        return await update(type, object, ...rest);
       };
       return store;
     },
