@@ -1,4 +1,13 @@
-import { type Clock, deferred, type Logger, messageOf, type Millis, onAbort, type Random, sleep } from "#lib/base/index.ts";
+import {
+  type Clock,
+  deferred,
+  type Logger,
+  messageOf,
+  type Millis,
+  onAbort,
+  type Random,
+  sleep,
+} from "#lib/base/index.ts";
 import type { ActionRuntime } from "./action-runtime.ts";
 import { advance, type AgentState, type Effect, type Input } from "./agent-state.ts";
 import { retryDelay } from "./backoff.ts";

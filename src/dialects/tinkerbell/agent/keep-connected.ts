@@ -1,4 +1,13 @@
-import { aborted, type Clock, type Logger, messageOf, type Millis, onAbort, type Random, sleep } from "#lib/base/index.ts";
+import {
+  aborted,
+  type Clock,
+  type Logger,
+  messageOf,
+  type Millis,
+  onAbort,
+  type Random,
+  sleep,
+} from "#lib/base/index.ts";
 import type { AgentDesk } from "./agent-desk.ts";
 import { resumedBy } from "./agent-state.ts";
 import { retryDelay } from "./backoff.ts";
