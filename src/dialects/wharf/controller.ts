@@ -2,7 +2,7 @@ import type { Manager } from "#kernel/kit/index.ts";
 import type { ControllerParts, ServerCondition } from "#kernel/dialect/index.ts";
 import { readTokenFile, serverToken } from "#kernel/doors/index.ts";
 import { addAggregator } from "./aggregator/add-aggregator.ts";
-import { addWatchdog } from "./watchdog/add-watchdog.ts";
+import { addWatchdog } from "./watchdog/watched-services.ts";
 import { BuildStores } from "./api/build-stores.ts";
 import { removeWithBuilds } from "./api/remove-with-builds.ts";
 import { EndedBuilds } from "./api/ended-builds.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { planData, planText } from "./dry-run.ts";
+import { planData, planText } from "./commands/dry-run.ts";
 import { fileVariables, prepared } from "./testing/prepared.ts";
 
 const definition = `

@@ -1,12 +1,13 @@
-import { aborted, orAborted } from "#lib/base/index.ts";
-import type { Manager } from "#kernel/kit/index.ts";
-import { Pod, type Stored } from "#kernel/model/index.ts";
+import { aborted, formatInstant, type Instant, orAborted } from "#lib/base/index.ts";
+import type { ApiClient, Manager } from "#kernel/kit/index.ts";
+import { isNotFound, Pod, type Stored } from "#kernel/model/index.ts";
 import { Worker } from "../kinds.ts";
-import { podSelector, workerUidLabel } from "../provisioner/worker-labels.ts";
+import { podState } from "../provisioner/kubernetes/observed-pod.ts";
+import { formatPodAddress } from "../provisioner/pod-address.ts";
+import { buildLabel, podSelector, workerUidLabel } from "../provisioner/worker-labels.ts";
 import { instanceLabel, labelValue } from "../worker/step-labels.ts";
 import { Duties } from "./duties.ts";
 import type { AggregatorOptions, DutyParts } from "./settle-worker.ts";
-import { endPod, workerOfPod } from "./pod-worker.ts";
 import { wholeShard } from "./shard.ts";
 
 /** Unreachable workers are retried at this interval. */
@@ -60,5 +61,48 @@ export function addAggregator(
       leavePods?.();
       await duties.close();
     },
+  });
+}
+
+const usualPort = 5010;
+
+/** A Pod of a released provisioner as a Worker; undefined for Pods with a resource. */
+function workerOfPod(pod: Stored, now: Instant, port = usualPort): Stored<Worker> | undefined {
+  const { labels = {}, name, namespace = "" } = pod.metadata;
+  if (labels[workerUidLabel] !== undefined) return undefined;
+  const { phase, status, message, finishedAt } = podState(pod, now);
+  const isOver = phase === "ended" || phase === "stuck";
+  const buildRef = Number(labels[buildLabel] ?? 0);
+  return {
+    ...pod,
+    apiVersion: "wharf.slipway.dev/v1alpha1",
+    kind: "Worker",
+    spec: { buildRef: Number.isSafeInteger(buildRef) && buildRef > 0 ? buildRef : 0 },
+    status: {
+      status,
+      runtime: "kubernetes",
+      runtimeId: pod.metadata.uid,
+      ...(phase === "running" ? { address: formatPodAddress({ namespace, name, port }) } : {}),
+      ...(isOver ? { finishedAt: formatInstant(finishedAt ?? now) } : {}),
+      ...(message === undefined ? {} : { message }),
+    },
+  };
+}
+
+/** Missing Pods are no error. */
+async function endPod(
+  client: Pick<ApiClient, "delete">,
+  { metadata }: Stored<Worker>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { uid } = metadata;
+  signal.throwIfAborted();
+  const ref = {
+    type: Pod,
+    name: metadata.name,
+    ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+  };
+  await client.delete(ref, { preconditions: { uid } }).catch((thrown: unknown) => {
+    if (!isNotFound(thrown)) throw thrown;
   });
 }

@@ -2,7 +2,7 @@ import { createSecureServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { expect, test, vi } from "vitest";
 import { CertificateFolder } from "#test/support/certificates.ts";
-import { connectToService } from "./connect-to-service.ts";
+import { connectToService } from "./original-lines.ts";
 
 test("an address of https is reached over TLS for HTTP/2, and only where its certificate is trusted", async () => {
   const certificates = await CertificateFolder.create();

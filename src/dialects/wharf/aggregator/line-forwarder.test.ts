@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { deferred, type Deferred } from "#lib/base/index.ts";
 import { type LineFrames, readLines } from "../worker-api/line-frames.ts";
 import { framesOf } from "../worker-api/testing/line-frames.ts";
-import { LineForwarder } from "./line-forwarder.ts";
+import { LineForwarder } from "./carry-lines.ts";
 
 const lines = (from: number, count: number, message = "x"): LineFrames =>
   framesOf(Array.from({ length: count }, (_, at) => ({ stepId: 1, logId: from + at, time: undefined, message })));

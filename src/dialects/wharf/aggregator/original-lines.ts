@@ -1,12 +1,15 @@
+import { isIP } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { tcpConnect } from "../worker-api/tcp-connect.ts";
+import type { Connect } from "../worker-api/worker-rest-client.ts";
 import { deferred, type Millis, SlipwayError } from "#lib/base/index.ts";
-import { fromBinary, FramedChannel, frameOf, RpcError, wharfApiV5 } from "#kernel/rpc/index.ts";
+import { FramedChannel, frameOf, fromBinary, RpcError, wharfApiV5 } from "#kernel/rpc/index.ts";
 import { IntervalSet } from "../log-store/interval-set.ts";
 import { timeToTell } from "../results-api/line-json.ts";
 import type { WorkerLine } from "../worker-api/worker-messages.ts";
 import { readService, type ServiceAddress } from "./api-connection.ts";
 import { askOfBuild } from "./ask-of-build.ts";
 import type { TakenLines } from "./build-api.ts";
-import { connectToService } from "./connect-to-service.ts";
 import { PresentLines } from "./present-lines.ts";
 
 /** The gRPC limit without the rest of the line. */
@@ -138,3 +141,29 @@ export class OriginalLines {
 
 /** PostgreSQL, which the original uses, does not store NUL. */
 const storable = (message: string): string => message.replaceAll("\0", "\uFFFD");
+
+/** TLS for https addresses. */
+export function connectToService(url: string): Connect {
+  const { protocol, hostname, port } = new URL(url);
+  const isSecure = protocol === "https:";
+  const connect = tcpConnect(`${hostname}:${port === "" ? (isSecure ? 443 : 80) : port}`);
+  if (!isSecure) return connect;
+  return async (signal) => {
+    const socket = await connect(signal);
+    const host = hostname.replaceAll(/^\[|\]$/g, "");
+    // IP addresses have no server name.
+    const name = isIP(host) === 0 ? { servername: host } : {};
+    return await new Promise((resolve, reject) => {
+      const secured = connectTls({ socket, host, ...name, ALPNProtocols: ["h2"] });
+      const abort = (): void => void secured.destroy(signal.reason as Error);
+      signal.addEventListener("abort", abort, { once: true });
+      secured.once("error", reject);
+      secured.once("close", () => signal.removeEventListener("abort", abort));
+      secured.once("secureConnect", () => {
+        signal.removeEventListener("abort", abort);
+        secured.off("error", reject);
+        resolve(secured);
+      });
+    });
+  };
+}

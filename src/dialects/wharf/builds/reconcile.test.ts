@@ -5,7 +5,7 @@ import { Event, Secret, type Stored } from "#kernel/model/index.ts";
 import { RunAction } from "#kernel/dialect/index.ts";
 import { TestEngine, TestPlane } from "../testing/plane.ts";
 import { Build, Project, Worker } from "../kinds.ts";
-import { resubmission } from "../run-commands.ts";
+import { resubmission } from "../dialect.ts";
 import { inputsSecret } from "./inputs-secret.ts";
 import { moved, untriggered } from "./transitions.ts";
 

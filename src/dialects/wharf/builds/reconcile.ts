@@ -1,21 +1,21 @@
-import { type Clock, formatInstant, type Instant, messageOf, type Millis, parseInstant } from "#lib/base/index.ts";
 import {
   addFinalizer,
+  type ApiClient,
   getOrUndefined,
   type Lister,
   patchStatus,
-  type ReconcileResult,
   type Reconciler,
+  type ReconcileResult,
   refTo,
   removeFinalizer,
   retryOnConflict,
 } from "#kernel/kit/index.ts";
 import { isConflict, keyOf, type Stored } from "#kernel/model/index.ts";
-import type { RunAction } from "#kernel/dialect/index.ts";
+import { type Clock, formatInstant, type Instant, messageOf, type Millis, parseInstant } from "#lib/base/index.ts";
+import { actionsFor, answer, openActions, RunAction } from "#kernel/dialect/index.ts";
 import { isOver, wordOf } from "../state.ts";
-import { startedByAnnotation } from "../build-annotations.ts";
 import { Build, type BuildStatus, type Worker } from "../kinds.ts";
-import { answerActions } from "./build-actions.ts";
+import { startedByAnnotation } from "../build-annotations.ts";
 import { hideInputs } from "./hide-inputs.ts";
 import { giveNumber, numberTaken } from "./give-number.ts";
 import { engineFor, isUnknown, isUnstartable, type StartParts, startWorker } from "./start-worker.ts";
@@ -41,7 +41,7 @@ export interface KeptResults {
   remove(buildId: number): Promise<void>;
 }
 
-export interface BuildParts extends StartParts {
+interface BuildParts extends StartParts {
   readonly clock: Clock;
   readonly kept: KeptResults;
   /** With the index `targetIndex`. */
@@ -53,7 +53,7 @@ export interface BuildParts extends StartParts {
   readonly triggerDeadlineMs?: Millis | undefined;
 }
 
-export interface Notice {
+interface Notice {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
@@ -62,7 +62,7 @@ export interface Notice {
 export const workersByBuild = "wharf.slipway.dev/build";
 
 /** Keeps a deleted build until its worker, log and artifacts are gone. */
-export const resultsFinalizer = "wharf.slipway.dev/results";
+const resultsFinalizer = "wharf.slipway.dev/results";
 
 /** The request that created a build starts it; the controller waits this long. */
 const starterGrace: Millis = 15_000;
@@ -254,4 +254,48 @@ async function remove(pass: Pass): Promise<ReconcileResult | undefined> {
   }
   await removeFinalizer(client, Build, build, resultsFinalizer);
   return undefined;
+}
+
+interface ActionParts {
+  readonly client: ApiClient;
+  readonly actions: Lister<RunAction>;
+  readonly build: Stored<Build>;
+  readonly now: Instant;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Answers RunActions of a build, oldest first. A cancel is stored in the spec before the answer, so that a crash in
+ * between is harmless. True if the build was changed.
+ */
+async function answerActions(parts: ActionParts): Promise<boolean> {
+  const { client, build, now, signal } = parts;
+  let isChanged = false;
+  for (const seen of openActions(actionsFor(parts.actions, Build, keyOf(build.metadata)))) {
+    // The mirror may lag behind this process.
+    const action = await getOrUndefined<RunAction>(client, refTo(RunAction, seen), signal);
+    if (action === undefined || openActions([action]).length === 0) continue;
+    const { phase, message } = judge(action, build);
+    if (phase === "Done" && build.spec.cancel !== true && !isChanged && !isOver(wordOf(build))) {
+      const body = { metadata: { uid: build.metadata.uid }, spec: { cancel: true } };
+      await client.patch(refTo(Build, build), { type: "merge", body }, { signal });
+      isChanged = true;
+    }
+    await answer(client, action, { phase, message }, now, signal);
+  }
+  return isChanged;
+}
+
+function judge(
+  { spec }: RunAction,
+  build: Stored<Build>,
+): { readonly phase: "Done" | "Refused"; readonly message: string } {
+  const { uid } = spec.target;
+  if (uid !== undefined && uid !== build.metadata.uid)
+    return { phase: "Refused", message: `the build of uid ${uid} is gone; another one has its name` };
+  if (spec.action !== "cancel") return { phase: "Refused", message: `expected cancel: builds know no ${spec.action}` };
+  const isAsked = build.spec.cancel === true;
+  if (isOver(wordOf(build)) && !isAsked)
+    return { phase: "Refused", message: `the build is ${wordOf(build)}; nothing of it can be canceled` };
+  return { phase: "Done", message: isAsked ? "the build was asked to end before" : "cancel was carried out" };
 }

@@ -5,7 +5,6 @@ import { type Clock, codeOf, err, messageOf, type Millis, ok, oneLine, type Resu
 import { childEnd } from "#lib/base/index.node.ts";
 import { withoutValues } from "#kernel/logs/index.ts";
 import { type CloneRequest, cloneSteps, type GitStep, tokenVariable, userVariable } from "./clone-steps.ts";
-import { type GitFailure, gitFailureOf } from "./git-failure.ts";
 
 export interface CloneWorld {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -15,7 +14,7 @@ export interface CloneWorld {
   readonly say: (line: string) => void;
 }
 
-export interface CloneFailure {
+interface CloneFailure {
   readonly reason: GitFailure | "Aborted";
   readonly lines: readonly string[];
 }
@@ -144,4 +143,35 @@ export async function projectDirectory(
   if (found === undefined) return err(`the repository has no directory ${subDirectory}`);
   if (found !== root && !found.startsWith(root + sep)) return err(`${subDirectory} leads out of the repository`);
   return (await stat(found)).isDirectory() ? ok(path) : err(`${subDirectory} is no directory of the repository`);
+}
+
+type GitFailure = "Authentication" | "NotFound" | "Unreachable";
+
+const authentication = [
+  /Authentication failed/i,
+  /could not read (?:Username|Password)/i,
+  /terminal prompts disabled/i,
+  /Permission denied/i,
+  /Host key verification failed/i,
+  /returned error: 40[13]/i,
+  /HTTP Basic: Access denied/i,
+  /Invalid username or (?:password|token)/i,
+];
+
+const notFound = [
+  /Remote branch .* not found/i,
+  /couldn't find remote ref/i,
+  /not our ref/i,
+  /repository .*not found/i,
+  /repository '.*' does not exist/i,
+  /does not appear to be a git repository/i,
+  /returned error: 404/i,
+  /unable to read tree|reference is not a tree|unknown revision|did not match any file/i,
+];
+
+/** Interprets Git's messages in the C locale. Only Unreachable is retried. */
+function gitFailureOf(lines: readonly string[]): GitFailure {
+  const text = lines.join("\n");
+  if (authentication.some((pattern) => pattern.test(text))) return "Authentication";
+  return notFound.some((pattern) => pattern.test(text)) ? "NotFound" : "Unreachable";
 }

@@ -1,12 +1,11 @@
+import { type Environment, exitCode, type Invocation, type Output, UsageError } from "#kernel/command/index.ts";
+import type { WharfRunOptions } from "./run-options.ts";
 import { hasErrors, parseDuration, SlipwayError } from "#lib/base/index.ts";
-import { type Environment, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
 import { clusterOf } from "./step-cluster.ts";
 import { printPlan, tryOut } from "./dry-run.ts";
-import { lookOf } from "./look.ts";
 import { tell, worldOf } from "./reading.ts";
 import { consoleLog } from "./own-log.ts";
 import { readWanted, selectionOf, type Wanted } from "./rerun.ts";
-import type { WharfRunOptions } from "./run-options.ts";
 import { serveOf, servingAccess } from "./serving.ts";
 import { isTold, readWharfSettings, settingsCode } from "./settings.ts";
 import { type BuildOver, type BuildSignals, watchSignals } from "./signals.ts";
@@ -250,4 +249,21 @@ async function readLimits({ timeout, grace = "10s", maxParallel }: WharfRunOptio
   if (timeoutMs === 0) throw new UsageError("--timeout: expected a duration above 0");
   if (maxParallel !== undefined && maxParallel < 1) throw new UsageError("--max-parallel: expected 1 or more");
   return { timeoutMs, graceMs: read("--grace", grace), maxParallel };
+}
+
+const labelColors = ["cyan", "magenta", "blue", "yellow"] as const;
+
+async function lookOf({ output = "auto", quiet, timestamps }: WharfRunOptions, out: Output) {
+  const { colorsFor } = await import("#kernel/command/index.node.ts");
+  const form = output === "auto" ? (out.isTerminal ? "pretty" : "plain") : output;
+  const colors = colorsFor(form === "pretty" && out.color);
+  const paint = {
+    good: colors.green,
+    bad: colors.red,
+    waiting: colors.yellow,
+    dim: colors.dim,
+    bold: colors.bold,
+    label: (index: number, text: string) => colors[labelColors[index % labelColors.length] ?? "cyan"](text),
+  };
+  return { form, paint, unicode: out.unicode, hasTimestamps: timestamps === true, isQuiet: quiet === true } as const;
 }

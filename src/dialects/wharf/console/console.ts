@@ -1,9 +1,10 @@
-import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
+import { type Clock, type Millis, oneLine, sleep } from "#lib/base/index.ts";
+import { tableOf } from "#kernel/dialect/index.ts";
+import { linesOf } from "../results/log-line.ts";
 import type { Results } from "../results/results.ts";
-import { endText } from "./end-text.ts";
-import { eventText } from "./event-text.ts";
-import { followBuild } from "./follow-build.ts";
-import type { Look } from "./look.ts";
+import { eventText, jsonLine, labelOf } from "./event-text.ts";
+import { followBuild, lastLines } from "./follow-build.ts";
+import { type Look, painted, spanOf } from "./look.ts";
 
 export interface ConsoleOutput {
   write(text: string): void;
@@ -54,4 +55,66 @@ async function isTaken(output: ConsoleOutput, clock: Clock): Promise<boolean> {
     else if (looks >= mostLooks) return false;
   }
   return true;
+}
+
+const tailLines = 20;
+
+const longestTailLine = 2_000;
+
+/** The final block: the steps, the last lines of failed ones, the result. */
+async function endText(results: Results, look: Look): Promise<string> {
+  const { build } = results;
+  const { status, reason, message } = build;
+  if (look.form === "json") {
+    const why = { ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
+    const { buildId, finishedAt } = build;
+    return jsonLine({ t: finishedAt, type: "build", buildId, msg: status, ...why, results: results.directory });
+  }
+  const tails = await Promise.all(
+    results.steps
+      .filter(({ stepId }) => build.steps.find((step) => step.stepId === stepId)?.status === "Failed")
+      .map((step) => tailText(step, results, look)),
+  );
+  const why = message === undefined ? "" : `: ${oneLine(message)}`;
+  const took = spanOf(build.startedAt, build.finishedAt);
+  return [
+    "",
+    ...tableLines(results, look),
+    ...tails.flat(),
+    "",
+    `build ${build.buildId} ${painted(status, look.paint)} in ${took}${why}`,
+    `results: ${results.directory}`,
+    "",
+  ].join("\n");
+}
+
+function tableLines({ build }: Results, { paint }: Look): readonly string[] {
+  const rows = build.steps.map((step) => {
+    const stage = build.stages.find(({ stageId }) => stageId === step.stageId)?.name ?? "";
+    const span = spanOf(step.startedAt, step.finishedAt);
+    return [stage, step.name, step.status, span, step.exitCode === null ? "-" : `${step.exitCode}`];
+  });
+  const [head = "", ...lines] = tableOf([["STAGE", "STEP", "STATUS", "DURATION", "EXIT CODE"], ...rows]);
+  return [
+    paint.dim(head),
+    ...lines.map((line, index) => {
+      const status = build.steps[index]?.status ?? "None";
+      const at = line.lastIndexOf(status);
+      return line.slice(0, at) + painted(status, paint) + line.slice(at + status.length);
+    }),
+  ];
+}
+
+async function tailText(
+  step: Results["steps"][number],
+  { build }: Results,
+  { paint }: Look,
+): Promise<readonly string[]> {
+  const record = build.steps.find(({ stepId }) => stepId === step.stepId);
+  const name = record === undefined ? "" : labelOf(record, build);
+  const batches = await lastLines(step, tailLines);
+  const lines = batches.flatMap((batch) => [...linesOf(batch)].map(({ message }) => message));
+  if (lines.length === 0) return ["", paint.bold(`${name} has printed nothing`)];
+  const shown = lines.map((line) => `  ${line.length > longestTailLine ? `${line.slice(0, longestTailLine)}…` : line}`);
+  return ["", paint.bold(`last lines of ${name}:`), ...shown];
 }

@@ -1,10 +1,9 @@
 // Everything that multiplies is counted as it is created, because aliases can make a kilobyte stand for any number
 // of nodes: each use of an alias is charged the size of its anchor.
 
-import { type YamlNode, type YamlNodeDocument, type YamlScalarNode, readYamlNodes } from "#lib/yaml/index.ts";
 import { below, type Reporter, type Spot } from "./diagnostics.ts";
-import { mergeMembers } from "./merge.ts";
-import { kindOf, type Member, type Node, type Place } from "./node.ts";
+import { kindOf, type MapNode, type Member, type Node, type Place } from "./node.ts";
+import { readYamlNodes, type YamlNode, type YamlNodeDocument, type YamlScalarNode } from "#lib/yaml/index.ts";
 import { asText, resolvePlain, resolveTagged } from "./scalar.ts";
 
 const mostNodes = 100_000;
@@ -185,4 +184,38 @@ function scalarOf(walk: Walk, node: YamlScalarNode, spot: Spot) {
   const tag = node.tag.replace("tag:yaml.org,2002:", "!!");
   walk.reporter.error(spot, "type", `${JSON.stringify(node.text)} does not fit its tag ${tag}`);
   return asText(node.text);
+}
+
+// Unlike the original, which keeps both copies of an overridden member and runs such a step twice, YAML's rule
+// applies: the map's own member wins.
+
+/** Merged members come first. Own members win wherever the merge key is, and earlier maps win over later ones. */
+function mergeMembers(
+  own: readonly Member[],
+  sources: readonly Node[],
+  scope: string,
+  reporter: Reporter,
+): readonly Member[] {
+  if (sources.length === 0) return own;
+  const names = new Set(own.map(({ name }) => name));
+  const merged: Member[] = [];
+  for (const map of sources.flatMap((source) => mapsOf(source, scope, reporter))) {
+    for (const member of map.members) {
+      if (names.has(member.name)) continue;
+      names.add(member.name);
+      merged.push(member);
+    }
+  }
+  return [...merged, ...own];
+}
+
+function mapsOf(source: Node, scope: string, reporter: Reporter): readonly MapNode[] {
+  if (source.kind === "map") return [source];
+  const wrong = (found: Node): readonly MapNode[] => {
+    const message = `expected a map or a list of maps to merge, found ${kindOf(found)}`;
+    reporter.error({ scope, at: found.at }, "type", message);
+    return [];
+  };
+  if (source.kind !== "list") return wrong(source);
+  return source.items.flatMap((item) => (item.kind === "map" ? [item] : wrong(item)));
 }

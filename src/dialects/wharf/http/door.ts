@@ -1,10 +1,9 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import { afterAwake, type Clock, type Logger, messageOf, type Millis, sleep, SlipwayError } from "#lib/base/index.ts";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { ApiError } from "#kernel/model/index.ts";
 import { type ConnectionSource, RpcListener, RpcPort, type RpcService } from "#kernel/rpc/index.ts";
-import { type Clock, type Logger, messageOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
 import { type EntryRules, isLoopbackAddress, refusalOf } from "./entry.ts";
-import { readFirstBytes } from "./first-bytes.ts";
 import { jsonText, problemOf, problemType, refuse } from "./problem.ts";
 import type { Fetch, RestLimits, RestServer } from "./rest-server.ts";
 
@@ -288,4 +287,42 @@ function refuseCall(stream: ServerHttp2Stream, status: number, message: string):
     { endStream: true },
   );
   return true;
+}
+
+export type Protocol = "http1" | "http2";
+
+/** RFC 9113 3.4. No other protocol begins like this. */
+const preface = Buffer.from("PRI * HTTP/2.0");
+
+/**
+ * Calls `decide` with the protocol; the bytes stay in the socket. Destroys connections that send too little within
+ * `limit`.
+ */
+export function readFirstBytes(
+  socket: Socket,
+  clock: Clock,
+  limit: Millis,
+  decide: (protocol: Protocol) => void,
+): void {
+  let seen = Buffer.alloc(0);
+  const giveUp = (): void => void socket.destroy();
+  // Pending bytes are read before the timeout counts.
+  const cancel = afterAwake(clock, limit, giveUp);
+  const look = (): void => {
+    const more: Buffer | null = socket.read();
+    if (more !== null) seen = Buffer.concat([seen, more]);
+    if (seen.length === 0) return;
+    const compared = Math.min(seen.length, preface.length);
+    const isSame = seen.subarray(0, compared).equals(preface.subarray(0, compared));
+    if (isSame && compared < preface.length) return;
+    leave();
+    socket.unshift(seen);
+    decide(isSame ? "http2" : "http1");
+  };
+  const leave = (): void => {
+    cancel();
+    socket.off("readable", look).off("end", giveUp).off("close", leave);
+  };
+  socket.on("readable", look).on("end", giveUp).on("close", leave);
+  look();
 }

@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { type Clock, deferred, systemClock } from "#lib/base/index.ts";
-import { type Protocol, readFirstBytes } from "./first-bytes.ts";
+import { type Protocol, readFirstBytes } from "./door.ts";
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {

@@ -1,7 +1,6 @@
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { createReadStream } from "node:fs";
 import { once } from "node:events";
-import { parseRange } from "./byte-range.ts";
 import { refuse } from "./problem.ts";
 import type { RestContext } from "./rest-api.ts";
 
@@ -42,7 +41,7 @@ async function write(outgoing: RestContext["env"]["outgoing"], body: Body, gone:
   }
 }
 
-export interface FileAnswer {
+interface FileAnswer {
   readonly path: string;
   readonly size: number;
   readonly contentType: string;
@@ -99,4 +98,27 @@ function disposition(name: string): string {
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
   return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+}
+
+interface ByteRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/**
+ * The range of a Range header (RFC 9110 14.2). Undefined for the whole file: no range, other units or several ranges.
+ * "bad" if it cannot be satisfied.
+ */
+export function parseRange(header: string | undefined, size: number): ByteRange | "bad" | undefined {
+  const [, asked] = /^bytes=(.*)$/i.exec(header?.trim() ?? "") ?? [];
+  if (asked === undefined || asked.includes(",")) return undefined;
+  const [, from, to] = /^\s*(\d*)\s*-\s*(\d*)\s*$/.exec(asked) ?? [];
+  if (from === undefined || to === undefined || (from === "" && to === "")) return "bad";
+  if (from === "") {
+    const length = Math.min(Number(to), size);
+    return length === 0 ? "bad" : { first: size - length, last: size - 1 };
+  }
+  const first = Number(from);
+  const last = to === "" ? size - 1 : Math.min(Number(to), size - 1);
+  return first >= size || (to !== "" && Number(to) < first) ? "bad" : { first, last };
 }

@@ -1,25 +1,24 @@
-import { readdir } from "node:fs/promises";
-import { dirname } from "node:path";
 import {
   type Cancel,
   type Clock,
   codeOf,
+  deferred,
   inParallel,
   type Logger,
   messageOf,
   type Millis,
   SlipwayError,
 } from "#lib/base/index.ts";
+import type { FilePool } from "./file-pool.ts";
+import { openSegment, rereadSegment, segmentPath, writeCheckpoint } from "./open-segment.ts";
+import { noFacts, Segment, type SegmentSnapshot } from "./segment.ts";
+import { readdir } from "node:fs/promises";
+import { dirname } from "node:path";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { Changes } from "../results/changes.ts";
-import { Checkpoints } from "./checkpoints.ts";
-import { DurableWaiters } from "./durable-waiters.ts";
 import { logError } from "./errors.ts";
-import type { FilePool } from "./file-pool.ts";
 import { flushDirectory } from "./flush-directory.ts";
-import { openSegment, rereadSegment, segmentPath } from "./open-segment.ts";
 import type { NewLine } from "./record.ts";
-import { noFacts, Segment } from "./segment.ts";
 
 // Lines are accepted, appended to the page of their segment, written, readable, then synced. At most one write and
 // one sync run at a time. After a failure the log is cut to what is certain and read again.
@@ -38,7 +37,7 @@ export interface Inserted {
   readonly refused?: RefusedLines;
 }
 
-export interface RefusedLines {
+interface RefusedLines {
   readonly count: number;
   /** Reason for the first line: `log-gaps` or `log-steps`. */
   readonly reason: SlipwayError;
@@ -363,5 +362,76 @@ export class BuildLog {
       }
     })();
     return this.#repairing;
+  }
+}
+
+/** Bytes to read again after a crash. */
+const bytesApart = 64 * 1024 * 1024;
+
+/** Records the state of segments. Failures only slow down the next opening. */
+class Checkpoints {
+  readonly #pool: FilePool;
+  readonly #log: Logger;
+  readonly #due = new Map<Segment, SegmentSnapshot>();
+
+  constructor(pool: FilePool, log: Logger) {
+    this.#pool = pool;
+    this.#log = log;
+  }
+
+  /** Call before pending lines are taken: the snapshot describes the file after this write. */
+  note(segment: Segment): void {
+    if (this.#due.has(segment) || segment.bytes + segment.waiting - segment.checkpointed < bytesApart) return;
+    this.#due.set(segment, segment.snapshot());
+  }
+
+  /** A checkpoint must not be ahead of the synced file. */
+  async writeDue(): Promise<void> {
+    for (const [segment, snapshot] of this.#due) {
+      if (snapshot.bytes > segment.durable) continue;
+      this.#due.delete(segment);
+      await this.#write(segment, snapshot);
+    }
+  }
+
+  async writeAll(segments: Iterable<Segment>): Promise<void> {
+    const grown = [...segments].filter(({ bytes, checkpointed }) => bytes > checkpointed);
+    await inParallel(grown, (segment) => this.#write(segment, segment.snapshot()));
+  }
+
+  clear(): void {
+    this.#due.clear();
+  }
+
+  async #write(segment: Segment, snapshot: SegmentSnapshot): Promise<void> {
+    await writeCheckpoint(segment, snapshot, this.#pool).catch((thrown: unknown) =>
+      this.#log.warn("checkpoint of a log was not written", { path: segment.path, error: messageOf(thrown) }),
+    );
+  }
+}
+
+class DurableWaiters {
+  #waiters: { readonly upTo: number; readonly done: ReturnType<typeof deferred<void>> }[] = [];
+
+  wait(upTo: number): Promise<void> {
+    const done = deferred<void>();
+    this.#waiters.push({ upTo, done });
+    return done.promise;
+  }
+
+  /** True if a flush up to `logId` would satisfy a waiter. */
+  hasUpTo(logId: number): boolean {
+    const [first] = this.#waiters;
+    return first !== undefined && first.upTo <= logId;
+  }
+
+  settle(logId: number): void {
+    for (const { upTo, done } of this.#waiters) if (upTo <= logId) done.resolve();
+    this.#waiters = this.#waiters.filter(({ upTo }) => upTo > logId);
+  }
+
+  fail(reason: Error): void {
+    for (const { done } of this.#waiters) done.reject(reason);
+    this.#waiters = [];
   }
 }

@@ -2,8 +2,7 @@
 
 import type { StepOfType } from "../definition/definition.ts";
 import { fieldSpot, secretArgOf, tagsOf } from "../definition/step-rules.ts";
-import { type PlanContext, projectSecret, variableText } from "./context.ts";
-import { dockerDestination, dockerGroup } from "./docker-destination.ts";
+import { neededText, type PlanContext, projectSecret, variableText } from "./context.ts";
 import type { EnvEntry, Mount, Overlay, PlannedParts } from "./step-plan.ts";
 
 export function planDocker(step: StepOfType<"docker">, context: PlanContext): PlannedParts | undefined {
@@ -65,3 +64,32 @@ const appended = (path: string): Overlay => ({
   change: "append",
   text: "\nRUN cat /mnt/cert/root.crt >> /etc/ssl/certs/ca-certificates.crt\n",
 });
+
+// Image names are registry/group/repository, plus the name of the step if a repository builds several. With
+// `destination` none of these is needed.
+
+const dockerGroup = (step: StepOfType<"docker">, context: PlanContext): string | undefined =>
+  step.values.group ?? variableText(context, "REPO_GROUP", fieldSpot(step, "group"));
+
+/** Destination without a tag; undefined after reporting missing variables. */
+function dockerDestination(step: StepOfType<"docker">, context: PlanContext): string | undefined {
+  const { destination, name = step.name } = step.values;
+  if (destination !== undefined && destination !== "") return withoutScheme(destination, step, context);
+  const registry = step.values.registry ?? neededText(context, "REG_URL", step, "registry");
+  const group = step.values.group ?? neededText(context, "REPO_GROUP", step, "group");
+  const repository = neededText(context, "REPO_NAME", step, "destination");
+  if (registry === undefined || group === undefined || repository === undefined) return undefined;
+  const parts = [registry.replace(/\/+$/, ""), group, repository, ...(name === repository ? [] : [name])];
+  return withoutScheme(parts.join("/"), step, context);
+}
+
+function withoutScheme(destination: string, step: StepOfType<"docker">, { reporter }: PlanContext): string {
+  const bare = destination.replace(/^[A-Za-z][A-Za-z0-9+.-]*:\/\//, "");
+  if (bare !== destination)
+    reporter.warn(
+      fieldSpot(step, "destination"),
+      "scheme-stripped",
+      `names of images have no scheme; taken as ${bare}`,
+    );
+  return bare;
+}

@@ -1,7 +1,7 @@
 import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { describe, expect, test } from "vitest";
 import { type Parameters, readParameters } from "./parameters.ts";
-import { workerName } from "./worker-name.ts";
+import { workerName } from "./store-worker.ts";
 
 const rules = { instance: "local", allowLocalRepos: false };
 const url = "https://example.org/a/b.git";

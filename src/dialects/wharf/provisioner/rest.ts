@@ -1,12 +1,11 @@
-import type { JsonObject, Logger } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, type Logger } from "#lib/base/index.ts";
+import { boundedText, refuse } from "../http/index.ts";
+import { type Parameters, readParameters } from "./parameters.ts";
 import { type ApiClient, type Informer, refTo } from "#kernel/kit/index.ts";
 import { isNotFound, type Stored } from "#kernel/model/index.ts";
-import { refuse } from "../http/index.ts";
 import { boundAnonymous, callerOf } from "../http/caller.ts";
 import { createRestApi, sendJson, uintOf } from "../http/rest-api.ts";
 import { Worker } from "../kinds.ts";
-import { readParameters } from "./parameters.ts";
-import { requestParameters } from "./request-parameters.ts";
 import { forceAnnotation, storeWorker, type WorkerStore } from "./store-worker.ts";
 import type { ProvisionerSettings } from "./settings.ts";
 import { workerJson } from "./worker-status.ts";
@@ -120,3 +119,39 @@ async function markForced(client: ApiClient, worker: Stored<Worker>): Promise<vo
     body: { metadata: { uid, annotations: { [forceAnnotation]: "true" } } },
   });
 }
+
+const mostBytes = 1024 * 1024;
+
+interface ParameterSource {
+  readonly query: URLSearchParams;
+  readonly contentType: string;
+  readonly body: AsyncIterable<Uint8Array> | null;
+}
+
+/** Parameters in the query, a form or JSON; the body wins. */
+async function requestParameters({ query, contentType, body }: ParameterSource): Promise<Parameters> {
+  const text = await boundedText(body, mostBytes, "parameters");
+  const given = Object.fromEntries(query);
+  if (text.trim() === "") return given;
+  if (/^application\/x-www-form-urlencoded\b/i.test(contentType))
+    return { ...given, ...Object.fromEntries(new URLSearchParams(text)) };
+  return { ...given, ...membersOf(text) };
+}
+
+function membersOf(text: string): Parameters {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch (thrown) {
+    // The parser's message may quote a token.
+    throw refuse("unexpected-body-read-error", "expected the parameters as a form or as a JSON object", {
+      cause: thrown,
+    });
+  }
+  if (!isJsonObject(value)) throw refuse("unexpected-body-read-error", "expected a JSON object with the parameters");
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, asText(member)]));
+}
+
+/** Maps are parsed again like texts. */
+const asText = (value: JsonValue | undefined): string =>
+  value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);

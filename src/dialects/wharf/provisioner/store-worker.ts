@@ -1,4 +1,5 @@
 import type { Random } from "#lib/base/index.ts";
+import { hashName } from "#lib/base/index.node.ts";
 import { type ApiClient, refTo } from "#kernel/kit/index.ts";
 import {
   apiVersionOf,
@@ -11,7 +12,6 @@ import {
 import { Build, Worker } from "../kinds.ts";
 import { type Parameters, secretParameters, type WorkerRequest } from "./parameters.ts";
 import type { ProvisionerSettings } from "./settings.ts";
-import { workerName } from "./worker-name.ts";
 
 export const finalizer = "wharf.slipway.dev/worker";
 export const forceAnnotation = "wharf.slipway.dev/force";
@@ -23,7 +23,7 @@ export interface WorkerStore {
   readonly random: Random;
 }
 
-export interface StoredWorker {
+interface StoredWorker {
   readonly worker: Stored<Worker>;
   /** False if the build has a worker, possibly with other parameters. */
   readonly isNew: boolean;
@@ -145,4 +145,27 @@ async function buildOf({ client, settings }: WorkerStore, buildRef: number, inst
   if (build === undefined) return undefined;
   const { name, uid } = build.metadata;
   return { apiVersion: apiVersionOf(Build), kind: Build.kind, name, uid, blockOwnerDeletion: true, controller: true };
+}
+
+const prefix = "wharf-cmd-worker";
+
+/** Keeps the whole name within a label. */
+const longestInstance = 28;
+
+const letters = "abcdefghijkmnpqrstuvwxyz23456789";
+
+/** Derived from the build, so that repeated requests find the same worker; random for build 0. */
+export function workerName(instance: string, buildRef: number, random: Random): string {
+  const own =
+    buildRef > 0
+      ? `${buildRef}`
+      : `x${Array.from({ length: 10 }, () => letters[Math.floor(random() * letters.length)]).join("")}`;
+  return `${prefix}-${asName(instance)}-${own}`;
+}
+
+/** A changed name gets a hash: instances must not share workers. */
+function asName(instance: string): string {
+  const name = instance.toLowerCase().replace(/[^a-z0-9-]/g, "-");
+  if (name === instance && name.length <= longestInstance) return name;
+  return `${name.slice(0, longestInstance - 9).replace(/-+$/, "")}-${hashName([instance], 8)}`;
 }

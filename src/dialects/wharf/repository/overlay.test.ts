@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { fileVariables } from "../testing/prepared.ts";
 import { createSubstituter } from "../variables/substitute.ts";
 import { resolveVariables } from "../variables/variable.ts";
-import { readOverlay } from "./overlay.ts";
-import { substituteBytes } from "./substitute-bytes.ts";
+import { readOverlay, substituteBytes } from "./overlay.ts";
 import { newDirectory, writeFiles } from "./testing/projects.ts";
 
 const variables = { NAME: "web", ä: "ö", LOOP: "${LOOP}", BIG: "x".repeat(1024 * 1024) };

@@ -1,13 +1,12 @@
 // Read from the project before the step starts, so that a missing file fails it early.
 
+import { isFailure, type Substituter } from "../variables/substitute.ts";
+import { isGone, repositoryError, unreadable } from "./errors.ts";
 import { open, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { messageOf } from "#lib/base/index.ts";
 import type { Overlay } from "../plan/step-plan.ts";
-import type { Substituter } from "../variables/substitute.ts";
-import { isGone, repositoryError, unreadable } from "./errors.ts";
 import type { OverlayFile } from "./entry.ts";
-import { mostOverlayBytes, substituteBytes } from "./substitute-bytes.ts";
 
 /** The changed files of a step. Rejects with `overlay-file` or `path-escape`. */
 export async function readOverlay(
@@ -73,4 +72,34 @@ async function readFile(root: string, path: string, called: string): Promise<Ove
   } finally {
     await handle.close();
   }
+}
+
+const looksAt = 8 * 1024;
+
+const mostOverlayBytes = 64 * 1024 * 1024;
+
+/**
+ * Substitutes variables bytewise. Files with a zero byte at the beginning are binary and unchanged. Throws
+ * `overlay-variables`.
+ */
+export function substituteBytes(bytes: Buffer, substituter: Substituter, called: string): Buffer {
+  if (bytes.subarray(0, looksAt).includes(0)) return bytes;
+  const parts: Buffer[] = [];
+  let length = 0;
+  let end = 0;
+  // latin1: positions in the text are positions in the bytes.
+  for (const { 0: whole, index } of bytes.toString("latin1").matchAll(/\$\{[^}]*\}/g)) {
+    const reference = bytes.subarray(index, index + whole.length);
+    const written = reference.toString("utf8");
+    const result = substituter.substitute(written);
+    if (isFailure(result)) throw repositoryError("overlay-variables", `${called}: ${result.message}`);
+    const { text } = result.scalar;
+    // Unchanged references stay as bytes.
+    parts.push(bytes.subarray(end, index), text === written ? reference : Buffer.from(text));
+    length += index - end + text.length;
+    if (length > mostOverlayBytes)
+      throw repositoryError("overlay-variables", `${called}: variables make it larger than 64 MiB`);
+    end = index + whole.length;
+  }
+  return Buffer.concat([...parts, bytes.subarray(end)]);
 }

@@ -1,13 +1,12 @@
+import { type ProblemKind, refuse } from "../http/problem.ts";
 import { codeOf, messageOf } from "#lib/base/index.ts";
 import { type ListFields, pageOf } from "../api/list-query.ts";
 import type { StoredArtifact } from "../artifact-store/artifact-list.ts";
 import type { ArtifactStore, Upload } from "../artifact-store/artifact-store.ts";
-import { type ProblemKind, refuse } from "../http/problem.ts";
 import { type RestContext, sendJson, uintOf } from "../http/rest-api.ts";
 import { sendFile } from "../http/streamed-answer.ts";
 import { checkName } from "../results/artifact-name.ts";
 import { buildOf, takenFor } from "./build-of.ts";
-import { announcedSha256 } from "./digest.ts";
 import { formFiles } from "./multipart.ts";
 import type { Api, ResultsApiParts } from "./parts.ts";
 
@@ -140,4 +139,15 @@ async function kept<T>(work: Promise<T>): Promise<T> {
     if (kind === undefined) throw thrown;
     throw refuse(kind, messageOf(thrown), { cause: thrown });
   }
+}
+
+/** The SHA-256 in `Digest: sha-256=…` (RFC 3230; base64 or hexadecimal) or `Content-Digest: sha-256=:…:` (RFC 9530). */
+function announcedSha256(header: (name: string) => string | undefined): string {
+  const text = [header("digest"), header("content-digest")].filter((one) => one !== undefined).join(",");
+  const [, value = ""] = /(?:^|,)\s*sha-256=:?([^,:\s]+)/i.exec(text) ?? [];
+  if (/^[0-9a-f]{64}$/i.test(value)) return value.toLowerCase();
+  const bytes = Buffer.from(value, "base64");
+  if (bytes.length === 32 && /^[A-Za-z0-9+/_-]{43}=?$/.test(value)) return bytes.toString("hex");
+  if (text === "") throw refuse("missing-param-string", "Digest: expected sha-256=… of the body");
+  throw refuse("invalid-param", `Digest: expected sha-256=… of the body, found ${JSON.stringify(text.slice(0, 200))}`);
 }

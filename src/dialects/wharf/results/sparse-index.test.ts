@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SparseIndex } from "./sparse-index.ts";
+import { SparseIndex } from "./step-log.ts";
 
 test("an entry stands every 1,024 lines or 256 KiB, whichever comes first", () => {
   const index = new SparseIndex();

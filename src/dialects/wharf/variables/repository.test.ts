@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { repositoryName } from "./repository.ts";
+import { repositoryName } from "./git-variables.ts";
 
 test.each([
   ["git@h:a/b.git", "a", "b"],

@@ -1,10 +1,19 @@
-import { isJsonObject, type JsonObject, type JsonValue, parseInstant, SlipwayError } from "#lib/base/index.ts";
+import type { Manager } from "#kernel/kit/index.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Millis,
+  orAborted,
+  parseInstant,
+  SlipwayError,
+} from "#lib/base/index.ts";
+import type { ClientServices } from "../services.ts";
+import { type ActiveBuild, type SeenWorker, usualLimits } from "./judge.ts";
+import { Watchdog, type Watched } from "./watchdog.ts";
 import { askService, refusedBy, type ServiceRequest } from "../aggregator/api-connection.ts";
 import { triggerUnknown } from "../builds/transitions.ts";
 import { ProvisionerClient, type ToldWorker } from "../provisioner/provisioner-client.ts";
-import type { ClientServices } from "../services.ts";
-import type { ActiveBuild, SeenWorker } from "./judge.ts";
-import type { Watched } from "./watchdog.ts";
 
 /** Builds of other engines are not this provisioner's. */
 const ownEngine = "wharf-cmd";
@@ -73,3 +82,29 @@ const activeBuild = ({ buildId, workerId, status, reason, scheduledOn, createdAt
   mayHaveWorker: status === "Scheduling" && reason === triggerUnknown,
   scheduledOn: instantOf(scheduledOn ?? createdAt),
 });
+
+interface WatchdogOptions {
+  readonly services: () => Promise<ClientServices>;
+  readonly intervalMs?: Millis;
+  /** Default: one minute. */
+  readonly minAgeMs?: Millis;
+  readonly isIdle?: () => boolean;
+}
+
+export function addWatchdog(manager: Manager, { services, intervalMs, minAgeMs, isIdle }: WatchdogOptions): void {
+  const { clock, random, log } = manager;
+  const given = {
+    ...(intervalMs === undefined ? {} : { intervalMs }),
+    ...(minAgeMs === undefined ? {} : { limits: { ...usualLimits, minAgeMs } }),
+    ...(isIdle === undefined ? {} : { isIdle }),
+  };
+  manager.add({
+    name: "wharf-watchdog",
+    async run({ stop }) {
+      // Undefined if a port cannot be opened, which is logged.
+      const found = await orAborted(services(), stop).catch(() => undefined);
+      if (found !== undefined)
+        await new Watchdog({ watched: watchedServices(found), clock, random, log, ...given }).run(stop);
+    },
+  });
+}

@@ -1,16 +1,18 @@
-import type { Logger } from "#lib/base/index.ts";
-import { join } from "node:path";
 import { refuse } from "../http/problem.ts";
 import { createRestApi, type RestContext, sendJson, uintOf } from "../http/rest-api.ts";
-import { sendFile } from "../http/streamed-answer.ts";
+import { type Body, sendFile, sendStream } from "../http/streamed-answer.ts";
+import { followLogs } from "../results/follow-logs.ts";
+import { linesOf, type LogBatch } from "../results/log-line.ts";
+import type { Results, StepResults } from "../results/results.ts";
+import { LogCursor } from "../results/log-cursor.ts";
+import type { StepLog } from "../results/step-log.ts";
+import type { Logger } from "#lib/base/index.ts";
+import { join } from "node:path";
 import { fileNameOf } from "../results/artifact-name.ts";
 import type { Artifact } from "../results/build-document.ts";
-import type { Results, StepResults } from "../results/results.ts";
 import { statusNumbers } from "../results/status-numbers.ts";
-import { sendLog } from "./log-text.ts";
-import { lineCounts } from "./line-counts.ts";
 
-export interface WorkerRestOptions {
+interface WorkerRestOptions {
   readonly log: Logger;
   readonly origins?: readonly string[];
   /** Cancels the build; absent if it has ended. */
@@ -122,4 +124,67 @@ async function reasonOf(context: RestContext): Promise<string | undefined> {
   } catch (cause) {
     throw refuse("unexpected-body-read-error", 'the body: expected nothing or {"reason": "…"}', { cause });
   }
+}
+
+const pieceBytes = 256 * 1024;
+
+/** Counts the lines of logs; logs written by another process are read once. */
+function lineCounts(): (log: StepLog) => Promise<number> {
+  const counted = new WeakMap<StepLog, Promise<number>>();
+  return async (log) => {
+    if (!Number.isNaN(log.lines)) return log.lines;
+    const known = counted.get(log) ?? count(log);
+    counted.set(log, known);
+    return await known;
+  };
+}
+
+async function count(log: StepLog): Promise<number> {
+  const cursor = new LogCursor(log);
+  let lines = 0;
+  try {
+    for (let batch = await cursor.next(pieceBytes); batch !== undefined; batch = await cursor.next(pieceBytes))
+      lines += batch.lines;
+    return lines;
+  } finally {
+    await cursor.close();
+  }
+}
+
+const plainText = "text/plain; charset=utf-8";
+
+/**
+ * The log of a step as text: messages, or lines as stored with `timestamps=1`, of which ranges can be requested;
+ * `follow=1` continues until the results are frozen; `after=ID` starts behind that line.
+ */
+async function sendLog(context: RestContext, results: Results, { stepId, log }: StepResults): Promise<Response> {
+  const [isTimed, isFollowed] = [flagOf(context, "timestamps"), flagOf(context, "follow")];
+  const asked = context.req.query("after") ?? "";
+  const after = asked === "" ? 0 : uintOf("after", asked);
+  if (isTimed && !isFollowed && after === 0 && log.bytes > 0)
+    return await sendFile(context, {
+      path: log.path,
+      size: log.bytes,
+      contentType: plainText,
+      name: `step-${stepId}.log`,
+    });
+  const body: Body = async function* (signal) {
+    const following = { stepIds: [stepId], after: new Map([[stepId, after]]), follow: isFollowed, signal };
+    for await (const batch of followLogs(results, following)) yield isTimed ? batch.bytes : messagesOf(batch);
+  };
+  const headers = { "content-type": plainText, "x-content-type-options": "nosniff" };
+  return await sendStream(context, { headers, body });
+}
+
+function messagesOf(batch: LogBatch): Buffer {
+  let text = "";
+  for (const { message } of linesOf(batch)) text += `${message}\n`;
+  return Buffer.from(text);
+}
+
+function flagOf(context: RestContext, name: string): boolean {
+  const value = context.req.query(name);
+  if (value === undefined || value === "0" || value === "false") return false;
+  if (value === "1" || value === "true" || value === "") return true;
+  throw refuse("invalid-param", `${name}: expected 0 or 1, found ${JSON.stringify(value)}`);
 }

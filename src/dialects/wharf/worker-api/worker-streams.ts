@@ -1,27 +1,22 @@
 import {
   type DescMessage,
-  type FrameSink,
   FramedCalls,
   type FramedCallsOptions,
   type FramedHandler,
   frameOf,
+  type FrameSink,
+  type MessageInitShape,
   RpcError,
   wharfWorkerV1,
 } from "#kernel/rpc/index.ts";
-import { codeOf } from "#lib/base/index.ts";
-import type { Served } from "../http/index.ts";
+import { codeOf, type Instant, parseInstant } from "#lib/base/index.ts";
 import type { Artifact, StatusUpdate } from "../results/build-document.ts";
-import { type EventFollowing, followEvents } from "../results/follow-events.ts";
+import { type EventFollowing, followEvents, type StepEvent } from "../results/follow-events.ts";
+import { statusNumbers } from "../results/status-numbers.ts";
+import type { Served } from "../http/index.ts";
 import { followLogs } from "../results/follow-logs.ts";
 import type { LogTime } from "../results/log-line.ts";
 import type { Results, StepResults } from "../results/results.ts";
-import {
-  artifactMessage,
-  type MessageOf,
-  rfcArtifactMessage,
-  rfcStatusMessages,
-  statusMessage,
-} from "./event-messages.ts";
 import { compareTimes, encodeLogFrames } from "./log-frames.ts";
 
 const { Worker } = wharfWorkerV1;
@@ -106,3 +101,55 @@ function asRefusal(thrown: unknown): never {
   if (codeOf(thrown) !== "results-closed") throw thrown;
   throw new RpcError("UNAVAILABLE", "the results are not served any more", { cause: thrown });
 }
+
+// Step events as messages of released workers and of RFC-0025. Ids are those of the store.
+
+/** Undefined for events that are not sent. */
+type MessageOf<T, O extends DescMessage> = (event: StepEvent<T>) => MessageInitShape<O> | undefined;
+
+const statusMessage: MessageOf<StatusUpdate, typeof wharfWorkerV1.StreamStatusEventsResponseSchema> = ({
+  stepId,
+  event,
+}) => {
+  const timestamp = timestampOf(parseInstant(event.timestamp));
+  return {
+    eventId: BigInt(event.updateId),
+    stepId: BigInt(stepId),
+    // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- The table has the numbers of the enum, which a test compares.
+    status: statusNumbers[event.status].worker as wharfWorkerV1.Status,
+    ...(timestamp === undefined ? {} : { timestamp }),
+  };
+};
+
+/** RFC-0025 has fewer statuses: repeated ones are skipped. */
+function rfcStatusMessages(): MessageOf<StatusUpdate, typeof wharfWorkerV1.StatusEventsResponseSchema> {
+  const told = new Map<number, number>();
+  return ({ stepId, event }) => {
+    // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- As above.
+    const status = statusNumbers[event.status].rfc as wharfWorkerV1.StatusEventsResponse_Status;
+    if (told.get(stepId) === status) return undefined;
+    told.set(stepId, status);
+    return { eventId: BigInt(event.updateId), stepId: BigInt(stepId), status };
+  };
+}
+
+const artifactMessage: MessageOf<Artifact, typeof wharfWorkerV1.StreamArtifactEventsResponseSchema> = ({ event }) => ({
+  artifactId: BigInt(event.artifactId),
+  stepId: BigInt(event.stepId),
+  name: event.name,
+  size: BigInt(event.size),
+  sha256: event.sha256 ?? "",
+  testResults: event.testResults,
+});
+
+const rfcArtifactMessage: MessageOf<Artifact, typeof wharfWorkerV1.ArtifactEventResponseSchema> = ({ event }) => ({
+  artifactId: BigInt(event.artifactId),
+  stepId: BigInt(event.stepId),
+  name: event.name,
+});
+
+/** Undefined if an earlier worker stored an unreadable time. */
+const timestampOf = (at: Instant | undefined) =>
+  at === undefined
+    ? undefined
+    : { seconds: BigInt(Math.floor(at / 1000)), nanos: (((at % 1000) + 1000) % 1000) * 1_000_000 };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { enginePlan } from "./engine-plan.ts";
+import { enginePlan } from "./run-build.ts";
 import { planOf } from "./testing/build-request.ts";
 
 test.each([0, -1, Number.NaN])("a bound under which no step would begin is refused: %s", (maxParallel) => {

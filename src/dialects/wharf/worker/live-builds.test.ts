@@ -39,7 +39,7 @@ test("what is gone is forgotten, what lives is left, and what cannot be cleared 
   await noteDead("broken.json", broken);
   const takeBack = await noteBuild(root, join(root, "lives"));
   await clear();
-  expect(told).toEqual([expect.stringContaining(`what a build has left in ${broken} is not cleared away: `)]);
+  expect(told).toEqual([expect.stringContaining(`cannot remove the leftovers in ${broken}: `)]);
   expect(await notes()).toHaveLength(2);
   await takeBack();
   expect(await notes()).toEqual(["broken.json"]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { prepared } from "../testing/prepared.ts";
-import { newBuild } from "./new-build.ts";
+import { newBuild } from "./start-build.ts";
 
 const definition = `inputs:
   - {name: pw, type: password, default: hunter2}

@@ -1,30 +1,36 @@
-import { join } from "node:path";
+import { createHash } from "node:crypto";
 import { withoutValues } from "#kernel/logs/index.ts";
+import type { BuildPlan } from "../plan/step-plan.ts";
+import {
+  type BuildEnd,
+  createResults,
+  type NewBuild,
+  type ResultsOptions,
+  type ResultsStore,
+} from "../results/results-store.ts";
+import { secretTexts } from "../variables/secret-texts.ts";
+import type { ReadDefinition } from "../world/read-definition.ts";
+import { join } from "node:path";
 import { type Clock, deferred, err, hasErrors, type Millis, ok, type Result } from "#lib/base/index.ts";
 import { type ConsoleOutput, showBuild } from "../console/console.ts";
 import type { Look } from "../console/look.ts";
 import type { Diagnostic } from "../definition/diagnostics.ts";
-import type { BuildPlan } from "../plan/step-plan.ts";
 import { askNames, type ListOptions } from "../repository/list-names.ts";
 import { openRepository } from "../repository/repository.ts";
 import type { RepositoryWarning } from "../repository/entry.ts";
 import { buildsOf, ownRoot } from "../results/place.ts";
 import { workDirectory } from "../results/results.ts";
-import { type BuildEnd, createResults, type ResultsOptions, type ResultsStore } from "../results/results-store.ts";
 import type { ArtifactLimits } from "../results/store-artifact.ts";
 import type { ValuePlace } from "../secrets/find-values.ts";
-import { secretTexts } from "../variables/secret-texts.ts";
 import { createSubstituter } from "../variables/substitute.ts";
 import type { HttpDoor } from "../http/index.ts";
 import type { ServeResultsOptions } from "../worker-api/serve-results.ts";
-import type { ReadDefinition } from "../world/read-definition.ts";
 import { clearDeadBuilds, noteBuild } from "./live-builds.ts";
-import { newBuild } from "./new-build.ts";
 import { cancelledEnd, runBuild } from "./run-build.ts";
 import { materialOf } from "./step-material.ts";
 import type { StepRuntime } from "./step-runtime.ts";
 
-export interface BuildOptions {
+interface BuildOptions {
   readonly definition: ReadDefinition;
   readonly runtime: StepRuntime;
   readonly places: readonly ValuePlace[];
@@ -51,7 +57,7 @@ export interface BuildOptions {
   readonly onWarning: (message: string) => void;
 }
 
-export interface StartedBuild {
+interface StartedBuild {
   readonly results: ResultsStore;
   /** Resolves when the results are frozen. Rejects for internal faults. */
   readonly ended: Promise<BuildEnd>;
@@ -181,4 +187,31 @@ async function carryOut(
     // Also if the project cannot be read: readers must see the end.
     await results.freeze();
   }
+}
+
+/** Names and images may contain secrets, which are masked because results are shown to others. */
+export function newBuild(
+  plan: BuildPlan,
+  {
+    file,
+    prepared,
+  }: {
+    readonly file: Pick<ReadDefinition["file"], "bytes">;
+    readonly prepared: Pick<ReadDefinition["prepared"], "variables">;
+  },
+  { buildId, projectId, instance, runtime }: Pick<NewBuild, "buildId" | "projectId" | "instance" | "runtime">,
+): NewBuild {
+  const secrets = secretTexts(prepared.variables);
+  const shown = (text: string): string => withoutValues(text, secrets);
+  return {
+    buildId,
+    projectId,
+    instance,
+    runtime,
+    definitionSha256: createHash("sha256").update(file.bytes).digest("hex"),
+    stages: plan.stages.map(({ stageId, name, runsIf }) => ({ stageId, name: shown(name), runsIf })),
+    steps: plan.stages.flatMap(({ stageId, steps }) =>
+      steps.map(({ stepId, step, type, image }) => ({ stepId, stageId, name: shown(step), type, image: shown(image) })),
+    ),
+  };
 }

@@ -1,14 +1,15 @@
-import { parseInstant, type JsonObject } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, parseInstant } from "#lib/base/index.ts";
+import { compileSchema } from "#lib/schema/index.ts";
+import { moved, type Told } from "../../builds/transitions.ts";
+import { BuildStatus } from "../../schema/build.ts";
+import { Fields } from "../body.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { type BuildWord, isOver, wordOf } from "../../state.ts";
-import { moved } from "../../builds/transitions.ts";
 import { refuse } from "../../http/index.ts";
 import { type RestContext, sendJson, uintOf } from "../../http/rest-api.ts";
 import type { Build } from "../../kinds.ts";
-import { Fields } from "../body.ts";
 import { buildJson, statusWords } from "../json.ts";
 import { type ListFields, numberIn, pageOf } from "../list-query.ts";
-import { readTold } from "../told.ts";
 import type { Api, ApiParts } from "./parts.ts";
 
 // Aggregators report states and steps here; apart from that only the controller changes builds.
@@ -43,9 +44,9 @@ const buildFields: ListFields<Stored<Build>> = {
 const scheduledAt = ({ status, metadata }: Stored<Build>) =>
   parseInstant(status?.scheduledOn ?? metadata.creationTimestamp);
 
-export const buildIdOf = (context: RestContext): number => uintOf("buildId", context.req.param("buildId") ?? "");
+const buildIdOf = (context: RestContext): number => uintOf("buildId", context.req.param("buildId") ?? "");
 
-export async function shownBuild(build: Stored<Build>, { repository, start, stores }: ApiParts): Promise<JsonObject> {
+async function shownBuild(build: Stored<Build>, { repository, start, stores }: ApiParts): Promise<JsonObject> {
   const summaries = await stores.summaries(build.spec.buildId ?? 0);
   return buildJson(build, { project: repository.records.projectOf(build), engines: start.engines, summaries });
 }
@@ -105,7 +106,7 @@ export async function tellStatus(
   return await repository.updateStatus(buildId, (build) => moved(build, word, all, clock.now()));
 }
 
-export function wordIn(name: string, text: string, fields: Fields): BuildWord {
+function wordIn(name: string, text: string, fields: Fields): BuildWord {
   const word = statusWords.find((known) => known === text);
   if (word === undefined && text !== "")
     fields.problem(`${name}: expected one of ${statusWords.join(", ")}, found ${JSON.stringify(text)}`);
@@ -129,3 +130,23 @@ function statusFilter(query: URLSearchParams): (word: BuildWord) => boolean {
   });
   return (word) => wanted.length === 0 || wanted.includes(word);
 }
+
+/** Additions: the original only accepts the status. */
+const members = ["reason", "message", "stages", "steps", "outputs"] as const;
+
+const schema = compileSchema(BuildStatus.schema);
+
+/** Violations of the status schema are problems of the body. */
+function readTold(fields: Fields): Told {
+  const given: Record<string, JsonValue> = {};
+  for (const name of members) {
+    const value = fields.value(name);
+    if (value !== undefined && value !== null) given[name] = value;
+  }
+  if (Object.keys(given).length === 0) return {};
+  const told = schema.prune(given).value;
+  for (const { field, message } of schema.validate(told)) fields.problem(`${field}: ${message}`);
+  return isJsonObject(told) ? typed(told) : {};
+}
+
+const typed = (told: JsonObject): Told => told;

@@ -1,13 +1,14 @@
 // A started container is the worker and stays until the worker is removed. Results are on a volume and are copied
 // here after the program has ended.
 
+import { randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { access, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { access, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { type Clock, type Logger, messageOf } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
 import { readTar } from "#kernel/artifacts/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import { type Clock, type Logger, messageOf } from "#lib/base/index.ts";
 import type { ContainerEngine, EngineContainer, RegistryLogin } from "#kernel/runtimes/index.ts";
 import { buildFile } from "../../results/results.ts";
 import { readDocument } from "../../results/stored-documents.ts";
@@ -21,7 +22,6 @@ import { lastOutput, type LaunchRequest, outputFile, ownerFile, resultsDirectory
 import type { WorkerRequest } from "../parameters.ts";
 import { type AskedWorker, askForBuild, askToCancel } from "../worker-client.ts";
 import { buildLabel, projectLabel, workerUidLabel } from "../worker-labels.ts";
-import { fetchDirectory } from "./fetch-directory.ts";
 import {
   containerName,
   enginePort,
@@ -288,3 +288,33 @@ const refused = ({ name }: WorkerIdentity, why: string) =>
 
 const howEnded = ({ life }: EngineContainer): string =>
   life.startedAt === undefined ? "" : life.outOfMemory ? " (out of memory)" : ` (exit code ${life.exitCode})`;
+
+/**
+ * Unpacks an archive of a directory atomically. Content is untrusted: only regular files and directories inside are
+ * taken; `left` filters names.
+ */
+export async function fetchDirectory(
+  archive: AsyncIterable<Buffer>,
+  path: string,
+  left: (name: string) => boolean,
+): Promise<void> {
+  const draft = `${path}.${randomUUID()}`;
+  await makeDirectories(dirname(path), 0o700);
+  try {
+    await mkdir(draft, { mode: 0o700 });
+    for await (const { path: given, type, body } of readTar(archive)) {
+      const parts = given.split("/").slice(1);
+      if (parts.some((part) => part === "" || part === "." || part === "..") || left(parts.join("/"))) continue;
+      const target = join(draft, ...parts);
+      if (type === "directory") await makeDirectories(target, 0o700);
+      else if (type === "file" && parts.length > 0) {
+        await makeDirectories(dirname(target), 0o700);
+        await pipeline(body, createWriteStream(target, { mode: 0o600, flags: "wx" }));
+      }
+    }
+    await rename(draft, path);
+  } catch (thrown) {
+    await rm(draft, { recursive: true, force: true });
+    throw thrown;
+  }
+}

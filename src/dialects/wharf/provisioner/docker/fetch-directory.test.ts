@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { endOfArchive, headerOf, paddingOf } from "../../repository/tar-format.ts";
 import type { RepositoryEntry } from "../../repository/entry.ts";
-import { fetchDirectory } from "./fetch-directory.ts";
+import { fetchDirectory } from "./docker-backend.ts";
 
 let root: string;
 beforeEach(async () => {

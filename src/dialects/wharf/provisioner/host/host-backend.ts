@@ -1,7 +1,8 @@
+import { type FSWatcher, watch } from "node:fs";
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, codeOf, type Logger, messageOf, parseInstant } from "#lib/base/index.ts";
-import { signalGroup, isDead, type Owner } from "#lib/base/index.node.ts";
+import { isDead, type Owner, signalGroup } from "#lib/base/index.node.ts";
 import { isFinal } from "../../results/build-document.ts";
 import { readBuild } from "../../results/read-build.ts";
 import { buildFile, workDirectory } from "../../results/results.ts";
@@ -13,8 +14,7 @@ import { EndedResults, type ServedResults } from "../ended-results.ts";
 import { provisionerError } from "../errors.ts";
 import { writeFailedResults } from "../failed-results.ts";
 import type { WorkerRequest } from "../parameters.ts";
-import { type AskedWorker, answersPing, askToCancel } from "../worker-client.ts";
-import { DirectoryNews } from "./directory-news.ts";
+import { answersPing, type AskedWorker, askToCancel } from "../worker-client.ts";
 import { type LauncherProgram, spawnLauncher } from "./spawn-launcher.ts";
 import {
   claimWorker,
@@ -253,5 +253,31 @@ function signalProcess(pid: number): void {
     process.kill(pid, "SIGTERM");
   } catch (thrown) {
     if (codeOf(thrown) !== "ESRCH") throw thrown;
+  }
+}
+
+/** Watches directories; without free watches callers rely on polling. */
+class DirectoryNews {
+  readonly #watchers = new Map<string, FSWatcher>();
+
+  /** A missing directory is retried by the next call. */
+  follow(directory: string, tell: () => void): void {
+    if (this.#watchers.has(directory)) return;
+    try {
+      const watcher = watch(directory, { persistent: false }, tell);
+      watcher.on("error", () => this.forget(directory));
+      this.#watchers.set(directory, watcher);
+    } catch {
+      // Missing, or too many watches: polling is enough.
+    }
+  }
+
+  forget(directory: string): void {
+    this.#watchers.get(directory)?.close();
+    this.#watchers.delete(directory);
+  }
+
+  close(): void {
+    for (const directory of this.#watchers.keys()) this.forget(directory);
   }
 }

@@ -4,7 +4,7 @@ import { silentLog, systemClock } from "#lib/base/index.ts";
 import { logService } from "../log-service.ts";
 import { join } from "node:path";
 import { openArtifactStore } from "../../artifact-store/artifact-store.ts";
-import { addResultRoutes } from "../add-result-routes.ts";
+import { addResultRoutes } from "../../api/app.ts";
 import type { Api, KnownBuilds, ResultsApiParts, ResultStores } from "../parts.ts";
 import { inDirectory, withStore } from "../../log-store/testing/log-lines.ts";
 

@@ -7,9 +7,8 @@ import { readTar } from "#kernel/artifacts/index.ts";
 import type { RepositoryEntry } from "../../repository/entry.ts";
 import { endOfArchive, headerOf, paddingOf } from "../../repository/tar-format.ts";
 import { shellStep } from "../testing/step-job.ts";
-import { buildContext } from "./build-context.ts";
+import { buildContext, readDockerIgnore } from "./build-context.ts";
 import { buildRequestOf } from "./build-request.ts";
-import { readDockerIgnore } from "./docker-ignore.ts";
 import { machineLogins } from "./machine-logins.ts";
 
 test.each([

@@ -2,25 +2,23 @@
 // the step's signal, the build's end or the engine going away. Requests are idempotent: names are chosen here, and
 // output is resumed where it broke.
 
+import { type Clock, deferred, messageOf, type Millis, orAborted } from "#lib/base/index.ts";
+import type { ContainerEngine, EngineContainer, Refused, RegistryLogin } from "#kernel/runtimes/index.ts";
+import { type BuildIdentity, instanceLabel, labelValue, stepLabel, stepNamePrefix } from "../step-labels.ts";
+import { isOwnerGone, keepLabel, ownerLabel, thisOwner } from "./owner-label.ts";
+import { StepFailure } from "../step-failure.ts";
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { type Clock, messageOf, type Millis, orAborted } from "#lib/base/index.ts";
-import type { ContainerEngine, RegistryLogin } from "#kernel/runtimes/index.ts";
 import type { StepPlan } from "../../plan/step-plan.ts";
 import { keptArtifacts } from "../kept-artifacts.ts";
 import { endOfLife } from "../program-end.ts";
-import { type BuildIdentity, stepNamePrefix } from "../step-labels.ts";
 import type { StepEnd, StepJob, StepRuntime } from "../step-runtime.ts";
 import { buildImage, type ImageBuilder } from "./build-image.ts";
 import { checkSteps, missingImages } from "./check-steps.ts";
 import { type ContainerLimits, containerSettings } from "./container-words.ts";
-import { lacksInit, lifeAtEnd, notCreated, notStarted } from "./ending.ts";
 import { Images, type PullPolicy } from "./images.ts";
-import { removeLeftovers } from "./leftovers.ts";
-import { thisOwner } from "./owner-label.ts";
 import { Patience } from "../patience.ts";
 import { read, StepsAway } from "../steps-away.ts";
-import { Turns } from "./turns.ts";
 import { archiveWorkspace, boundWorkspace, type Workspace } from "./workspace.ts";
 
 export interface DockerOptions {
@@ -219,3 +217,72 @@ export class DockerStepRuntime implements StepRuntime {
 }
 
 const isRoot = (user: string): boolean => /^(?:|root|0)(?::.*)?$/.test(user);
+
+type Life = EngineContainer["life"];
+
+export const notCreated = (image: string, { message }: Refused): StepFailure =>
+  /no such image/i.test(message)
+    ? new StepFailure("ImageMissing", `image "${image}" is not present: ${message}`)
+    : new StepFailure("ContainerCreate", message);
+
+/** Exit codes as shells report them. */
+export function notStarted({ message, isProgramMissing }: Refused): StepFailure {
+  if (isProgramMissing) return new StepFailure("NotFound", message, 127);
+  const isForbidden = /permission denied|is a directory|exec format error/i.test(message);
+  return isForbidden ? new StepFailure("NotExecutable", message, 126) : new StepFailure("ContainerStart", message);
+}
+
+export const lacksInit = ({ message }: Refused): boolean => /docker-init|init binary/i.test(message);
+
+/** Waits, across restarts of the engine, until the container has ended. */
+async function lifeAtEnd(
+  engine: ContainerEngine,
+  id: string,
+  ask: <T>(question: () => Promise<T>) => Promise<T>,
+): Promise<Life> {
+  for (;;) {
+    await ask(() => engine.ended(id));
+    const found = await ask(() => engine.find(id));
+    if (found === undefined)
+      throw new StepFailure("ContainerGone", "the container of the step was removed by another process");
+    if (!found.life.isRunning) return found.life;
+  }
+}
+
+/** Removes containers of killed workers except kept ones and returns their number. */
+async function removeLeftovers(engine: ContainerEngine, instance: string): Promise<number> {
+  const found = await engine.containersWith(
+    `app=${stepLabel.app}`,
+    `${instanceLabel}=${labelValue(instance)}`,
+    ownerLabel,
+  );
+  const left = found.filter(({ labels }) => labels[keepLabel] === undefined && isOwnerGone(labels[ownerLabel] ?? ""));
+  for (const { id } of left) await engine.remove(id);
+  return left.length;
+}
+
+/** Runs at most `atOnce` tasks at a time, in order of arrival. */
+export class Turns {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(atOnce: number) {
+    this.#free = atOnce;
+  }
+
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else {
+      const turn = deferred<void>();
+      this.#waiting.push(() => turn.resolve());
+      await turn.promise;
+    }
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
+  }
+}

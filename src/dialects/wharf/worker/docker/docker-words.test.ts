@@ -5,11 +5,10 @@ import { labelValue, stepNamePrefix } from "../step-labels.ts";
 import { shellStep } from "../testing/step-job.ts";
 import { containerSettings } from "./container-words.ts";
 import { endOfLife } from "../program-end.ts";
-import { lacksInit, notCreated, notStarted } from "./ending.ts";
+import { lacksInit, notCreated, notStarted, Turns } from "./docker-runtime.ts";
 import { isOwnerGone, thisOwner } from "./owner-label.ts";
 import { Patience } from "../patience.ts";
 import { StepFailure } from "../step-failure.ts";
-import { Turns } from "./turns.ts";
 
 const build = { instance: "team/a", buildId: 12, projectId: 7 };
 const options = { build, stageId: 3, owner: "o", limits: {}, isKept: false, mounts: [], hasInit: true };

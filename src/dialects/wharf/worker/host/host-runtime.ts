@@ -1,3 +1,4 @@
+import type { Mount } from "../../plan/step-plan.ts";
 import { writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -9,12 +10,11 @@ import type { LeftFiles } from "../../artifacts/chosen-artifacts.ts";
 import { keptArtifacts } from "../kept-artifacts.ts";
 import type { StepEnd, StepJob, StepRuntime } from "../step-runtime.ts";
 import { checkSteps } from "./check-steps.ts";
-import { hostEnvironment, isKubeconfig, kubeVariables, pathOf } from "./host-environment.ts";
 import { killMarkedBelow, markVariable } from "./marked-processes.ts";
 import { startProcess, type StepCommand, type StepProcess } from "./step-process.ts";
 import { processFile } from "./leftovers.ts";
 
-export interface HostOptions {
+interface HostOptions {
   readonly clock: Clock;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly clusters?: ReadonlyMap<string, string>;
@@ -144,4 +144,36 @@ async function endOf(process: StepProcess, { signal, graceMs }: StepJob): Promis
   } finally {
     signal.removeEventListener("abort", end);
   }
+}
+
+/** Variables that programs need; others would make steps depend on the machine. */
+const inherited = ["PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL"] as const;
+
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+function hostEnvironment(variables: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  const found = inherited.flatMap((name) => {
+    const value = variables[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+  return { PATH: defaultPath, ...Object.fromEntries(found) };
+}
+
+const pathOf = (variables: Readonly<Record<string, string | undefined>>): readonly string[] =>
+  (variables["PATH"] ?? defaultPath).split(":").filter((directory) => directory.startsWith("/"));
+
+const kubeDirectory = "/root/.kube";
+
+const isKubeconfig = ({ kind, path }: Mount): boolean => kind === "configMap" && path === kubeDirectory;
+
+/** The configured kubeconfig of the step's cluster, else the user's own. */
+function kubeVariables(
+  mounts: readonly Mount[],
+  clusters: ReadonlyMap<string, string>,
+  variables: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const cluster = mounts.find(isKubeconfig)?.name;
+  if (cluster === undefined) return {};
+  const path = clusters.get(cluster) ?? variables["KUBECONFIG"];
+  return path === undefined ? {} : { KUBECONFIG: path };
 }

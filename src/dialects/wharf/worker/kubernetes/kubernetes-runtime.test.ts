@@ -171,7 +171,7 @@ describe("a step in a Pod", () => {
     expect(await endOf(step.ended)).toMatchObject({
       status: "Failed",
       reason: "PodDeleted",
-      message: `somebody else has deleted the Pod ${name} of the step`,
+      message: `the Pod ${name} of the step was deleted by another client`,
     });
   });
 

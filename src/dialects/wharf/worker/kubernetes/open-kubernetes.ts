@@ -1,8 +1,9 @@
+import type { OwnerReference } from "#kernel/model/index.ts";
 import { systemRandom } from "#lib/base/index.node.ts";
 import { join } from "node:path";
 import {
-  codeOf,
   type Clock,
+  codeOf,
   err,
   messageOf,
   ok,
@@ -21,7 +22,6 @@ import {
 } from "#kernel/kit/index.ts";
 import type { Cluster } from "./cluster.ts";
 import { type KubernetesOptions, KubernetesStepRuntime } from "./kubernetes-runtime.ts";
-import { podOwner } from "./pod-owner.ts";
 
 export interface ClusterChoice {
   /** Default: KUBECONFIG, the Pod's own cluster, ~/.kube/config. */
@@ -31,14 +31,14 @@ export interface ClusterChoice {
   readonly as?: Impersonation | undefined;
 }
 
-export interface OpenClusterOptions {
+interface OpenClusterOptions {
   readonly choice: ClusterChoice;
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly accountDirectory?: string;
   readonly clock: Clock;
 }
 
-export interface OpenKubernetesOptions
+interface OpenKubernetesOptions
   extends OpenClusterOptions,
     Omit<KubernetesOptions, "cluster" | "ownerReferences" | "clock"> {}
 
@@ -116,4 +116,28 @@ async function connectionOf(
     const message = `no cluster was named, and there is no ${usual}`;
     throw new SlipwayError("kubeconfig-missing", message, { hint: whereToFindOne, cause: thrown });
   });
+}
+
+interface PodOwner {
+  readonly references: readonly OwnerReference[];
+  readonly warning?: string;
+}
+
+/** The Pod this worker runs in, which owns the Pods of its steps if `WHARF_KUBERNETES_OWNER_ENABLE` is set. */
+export function podOwner(variables: Readonly<Record<string, string | undefined>>): PodOwner {
+  const {
+    WHARF_KUBERNETES_OWNER_ENABLE: isEnabled,
+    WHARF_KUBERNETES_OWNER_NAME: name,
+    WHARF_KUBERNETES_OWNER_UID: uid,
+  } = variables;
+  if (!/^(?:true|1)$/i.test(isEnabled ?? "")) return { references: [] };
+  if (!name || !uid) {
+    const missing = ["NAME", "UID"].filter((part) => !variables[`WHARF_KUBERNETES_OWNER_${part}`]);
+    const names = missing.map((part) => `WHARF_KUBERNETES_OWNER_${part}`).join(" and ");
+    return {
+      references: [],
+      warning: `Pods of steps have no owner: WHARF_KUBERNETES_OWNER_ENABLE is set, and ${names} is not`,
+    };
+  }
+  return { references: [{ apiVersion: "v1", kind: "Pod", name, uid, blockOwnerDeletion: true, controller: true }] };
 }

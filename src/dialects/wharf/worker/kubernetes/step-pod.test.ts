@@ -5,7 +5,7 @@ import { readYaml } from "#lib/yaml/index.ts";
 import type { PrepareRequest } from "../../prepare.ts";
 import { fileVariables, prepared } from "../../testing/prepared.ts";
 import { shellStep } from "../testing/step-job.ts";
-import { podOwner } from "./pod-owner.ts";
+import { podOwner } from "./open-kubernetes.ts";
 import { type PodOptions, stepPod } from "./step-pod.ts";
 
 const options: PodOptions = {
