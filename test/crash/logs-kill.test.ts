@@ -160,7 +160,7 @@ test("a log that cannot go on is told of, and the follower fails", async () => {
     },
   );
   const told =
-    "slipway: s0: the log of attempt 1 broke off: the beginning of the log is not on the server any more, so the place is not found again\n";
+    "slipway: s0: the log of attempt 1 broke off: the server no longer has the beginning of the log, so it cannot be continued\n";
   await expect.poll(follow.err, { timeout: 60_000 }).toBe(told);
   // Other steps of the run could still write, so that the command ends with the run.
   const cancelled = await slipway(["cancel", "talk", "--kubeconfig", server.kubeconfig]);

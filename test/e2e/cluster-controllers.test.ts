@@ -224,7 +224,7 @@ test("a control plane of slipway up is left to its own controllers", async () =>
 test("a cluster has to be named, and its definitions can be had as data", async () => {
   const { code, err } = await slipway(["controllers"]);
   expect(code).toBe(1);
-  expect(err).toContain("no cluster was named");
+  expect(err).toContain("no cluster is named");
   const { out } = await slipway(["crds", "tinkerbell", "-o", "json"]);
   const { items } = JSON.parse(out) as { readonly items: readonly { readonly metadata: { readonly name: string } }[] };
   expect(items.map(({ metadata }) => metadata.name)).toContain("workflows.tinkerbell.org");

@@ -117,7 +117,7 @@ spec:
     .toMatch(/^\d+\n$/)
     .then(() => readFile(pidFile, "utf8"));
   child.kill("SIGINT");
-  await expect.poll(() => err).toContain("once more to stop at once");
+  await expect.poll(() => err).toContain("interrupt again to stop at once");
   child.kill("SIGINT");
   expect(await within(60_000, "the second SIGINT ends it", once(child, "exit"))).toEqual([130, null]);
   await expect.poll(() => isAlive(pid.trim())).toBe(false);

@@ -103,7 +103,7 @@ test("a template with two workers has two agents", async () => {
 test("what cannot be rendered is bad input, and is not waited for", async () => {
   const { code, err } = await run("examples/tinkerbell/template.yaml");
   expect(code).toBe(2);
-  expect(err).toContain("survey does not begin: error rendering template: failed to parse template with ID survey");
+  expect(err).toContain("survey cannot start: error rendering template: failed to parse template with ID survey");
   expect(err).toContain('map has no entry for key "device_1"');
 });
 

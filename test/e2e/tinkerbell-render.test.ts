@@ -220,7 +220,7 @@ test("a dry run prints what agents would be told, in the words of a rendering, a
   expect(wrong.err).toMatch(/template\.yaml:\d+:\d+: error: .*map has no entry for key "device_1"/);
   const both = await dry(machine, join(root, "examples/workflow/hello.yaml"));
   expect(both.code).toBe(2);
-  expect(both.err).toContain("the documents hold runs of tinkerbell and workflow");
+  expect(both.err).toContain("the documents contain runs of tinkerbell and workflow");
 });
 
 test("lint finds what would be refused when a template and its machine are beside each other", async () => {

@@ -54,7 +54,7 @@ async function connectionOf({ options, environment, clock }: Invocation<ClusterF
     });
   const inside = await inClusterConnection(environment.all, clock);
   if (inside !== undefined) return inside;
-  throw new SlipwayError("no-cluster", "no cluster was named, and this process is in none", {
-    hint: "name one with: --kubeconfig FILE\nslipway up needs none: it is a control plane with controllers of its own",
+  throw new SlipwayError("no-cluster", "no cluster is named, and this process does not run in one", {
+    hint: "name one with: --kubeconfig FILE\nslipway up starts a control plane of its own",
   });
 }

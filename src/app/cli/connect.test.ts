@@ -62,7 +62,7 @@ test("a lock whose pid another process has by now is stale", async () => {
   }
 });
 
-test("a client waits for a server that holds its directory and does not serve yet, and says so on a terminal", async () => {
+test("a client waits for a server that holds its directory and is not ready yet, and says so on a terminal", async () => {
   const listener = createServer().listen(0, "127.0.0.1");
   await once(listener, "listening");
   const url = `https://127.0.0.1:${(listener.address() as AddressInfo).port}`;

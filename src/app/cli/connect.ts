@@ -76,8 +76,8 @@ const noControlPlane = (directory: string): SlipwayError =>
   });
 
 const stillStarting = (directory: string, pid: number): SlipwayError =>
-  new SlipwayError("control-plane-starting", `the control plane of ${directory} (process ${pid}) does not serve yet`, {
-    hint: "try again later, or look at what it logs",
+  new SlipwayError("control-plane-starting", `the control plane of ${directory} (process ${pid}) is not ready yet`, {
+    hint: "try again later, or check its log",
   });
 
 /** False only if no server listens. */

@@ -24,7 +24,7 @@ export async function diffDocument(
 ): Promise<DocumentDiff> {
   const { apiVersion, kind } = object;
   if (name === undefined)
-    throw new UsageError(`a ${kind} without a name is a new one each time: name a run to compare it with`);
+    throw new UsageError(`a ${kind} without a name always creates a new object: name a run to compare it with`);
   const type = await client.resourceType(apiVersion, kind);
   if (type === undefined) throw new UsageError(`the control plane serves no ${apiVersion} ${kind}`);
   const place = type.namespaced ? { namespace: object.metadata.namespace ?? own } : {};

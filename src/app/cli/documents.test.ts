@@ -64,10 +64,10 @@ test("problems of all files are told at once, and then there are no objects at a
   expect(found.told).toEqual([
     expect.stringContaining("2.yaml:4:19: error: spec.steps.a: exactly one of "),
     expect.stringMatching(/^3\.yaml:\d+:\d+: error: /),
-    "4.yaml:1:1: error: the file holds no document",
-    "5.yaml:1:1: error: the file holds no document",
-    "6.yaml:1:1: error: this is no document of a known dialect and no Kubernetes object: expected apiVersion and kind",
-    "7.yaml:1:1: error: this is no document of a known dialect and no Kubernetes object: expected apiVersion and kind",
+    "4.yaml:1:1: error: the file contains no document",
+    "5.yaml:1:1: error: the file contains no document",
+    "6.yaml:1:1: error: neither a document of a known dialect nor a Kubernetes object: expected apiVersion and kind",
+    "7.yaml:1:1: error: neither a document of a known dialect nor a Kubernetes object: expected apiVersion and kind",
     "8.yaml:4:36: error: spec.steps.b.wait.seconds: must be a positive integer, found 0",
   ]);
   expect(objectsOf(found)).toEqual([]);

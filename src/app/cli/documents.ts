@@ -130,7 +130,7 @@ const emptyFile = (file: string): Problem => ({
   severity: "error",
   code: "unknown-document",
   path: "",
-  message: "the file holds no document",
+  message: "the file contains no document",
   position: { file, line: 1, column: 1 },
 });
 
@@ -156,7 +156,7 @@ function readPlain(file: string, source: SourceDocument): ReadOne {
   const { value } = source;
   const plain = { file, source, dialect: undefined, reader: undefined };
   if (!isKubeObject(value)) {
-    const message = "this is no document of a known dialect and no Kubernetes object: expected apiVersion and kind";
+    const message = "neither a document of a known dialect nor a Kubernetes object: expected apiVersion and kind";
     const problem = { severity: "error", code: "unknown-document", path: "", message } as const;
     const found = [{ ...problem, position: source.positionOf([]) }];
     return { document: { ...plain, object: undefined }, found };

@@ -66,4 +66,4 @@ function plannedOf({ object, simulation }: Trial, start: Instant): readonly Plan
 const yamlOf = ({ title, manifest }: Planned): string =>
   manifest.ok
     ? `---\n# ${title}\n${writeYaml(JSON.parse(JSON.stringify(manifest.value)))}`
-    : `---\n# ${title}: cannot be told before the run: ${manifest.error.replaceAll("\n", " ")}\n`;
+    : `---\n# ${title}: cannot be rendered before the run: ${manifest.error.replaceAll("\n", " ")}\n`;

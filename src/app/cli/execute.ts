@@ -88,7 +88,7 @@ export function failureText(thrown: unknown, verbose: number): string {
 
 const hintOf = (error: Error): string | undefined =>
   "reason" in error && error.reason === "Unauthorized"
-    ? "the server does not accept this credential: use the kubeconfig that its slipway up writes, or a new one made with\nslipway credential create"
+    ? "the server does not accept this credential: use the kubeconfig written by its slipway up, or create one with\nslipway credential create"
     : undefined;
 
 /** The chain of causes, at most ten: it may be circular. */

@@ -121,7 +121,7 @@ describe("following a run", () => {
     await world.clock.advance(600);
     await expect(following).rejects.toMatchObject({
       code: "run-lost",
-      message: "lost sight of wf: connection refused",
+      message: "lost track of wf: connection refused",
     });
   });
 

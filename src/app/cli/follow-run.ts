@@ -33,7 +33,7 @@ export async function followRun(
       if (signal.aborted || isNotFound(thrown) || thrown instanceof RunDeleted) throw thrown;
       failures += isGone(thrown) ? 0 : 1;
       if (failures > mostFailures)
-        throw new SlipwayError("run-lost", `lost sight of ${ref.name}: ${messageOf(thrown)}`, { cause: thrown });
+        throw new SlipwayError("run-lost", `lost track of ${ref.name}: ${messageOf(thrown)}`, { cause: thrown });
     }
     signal.throwIfAborted();
     await sleep(clock, reconnectMs, signal);

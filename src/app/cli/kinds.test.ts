@@ -124,7 +124,7 @@ test("a name that runs of two languages have is told of with what to write", asy
 });
 
 test.each([
-  [["job/x"], "objects of kind Job are no runs"],
+  [["job/x"], "objects of kind Job are not runs"],
   [["nothing/x"], 'the server serves no kind "nothing"'],
 ])("%j is no run", async (words, message) => {
   await expect(findRun({ client, namespace: "default" }, words)).rejects.toThrow(message);

@@ -16,10 +16,7 @@ export const logStart: LogPlace = { from: 0, length: 0, digest: "" };
 
 /** The server keeps a limited length of every log, and a container may have restarted. */
 const changed = (): SlipwayError =>
-  new SlipwayError(
-    "log-changed",
-    "the beginning of the log is not on the server any more, so the place is not found again",
-  );
+  new SlipwayError("log-changed", "the server no longer has the beginning of the log, so it cannot be continued");
 
 /** Reads a log from its start and shows what follows a place. Fails with `log-changed` for another log. */
 export class PlacedReading {

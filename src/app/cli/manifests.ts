@@ -31,7 +31,7 @@ export async function readManifests(
     }
   }
   if (hasErrors(problems)) throw new UsageError(problems.map(formatProblem).join("\n"));
-  if (objects.length === 0) throw new UsageError(`${paths.join(", ")} holds no object`);
+  if (objects.length === 0) throw new UsageError(`${paths.join(", ")} contains no object`);
   return objects;
 }
 
@@ -61,7 +61,7 @@ export async function refOf(
   if (name === undefined) throw new UsageError(`a ${kind} has no metadata.name`, "slipway run starts runs without one");
   if (!type.namespaced) return { type, name };
   if (own !== undefined && given !== undefined && own !== given)
-    throw new UsageError(`${titleOf({ type, name })} is of namespace ${own}, and --namespace says ${given}`);
+    throw new UsageError(`${titleOf({ type, name })} is in namespace ${own}, but --namespace is ${given}`);
   return { type, name, namespace: own ?? namespace };
 }
 

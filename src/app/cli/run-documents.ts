@@ -66,7 +66,7 @@ function noRun(read: ReadDocuments, files: readonly string[]): UsageError {
   });
   const store = `store them with: slipway apply ${files.map((file) => `-f ${file}`).join(" ")}`;
   const run = runnable.length === 0 ? "" : `\nthen run one with: ${runnable.slice(0, 3).join(", or ")}`;
-  return new UsageError("the files hold no run, only other objects", `${store}${run}`);
+  return new UsageError("the files contain no run, only other objects", `${store}${run}`);
 }
 
 /** The words of `slipway run` for kinds whose objects it can start. */

@@ -18,7 +18,9 @@ export async function runPreviews(read: ReadDocuments, place: Place): Promise<Ru
   if (dialect === undefined) return undefined;
   if (languages.length > 1) {
     const names = languages.map(({ name }) => name).sort();
-    throw new UsageError(`--dry-run is for runs of one language, the documents hold runs of ${names.join(" and ")}`);
+    throw new UsageError(
+      `--dry-run requires runs of one dialect; the documents contain runs of ${names.join(" and ")}`,
+    );
   }
   return await previewsIn(read, dialect, place);
 }

@@ -59,7 +59,7 @@ export async function findRun(
 ): Promise<NamedRun & { readonly rest: readonly string[] }> {
   const { type, name, rest } = await findNamed(session, words, async (kind) => (await dialectOf(kind)) !== undefined);
   const dialect = await dialectOf(type);
-  if (dialect === undefined) throw new UsageError(`objects of kind ${type.kind} are no runs`);
+  if (dialect === undefined) throw new UsageError(`objects of kind ${type.kind} are not runs`);
   return { type, name, dialect, rest };
 }
 

@@ -22,7 +22,7 @@ export async function saveArtifact(
   { directory }: Pick<Environment, "directory">,
 ): Promise<void> {
   const path = resolve(directory, place);
-  if (!force && (await isThere(path))) throw new UsageError(`${place} is there already`, "--force replaces it");
+  if (!force && (await isThere(path))) throw new UsageError(`${place} already exists`, "--force replaces it");
   const part = `${path}.part`;
   const file = await open(part, "w");
   try {
@@ -51,5 +51,5 @@ async function* checked(bytes: AsyncIterable<Uint8Array>, digest: string): Async
     yield chunk;
   }
   if (`sha256:${hash.digest("hex")}` !== digest)
-    throw new SlipwayError("artifact-damaged", `what has arrived is not what ${digest} names`);
+    throw new SlipwayError("artifact-damaged", `the downloaded artifact does not match ${digest}`);
 }

@@ -75,7 +75,7 @@ export async function trialsOf(read: ReadDocuments): Promise<Result<readonly Tri
     else problems.push(...simulation.error);
   }
   if (problems.length > 0) return err(problems);
-  if (trials.length === 0) throw new UsageError("the documents hold no run: nothing would happen");
+  if (trials.length === 0) throw new UsageError("the documents contain no run");
   return ok(trials);
 }
 

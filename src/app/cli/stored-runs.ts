@@ -54,7 +54,7 @@ export async function storedRuns(
   if (kinds === undefined) return undefined;
   const named = rest.map((word) => namedBy(word, kinds));
   if (options.ephemeral === true)
-    throw new UsageError(`${rest[0] ?? ""} is stored on a running control plane, and --ephemeral starts another one`);
+    throw new UsageError(`${rest[0] ?? ""} is stored on the running control plane, which --ephemeral does not use`);
   const session = await connect();
   try {
     const documents: Document[] = [];

@@ -8,7 +8,8 @@ import { abilityOf, isRunOf, unknownStep } from "./runs.ts";
  */
 export function upTo(read: ReadDocuments, step: string): ReadDocuments {
   const runs = read.documents.filter(isRun);
-  if (runs.length !== 1) throw new UsageError(`--target is for one run, the documents hold ${runs.length}`);
+  if (runs.length !== 1)
+    throw new UsageError(`--target requires exactly one run; the documents contain ${runs.length}`);
   const documents = read.documents.map((document) => (isRun(document) ? cut(document, step) : document));
   return { ...read, documents };
 }
@@ -22,5 +23,5 @@ function cut(document: Document, step: string): Document {
   // Final steps are about the whole run.
   const ids = dialect.runs.graph(object).nodes.flatMap(({ id, final }) => (final ? [] : [id]));
   if (!ids.includes(step)) throw unknownStep(`--target: there is no main step "${step}"`, step, ids);
-  return { ...document, object: abilityOf(dialect, "upTo", "cut down to a target")(object, step) };
+  return { ...document, object: abilityOf(dialect, "upTo", "reduced to a target")(object, step) };
 }

@@ -101,7 +101,7 @@ export async function watchToEnd(
 function expectGoing({ dialect, agentsFor }: StartedRun, object: Stored, fail: (reason: Error) => void): void {
   agentsFor?.(dialect, object, fail);
   const refusal = dialect.runs.refusal?.(object);
-  if (refusal !== undefined) fail(new UsageError(`${object.metadata.name} does not begin: ${refusal}`));
+  if (refusal !== undefined) fail(new UsageError(`${object.metadata.name} cannot start: ${refusal}`));
 }
 
 /**
@@ -141,7 +141,7 @@ function cancelOnSignal(
 ) {
   const giveUp = new AbortController();
   const cancel = () => {
-    display.say("slipway: canceling the run; once more to stop at once");
+    display.say("slipway: canceling the run; interrupt again to stop at once");
     const run = { type, name: stored.metadata.name };
     act(
       client,

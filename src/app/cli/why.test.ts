@@ -84,7 +84,7 @@ test("a run tells of all that is not settled: pauses, slots, the main steps", as
   expect(by["slow"]).toMatchObject({ waitsFor: "slot", steps: ["build"] });
   expect(by["report"]).toMatchObject({ waitsFor: "main-steps" });
   const text = whyText(found, now, paintFor(false));
-  expect(text).toContain("flaky: Waiting, waits to be tried again; in 20s; attempt 1: Error\n");
+  expect(text).toContain("flaky: Waiting, waits for its next attempt; in 20s; attempt 1: Error\n");
   expect(text).toContain("slow: Waiting, waits for a free slot; taken by build\n");
 });
 

@@ -68,7 +68,7 @@ export async function expectNoFile(file: string): Promise<void> {
     () => true,
     () => false,
   );
-  if (isThere) throw new SlipwayError("file-exists", `${file} is there already`, { hint: "--force replaces it" });
+  if (isThere) throw new SlipwayError("file-exists", `${file} already exists`, { hint: "--force replaces it" });
 }
 
 /** Writes a kubeconfig for the credential, for its owner only (0600). */

@@ -151,7 +151,7 @@ test("a directory without documents has no definition either, and the nearest on
   const { code, err } = await line.run("run", "p/empty");
   expect(code).toBe(2);
   expect(err).toBe(
-    `slipway: p/empty holds no .yaml, .yml or .json file, nor .wharf-ci.yml\ndid you mean ${join(line.directory, "p")}?\n`,
+    `slipway: p/empty contains no .yaml, .yml or .json file, nor .wharf-ci.yml\ndid you mean ${join(line.directory, "p")}?\n`,
   );
 });
 

@@ -57,7 +57,7 @@ test.each(["many", "many/"])("the folder %s is its documents by name, without wh
 });
 
 test("a folder without documents is a slip of the command line", async () => {
-  await expect(read(["none"])).rejects.toThrow("none holds no .yaml, .yml or .json file");
+  await expect(read(["none"])).rejects.toThrow("none contains no .yaml, .yml or .json file");
 });
 
 test("standard input comes in pieces, and once only", async () => {

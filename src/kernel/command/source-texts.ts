@@ -41,7 +41,7 @@ async function filesOf(path: string, directory: string): Promise<readonly string
   const found = await stat(absolute(path, directory)).catch(() => undefined);
   if (found?.isDirectory() !== true) return [path];
   const names = (await readdir(absolute(path, directory))).filter((name) => /\.(?:ya?ml|json)$/.test(name)).sort();
-  if (names.length === 0) throw new NoDocuments(`${path} holds no .yaml, .yml or .json file`);
+  if (names.length === 0) throw new NoDocuments(`${path} contains no .yaml, .yml or .json file`);
   return names.map((name) => `${path.replace(/\/$/, "")}/${name}`);
 }
 

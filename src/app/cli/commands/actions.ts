@@ -154,7 +154,7 @@ const actions: readonly Action[] = [
     past: "canceled",
     step: "optional",
     options: [
-      step("only this step, as the word behind the run"),
+      step("only this step, as the word after the run"),
       { flags: "--force", summary: "also cancel the final steps" },
     ],
   },

@@ -14,7 +14,7 @@ interface ArtifactsOptions {
 export const artifactsCommand = command<ArtifactsOptions>({
   name: "artifacts",
   args: ["<run...>"],
-  summary: "List the artifacts of a run, or download one: artifacts get RUN STEP NAME",
+  summary: "List the artifacts of a run, or download one",
   group: "Runs",
   examples: [
     "slipway artifacts site",
@@ -22,7 +22,7 @@ export const artifactsCommand = command<ArtifactsOptions>({
     "slipway artifacts get site build report -o report.txt",
   ],
   options: [
-    { flags: "-o, --output <place>", summary: "list: json; get: the file to write (default: the artifact's name)" },
+    { flags: "-o, --output <place>", summary: "list: json; get: file to write (default: the artifact's name)" },
     { flags: "--force", summary: "get: replace an existing file" },
   ],
   completes: ["run", "step"],
@@ -46,8 +46,8 @@ async function list(words: readonly string[], invocation: Invocation<ArtifactsOp
   const { environment, options } = invocation;
   if (options.output !== undefined && options.output !== "json")
     throw new UsageError(
-      `the list is text or json, found "${options.output}"`,
-      "one artifact: artifacts get RUN STEP NAME",
+      `the list is printed as text or json, found "${options.output}"`,
+      "to download one: slipway artifacts get RUN STEP NAME",
     );
   return await withSession(invocation, async ({ client, namespace }) => {
     const { dialect, object } = await readRun({ client, namespace }, words, { alone: "the list" });
@@ -88,7 +88,7 @@ async function get(words: readonly string[], invocation: Invocation<ArtifactsOpt
 /** The hint for an artifact that does not exist. */
 const known = (all: readonly Left[]): string =>
   all.length === 0
-    ? "its steps have left none"
+    ? "its steps have produced none"
     : `it has ${all
         .slice(0, 20)
         .map(({ step, name }) => `${step}/${name}`)

@@ -34,7 +34,7 @@ export const cacheCommand = command<CacheOptions>({
       const { items: entries } = await client.list(cacheEntries, { namespace });
       const { item } = options;
       const question = { step, entries, now: clock.now(), ...(item === undefined ? {} : { item }) };
-      const found = await abilityOf(dialect, "explainCache", "asked for earlier results")(object, question);
+      const found = await abilityOf(dialect, "explainCache", "cached")(object, question);
       if (!found.ok) throw new UsageError(`${name}: ${found.error}`);
       const isJson = options.output === "json";
       environment.out.write(isJson ? `${JSON.stringify(found.value, null, 2)}\n` : await cacheText(found.value));

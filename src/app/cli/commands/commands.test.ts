@@ -92,7 +92,7 @@ describe("run", () => {
     );
     expect(await plane.cli.run("run", "map.yaml")).toMatchObject({
       code: 2,
-      err: "slipway: the files hold no run, only other objects\nstore them with: slipway apply -f map.yaml\n",
+      err: "slipway: the files contain no run, only other objects\nstore them with: slipway apply -f map.yaml\n",
     });
     expect((await plane.cli.run("get", "cm", "lonely")).code).toBe(1);
   });
@@ -266,7 +266,7 @@ describe("describe, graph and logs", () => {
     await writeFile(join(plane.cli.directory, "map.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n");
     expect(await plane.cli.run("graph", "map.yaml")).toMatchObject({
       code: 2,
-      err: "slipway: map.yaml holds no run\n",
+      err: "slipway: map.yaml contains no run\n",
     });
     expect(await plane.cli.run("graph", "nowhere.yaml")).toMatchObject({
       code: 2,
@@ -325,7 +325,7 @@ describe("describe, graph and logs", () => {
     ]);
     const lines = (await plane.cli.run("diff", changed, "shown")).out.split("\n").map((line) => line.split(": ")[0]);
     expect(lines).toEqual([
-      "workflow/shown cannot change so",
+      "workflow/shown cannot be changed",
       "  refused",
       "  - spec.steps.a.displayName",
       "  - spec.steps.a.template",
@@ -389,7 +389,7 @@ describe("describe, graph and logs", () => {
 
   test.each<[readonly string[], number, string]>([
     [["describe", "nobody"], 1, '"nobody" not found'],
-    [["describe", "cm/one"], 2, "objects of kind ConfigMap are no runs"],
+    [["describe", "cm/one"], 2, "objects of kind ConfigMap are not runs"],
     [["logs", "nobody"], 1, '"nobody" not found'],
     [["cancel", "nobody"], 1, 'there is no workflow "nobody"'],
   ])("%j ends with %d", async (words, code, message) => {

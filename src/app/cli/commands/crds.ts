@@ -3,7 +3,7 @@ import { actionWord, command, exitCode } from "#kernel/command/index.ts";
 export const crdsCommand = command<{ readonly output: "yaml" | "json" }>({
   name: "crds",
   args: ["[languages...]"],
-  summary: "Print the CRDs of Slipway's kinds, for a Kubernetes cluster",
+  summary: "Print the CRDs of Slipway's kinds for a Kubernetes cluster",
   group: "Control plane",
   examples: ["slipway crds | kubectl apply --server-side -f -", "slipway crds workflow -o json"],
   options: [{ flags: "-o, --output <format>", summary: "format", choices: ["yaml", "json"], initial: "yaml" }],

@@ -39,7 +39,9 @@ test("the token alone is on stdout, and the server is sent nothing it could be m
   );
   expect(code).toBe(0);
   expect(out).toMatch(/^[\w-]{43}\n$/);
-  expect(err).toMatch(/^slipway: credential\/[0-9a-f]{16} created, good until 2026-01-31T00:00:00Z; .*only now\n$/);
+  expect(err).toMatch(
+    /^slipway: credential\/[0-9a-f]{16} created, valid until 2026-01-31T00:00:00Z; .*not shown again\n$/,
+  );
   const [object] = await stored();
   expect(object).toMatchObject({
     spec: { user: "anna", groups: ["g", "slipway:viewers"], form: "Token", expiresAt: "2026-01-31T00:00:00Z" },
@@ -71,13 +73,13 @@ test("one is revoked by its name, or all of a user, and those of others stay", a
 
 test.each([
   [["crate"], 'expected one of create, list, revoke, found "crate"; did you mean create?'],
-  [["create"], "for whom is not said"],
+  [["create"], "--user is required"],
   [["create", "anna"], "create takes no names, found anna"],
   [["create", "--user", "a", "--expires-in", "soon"], "--expires-in: expected a duration"],
   [["create", "--user", "a", "--expires-in", "-1h"], "--expires-in: expected a time above 0"],
-  [["create", "--user", "a", "--certificate"], "--certificate needs a file"],
-  [["create", "--user", "a", "--certificate", "--to", "f", "--expires-in", "never"], "a certificate has an end"],
-  [["create", "--user", "a", "--server", "https://a.example"], "--server goes into a kubeconfig"],
+  [["create", "--user", "a", "--certificate"], "--certificate requires --to FILE"],
+  [["create", "--user", "a", "--certificate", "--to", "f", "--expires-in", "never"], "a certificate must expire"],
+  [["create", "--user", "a", "--server", "https://a.example"], "--server requires --to FILE"],
   ...["http://a.example", "a.example:6443", "https://u:p@a.example", "https://a.example/api"].map(
     (url): [string[], string] => [["create", "--user", "a", "--to", "f", "--server", url], "--server: expected a URL"],
   ),
@@ -93,6 +95,6 @@ test.each([
 test("a file that is there stays, and no credential is made for nothing", async () => {
   await writeFile(join(cli.directory, "mine"), "precious");
   const { code, err } = await cli.run("credential", "create", "--user", "a", "--to", "mine");
-  expect([code, err]).toEqual([1, expect.stringContaining("mine is there already\n--force replaces it")]);
+  expect([code, err]).toEqual([1, expect.stringContaining("mine already exists\n--force replaces it")]);
   expect(await stored()).toEqual([]);
 });

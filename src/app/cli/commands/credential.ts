@@ -69,16 +69,15 @@ export const credentialCommand = command<CredentialOptions>({
     { flags: "--expires-in <time>", summary: "create: validity, such as 24h, or never", initial: "720h" },
     { flags: "--description <text>", summary: "create: a note on its purpose" },
     { flags: "--to <file>", summary: "create: write a kubeconfig (0600) instead of printing a token" },
-    { flags: "--server <url>", summary: "create: URL of the server in the kubeconfig; with --to" },
+    { flags: "--server <url>", summary: "create: URL of the server in the kubeconfig; requires --to" },
     {
       flags: "--certificate",
-      summary: "create: a client certificate instead of a token; needs --to and the data directory",
+      summary: "create: a client certificate instead of a token; requires --to",
     },
     { flags: "--force", summary: "create: replace an existing file" },
     {
       flags: "--data-dir <folder>",
-      summary:
-        "data directory data directory of the server, for --certificate (default: $SLIPWAY_DATA_DIR or ~/.slipway)",
+      summary: "for --certificate: data directory (default: $SLIPWAY_DATA_DIR or ~/.slipway)",
     },
     { flags: "-o, --output <format>", summary: formatHelp, initial: "table" },
   ],
@@ -89,7 +88,7 @@ export const credentialCommand = command<CredentialOptions>({
     switch (verb) {
       case "create":
         if (rest.length > 0)
-          throw new UsageError(`create takes no names, found ${rest.join(", ")}`, "the user is --user");
+          throw new UsageError(`create takes no names, found ${rest.join(", ")}`, "name the user with --user");
         return await create(invocation);
       case "list":
         return await getCommand.action({ ...invocation, args: [credentials.plural], options });
@@ -103,16 +102,14 @@ export const credentialCommand = command<CredentialOptions>({
 async function create(invocation: Invocation<CredentialOptions>): Promise<number> {
   const { options, environment, clock } = invocation;
   const { user, group = [], role, description, certificate = false } = options;
-  if (user === undefined) throw new UsageError("for whom is not said", "slipway credential create --user NAME");
-  if (certificate && options.to === undefined)
-    throw new UsageError("--certificate needs a file to write it to: --to FILE");
+  if (user === undefined) throw new UsageError("--user is required", "slipway credential create --user NAME");
+  if (certificate && options.to === undefined) throw new UsageError("--certificate requires --to FILE");
   const reached = options.server === undefined ? undefined : serverUrl(options.server);
-  if (reached !== undefined && options.to === undefined)
-    throw new UsageError("--server goes into a kubeconfig: --to FILE");
+  if (reached !== undefined && options.to === undefined) throw new UsageError("--server requires --to FILE");
   const now = clock.now();
   const until = endOf(options.expiresIn, now);
   if (certificate && until === undefined)
-    throw new UsageError("a certificate has an end: --expires-in a time, not never");
+    throw new UsageError("a certificate must expire: --expires-in cannot be never");
   const server = await import("#app/server/index.ts");
   const file = options.to === undefined ? undefined : resolve(environment.directory, options.to);
   if (file !== undefined && options.force !== true) await server.expectNoFile(file);
@@ -131,7 +128,7 @@ async function create(invocation: Invocation<CredentialOptions>): Promise<number
     const url = reached ?? known;
     await server.writeCredential(file, { url, ...(ca === undefined ? {} : { caPem: ca }) }, user, issued);
     environment.out.write(`credential/${issued.name} created\n`);
-    environment.err.write(`slipway: ${options.to} lets ${user} in${await endText(until)}\n`);
+    environment.err.write(`slipway: ${options.to} is valid for ${user}${await endText(until)}\n`);
     return exitCode.succeeded;
   });
 }
@@ -166,7 +163,7 @@ async function print(
   if (options.output === "json") environment.out.write(`${JSON.stringify({ name, ...secret })}\n`);
   else environment.out.write(`${secret.token}\n`);
   environment.err.write(
-    `slipway: credential/${name} created, good${await endText(until)}; the token is shown only now\n`,
+    `slipway: credential/${name} created, valid${await endText(until)}; the token is not shown again\n`,
   );
   return exitCode.succeeded;
 }

@@ -67,7 +67,7 @@ async function whoTellsOf(type: ResourceType): Promise<Teller> {
   if (run !== undefined) return { run };
   const described = await describedOf(type);
   if (described !== undefined) return { described };
-  throw new UsageError(`objects of kind ${type.kind} are no runs`, "kubectl describe tells of all other kinds");
+  throw new UsageError(`objects of kind ${type.kind} are not runs`, "use kubectl describe for other kinds");
 }
 
 /** The description of an object, as text and as data. */

@@ -30,7 +30,7 @@ export const diffCommand = command<DiffOptions>({
     if (printProblems([...params.problems, ...read.problems], err)) return exitCode.usage;
     const objects = objectsOf(read);
     if (run !== undefined && objects.length !== 1)
-      throw new UsageError(`one document is compared with a run, ${file} holds ${objects.length}`);
+      throw new UsageError(`only one document can be compared with a run; ${file} contains ${objects.length}`);
     return await withSession(invocation, async ({ client, namespace }) => {
       const whole = await withReferred(read, params.values, { client, namespace });
       if (printProblems(whole.problems, err)) return exitCode.usage;
@@ -52,6 +52,6 @@ function diffText({ kind, name, change, differences, refusals }: DocumentDiff): 
       ...(to === undefined ? [] : [`  + ${path}: ${JSON.stringify(to)}`]),
     ]),
   ];
-  const word = { create: "would be created", update: "would change", refused: "cannot change so" }[change];
+  const word = { create: "would be created", update: "would change", refused: "cannot be changed" }[change];
   return [`${kind.toLowerCase()}/${name} ${word}`, ...lines].join("\n") + "\n";
 }

@@ -53,7 +53,7 @@ async function graphsOfFile(file: string, { environment }: Invoked) {
   const graphs = objectsOf(read).flatMap(({ document: { dialect }, object }) =>
     dialect !== undefined && isRunOf(dialect, object) ? [dialect.runs.graph(object)] : [],
   );
-  if (graphs.length === 0) throw new UsageError(`${file} holds no run`);
+  if (graphs.length === 0) throw new UsageError(`${file} contains no run`);
   return graphs;
 }
 

@@ -32,7 +32,7 @@ export const logsCommand = command<LogsOptions>({
     { flags: "-f, --follow", summary: "follow until the run has ended" },
     { flags: "--action <name>", summary: "only this step (the word of some dialects)" },
     { flags: "--attempt <number>", summary: "only this attempt", integer: true },
-    { flags: "--tail <lines>", summary: "print print only the last lines of each", integer: true },
+    { flags: "--tail <lines>", summary: "print only the last lines of each container", integer: true },
     { flags: "--timestamps", summary: "print the time of each line" },
   ],
   completes: ["run", "step"],

@@ -99,7 +99,7 @@ describe("apply", () => {
   });
 
   test.each<[readonly string[], JsonObject, string]>([
-    [[], map("x", {}, { namespace: "one" }), "configmap/x is of namespace one, and --namespace says two"],
+    [[], map("x", {}, { namespace: "one" }), "configmap/x is in namespace one, but --namespace is two"],
     [[], { apiVersion: "v1", kind: "Nope", metadata: { name: "x" } }, "the server serves no kind Nope in v1"],
     [[], { apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "x-" } }, "a ConfigMap has no metadata.name"],
   ])("%j %j is refused", async (words, object, message) => {
@@ -257,7 +257,7 @@ test("run says what to do with files that hold no run", async () => {
     const { code, err } = await cli.run("run", await file("no-run.json", object));
     expect(code).toBe(2);
     expect(err).toBe(
-      `slipway: the files hold no run, only other objects\nstore them with: slipway apply -f no-run.json\nthen run one with: slipway run ${word}\n`,
+      `slipway: the files contain no run, only other objects\nstore them with: slipway apply -f no-run.json\nthen run one with: slipway run ${word}\n`,
     );
   }
 });
@@ -284,7 +284,7 @@ test("on a terminal the live view leaves the hint for a second Ctrl-C where it c
   interrupt.abort(new Exit(130));
   const { err } = await running;
   await terminal.close();
-  expect(screenOf(err)).toContain("slipway: canceling the run; once more to stop at once\n");
+  expect(screenOf(err)).toContain("slipway: canceling the run; interrupt again to stop at once\n");
 });
 
 test("get events shows both groups' Events once, without a hint to the same ones", async () => {

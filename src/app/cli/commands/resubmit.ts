@@ -11,11 +11,11 @@ export const resubmitCommand = command<ResubmitOptions>({
   name: "resubmit",
   args: ["<run...>"],
   shown: ["<run>"],
-  summary: "Start a new run of the same specification; --reuse skips unchanged steps",
+  summary: "Start a new run of the same specification",
   group: "Runs",
   examples: ["slipway resubmit diamond", "slipway resubmit workflow/diamond --reuse --detach"],
   options: [
-    { flags: "--reuse", summary: "skip steps that succeeded before and whose definition and inputs are unchanged" },
+    { flags: "--reuse", summary: "skip succeeded steps whose definition and inputs are unchanged" },
     { flags: "-p, --param <name=value>", summary: "another argument; may be repeated", repeatable: true },
     { flags: "--detach", summary: "do not wait for the end" },
     { flags: "--logs", summary: "print the output of steps as it arrives" },

@@ -18,7 +18,7 @@ const runtimes = ["process", ...new Set(["docker", ...projects.flatMap((each) =>
 export const runCommand = command<RunOptions>({
   name: "run",
   args: ["[files...]"],
-  summary: "Run workflow files, a stored template or schedule, or a repository's build",
+  summary: "Run workflow files, a stored template or schedule, or a build",
   group: "Runs",
   examples: [
     "slipway run examples/workflow/hello.yaml --param name=you",
@@ -33,7 +33,7 @@ export const runCommand = command<RunOptions>({
     { flags: "-p, --param <name=value>", summary: "argument of the run; may be repeated", repeatable: true },
     {
       flags: "--set <name=value>",
-      summary: "the same as --param, for values of a template; may be repeated",
+      summary: "value of a template, like --param; may be repeated",
       repeatable: true,
     },
     ...dialects.flatMap(({ run }) => run?.options ?? []),
@@ -48,20 +48,19 @@ export const runCommand = command<RunOptions>({
     },
     {
       flags: "--runtime <name>",
-      summary:
-        "where steps run: as you (process; for builds host), in containers (docker), for builds also in Pods (kubernetes)",
+      summary: "where steps run: on this machine, in containers, or (builds) in Pods",
       choices: runtimes,
     },
     { flags: "--target <step>", summary: "run only this step and its dependencies, without final steps" },
     {
       flags: "--dry-run [mode]",
-      summary: "print what would run, in order, and run nothing; server also checks a build's programs and images",
+      summary: "print what would run; server also checks a build's programs and images",
       choices: ["none", "client", "server"],
       preset: "client",
     },
     {
       flags: "-o, --output <format>",
-      summary: "json: the finished run; with --dry-run json or yaml; for builds auto, pretty, plain or json",
+      summary: "json; with --dry-run also yaml; for builds auto, pretty, plain or json",
       choices: outputs,
     },
     ...projects.flatMap(({ noun, options }) => options.map((option) => ({ ...option, heading: `Of a ${noun}:` }))),
@@ -95,7 +94,7 @@ export const runCommand = command<RunOptions>({
     const output = documentOutput(options);
     const whole = target === undefined ? complete : (await import("../target.ts")).upTo(complete, target);
     if (options.dryRun === "client") return await dryRun(whole, invocation);
-    if (output === "yaml") throw new UsageError("-o yaml is for --dry-run; the end of a run is printed as json");
+    if (output === "yaml") throw new UsageError("-o yaml is for --dry-run; a finished run is printed as json");
     return await runDocuments(whole, values, invocation);
   },
 });
@@ -168,7 +167,7 @@ function refuseProjectOptions(options: RunOptions): void {
 
 function documentOutput({ output }: RunOptions): "json" | "yaml" | undefined {
   if (output === undefined || output === "json" || output === "yaml") return output;
-  throw new UsageError(`-o ${output} is for builds; the end of a run is printed as json`);
+  throw new UsageError(`-o ${output} is for builds; a finished run is printed as json`);
 }
 
 /** Prints YAML by default, with comments on what cannot be rendered; plans for agents are text by default. */

@@ -26,13 +26,13 @@ export const simulateCommand = command<SimulateOptions>({
     { flags: "-p, --param <name=value>", summary: "argument of the run; may be repeated", repeatable: true },
     {
       flags: "--fail <step[:n]>",
-      summary: "make a step fail, or its first n attempts; step[3] is item 3 of a fan-out",
+      summary: "fail a step, or its first n attempts; step[3] is an item of a fan-out",
       repeatable: true,
     },
     { flags: "--reject <step>", summary: "reject the approval of this step", repeatable: true },
     {
       flags: "--seed <n>",
-      summary: "attempts take 1 to 60 seconds, drawn with this seed; 1 second each without it",
+      summary: "seed for durations of 1 to 60 seconds (default: 1 second each)",
       integer: true,
     },
     { flags: "-o, --output <format>", summary: "json", choices: ["json"] },

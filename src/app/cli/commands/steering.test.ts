@@ -205,7 +205,7 @@ describe("run of what is stored", () => {
     expect(await refused("wft/greet")).toContain('the parameter "who" is required');
     expect(await refused("wft/greet", "-p", "who=x", "-p", "n=many")).toContain('expected an integer, found "many"');
     expect(await refused("wft/greet", "-p", "whom=x")).toContain('no parameter "whom" is declared');
-    expect(await refused("wft/greet", "--ephemeral")).toContain("is stored on a running control plane");
+    expect(await refused("wft/greet", "--ephemeral")).toContain("is stored on the running control plane");
     expect(await refused("wft/greet", await file("beside", { a: make() }))).toContain("such as wft/NAME");
     expect(await refused("nothing/greet")).toContain("nothing/greet");
   });

@@ -15,11 +15,11 @@ const store = (...words: readonly string[]) => cli.run("store", ...words, "--dat
 
 test.each<[readonly string[], string]>([
   [["chek"], 'expected one of backup, check, export, restore, found "chek"'],
-  [["backup"], "backup needs the file of the backup: slipway store backup FILE"],
-  [["restore"], "restore needs the file of the backup"],
+  [["backup"], "backup requires a backup file: slipway store backup FILE"],
+  [["restore"], "restore requires a backup file"],
   [["check", "x"], 'check takes no file, found "x"'],
-  [["check", "-o", "yaml"], "check answers in words or in json"],
-  [["backup", "state/store/copy"], "a backup inside of the store would be lost with it"],
+  [["check", "-o", "yaml"], "check prints text or json"],
+  [["backup", "state/store/copy"], "the backup must be outside the store's directory"],
 ])("%j is refused as usage", async (words, message) => {
   expect(await store(...words)).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
 });
@@ -50,7 +50,7 @@ test("what was stored is backed up, checked, exported and restored", async () =>
   expect(documents.map((text) => /^ {2}name: (.*)$/m.exec(text)?.[1])).toEqual(["demo", "b", "a"]);
   expect(JSON.parse((await store("export", "-o", "json")).out)).toMatchObject({ kind: "List", items: [{}, {}, {}] });
   expect((await store("restore", "b.mdb")).out).toMatch(
-    /state holds the objects of .*b\.mdb; what was there is now .*\n$/,
+    /state holds the objects of .*b\.mdb; the previous store is now .*\n$/,
   );
 });
 

@@ -49,7 +49,7 @@ export const storeCommand = command<StoreOptions>({
     const verb = actionWord(verbs, args[0] ?? "");
     const directory = dataDirectoryOf(environment, options.dataDir);
     const file = fileOf(verb, args[1]);
-    if (options.output === "yaml" && verb !== "export") throw new UsageError(`${verb} answers in words or in json`);
+    if (options.output === "yaml" && verb !== "export") throw new UsageError(`${verb} prints text or json`);
     const { encryptionKeyFile } = options;
     const keyFile = encryptionKeyFile && resolve(environment.directory, encryptionKeyFile);
     const place = resolve(environment.directory, file ?? "");
@@ -68,8 +68,7 @@ export const storeCommand = command<StoreOptions>({
 
 function fileOf(verb: Verb, file: string | undefined): string | undefined {
   const wants = verb === "backup" || verb === "restore";
-  if (wants && file === undefined)
-    throw new UsageError(`${verb} needs the file of the backup: slipway store ${verb} FILE`);
+  if (wants && file === undefined) throw new UsageError(`${verb} requires a backup file: slipway store ${verb} FILE`);
   if (!wants && file !== undefined) throw new UsageError(`${verb} takes no file, found "${file}"`);
   return file;
 }
@@ -78,10 +77,8 @@ const printJson = (value: unknown, out: Output): void => out.write(`${JSON.strin
 
 /** An existing file is kept without --force: it may be the only good copy. */
 async function backup(directory: string, file: string, { options, environment }: Invocation<StoreOptions>) {
-  if (file.startsWith(`${directory}/store/`))
-    throw new UsageError("a backup inside of the store would be lost with it");
-  if (existsSync(file) && options.force !== true)
-    throw new UsageError(`${file} is there already`, "--force replaces it");
+  if (file.startsWith(`${directory}/store/`)) throw new UsageError("the backup must be outside the store's directory");
+  if (existsSync(file) && options.force !== true) throw new UsageError(`${file} already exists`, "--force replaces it");
   const server = await import("#app/server/index.ts");
   const made = await server.backup(directory, file);
   if (options.output === "json") printJson(made, environment.out);
@@ -103,9 +100,9 @@ async function check(
   else {
     for (const finding of findings) environment.out.write(`${finding}\n`);
     const what = `${objects} objects, ${records} records of changes, revision ${revision}`;
-    const how = isCopy ? " (a copy, because a server uses the store)" : "";
+    const how = isCopy ? " (checked a copy, because a server uses the store)" : "";
     environment.err.write(`${directory}: ${findings.length === 0 ? "sound" : "not sound"}: ${what}${how}\n`);
-    if (code !== exitCode.succeeded) environment.err.write("put back a backup with: slipway store restore FILE\n");
+    if (code !== exitCode.succeeded) environment.err.write("restore a backup with: slipway store restore FILE\n");
   }
   return code;
 }
@@ -137,7 +134,7 @@ async function restore(
   const { replaced } = await server.restore(file, directory, keyFile);
   if (options.output === "json") printJson({ directory, replaced: replaced ?? null }, environment.out);
   else {
-    const kept = replaced === undefined ? "" : `; what was there is now ${replaced}`;
+    const kept = replaced === undefined ? "" : `; the previous store is now ${replaced}`;
     environment.out.write(`${directory} holds the objects of ${file}${kept}\n`);
   }
   return exitCode.succeeded;

@@ -30,8 +30,8 @@ export const uiCommand = command<UiOptions>({
       const answer = await channel.json({ method: "POST", path: codesPath, signal });
       const { code, until } = isJsonObject(answer) ? answer : {};
       if (typeof code !== "string" || typeof until !== "string") {
-        throw new SlipwayError("no-code", `${connection.server} has answered without a code`, {
-          hint: "sessions are for control planes of slipway up",
+        throw new SlipwayError("no-code", `${connection.server} returned no code`, {
+          hint: "only a control plane of slipway up has sessions",
         });
       }
       const url = new URL(sessionPath, connection.server).href;
@@ -39,7 +39,7 @@ export const uiCommand = command<UiOptions>({
       else {
         environment.out.write(`${code}\n`);
         environment.err.write(
-          `slipway: good once until ${until}: POST {"code": "…"} to ${url} with the header X-Slipway-Request\n`,
+          `slipway: valid once until ${until}: POST {"code": "…"} to ${url} with the header X-Slipway-Request\n`,
         );
       }
       return exitCode.succeeded;

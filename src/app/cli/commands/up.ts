@@ -59,33 +59,31 @@ export const upCommand = command<UpOptions>({
   ],
   options: [
     { flags: "--detach", summary: "return when the server is ready; slipway down stops it" },
-    { flags: "--data-dir <folder>", summary: "the data directory (default: $SLIPWAY_DATA_DIR or ~/.slipway)" },
+    { flags: "--data-dir <folder>", summary: "data directory (default: $SLIPWAY_DATA_DIR or ~/.slipway)" },
     {
       flags: "--port <number>",
-      summary: `the port on 127.0.0.1; 0 takes any (default: ${firstPort}, else the next free one)`,
+      summary: `port on 127.0.0.1; 0 for any (default: ${firstPort} or the next free one)`,
       integer: true,
     },
     {
       flags: "--listen <address>",
-      summary:
-        "also listen at ADDRESS or ADDRESS:PORT, for other machines; 0.0.0.0 and [::] are all addresses; may be repeated",
+      summary: "also listen at ADDRESS[:PORT], such as 0.0.0.0; may be repeated",
       repeatable: true,
     },
     {
       flags: "--name <name>",
-      summary: "another name or address of this server, for its certificate; may be repeated",
+      summary: "name or address for the certificate; may be repeated",
       repeatable: true,
     },
-    { flags: "--kubeconfig <file>", summary: "where to write the kubeconfig (default: in the data directory)" },
+    { flags: "--kubeconfig <file>", summary: "kubeconfig to write (default: in the data directory)" },
     {
       flags: "--encryption-key-file <file>",
-      summary:
-        "encrypt Secrets on the disk with the key in this file (32 bytes as base64; older keys on further lines)",
+      summary: "encrypt Secrets with this key: 32 bytes as base64, then older keys",
     },
     { flags: "--hide-logs-from-viewers", summary: "hide logs from members of slipway:viewers" },
     {
       flags: "--runtime <name>",
-      summary: "where steps run: as host processes, or in containers of the Docker Engine ($DOCKER_HOST)",
+      summary: "where steps run: as host processes or in containers ($DOCKER_HOST)",
       choices: ["process", "docker"],
       initial: "process",
     },
@@ -93,14 +91,13 @@ export const upCommand = command<UpOptions>({
     { flags: "--max-artifacts-size <size>", summary: "maximum size of the artifacts of all runs", initial: "20Gi" },
     {
       flags: "--max-events <count>",
-      summary: "maximum number of Events, kept for an hour; the oldest are deleted first",
+      summary: "maximum number of Events, which are deleted after an hour",
       integer: true,
       initial: 10_000,
     },
     {
       flags: "--allow-privileged",
-      summary:
-        "allow privileged containers: users who may create Pods are then root on this machine (--runtime docker)",
+      summary: "allow privileged containers: creators of Pods are root on this machine",
     },
     {
       flags: "--log-level <level>",
@@ -110,7 +107,7 @@ export const upCommand = command<UpOptions>({
     },
     {
       flags: "-o, --output <format>",
-      summary: "print the address and paths of the server as one line of json",
+      summary: "print the address and paths of the server as one line of JSON",
       choices: ["json"],
     },
     ...dialects.flatMap(({ serverOptions }) => serverOptions?.specs ?? []),

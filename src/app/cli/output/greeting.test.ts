@@ -43,7 +43,7 @@ test("who else can reach it is told, and what keeps them out", () => {
   expect(lines(outer)).toEqual([expected]);
   expect(lines(...served.listening, outer, second)).toEqual([
     expected,
-    "  reachable   from this machine at https://[::1]:7, too",
+    "  reachable   from this machine also at https://[::1]:7",
   ]);
 });
 

@@ -47,7 +47,7 @@ export const greeting = (
 /** Shows who can reach the server, and what protects it, at each start. */
 const reachable = ({ from, urls }: Listening): string =>
   from === "this-machine"
-    ? `from this machine at ${urls.join(", ")}, too`
+    ? `from this machine also at ${urls.join(", ")}`
     : `from other machines at ${urls.join(", ")}; every request but health and version needs a credential`;
 
 /** What to do next; for terminals only. */

@@ -41,16 +41,16 @@ function headLines({ run, phase, done, total, deadline, suspended, ...rest }: Wh
 const suspendedText = ({ by, reason }: NonNullable<Why["suspended"]>): string =>
   by === undefined && reason === undefined
     ? "by its spec, or by an unknown user"
-    : `by ${by ?? "somebody unverified"}${reason === undefined ? "" : ` (${reason})`}`;
+    : `by ${by ?? "an unverified user"}${reason === undefined ? "" : ` (${reason})`}`;
 
 const words: Readonly<Record<WaitKind, string>> = {
   nothing: "",
   dependencies: "waits for",
   "main-steps": "waits for all main steps",
   suspension: "waits for the run to be resumed",
-  controller: "waits for a controller to look at it",
+  controller: "waits for a controller",
   slot: "waits for a free slot",
-  backoff: "waits to be tried again",
+  backoff: "waits for its next attempt",
   timer: "waits for its time",
   lock: "waits for a lock",
   queue: "waits for the run's turn",
@@ -63,7 +63,7 @@ const words: Readonly<Record<WaitKind, string>> = {
   "hold-up": "is held up",
   items: "waits for its items",
   child: "waits for its work to end",
-  cancel: "waits for its work to be gone",
+  cancel: "waits for its work to be removed",
 };
 
 /** The kind of wait, then what is known of it. The step's own reason is shown only where it says more than the kind. */
