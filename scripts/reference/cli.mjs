@@ -1,4 +1,4 @@
-// The page of the command line, from the commands' own data.
+// The page of the command line, from the commands.
 import { code, generatedFrom, table } from "./markdown.mjs";
 
 const exits = {
@@ -58,7 +58,7 @@ const optionRow = ({ flags, summary, choices, initial }) => {
   return [code(flags), meaning, initial === undefined ? "" : code(String(initial))];
 };
 
-/** The options of the program itself, in the form of those that commands declare. */
+/** The options of the program itself, as option specs. */
 const ownOptions = (program) => [
   ...program.options.map(({ flags, description, argChoices, defaultValue }) => ({
     flags,
@@ -69,7 +69,7 @@ const ownOptions = (program) => [
   { flags: "-h, --help", summary: "examples, arguments and options of a command" },
 ];
 
-/** Options without a heading first, then those of each. */
+/** Options without a heading first, then those of each heading. */
 function optionTables(options) {
   const headings = [...new Set(options.map(({ heading }) => heading))];
   return headings.flatMap((heading) => [
@@ -97,7 +97,6 @@ function commandSection({ name, args, shown = args, summary, examples, options }
   ];
 }
 
-/** `exitCode` names the codes, `buildProgram` knows the options that all commands have. */
 export function cliPage({ commands, buildProgram, exitCode }) {
   const shown = commands.filter(({ hidden }) => hidden !== true);
   const program = buildProgram(commands, "0.0.0", {}, {});
@@ -108,8 +107,8 @@ export function cliPage({ commands, buildProgram, exitCode }) {
     "",
     "Data go to stdout, everything else to stderr. Tables never wrap; live progress and colours appear on a terminal only.",
     "",
-    "A run is named `NAME`, `workflow/NAME` or `workflow NAME`. A file may be a folder, of which all `.yaml`, `.yml` and `.json`",
-    "files are read, or `-` for standard input.",
+    "A run is named `NAME`, `workflow/NAME` or `workflow NAME`. A file may also be a folder, whose `.yaml`, `.yml` and `.json` files",
+    "are read, or `-` for standard input.",
     "",
     "## Options of every command",
     ...table(["Option", "Meaning", "Default"], ownOptions(program).map(optionRow)),
@@ -121,7 +120,7 @@ export function cliPage({ commands, buildProgram, exitCode }) {
         ["5", "`slipway up`: the disk failed; restart the server"],
         [
           "129, 130, 143",
-          "ended by SIGHUP, SIGINT, SIGTERM; the first signal cancels the run and its final steps still run, the second ends the command at once. Servers (`up`, `agent`, `controllers`) exit with 0",
+          "ended by SIGHUP, SIGINT, SIGTERM; the first signal cancels the run, whose final steps still run; the second ends the command at once. Servers (`up`, `agent`, `controllers`) exit with 0",
         ],
       ],
     ),
@@ -131,7 +130,7 @@ export function cliPage({ commands, buildProgram, exitCode }) {
       variables.map(([names, meaning]) => [names.split(", ").map(code).join(", "), meaning]),
     ),
     "An empty value counts as unset. Steps get `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `LANG`, `LC_ALL`, `LC_CTYPE`, `TZ` and",
-    "`TMPDIR` of the control plane, what their document says, and `SLIPWAY_OUTPUT`: the file whose content becomes their outputs.",
+    "`TMPDIR` of the control plane, the variables of their document, and `SLIPWAY_OUTPUT`: the file whose content becomes their outputs.",
     ...groups.flatMap((group) => [
       "",
       `## ${group}`,

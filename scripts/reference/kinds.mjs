@@ -19,19 +19,19 @@ const limitsOf = ({ minimum, maximum, minLength, pattern }) => [
   ...(pattern === undefined ? [] : [`matches ${pattern}`]),
 ];
 
-/** How GitHub names the anchor of a heading. */
+/** The anchor that GitHub makes for a heading. */
 const anchorOf = (heading) =>
   heading
     .toLowerCase()
     .replaceAll(" ", "-")
     .replace(/[^\w-]/g, "");
 
-/** Headings are unique on a page: where several kinds have one path, they name the kind. */
+/** Headings are unique on a page: they name the kind where several kinds have the same path. */
 const headingOf = (path, of) => (of === "" ? path : `${path} of ${of}`);
 
 const isRefused = ([, { description = "" }]) => description.endsWith("Refused by this version.");
 
-/** The object a field holds, itself or in a list or map, and the path its fields have. */
+/** The object in a field, list or map, and the path of its fields. */
 function objectIn(path, name, member) {
   const object = member.properties === undefined ? innerOf(member) : member;
   if (object?.properties === undefined) return undefined;
@@ -46,7 +46,7 @@ function rowOf(schema, [name, member], see) {
   return [code(name), type.join(", "), initial, [member.description, link].filter(Boolean).join(" ")];
 }
 
-/** One table per object; an object that stands in several places has its table at the first of them. */
+/** One table for each object, at its first place. */
 function sections(schema, path, homes, of = "") {
   const members = Object.entries(schema.properties);
   const own = [];
@@ -84,7 +84,7 @@ function kindHead({ kind, group, version, plural, shortNames = [], namespaced, c
   ];
 }
 
-/** `homes` are objects that have their tables above already. */
+/** `homes` are objects whose tables come earlier. */
 function kindSection(kind, homes = new Map(), of = "") {
   const { schema } = kind;
   return [
@@ -94,7 +94,7 @@ function kindSection(kind, homes = new Map(), of = "") {
   ];
 }
 
-/** Both versions of each kind: a document is read, checked and changed in the one it is written in. */
+/** Both versions of each kind. */
 export function tinkerbellPage({
   Agent,
   Hardware,
@@ -111,10 +111,10 @@ export function tinkerbellPage({
     generatedFrom("src/dialects/tinkerbell/kinds.ts"),
     "# Hardware, Template, Workflow, OSIE and Agent of Tinkerbell",
     "",
-    "`kubectl explain hardware.spec --api-version=tinkerbell.org/v1alpha1` tells the same from a running control plane. `KEY` stands",
-    "for any key, `[]` for any item. A field that is not required may be left out, and one that is not listed is kept as it is.",
+    "`kubectl explain hardware.spec --api-version=tinkerbell.org/v1alpha1` prints the same from a running control plane. `KEY` stands",
+    "for any key, `[]` for any item. Fields that are not marked as required are optional; fields that are not listed are preserved.",
     "",
-    "Nothing is converted between the versions: a document is read in either with the fields it was written with, and changed in its own.",
+    "There is no conversion between the versions: a document can be read in both, always with its original fields, and changed in its own.",
     "[The guide](../guides/tinkerbell.md) shows how they are used.",
     "",
     ...versions.flatMap((kind) => kindSection(kind, homes, `${kind.kind} ${kind.version}`)),
@@ -124,7 +124,6 @@ export function tinkerbellPage({
   return `${lines.join("\n").trimEnd()}\n`;
 }
 
-/** Everything that can be said about a kind stands in its declaration. */
 export function workflowPage({
   Workflow,
   WorkflowTemplate,
@@ -137,8 +136,8 @@ export function workflowPage({
     generatedFrom("src/dialects/workflow/kinds.ts"),
     "# Workflow, WorkflowTemplate, ScheduledWorkflow, ConcurrencyLimit, RunAction and CacheEntry",
     "",
-    "`kubectl explain workflow.spec.steps` tells the same from a running control plane. `KEY` stands for any key, `[]`",
-    "for any item. A field that is not required may be left out.",
+    "`kubectl explain workflow.spec.steps` prints the same from a running control plane. `KEY` stands for any key, `[]`",
+    "for any item. Fields that are not marked as required are optional.",
     "",
     ...kindSection(Workflow),
     ...kindHead(WorkflowTemplate),
@@ -152,14 +151,13 @@ export function workflowPage({
   return `${lines.join("\n").trimEnd()}\n`;
 }
 
-/** Of Wharf; its REST API has a page of its own. */
 export function wharfPage({ Project, Build, Worker }) {
   const lines = [
     generatedFrom("src/dialects/wharf/kinds.ts"),
     "# Project, Build and Worker of Wharf",
     "",
-    "`kubectl explain build.spec` tells the same from a running control plane. `KEY` stands for any key, `[]`",
-    "for any item. A field that is not required may be left out.",
+    "`kubectl explain build.spec` prints the same from a running control plane. `KEY` stands for any key, `[]`",
+    "for any item. Fields that are not marked as required are optional.",
     "",
     ...kindSection(Project, new Map(), "Project"),
     ...kindSection(Build, new Map(), "Build"),
@@ -168,7 +166,7 @@ export function wharfPage({ Project, Build, Worker }) {
   return `${lines.join("\n").trimEnd()}\n`;
 }
 
-/** Kubernetes' own kinds, with what `kubectl explain` says of each. Questions in the form of objects are left out. */
+/** Kubernetes' own kinds and their descriptions, without reviews. */
 export function kubernetesPage({ builtInKinds, describeDefinition }) {
   const rows = builtInKinds
     .filter(({ isReview }) => !isReview)
@@ -182,8 +180,8 @@ export function kubernetesPage({ builtInKinds, describeDefinition }) {
     generatedFrom("src/kernel/apiserver/kinds/built-in-kinds.ts"),
     "# Kubernetes' kinds on the embedded server",
     "",
-    "A kind that is stored, not acted upon, is there so that documents can be applied whole; every write of it warns. Other",
-    "kinds come from CustomResourceDefinitions.",
+    'Kinds marked "Stored, not acted upon" exist so that documents can be applied as a whole; every write of one returns a warning.',
+    "Other kinds come from CustomResourceDefinitions.",
     ...table(["Kind", "API version", "Short names", "Meaning"], rows),
   ];
   return `${lines.join("\n").trimEnd()}\n`;

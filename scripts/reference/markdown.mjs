@@ -1,8 +1,8 @@
-// The pieces of Markdown the reference pages are made of.
+// Markdown for the reference pages.
 const cell = (text) => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 const row = (cells) => `| ${cells.map(cell).join(" | ")} |`;
 
-/** Rows of texts under a head; a column in which no row says anything is left out. */
+/** A table without the columns that are empty in every row. */
 export function table(head, rows) {
   const said = head.map((_, column) => rows.some((cells) => cells[column] !== ""));
   const [first, ...others] = [head, ...rows].map((cells) => row(cells.filter((_, column) => said[column])));
