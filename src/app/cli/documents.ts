@@ -2,6 +2,7 @@ import { type Dialect, type DocumentReader, type SourceDocument, unknownKind } f
 import { hasErrors, isJsonObject, type Problem, textAt } from "#lib/base/index.ts";
 import { asJson, type KubeObject, splitApiVersion } from "#kernel/model/index.ts";
 import type { SourcePlace } from "#kernel/command/index.node.ts";
+import { isRunOf } from "./runs.ts";
 
 /**
  * One document of the command line. `dialect` is absent for plain Kubernetes objects and for kinds that all dialects
@@ -188,6 +189,15 @@ export const objectsOf = ({
   hasErrors(problems)
     ? []
     : documents.flatMap((document) => (document.object === undefined ? [] : [{ document, object: document.object }]));
+
+/** The runs among the documents without errors, in order. */
+export const runsIn = ({ documents }: Pick<ReadDocuments, "documents">) =>
+  documents.flatMap((document) => {
+    const { dialect, object } = document;
+    return dialect !== undefined && object !== undefined && isRunOf(dialect, object)
+      ? [{ document, dialect, object }]
+      : [];
+  });
 
 /**
  * Warnings for objects that were not checked: no dialect, no group of Kubernetes and no definition among the documents

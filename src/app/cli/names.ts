@@ -1,5 +1,5 @@
 import { afterAwake } from "#lib/base/index.ts";
-import type { Invocation, Session } from "#kernel/command/index.ts";
+import { type Invocation, type Session, withSession } from "#kernel/command/index.ts";
 import { findRunning } from "./connect.ts";
 import { findKinds } from "./kinds.ts";
 import { readRun } from "./runs.ts";
@@ -22,12 +22,7 @@ export async function namesFor(
   try {
     // Completion does not wait for a server to start.
     if ((await findRunning(options, environment)) === undefined) return [];
-    const session = await connect();
-    try {
-      return await lookUp(kind, session, words, patience.signal);
-    } finally {
-      await session.close();
-    }
+    return await withSession({ connect }, (session) => lookUp(kind, session, words, patience.signal));
   } catch {
     return []; // No server, or one that is too slow: there is nobody to tell.
   } finally {

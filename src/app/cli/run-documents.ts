@@ -4,17 +4,10 @@ import type { ApiClient } from "#kernel/kit/index.ts";
 import { isAlreadyExists, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { type Environment, exitCode, type Invocation, printProblems, UsageError } from "#kernel/command/index.ts";
 import type { RunOptions } from "./run-options.ts";
-import { type Document, objectsOf, type ReadDocuments } from "./documents.ts";
+import { type Document, objectsOf, type ReadDocuments, runsIn } from "./documents.ts";
 import { type ControlPlaneSession, openControlPlane } from "./control-plane.ts";
 import { withReferred } from "./referred-documents.ts";
-import { isRunOf } from "./runs.ts";
 import { type StartedRun, watchToEnd } from "./watch-to-end.ts";
-
-/** A document that starts a run. */
-interface RunDocument {
-  readonly object: KubeObject;
-  readonly dialect: Dialect;
-}
 
 /**
  * Applies the other objects first, since runs may need them, then starts the runs, follows them in parallel and returns
@@ -33,15 +26,13 @@ export async function runDocuments(
     const whole = await withReferred(read, given, session);
     if (printProblems(whole.problems, invocation.environment.err)) return exitCode.usage;
     const all = objectsOf(whole);
-    const runs = all.flatMap(({ document, object }) => runOf(document, object) ?? []);
-    const others = all
-      .filter(({ document, object }) => runOf(document, object) === undefined)
-      .map(({ object }) => object);
+    const runs = runsIn(whole);
+    const others = all.filter(({ document }) => !runs.some((run) => run.document === document));
     announce(session, all, invocation);
     const namespace = session.namespace;
     // From here on a signal cancels the runs.
     invocation.signal.throwIfAborted();
-    for (const object of others) await declare(session.client, object, namespace);
+    for (const { object } of others) await declare(session.client, object, namespace);
     const started: StartedRun[] = [];
     for (const { object, dialect } of runs) {
       const type = await typeOf(session.client, object);
@@ -73,11 +64,7 @@ function noRun(read: ReadDocuments, files: readonly string[]): UsageError {
 const runnableAs: Readonly<Record<string, string>> = { WorkflowTemplate: "wft", ScheduledWorkflow: "schedule" };
 
 /** False for invalid documents. */
-export const hasRun = (read: ReadDocuments): boolean =>
-  objectsOf(read).some(({ document, object }) => runOf(document, object) !== undefined);
-
-const runOf = ({ dialect }: Document, object: KubeObject): RunDocument | undefined =>
-  dialect !== undefined && isRunOf(dialect, object) ? { object, dialect } : undefined;
+export const hasRun = (read: ReadDocuments): boolean => !hasErrors(read.problems) && runsIn(read).length > 0;
 
 /** Reports where steps run and why, and which images are not used, so that no one assumes a container isolates them. */
 function announce(

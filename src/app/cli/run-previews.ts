@@ -1,8 +1,7 @@
 import type { CheckedDocument, Dialect, RunPreviews } from "#kernel/dialect/index.ts";
 import type { Problem } from "#lib/base/index.ts";
 import { type Invocation, UsageError } from "#kernel/command/index.ts";
-import type { ReadDocuments } from "./documents.ts";
-import { isRunOf } from "./runs.ts";
+import { type ReadDocuments, runsIn } from "./documents.ts";
 
 // Previews of runs that agents elsewhere execute: dialects render them from the documents alone, without a server.
 
@@ -33,13 +32,8 @@ export async function previewProblems(read: ReadDocuments, place: Place): Promis
   return found.filter(({ code }) => code !== "missing-reference");
 }
 
-/** The dialects of the runs among the valid documents, each once. */
-const languagesOf = ({ documents }: ReadDocuments): readonly Dialect[] => [
-  ...new Set(
-    documents.flatMap(({ dialect, object }) =>
-      dialect !== undefined && object !== undefined && isRunOf(dialect, object) ? [dialect] : [],
-    ),
-  ),
+const languagesOf = (read: ReadDocuments): readonly Dialect[] => [
+  ...new Set(runsIn(read).map(({ dialect }) => dialect)),
 ];
 
 async function previewsIn(read: ReadDocuments, dialect: Dialect, { clock, signal }: Place): Promise<RunPreviews> {

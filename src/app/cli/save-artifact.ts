@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
-import { access, open, rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { SlipwayError } from "#lib/base/index.ts";
 import { type Environment, UsageError } from "#kernel/command/index.ts";
@@ -22,7 +22,7 @@ export async function saveArtifact(
   { directory }: Pick<Environment, "directory">,
 ): Promise<void> {
   const path = resolve(directory, place);
-  if (!force && (await isThere(path))) throw new UsageError(`${place} already exists`, "--force replaces it");
+  if (!force && existsSync(path)) throw new UsageError(`${place} already exists`, "--force replaces it");
   const part = `${path}.part`;
   const file = await open(part, "w");
   try {
@@ -36,12 +36,6 @@ export async function saveArtifact(
     await file.close();
   }
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path, constants.F_OK).then(
-    () => true,
-    () => false,
-  );
 
 /** Rejects after the last byte if the digest does not match. */
 async function* checked(bytes: AsyncIterable<Uint8Array>, digest: string): AsyncGenerator<Uint8Array, void> {

@@ -13,9 +13,9 @@ import {
 } from "#engine/index.ts";
 import { err, type Instant, type Millis, ok, type Problem, type Result } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
-import { objectsOf, type ReadDocuments } from "./documents.ts";
+import { objectsOf, type ReadDocuments, runsIn } from "./documents.ts";
 import { codeOfRun, exitCode, UsageError } from "#kernel/command/index.ts";
-import { abilityOf, isRunOf, unknownStep } from "./runs.ts";
+import { abilityOf, unknownStep } from "./runs.ts";
 
 /** The wishes of the command line. */
 export interface Wishes {
@@ -64,13 +64,11 @@ export interface Trial {
 
 /** All runs of the documents, or the problems of all of them. A UsageError if there is none. */
 export async function trialsOf(read: ReadDocuments): Promise<Result<readonly Trial[], readonly Problem[]>> {
-  const objects = objectsOf(read);
-  const beside = objects.map(({ object }) => object);
+  const beside = objectsOf(read).map(({ object }) => object);
   const trials: Trial[] = [];
   const problems: Problem[] = [];
-  for (const { document, object } of objects) {
-    if (document.dialect === undefined || !isRunOf(document.dialect, object)) continue;
-    const simulation = await abilityOf(document.dialect, "simulation", "simulated")(object, beside);
+  for (const { dialect, object } of runsIn(read)) {
+    const simulation = await abilityOf(dialect, "simulation", "simulated")(object, beside);
     if (simulation.ok) trials.push({ object, simulation: simulation.value });
     else problems.push(...simulation.error);
   }

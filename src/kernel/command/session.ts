@@ -8,10 +8,10 @@ export interface Session {
 }
 
 /** Runs `work` with a connection and closes it. Rejects with `no-control-plane`. */
-export async function withSession(
+export async function withSession<T>(
   { connect }: { readonly connect: () => Promise<Session> },
-  work: (session: Session) => Promise<number>,
-): Promise<number> {
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
   const session = await connect();
   try {
     return await work(session);

@@ -58,15 +58,11 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
         if (taken === undefined) refuseMore(`${verb} takes one run`, run.rest);
         const step = stepOf(verb, taken, run.rest, options.step);
         const named = step === undefined ? options : { ...options, step: [step] };
+        const ref = { type: run.type, namespace, name: run.name };
         const values =
           step === undefined || options.value === undefined
             ? undefined
-            : await valuesOf(
-                await client.get({ type: run.type, namespace, name: run.name }, { signal }),
-                run.dialect,
-                step,
-                options.value,
-              );
+            : await valuesOf(await client.get(ref, { signal }), run.dialect, step, options.value);
         const answer = await act(client, namespace, run, requestOf(verb, named, values), clock, signal);
         const name = `${run.type.kind.toLowerCase()}/${run.name}`;
         if (options.output !== undefined) {

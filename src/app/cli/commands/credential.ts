@@ -70,10 +70,7 @@ export const credentialCommand = command<CredentialOptions>({
     { flags: "--description <text>", summary: "create: a note on its purpose" },
     { flags: "--to <file>", summary: "create: write a kubeconfig (0600) instead of printing a token" },
     { flags: "--server <url>", summary: "create: URL of the server in the kubeconfig; requires --to" },
-    {
-      flags: "--certificate",
-      summary: "create: a client certificate instead of a token; requires --to",
-    },
+    { flags: "--certificate", summary: "create: a client certificate instead of a token; requires --to" },
     { flags: "--force", summary: "create: replace an existing file" },
     {
       flags: "--data-dir <folder>",

@@ -46,13 +46,10 @@ type Invoked = Parameters<typeof graphCommand.action>[0];
 
 /** Undefined if the documents are invalid; their problems have then been printed. */
 async function graphsOfFile(file: string, { environment }: Invoked) {
-  const { objectsOf, readDocuments } = await import("../documents.ts");
-  const { isRunOf } = await import("../runs.ts");
+  const { readDocuments, runsIn } = await import("../documents.ts");
   const read = await readDocuments([file], { directory: environment.directory });
   if (printProblems(read.problems, environment.err)) return undefined;
-  const graphs = objectsOf(read).flatMap(({ document: { dialect }, object }) =>
-    dialect !== undefined && isRunOf(dialect, object) ? [dialect.runs.graph(object)] : [],
-  );
+  const graphs = runsIn(read).map(({ dialect, object }) => dialect.runs.graph(object));
   if (graphs.length === 0) throw new UsageError(`${file} contains no run`);
   return graphs;
 }
@@ -60,12 +57,8 @@ async function graphsOfFile(file: string, { environment }: Invoked) {
 /** The graph of the stored run, which may differ from the file. */
 async function graphOfRun(name: string, invocation: Invoked) {
   const { readRun } = await import("../runs.ts");
-  let graph: import("#kernel/dialect/index.ts").RunGraph | undefined;
-  await withSession(invocation, async (session) => {
+  return await withSession(invocation, async (session) => {
     const { dialect, object } = await readRun(session, [name]);
-    graph = dialect.runs.graph(object);
-    return exitCode.succeeded;
+    return dialect.runs.graph(object);
   });
-  if (graph === undefined) throw new Error(`no graph of ${name}`);
-  return graph;
 }

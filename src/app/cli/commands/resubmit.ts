@@ -17,7 +17,7 @@ export const resubmitCommand = command<ResubmitOptions>({
   options: [
     { flags: "--reuse", summary: "skip succeeded steps whose definition and inputs are unchanged" },
     { flags: "-p, --param <name=value>", summary: "another argument; may be repeated", repeatable: true },
-    { flags: "--detach", summary: "do not wait for the end" },
+    { flags: "--detach", summary: "return without waiting" },
     { flags: "--logs", summary: "print the output of steps as it arrives" },
     {
       flags: "--tail <lines>",

@@ -31,14 +31,10 @@ export const runCommand = command<RunOptions>({
   ],
   options: [
     { flags: "-p, --param <name=value>", summary: "argument of the run; may be repeated", repeatable: true },
-    {
-      flags: "--set <name=value>",
-      summary: "value of a template, like --param; may be repeated",
-      repeatable: true,
-    },
+    { flags: "--set <name=value>", summary: "value of a template, like --param; may be repeated", repeatable: true },
     ...dialects.flatMap(({ run }) => run?.options ?? []),
     { flags: "--ephemeral", summary: "use a control plane of its own, even when one is running" },
-    { flags: "--detach", summary: "do not wait for the end (needs a running control plane)" },
+    { flags: "--detach", summary: "return without waiting (requires a running control plane)" },
     { flags: "--logs", summary: "print the output of steps as it arrives" },
     {
       flags: "--tail <lines>",

@@ -30,11 +30,7 @@ export const simulateCommand = command<SimulateOptions>({
       repeatable: true,
     },
     { flags: "--reject <step>", summary: "reject the approval of this step", repeatable: true },
-    {
-      flags: "--seed <n>",
-      summary: "seed for durations of 1 to 60 seconds (default: 1 second each)",
-      integer: true,
-    },
+    { flags: "--seed <n>", summary: "seed for durations of 1 to 60 seconds (default: 1 second each)", integer: true },
     { flags: "-o, --output <format>", summary: "json", choices: ["json"] },
   ],
   completes: ["file"],

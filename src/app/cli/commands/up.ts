@@ -70,11 +70,7 @@ export const upCommand = command<UpOptions>({
       summary: "also listen at ADDRESS[:PORT], such as 0.0.0.0; may be repeated",
       repeatable: true,
     },
-    {
-      flags: "--name <name>",
-      summary: "name or address for the certificate; may be repeated",
-      repeatable: true,
-    },
+    { flags: "--name <name>", summary: "name or address for the certificate; may be repeated", repeatable: true },
     { flags: "--kubeconfig <file>", summary: "kubeconfig to write (default: in the data directory)" },
     {
       flags: "--encryption-key-file <file>",
@@ -95,10 +91,7 @@ export const upCommand = command<UpOptions>({
       integer: true,
       initial: 10_000,
     },
-    {
-      flags: "--allow-privileged",
-      summary: "allow privileged containers: creators of Pods are root on this machine",
-    },
+    { flags: "--allow-privileged", summary: "allow privileged containers: creators of Pods are root on this machine" },
     {
       flags: "--log-level <level>",
       summary: "log level",
