@@ -240,7 +240,9 @@ test("what a running server has stored is backed up and checked under its hands,
   const file = join(directory, "backup.mdb");
   const store = (...words: readonly string[]) => slipway(["store", ...words, "--data-dir", directory]);
   expect(await store("backup", file)).toMatchObject({ code: 0, err: "" });
-  expect((await store("check")).err).toMatch(/: sound: \d+ objects, .* \(checked a copy, because a server uses the store\)\n$/);
+  expect((await store("check")).err).toMatch(
+    /: sound: \d+ objects, .* \(checked a copy, because a server uses the store\)\n$/,
+  );
   const refused = await store("restore", file);
   expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(server.url) });
   const elsewhere = join(directory, "elsewhere");
