@@ -26,89 +26,85 @@ import type { FrontDoor } from "./http/request-handler.ts";
 import { OpenStreams } from "./http/open-streams.ts";
 import { YamlReader } from "./http/yaml-reader.ts";
 import { SlowReaders } from "./http/slow-readers.ts";
-import { TurnCache } from "./http/turn-cache.ts";
+import { TurnCache } from "./http/chunk.ts";
 import { rawGet, type RawSources } from "./raw-get.ts";
 import type { ResourceRegistry } from "./kinds/served-resource.ts";
 import { followDefinitions } from "./served-kinds.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import type { Store } from "./store/store.ts";
-import type { ArtifactSource } from "./verbs/artifact.ts";
+import type { ArtifactSource } from "./verbs/sources.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { defaultLimits, type Limits } from "./verbs/limits.ts";
-import { noPodLogs, type PodLogs } from "./verbs/pod-log.ts";
-import { noPodSessions } from "./verbs/pod-sessions.ts";
-import type { LogSource } from "./verbs/run-log.ts";
+import { noPodLogs, noPodSessions, type PodLogs } from "./verbs/sources.ts";
+import type { LogSource } from "./verbs/sources.ts";
 import { Turns } from "./verbs/turns.ts";
 import { requestToken } from "./verbs/token-request.ts";
 
-/** What a server is made of. It reads nothing else of the world: no files, no environment, no clock of its own. */
+/** The parts of a server. It uses no files, environment or clock besides these. */
 export interface ApiServerOptions {
-  /** Open and loaded; stays the caller's to close, after the server. */
+  /** Open and loaded; the caller closes it after the server. */
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Slipway's version, for `/version`. */
   readonly version: string;
-  /** Where logs of Pods come from; refused as not implemented without it. */
+  /** Logs of Pods; not implemented by default. */
   readonly podLogs?: PodLogs;
-  /** Where streams into Pods lead; refused as not implemented without it. */
+  /** Streams into Pods; not implemented by default. */
   readonly podSessions?: PodSessions;
-  /** Where logs of objects come from that are no Pods. */
+  /** Logs of other objects than Pods. */
   readonly logSources?: readonly LogSource[];
-  /** Where artifacts come from; no kind has any without it. */
+  /** Artifacts; none by default. */
   readonly artifacts?: ArtifactSource;
-  /** Those left out are the defaults. */
   readonly limits?: Partial<Limits>;
-  /** PEM of the certificate authority, put into every namespace as ConfigMap `kube-root-ca.crt`; left out without it. */
+  /** PEM of the certificate authority, for the ConfigMap `kube-root-ca.crt` in every namespace. */
   readonly rootCertificate?: string;
-  /** PEM of the private key that signs tokens of ServiceAccounts; without it they are good until this process ends. */
+  /** PEM of the key that signs ServiceAccount tokens; by default a temporary one. */
   readonly accountKey?: string;
-  /** Pods find a token of their account among their files unless they say otherwise: for those that can show them. */
+  /** Mount account tokens into Pods by default. */
   readonly mountsAccountTokens?: boolean;
-  /** Rules of custom kinds beyond their schemas: a kind of ours says what a schema cannot. */
+  /** Rules of custom kinds beyond their schemas. */
   readonly admissions?: readonly KindAdmission[];
-  /** CustomResourceDefinitions known to be right, stored before anything is served, except those that are stored already. */
+  /** Valid CustomResourceDefinitions to store before serving, unless present. */
   readonly definitions?: readonly JsonObject[];
-  /** What `/slipway/status` answers: where the server listens and keeps its data. */
+  /** Answers `/slipway/status`. */
   readonly about?: () => JsonObject;
-  /** More conditions of `/readyz` besides the store's. */
+  /** Further conditions of `/readyz`. */
   readonly health?: HealthChecks;
-  /** What `/metrics` shows besides the server's own, which are added to it; only the server's own when absent. */
+  /** The server's own metrics are added to these. */
   readonly metrics?: Metrics;
-  /** Where requests over HTTP are written down; stays the caller's to close, after the server. Nowhere when absent. */
+  /** Records requests over HTTP; the caller closes it after the server. */
   readonly audit?: AuditLog;
-  /** The program that reads large YAML bodies in a thread of its own; they are read in this one without it. */
+  /** Program of the thread that reads large YAML bodies; by default they are read here. */
   readonly yamlReaderPath?: string;
-  /** Members of `slipway:viewers` read no logs; they do when absent. */
+  /** Members of `slipway:viewers` may not read logs. */
   readonly hideLogsFromViewers?: boolean;
-  /** A number in [0, 1); the system's source of randomness when absent. */
+  /** In [0, 1); the system's randomness by default. */
   readonly random?: () => number;
 }
 
 /**
- * A Kubernetes-compatible API server in this process: the rules of 1.33. Clients of both kinds see the same objects, refusals and order
- * of events; what HTTP adds is listening, credentials, limits and forms.
+ * A Kubernetes-compatible API server in this process, with the rules of 1.33. In-process and HTTP clients see the same
+ * objects, refusals and events.
  */
 export interface ApiServer {
-  /** A client that shares admission and the write path with HTTP. Acts as the server itself unless told. */
+  /** A client with the same admission and write path as HTTP; acts as the server itself by default. */
   client(identity?: Identity): ApiClient;
-  /** A client with the rights that everybody has who wrote a part of the object; undefined where those are administrators. */
+  /** A client with the rights that all writers of the object have; undefined if they are administrators. */
   clientFor(object: KubeObject): ApiClient | undefined;
-  /** What POST to `serviceaccounts/<name>/token` answers; throws its refusals. */
+  /** What POST `serviceaccounts/<name>/token` answers; throws its refusals. */
   accountToken(target: { readonly namespace: string; readonly name: string }, request: JsonObject): JsonObject;
-  /** Serves HTTPS. May be called for several addresses; limits and metrics are those of all together. */
+  /** Serves HTTPS. Several listeners share limits and metrics. */
   listen(options: ListenOptions): Promise<Listener>;
-  /** The kinds served at this moment: built-in ones, and those of stored definitions. */
   readonly registry: () => ResourceRegistry;
-  /** True when no collector has anything to do. For tests and orderly ends; a moment later it may be false. */
+  /** True when no collector has work, at this moment. For tests and clean stops. */
   readonly settled: boolean;
-  /** Ends listeners, watches and collectors, in this order. What is under way is answered. The store stays open. */
+  /** Stops listeners, watches and collectors, in this order. Requests under way are answered. The store stays open. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a server on a store: serves the stored kinds, makes the first namespaces and begins to collect. It does not listen yet. Kinds are
- * followed before anything is stored, so a definition that is stored here is served when this resolves.
+ * Starts a server on a store: serves the stored kinds, creates the first namespaces and starts the collectors, but no
+ * listener. Definitions stored here are served when this resolves.
  */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { store, clock, log, version } = options;
@@ -117,7 +113,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     compileRule: compileCelRule,
     admissions: [credentialAdmission, ...(options.admissions ?? [])],
   });
-  // From here on the registry is that of the store.
+  // From here on the registry follows the store.
   const following = followDefinitions(store, kinds, log);
   const authenticator = new Authenticator(store, clock, options.accountKey);
   const context: ApiContext = {
@@ -192,13 +188,12 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   };
 }
 
-/** The first roles, and from then on the rules of aggregated ones. */
 async function startRoles(context: ApiContext): Promise<RoleAggregator> {
   await storeFirstRoles(context);
   return new RoleAggregator(context);
 }
 
-/** What all listeners share: limits and counts are those of the server, whatever address a request came by. */
+/** What all listeners share. */
 function frontOf(
   sources: RawSources,
   authenticator: Authenticator,

@@ -30,7 +30,7 @@ import { listMetadata } from "./http/list-reply.ts";
 import type { ServedResource } from "./kinds/served-resource.ts";
 import { answerObject } from "./verbs/answer.ts";
 import { hasArtifacts, openArtifact } from "./verbs/artifact.ts";
-import type { Endpoint } from "./verbs/change.ts";
+import { type Endpoint, updateObject } from "./verbs/change.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { createObject, createObjects } from "./verbs/create.ts";
 import { deleteObject, removalStatus } from "./verbs/delete.ts";
@@ -43,18 +43,14 @@ import type { DeleteRequest, WriteRequest } from "./verbs/options.ts";
 import { patchObject } from "./verbs/patch.ts";
 import { reviewObject } from "./verbs/review.ts";
 import { hasLogs, openRunLog } from "./verbs/run-log.ts";
-import { updateObject } from "./verbs/update.ts";
 import { startWatch } from "./watch/watch.ts";
 import { WatchQueue } from "./watch/watch-queue.ts";
 
-/** Answers a GET that names no resource: the body as text. */
 export type RawGet = (path: string, signal: AbortSignal | undefined, accept: string | undefined) => Promise<string>;
 
 /**
- * The ApiClient of this process. It runs the same verbs as HTTP requests do, without encoding: what it returns are the shared,
- * frozen objects of the store, and what it is given is copied once, frozen parts excepted.
- *
- * It may act for several identities. Then it does what each of them may do, and nothing else.
+ * The ApiClient of this process. Runs the verbs of HTTP requests without encoding: returns the store's frozen objects
+ * and copies what it is given once, except frozen parts. For several identities it does only what all of them may do.
  */
 export class EmbeddedClient implements ApiClient {
   readonly #context: ApiContext;
@@ -85,10 +81,7 @@ export class EmbeddedClient implements ApiClient {
     };
   }
 
-  /**
-   * What a slow reader has not taken is bounded by `maxWatchBufferBytes`; beyond it the watch ends, and the reader goes on from
-   * its last revision. Leaving the loop ends the watch too.
-   */
+  /** Beyond `maxWatchBufferBytes` of unread events the watch ends, and the reader resumes from its last revision. */
   async *watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncGenerator<WatchEvent<T>, void> {
     const resource = this.#served(type, "watch", options);
     const { signal, timeout, ...request } = options;
@@ -111,7 +104,7 @@ export class EmbeddedClient implements ApiClient {
     }
   }
 
-  /** Reviews are questions and not stored: they are answered by the same verb, with their `status` filled in. */
+  /** Reviews are answered with their `status` filled in. */
   async create<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
     const { namespace = "" } = object.metadata;
     const resource = this.#served(type, "create", { namespace }, options.signal);
@@ -123,12 +116,10 @@ export class EmbeddedClient implements ApiClient {
     return typed(answerObject(answer));
   }
 
-  /**
-   * One commit for all of them. Each body is copied before the first is judged, so that the caller may go on changing his own.
-   */
+  /** One commit. Bodies are copied first, so the caller may change its own. */
   async createMany(type: ResourceType, objects: readonly KubeObject[], options: WriteOptions = {}): Promise<void> {
     const bodies = objects.map((body) => ({ namespace: body.metadata.namespace ?? "", body: frozenCopy(body) }));
-    // Every object of a kind has the same rules; what may differ is whether its namespace is open to the caller.
+    // Rules are the same for all; permissions depend on the namespace.
     let resource: ServedResource | undefined;
     for (const namespace of new Set(bodies.map((body) => body.namespace))) {
       if (type.namespaced && namespace === "") throw namespaceMissing(type);
@@ -149,7 +140,6 @@ export class EmbeddedClient implements ApiClient {
     return this.#replace(type, object, "whole", options);
   }
 
-  /** Only an apply knows `force`; for the other types there is nothing that it could take from anybody. */
   async patch<T extends KubeObject>(
     ref: Ref,
     patch: Patch,
@@ -163,7 +153,7 @@ export class EmbeddedClient implements ApiClient {
     return typed(answerObject(await patchObject(this.#context, resource, target, { type: patch.type, body }, request)));
   }
 
-  /** A Status when nothing is left of the object; the object itself when a grace period or finalizers keep it. */
+  /** A Status when the object is gone; the object while a grace period or finalizers keep it. */
   async delete(ref: Ref, options: DeleteOptions = {}): Promise<KubeObject | Status> {
     const resource = this.#served(ref.type, "delete", ref, options.signal);
     const { answer, removed } = await deleteObject(this.#context, resource, targetOf(ref), deleteRequest(options));
@@ -176,8 +166,8 @@ export class EmbeddedClient implements ApiClient {
   }
 
   /**
-   * The object is read first, so that one that is not there, or a container it does not have, is refused before anything is
-   * streamed. As over HTTP it takes the right to the log, and none to the object.
+   * Reads the object first, to refuse a missing object or container before streaming. Needs the permission for the log
+   * only.
    */
   async *logs(ref: Ref, options: LogOptions = {}): AsyncGenerator<Uint8Array, void> {
     const resource = this.#served(ref.type, "get", { ...ref, subresource: "log" });
@@ -191,7 +181,7 @@ export class EmbeddedClient implements ApiClient {
     yield* await this.#context.podLogs.open(typed(object), { ...options, container });
   }
 
-  /** As over HTTP: what the object does not mention is not given. */
+  /** Only artifacts that the object mentions. */
   async *artifact(ref: Ref, digest: string, options: ArtifactOptions = {}): AsyncGenerator<Uint8Array, void> {
     const resource = this.#served(ref.type, "get", { ...ref, subresource: "artifacts" }, options.signal);
     if (!hasArtifacts(this.#context, resource)) throw unknownResource();
@@ -201,7 +191,6 @@ export class EmbeddedClient implements ApiClient {
     }
   }
 
-  /** What is served at this moment: a definition that was stored a moment ago counts, with no discovery in between. */
   resourceType(apiVersion: string, kind: string): Promise<ResourceType | undefined> {
     const found = this.#context
       .registry()
@@ -219,17 +208,16 @@ export class EmbeddedClient implements ApiClient {
     );
   }
 
-  /** For `/healthz`, `/version` and their like. */
   raw(path: string, options: { readonly signal?: AbortSignal; readonly accept?: string } = {}): Promise<string> {
     return this.#rawGet(path, options.signal, options.accept);
   }
 
-  /** Nothing of its own to close: the store and the watches are the server's. */
+  /** The store and the watches belong to the server. */
   close(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** The answer for each of the identities; the first that says no is the answer for all. */
+  /** The first identity's refusal is the answer for all. */
   #review(resource: ServedResource, namespace: string, body: unknown, request: WriteRequest): JsonObject {
     const answers = this.#identities.map(
       (identity) => reviewObject(this.#context, identity, resource, namespace, body, request).object,
@@ -252,10 +240,7 @@ export class EmbeddedClient implements ApiClient {
     return typed(answerObject(await updateObject(this.#context, resource, target, object, request)));
   }
 
-  /**
-   * The kind as it is served now, and 403 unless the identity may do this to it. Before anything is read or copied, so that a
-   * refusal costs nothing.
-   */
+  /** The served kind, or 403. Runs before anything is read or copied. */
   #served(
     type: ResourceType,
     verb: string,
@@ -270,7 +255,7 @@ export class EmbeddedClient implements ApiClient {
     signal?.throwIfAborted();
     const resource = this.#context.registry().find(type.group, type.version, type.plural);
     if (resource === undefined) throw unknownResource();
-    // Controllers are masters and make tens of thousands of writes a second: nothing is built for them.
+    // Controllers are masters and write very often.
     if (this.#identities.every(isMaster)) return resource;
     const { namespace = "", fieldSelector = "", name = selectedName(verb, fieldSelector), subresource = "" } = target;
     const access = accessTo(type, verb, { namespace, name, subresource });
@@ -278,7 +263,7 @@ export class EmbeddedClient implements ApiClient {
     return resource;
   }
 
-  /** The options, with what has to be asked about the object itself; nothing for the server's own parts. */
+  /** The options with the permissions that depend on the object. */
   #request(resource: ServedResource, options: WriteOptions, isApply = false): WriteRequest {
     if (this.#identities[0] === internal) return writeRequest(options);
     const { authorizer } = this.#context;
@@ -290,7 +275,7 @@ export class EmbeddedClient implements ApiClient {
   }
 }
 
-// What a kind serves satisfies the type its caller knows it by: the schema has been checked when it was stored.
+// The schema was checked when the object was stored.
 const typed = <T>(object: JsonObject): T => object as T;
 
 const namespaceMissing = ({ plural }: ResourceType): ApiError =>
@@ -298,7 +283,7 @@ const namespaceMissing = ({ plural }: ResourceType): ApiError =>
 
 const targetOf = ({ namespace = "", name }: Ref) => ({ namespace, name });
 
-/** 404, as over HTTP, for a subresource that the kind does not have or that is not written through this client. */
+/** 404 for unknown subresources and those not written through this client. */
 function endpointOf(resource: ServedResource, subresource: string | undefined): Endpoint {
   if (subresource === undefined || subresource === "") return "main";
   const served = resource.subresources.some((name) => name === subresource);
@@ -306,7 +291,7 @@ function endpointOf(resource: ServedResource, subresource: string | undefined): 
   throw unknownResource();
 }
 
-/** Members that are absent stay absent: the verbs tell "not said" and "undefined" apart. */
+/** Absent members stay absent. */
 function writeRequest({ dryRun, fieldValidation, fieldManager }: WriteOptions): WriteRequest {
   return {
     ...(dryRun === undefined ? {} : { dryRun }),

@@ -8,12 +8,8 @@ import type { ApiContext } from "./verbs/context.ts";
 import { initialNamespaces } from "./verbs/namespace-rules.ts";
 
 /**
- * Stores what every server starts with and this one has not yet, in one transaction: the first namespaces with their accounts,
- * and the definitions that are part of the program. They end up as if they had been created, but nothing is checked, which is
- * four fifths of what creating costs: tests check them once and for all.
- *
- * Order matters: a definition is served in the turn in which it is published, and a namespace comes before its account. Idempotent; on
- * a server that was started before it writes nothing, so a restart costs no flush and no revision.
+ * Stores the initial namespaces, their accounts and the given definitions, if missing, in one transaction without
+ * checks, which tests have done. Definitions come first, a namespace before its account. Writes nothing when all exist.
  */
 export async function storeFirstObjects(context: ApiContext, definitions: readonly JsonObject[]): Promise<void> {
   await context.store.write((transaction) => {
@@ -26,10 +22,7 @@ export async function storeFirstObjects(context: ApiContext, definitions: readon
   });
 }
 
-/**
- * Stores the roles and bindings that every server starts with and this one has not yet, in one transaction. Before the first
- * listener is open: a server that only this process uses asks nobody for rights.
- */
+/** Stores the missing initial roles and bindings, before the first listener opens. */
 export async function storeFirstRoles(context: ApiContext): Promise<void> {
   const served = context.registry().all();
   const ownKinds = served.flatMap(({ type }) => (type.group === ownGroup && type.namespaced ? [type.plural] : []));

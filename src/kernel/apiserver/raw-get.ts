@@ -1,29 +1,25 @@
 import { ApiError, badRequest, unknownResource } from "#kernel/model/index.ts";
 import type { Documents } from "./http/documents.ts";
-import { type HealthChecks, healthReply } from "./http/health.ts";
+import { type HealthChecks, healthReply, versionInfo } from "./http/health.ts";
 import { listMetadata } from "./http/list-reply.ts";
 import { type Form, negotiate } from "./http/accept.ts";
 import { isWatch, listRequest } from "./http/query.ts";
 import { encodeItem, encodeObject, listFrame, type View } from "./http/representation.ts";
 import { parseRoute } from "./http/route.ts";
-import { versionInfo } from "./http/version.ts";
 import { answerBytes, answerObject } from "./verbs/answer.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { getObject } from "./verbs/get.ts";
 import { listObjects } from "./verbs/list.ts";
 
-/** What a raw GET in this process can reach besides the objects; the same documents and checks that HTTP serves. */
 export interface RawSources {
   readonly context: ApiContext;
-  /** Discovery and OpenAPI. */
   readonly documents: Documents;
   readonly health: HealthChecks;
   readonly version: string;
 }
 
 /**
- * GET of any path but watches, logs and metrics, answered as text without a listener. For `ApiClient.raw` in this process: the same
- * routes, texts and refusals as over HTTPS. Lists come in one piece; who wants them large asks the typed client.
+ * GET of any path except watches, logs and metrics, without a listener, for `ApiClient.raw`. Lists come in one piece.
  */
 export async function rawGet(
   sources: RawSources,
@@ -52,7 +48,6 @@ export async function rawGet(
   return String(found.body);
 }
 
-/** One object, its status, or a list; parameters and forms as over HTTP. */
 async function rawResource(
   context: ApiContext,
   path: string,

@@ -4,9 +4,8 @@ import type { Store, Subscription } from "./store/store.ts";
 import { definitions } from "./verbs/definition-rules.ts";
 
 /**
- * Keeps the registry in step with the stored CustomResourceDefinitions: all of them now, and every change in the turn in which it
- * is published, which is before its writer gets an answer. So `kubectl apply -f crd.yaml -f cr.yaml` works in one command, and discovery
- * never shows a kind that is not served or hides one that is. No event is missed: the subscription starts at the revision that was read.
+ * Keeps the registry in step with the stored CustomResourceDefinitions. Changes apply in the turn they are published,
+ * before their writer is answered.
  */
 export function followDefinitions(store: Store, registry: KindRegistry, log: Logger): Subscription {
   const { entries, revision } = store.page(definitions, {});
@@ -17,7 +16,7 @@ export function followDefinitions(store: Store, registry: KindRegistry, log: Log
         if (type === "delete") registry.removeCrd(entry.key.name);
         else registry.setCrd(entry.object());
       } catch (error) {
-        // It was validated when it was written, so this is a bug; the other kinds go on being served.
+        // It was validated when written, so this is a bug; serve the other kinds.
         log.error("custom resource definition cannot be served", { name: entry.key.name, error });
       }
     }

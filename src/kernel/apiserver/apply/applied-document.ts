@@ -4,26 +4,23 @@ import { formatElement } from "./elements.ts";
 import type { TypeNode } from "./type-node.ts";
 import { elementOf, isGranular, isTracked, setMember } from "./values.ts";
 
-// A stored list may hold two items of one key, because rules of some built-in kinds allow it; a declaration that does is refused, since
-// it would say two things of one field. Kubernetes answers it with a decoding error; here it is 422 with the place of the item.
+// A stored list may hold two items of one key, but a document that declares two contradicts itself: 422 with the place.
 
-/** A document as it is applied, or everything that is wrong with it. */
 export interface AppliedDocument {
   readonly object: JsonObject;
   readonly causes: readonly StatusCause[];
 }
 
 /**
- * Reads a document for apply. Members that are null count as absent (kubectl sends `creationTimestamp: null`), except inside
- * leaves. Items must be addressable and no two may have the same key: the stored list might have such items, a declaration may not.
- * The document itself when nothing had to go. Linear.
+ * Reads a document for apply. Null members count as absent (kubectl sends `creationTimestamp: null`), except inside
+ * leaves. Items must have distinct keys. Returns the document itself when nothing was removed.
  */
 export function readApplied(document: JsonObject, type: TypeNode): AppliedDocument {
   const causes: StatusCause[] = [];
   return { object: readMembers(document, type, { path: [], causes }), causes };
 }
 
-/** One walk over a document. `path` is where it stands, written out only for what is wrong. */
+/** `path` is the current position, formatted only for errors. */
 interface Reading {
   readonly path: (string | number)[];
   readonly causes: StatusCause[];

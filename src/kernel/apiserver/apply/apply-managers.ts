@@ -1,50 +1,46 @@
 import { err, isJsonObject, jsonEquals, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import { canonicalJson, parseJson } from "#lib/json/index.ts";
 import { compare } from "./compare.ts";
 import { type Conflict, conflictsBeyond, conflictsWith } from "./conflicts.ts";
+import { fieldSetOf, inScope, recorded, type Scope } from "./field-set-of.ts";
 import { difference, type FieldSet, isEmptySet, leaf, union } from "./field-set.ts";
-import { fieldSetOf } from "./field-set-of.ts";
-import { fieldsOfLastApplied, kubectlManager, withLastApplied } from "./last-applied.ts";
 import { isSameManager, type Manager, type ManagerId } from "./managers.ts";
 import { merge } from "./merge.ts";
 import { prune } from "./prune.ts";
-import { inScope, recorded, type Scope } from "./scope.ts";
 import type { TypeNode } from "./type-node.ts";
 import { afterLoss, changeIn, fitManagers, updateManagers } from "./update-managers.ts";
 
-// The rules in their order: lay the document over the live object (merge.ts), take out what the manager gives up (prune.ts), see what
-// that changes (compare.ts), refuse what others own of it (conflicts.ts), and write down who owns what now. A refused apply has
-// changed nothing: every step makes new values.
+// Merge the document into the live object (merge.ts), remove what the manager gave up (prune.ts), compare (compare.ts),
+// refuse changes of fields that others own (conflicts.ts), and record the new owners. Every step makes new values.
 
-/** A server-side apply. `document` has passed `readApplied`; neither it nor `live` has managedFields. */
+/** `document` has passed `readApplied`; neither it nor `live` has managedFields. */
 export interface Apply {
-  /** The stored object; undefined when the apply creates it. */
   readonly live: JsonObject | undefined;
   readonly document: JsonObject;
-  /** The document as its author wrote it, for the annotation that keeps it. */
+  /** The document as its author wrote it, for kubectl's annotation. */
   readonly sent: JsonObject;
   readonly type: TypeNode;
   readonly managers: readonly Manager[];
   readonly writer: { readonly name: string; readonly apiVersion: string };
   readonly scope: Scope;
-  /** Takes fields that others own instead of refusing. */
+  /** Take fields of other managers instead of refusing. */
   readonly force: boolean;
-  /** RFC 3339. */
   readonly now: string;
 }
 
-/** What is to be stored. Defaults and rules come afterwards: what they add has no owner. */
+/** Defaults are added later and have no owner. */
 export interface Applied {
   readonly object: JsonObject;
   readonly managers: readonly Manager[];
 }
 
-/** The manager of the fields an object had before anybody applied to it and nobody recorded owners. */
+/** The manager of fields that were there before the first apply and have no recorded owner. */
 export const beforeFirstApply = "before-first-apply";
 
 /**
- * Lays the document over the live object: what it declares is set, what its manager declared last time and no longer does is taken
- * out unless others own it, and the manager owns exactly what it declares. Fields that would change and belong to others are refused
- * as conflicts, all of them; equal values are shared. An apply that changes nothing gives back the live object and the managers.
+ * Applies the document: sets what it declares, removes what its manager declared before and nobody owns, and makes the
+ * manager the owner of exactly what it declares. All changes of fields of others are returned as conflicts; equal
+ * values are shared. Without a change, returns the live object and the managers.
  */
 export function applyManagers(apply: Apply): Result<Applied, readonly Conflict[]> {
   const start = startOf(apply);
@@ -55,7 +51,7 @@ export function applyManagers(apply: Apply): Result<Applied, readonly Conflict[]
   return foreign.length > 0 ? err(foreign) : finished(apply, applyOnce(apply, start, true));
 }
 
-/** The managers fitted to today's schema; when there are none, one that owns what is there. */
+/** The managers fitted to the current schema; without any, one that owns what is there. */
 function startOf({ live, type, managers, writer, scope, now }: Apply): readonly Manager[] {
   if (managers.length > 0) return fitManagers(managers, type);
   if (live === undefined) return [];
@@ -64,8 +60,8 @@ function startOf({ live, type, managers, writer, scope, now }: Apply): readonly 
 }
 
 /**
- * One try. Conflicts are looked for among what changes, not among what is declared: a manager that declares the value that is there
- * shares the field. What pruning removes is gone for everybody, so it is taken from the sets of others too.
+ * Only changed fields conflict: a manager that declares the present value shares the field. What pruning removes is
+ * taken from the others as well.
  */
 function applyOnce(apply: Apply, managers: readonly Manager[], force: boolean): Result<Applied, readonly Conflict[]> {
   const { document, type, scope, writer, now } = apply;
@@ -86,7 +82,7 @@ function applyOnce(apply: Apply, managers: readonly Manager[], force: boolean): 
   return ok({ object, managers: isEmptySet(own.fields) ? left : [...left, own] });
 }
 
-/** An empty collection of metadata is not kept, so nobody keeps owning one that pruning has emptied. */
+/** Pruning may empty metadata's collections, which are not kept when empty. */
 function withoutEmptyMetadata(object: JsonObject): JsonObject {
   const { metadata } = object;
   if (!isJsonObject(metadata)) return object;
@@ -97,10 +93,7 @@ function withoutEmptyMetadata(object: JsonObject): JsonObject {
 const isEmptyCollection = (value: JsonValue | undefined): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
-/**
- * `declared` still has the fields that name the object, so that they and what holds them stay. A manager that gives up nothing, as most do
- * that apply again, takes nothing out.
- */
+/** Removes what the manager gave up. `declared` still has the fields that name the object, so they stay. */
 function pruned(
   merged: JsonObject,
   before: Manager | undefined,
@@ -113,19 +106,68 @@ function pruned(
   return prune(merged, before.fields, owned, type);
 }
 
-/** Equal sets are one value, so that entries that stay the same are seen to. */
+/** Reuses an equal set, so that unchanged entries are recognized. */
 const withEqualFields = (own: Manager, before: Manager | undefined): Manager =>
   before !== undefined && jsonEquals(before.fields, own.fields) ? { ...own, fields: before.fields } : own;
 
 const isSameList = (a: readonly Manager[], b: readonly Manager[]): boolean =>
   a.length === b.length && a.every((manager, index) => manager === b[index]);
 
-/** kubectl may have applied the object without the server before; never its scale, which has no annotations. */
+/** kubectl may have applied the object on the client side before; never its scale. */
 const isMigrating = ({ writer, scope }: Apply): boolean =>
   writer.name === kubectlManager && scope.subresource !== "scale";
 
-/** kubectl reads the annotation again when it applies without the server: what it declares now must stand there. */
+/** kubectl reads the annotation when it applies on the client side again. */
 function finished(apply: Apply, outcome: Result<Applied, readonly Conflict[]>): Result<Applied, readonly Conflict[]> {
   if (!outcome.ok || !isMigrating(apply)) return outcome;
   return ok({ ...outcome.value, object: withLastApplied(outcome.value.object, apply.sent) });
 }
+
+// kubectl's client-side apply keeps the last document in an annotation. When the same kubectl switches to server-side
+// apply, what the annotation declares is its own and does not conflict.
+
+export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
+/** The manager kubectl applies as; another name opts out of the migration. */
+export const kubectlManager = "kubectl";
+
+/** Limit for all annotations; beyond it the annotation is dropped. */
+const maxAnnotationBytes = 256 * 1024;
+
+function annotationsOf(object: JsonObject): JsonObject {
+  const annotations = isJsonObject(object["metadata"]) ? object["metadata"]["annotations"] : undefined;
+  return isJsonObject(annotations) ? annotations : {};
+}
+
+/** The fields the annotation declares that still have these values. */
+export function fieldsOfLastApplied(live: JsonObject, type: TypeNode): FieldSet {
+  const text = annotationsOf(live)[lastAppliedAnnotation];
+  const parsed = typeof text === "string" ? parseJson(text) : undefined;
+  if (parsed?.ok !== true || !isJsonObject(parsed.value)) return leaf;
+  const document = parsed.value;
+  if (document["apiVersion"] !== live["apiVersion"]) return leaf;
+  const { added, modified, removed } = compare(document, live, type);
+  return difference(fieldSetOf(document, type), union(union(added, modified), removed));
+}
+
+export function withLastApplied(object: JsonObject, document: JsonObject): JsonObject {
+  const annotations = annotationsOf(object);
+  const text = annotations[lastAppliedAnnotation];
+  if (typeof text !== "string" || text === "") return object;
+  const renewed = `${canonicalJson(withoutAnnotation(document))}\n`;
+  if (renewed === text) return object;
+  const { [lastAppliedAnnotation]: _old, ...others } = annotations;
+  const all = { ...annotations, [lastAppliedAnnotation]: renewed };
+  return withAnnotations(object, Buffer.byteLength(JSON.stringify(all)) > maxAnnotationBytes ? others : all);
+}
+
+function withoutAnnotation(document: JsonObject): JsonObject {
+  const annotations = annotationsOf(document);
+  if (annotations[lastAppliedAnnotation] === undefined) return document;
+  const { [lastAppliedAnnotation]: _nested, ...others } = annotations;
+  return withAnnotations(document, others);
+}
+
+const withAnnotations = (object: JsonObject, annotations: JsonObject): JsonObject => ({
+  ...object,
+  metadata: { ...(isJsonObject(object["metadata"]) ? object["metadata"] : {}), annotations },
+});

@@ -5,14 +5,13 @@ import { everythingInside } from "./field-set-of.ts";
 import type { TypeNode } from "./type-node.ts";
 import { isGranular, isTracked, itemsByElement, memberOf } from "./values.ts";
 
-// The rules for what is neither there nor absent, which Kubernetes' clients see in managedFields:
+// Kubernetes' rules for absent and empty values, visible in managedFields:
 //   absent -> {}          the place is added          {} -> {a}     only a is added
 //   absent -> {a}         the place and a are added   {a} -> {}     only a is removed
 //   null -> {a}           only a is added             null -> {}    the place is modified
 //   {a} -> "x"            the place is modified, a is removed
-// Items of keyed lists and sets are compared by element, so that their order says nothing.
+// Items of keyed lists and sets are compared by key, so their order does not count.
 
-/** How one value differs from another. No path is in two of the sets. */
 export interface Comparison {
   readonly added: FieldSet;
   readonly modified: FieldSet;
@@ -22,10 +21,7 @@ export interface Comparison {
 export const isSame = ({ added, modified, removed }: Comparison): boolean =>
   isEmptySet(added) && isEmptySet(modified) && isEmptySet(removed);
 
-/**
- * Compares two states of an object. A part that is the very same value in both costs nothing, so that the cost of a comparison is that
- * of what changed; at worst it is linear in both.
- */
+/** Compares two states of an object; parts that are the very same value cost nothing. */
 export function compare(old: JsonObject, next: JsonObject, type: TypeNode): Comparison {
   const walk = new ComparingWalk();
   walk.values(old, next, type);
@@ -80,7 +76,7 @@ class ComparingWalk {
     for (const [element, items] of before) if (!after.has(element)) this.#item(element, items, [], type);
   }
 
-  /** Items that share a key have no inside: the key stands for all of them. */
+  /** Items that share a key are treated as one leaf. */
   #item(element: string, old: readonly JsonValue[], next: readonly JsonValue[], type: TypeNode): void {
     this.#path.push(element);
     const [before] = old;
@@ -111,7 +107,7 @@ const nothing: JsonObject = Object.freeze({});
 const membersIn = (value: JsonValue, type: TypeNode): JsonObject => (isGranular(value, type) ? value : nothing);
 const itemsIn = (value: JsonValue, type: TypeNode): JsonArray => (isTracked(value, type) ? value : []);
 
-/** Whether the place itself has another value, beside what changed inside: null is like nothing, but differs from an empty value. */
+/** Whether the place itself changed: null is like nothing, but differs from an empty value. */
 function isModified(old: JsonValue, next: JsonValue, before: Shape, after: Shape): boolean {
   if (before === after) return before === "leaf" && !jsonEquals(old, next);
   if (before === "null") return after === "leaf" || isBare(next);

@@ -11,15 +11,14 @@ import {
 } from "./field-set.ts";
 import type { Manager } from "./managers.ts";
 
-/** A field that an apply would change and another manager owns. */
 export interface Conflict {
   readonly manager: Manager;
   readonly path: ElementPath;
 }
 
-// Texts are those of Kubernetes: kubectl prints them, and people search for them. Paths begin with a dot, unlike those of other causes.
+// Kubernetes' texts: kubectl prints them. Paths begin with a dot, unlike those of other causes.
 
-/** The fields of `taken` that these managers own, by manager in the order of their names. */
+/** The fields of `taken` that these managers own, ordered by manager. */
 export function conflictsWith(managers: readonly Manager[], taken: FieldSet): readonly Conflict[] {
   if (isEmptySet(taken)) return [];
   const byName = [...managers].sort((a, b) => compareTexts(describe(a), describe(b)));
@@ -28,7 +27,7 @@ export function conflictsWith(managers: readonly Manager[], taken: FieldSet): re
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The conflicts but those about these fields. */
+/** The conflicts except those about `allowed`. */
 export function conflictsBeyond(conflicts: readonly Conflict[], allowed: FieldSet): readonly Conflict[] {
   const found = new FieldSetBuilder();
   for (const { path } of conflicts) found.insert(path);
@@ -36,16 +35,15 @@ export function conflictsBeyond(conflicts: readonly Conflict[], allowed: FieldSe
   return conflicts.filter(({ path }) => left.has(formatPath(path)));
 }
 
-/** `.spec.containers[name="c"].image` */
 export const formatPath = (path: ElementPath): string => path.map(formatElement).join("");
 
-/** `"kubectl" with subresource "status" using v1`, as Kubernetes names a manager; appliers have no version. */
+/** `"kubectl" with subresource "status" using v1`; appliers have no version. */
 function describe({ name, subresource, operation, apiVersion }: Manager): string {
   const part = subresource === "" ? "" : ` with subresource ${JSON.stringify(subresource)}`;
   return `${JSON.stringify(name)}${part}${operation === "Update" ? ` using ${apiVersion}` : ""}`;
 }
 
-/** The message of the refusal in Kubernetes' words, which kubectl prints; at least one conflict. */
+/** The refusal in Kubernetes' words; needs at least one conflict. */
 export function conflictMessage(conflicts: readonly Conflict[]): string {
   const [first] = conflicts;
   if (first !== undefined && conflicts.length === 1) {
@@ -65,7 +63,6 @@ export function conflictMessage(conflicts: readonly Conflict[]): string {
   return `Apply failed with ${conflicts.length} conflicts: ${lines.join("\n")}`;
 }
 
-/** One cause for each conflict. */
 export const conflictCauses = (conflicts: readonly Conflict[]): readonly StatusCause[] =>
   conflicts.map(({ manager, path }) => ({
     reason: "FieldManagerConflict",

@@ -1,15 +1,13 @@
 import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import { canonicalJson, parseJson } from "#lib/json/index.ts";
 
-// One step of a path as FieldsV1 writes it: `f:<name>` a member, `k:<JSON of key fields, names sorted>` an item of a keyed list,
-// `v:<JSON scalar>` an item of a set, `i:<n>` an item by its place.
+// A step of a FieldsV1 path: `f:<name>` a member, `k:<JSON of key fields, sorted>` an item of a keyed list, `v:<JSON
+// scalar>` an item of a set, `i:<n>` an item by position.
 
-// Names of members are the same few at every write, and a text that has just been put together is slow as a key. Forgotten all at
-// once, which costs less than order.
+// A cache, because a concatenated text is slow as a key. Cleared when full.
 const fieldElements = new Map<string, string>();
 const maxFieldElements = 4096;
 
-/** `spec` -> `f:spec`; any name, the empty one as well. */
 export function fieldElement(name: string): string {
   const known = fieldElements.get(name);
   if (known !== undefined) return known;
@@ -20,20 +18,19 @@ export function fieldElement(name: string): string {
   return element;
 }
 
-/** `"x"` -> `v:"x"`. */
 export const valueElement = (value: JsonValue): string => `v:${JSON.stringify(value)}`;
 /** The name of an `f:` element; undefined for others. */
 export const fieldNameOf = (element: string): string | undefined =>
   element.startsWith("f:") ? element.slice(2) : undefined;
 
-/** What an element says: its kind's place in the order, its content, and its one spelling, undefined when it is no element. */
+/** `rank` orders the kinds; `canonical` is undefined for what is no element. */
 interface ReadElement {
   readonly rank: number;
   readonly value: JsonValue;
   readonly canonical: string | undefined;
 }
 
-// Keys and values are JSON in a text; the same few are met at every write. Forgotten all at once, which costs less than order.
+// A cache: the same few JSON keys and values occur in every write. Cleared when full.
 const readElements = new Map<string, ReadElement>();
 const maxReadElements = 4096;
 const maxReadLength = 256;
@@ -48,7 +45,7 @@ function readElement(text: string): ReadElement {
   return read;
 }
 
-/** `text` is no member: those need no reading. */
+/** `text` is no `f:` element. */
 function readAfresh(text: string): ReadElement {
   const rank = "kvi".indexOf(text.slice(0, 1));
   const content = text.slice(2);
@@ -66,11 +63,11 @@ const keySpelling = (key: JsonValue): string | undefined =>
 
 const isField = (element: string): boolean => element.startsWith("f:");
 
-/** An element in its one canonical spelling, or undefined when it is none: `k:{"b":1, "a":2}` -> `k:{"a":2,"b":1}`. */
+/** The canonical spelling, or undefined: `k:{"b":1, "a":2}` -> `k:{"a":2,"b":1}`. */
 export const canonicalElement = (text: string): string | undefined =>
   isField(text) ? text : readElement(text).canonical;
 
-/** An element as conflicts print it: `.image`, `[name="c"]`, `[="x"]`, `[0]`. */
+/** As conflicts print it: `.image`, `[name="c"]`, `[="x"]`, `[0]`. */
 export function formatElement(element: string): string {
   const content = element.slice(2);
   if (element.startsWith("f:")) return `.${content}`;
@@ -83,18 +80,14 @@ export function formatElement(element: string): string {
     .join(",")}]`;
 }
 
-/**
- * The order in which Kubernetes writes elements: members by name, then keyed items by their keys, then values, then places; numbers
- * by size. Negative when `a` comes first.
- */
+/** Kubernetes' order: members by name, then keyed items, values, positions; numbers by size. */
 export function compareElements(a: string, b: string): number {
-  // Members need no reading: their order is that of their texts.
   if (isField(a) || isField(b)) return isField(a) && isField(b) ? compareTexts(a, b) : isField(a) ? -1 : 1;
   const [first, second] = [readElement(a), readElement(b)];
   return first.rank - second.rank || compareValues(first.value, second.value);
 }
 
-/** Sorts elements in place, in the order of `compareElements`. */
+/** Sorts in place. */
 export function sortElements(elements: string[]): string[] {
   if (elements.length < 2) return elements;
   return elements.every(isField) ? elements.sort() : elements.sort(compareElements);

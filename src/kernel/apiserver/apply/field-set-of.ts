@@ -1,31 +1,66 @@
 import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { fieldElement, sortElements } from "./elements.ts";
-import { type FieldSet, leaf } from "./field-set.ts";
+import { difference, type FieldSet, leaf, onlyBelow, withoutSubtrees } from "./field-set.ts";
 import type { TypeNode } from "./type-node.ts";
 import { isEmptyObject, isGranular, isTracked, itemsByElement } from "./values.ts";
 
+// `inScope` limits what a write may touch, `recorded` what an entry keeps. In between the object's names count as
+// declared, so that pruning keeps metadata.
+
+export interface Scope {
+  /** `status`, `scale`; empty for the object itself. */
+  readonly subresource: string;
+  /** The kind keeps its status apart: other writes do not reach it. */
+  readonly hasStatus: boolean;
+}
+
+const status: FieldSet = { "f:status": leaf };
+
+/** Fields without owners: they name the object or belong to the server. */
+const unowned: FieldSet = {
+  "f:apiVersion": leaf,
+  "f:kind": leaf,
+  "f:metadata": {
+    ".": leaf,
+    "f:creationTimestamp": leaf,
+    "f:generation": leaf,
+    "f:managedFields": leaf,
+    "f:name": leaf,
+    "f:namespace": leaf,
+    "f:resourceVersion": leaf,
+    "f:selfLink": leaf,
+    "f:uid": leaf,
+  },
+};
+
+export function inScope(set: FieldSet, { subresource, hasStatus }: Scope): FieldSet {
+  if (subresource === "status") return onlyBelow(set, "f:status");
+  return hasStatus ? withoutSubtrees(set, status) : set;
+}
+
+export const recorded = (set: FieldSet): FieldSet => difference(set, unowned);
+
 /**
- * Which structs count as fields themselves. declared: only those that are all they say (empty ones), because the fields inside speak
- * for the others. new: all, but those a built-in kind always has (a comparison with nothing finds them there). all: every one, as in a
- * value that came as a whole.
+ * Which structs are fields themselves. declared: only empty ones, because the fields inside represent the others. new:
+ * all except those a built-in kind always has. all: every one, as in a value that came as a whole.
  */
 type Extent = "declared" | "new" | "all";
 
 /**
- * The fields a document declares. Leaves, items and keys of maps are members; a field of the schema is one only when it is a leaf, null
- * or an empty object, because the fields inside speak for it. An empty keyed list declares nothing. Linear in the document.
+ * The fields a document declares: leaves, items and keys of maps. A struct of the schema counts only when null or
+ * empty; an empty keyed list declares nothing.
  */
 export const fieldSetOf = (object: JsonObject, type: TypeNode): FieldSet =>
   inside(object, type, "declared", false) ?? leaf;
 
-/** What a new object adds: the same as `compare({}, object, type).added`, in one walk. */
+/** What a new object adds: `compare({}, object, type).added` in one walk. */
 export const fieldsOfNew = (object: JsonObject, type: TypeNode): FieldSet => inside(object, type, "new", false) ?? leaf;
 
-/** What is inside a value that came or went as a whole: every place there is. Undefined when the value is a leaf. */
+/** Everything inside a value; undefined for a leaf. */
 export const everythingInside = (value: JsonValue, type: TypeNode): FieldSet | undefined =>
   inside(value, type, "all", false);
 
-/** The node of a value, itself a member when `isOwn`; undefined when it is not and nothing is inside. */
+/** The node of a value, itself a member if `isOwn`; undefined when it has nothing. */
 function inside(value: JsonValue, type: TypeNode, extent: Extent, isOwn: boolean): FieldSet | undefined {
   const node = isGranular(value, type)
     ? ofMembers(value, type, extent, isOwn)
@@ -60,7 +95,7 @@ function isField(value: JsonValue, type: TypeNode, extent: Extent, isNamed: bool
 const isLeaf = (value: JsonValue, type: TypeNode): boolean =>
   value === null || isEmptyObject(value) || !(isGranular(value, type) || isTracked(value, type));
 
-/** Items that share a key are owned as one: the key is a member and nothing inside it is. */
+/** Items that share a key are owned as one, without anything inside. */
 function ofItems(list: JsonArray, type: TypeNode, extent: Extent, isOwn: boolean): FieldSet | undefined {
   const items = itemsByElement(list, type);
   if (items.size === 0) return undefined;

@@ -1,23 +1,21 @@
 import { sortElements } from "./elements.ts";
 
-// A field set is kept in the very form in which FieldsV1 writes it, so that stored sets need no decoding: the objects of the store
-// are the sets that the rules work on. Names of members begin with `f:`, `k:`, `v:` or `i:`, or are the one name `.`; none of them
-// is a name that objects inherit, so plain objects are safe whatever fields are called.
+// Field sets are kept as FieldsV1 writes them, so stored sets need no decoding. Names begin with `f:`, `k:`, `v:`, `i:`
+// or are `.`, so plain objects are safe.
 
 /**
- * A set of paths as a trie, `{"f:spec": {"f:image": {}}}`. Never edited in place. A node is in the set itself (a member) when it has
- * `.` or nothing inside. The root is no path: `{}` as a root is the empty set. Elements of a node are in the order of
- * `sortElements`; the functions here keep that order and return their first argument when nothing changes.
+ * A set of paths as a trie, `{"f:spec": {"f:image": {}}}`; never edited in place. A node is a member when it has `.` or
+ * nothing inside; `{}` as a root is the empty set. Elements are sorted. The functions here return their first argument
+ * when nothing changes.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet;
 }
 
-/** A path as elements: `["f:spec", "f:replicas"]`. */
 export type ElementPath = readonly string[];
 
 const self = ".";
-/** The node of a member with nothing inside, and the empty set. */
+/** A member with nothing inside, and the empty set. */
 export const leaf: FieldSet = Object.freeze({});
 
 export function isEmptySet(set: FieldSet): boolean {
@@ -25,14 +23,12 @@ export function isEmptySet(set: FieldSet): boolean {
   return true;
 }
 
-/** True when the node is itself in the set. */
 export const isMember = (node: FieldSet): boolean => node[self] !== undefined || isEmptySet(node);
 
-/** The node with itself as a member. */
 export const asMember = (node: FieldSet | undefined): FieldSet =>
   node === undefined || isMember(node) ? (node ?? leaf) : { [self]: leaf, ...node };
 
-/** A node from its parts; undefined when neither it nor anything inside is in the set. `children` must be sorted. */
+/** Undefined for a node with no member. `children` must be sorted. */
 function nodeOf(member: boolean, children: readonly (readonly [string, FieldSet])[]): FieldSet | undefined {
   if (children.length === 0) return member ? leaf : undefined;
   const node: Record<string, FieldSet> = member ? { [self]: leaf } : {};
@@ -40,13 +36,12 @@ function nodeOf(member: boolean, children: readonly (readonly [string, FieldSet]
   return node;
 }
 
-/** Everything in `a` or `b`. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b)) return a;
   return isEmptySet(a) ? b : unionOfNodes(a, b);
 }
 
-/** The union of two nodes of one path, where `{}` is a member and not the empty set. */
+/** The union of two nodes of one path, where `{}` is a member. */
 export function unionOfNodes(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b) return a;
   const changed = new Map<string, FieldSet>();
@@ -75,7 +70,7 @@ export function unionOfNodes(a: FieldSet, b: FieldSet): FieldSet {
   );
 }
 
-/** What is in `a` and not in `b`. A path in `b` takes away itself, not what is inside. */
+/** What is in `a` and not in `b`. A path in `b` removes itself, not what is inside. */
 export const difference = (a: FieldSet, b: FieldSet): FieldSet =>
   isEmptySet(a) || isEmptySet(b) ? a : (subtract(a, b, false) ?? leaf);
 
@@ -98,7 +93,6 @@ function subtract(a: FieldSet, b: FieldSet, whole: boolean): FieldSet | undefine
   return hasChanged ? nodeOf(member, children) : a;
 }
 
-/** What is in both. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return isEmptySet(a) || isEmptySet(b) ? leaf : (intersectNodes(a, b) ?? leaf);
 }
@@ -115,13 +109,12 @@ function intersectNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return nodeOf(isMember(a) && isMember(b), children);
 }
 
-/** The part of a set below one element of its root, as a set with that one element. */
+/** The part of a set below one element of its root. */
 export function onlyBelow(set: FieldSet, element: string): FieldSet {
   const child = set[element];
   return child === undefined ? leaf : { [element]: child };
 }
 
-/** The elements of a node, in their order. */
 export function childElements(node: FieldSet): string[] {
   const elements: string[] = [];
   for (const element in node) if (element !== self) elements.push(element);
@@ -134,7 +127,7 @@ export function hasPath(set: FieldSet, path: ElementPath): boolean {
   return path.length > 0 && node !== undefined && isMember(node);
 }
 
-/** Every path of the set: those of one node before those inside its children. Linear in their total length. */
+/** Every path of the set, a node's own before its children's. */
 export function pathsOf(set: FieldSet): readonly ElementPath[] {
   const paths: ElementPath[] = [];
   collectPaths(set, [], paths);
@@ -149,18 +142,18 @@ function collectPaths(node: FieldSet, at: ElementPath, paths: ElementPath[]): vo
 
 interface Draft {
   member: boolean;
-  /** A finished part: everything inside that was added at once. */
+  /** Content added as a whole. */
   whole: FieldSet | undefined;
   readonly children: Map<string, Draft>;
 }
 
 const newDraft = (): Draft => ({ member: false, whole: undefined, children: new Map() });
 
-/** A set under construction, the one place where sets are edited. Elements may come in any order. */
+/** A set under construction; elements may come in any order. */
 export class FieldSetBuilder {
   #root: Draft | undefined;
 
-  /** Adds the path and all that is in `inside`, which must be sorted. Costs the length of the path. */
+  /** Adds the path and everything in `inside`, which must be sorted. */
   insert(path: ElementPath, inside?: FieldSet): void {
     let draft = (this.#root ??= newDraft());
     for (const element of path) {
@@ -172,7 +165,6 @@ export class FieldSetBuilder {
     if (inside !== undefined) draft.whole = draft.whole === undefined ? inside : unionOfNodes(draft.whole, inside);
   }
 
-  /** The set, its elements in order. */
   build(): FieldSet {
     return this.#root === undefined ? leaf : (finish(this.#root) ?? leaf);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { deepFreeze, type JsonValue } from "#lib/base/index.ts";
-import { decodeFields } from "./fields-v1.ts";
+import { decodeFields } from "./managers.ts";
 import { isMember } from "./field-set.ts";
 import { printed } from "./testing/world.ts";
 

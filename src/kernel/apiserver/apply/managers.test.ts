@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { deepFreeze, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { ancientChanges, capUpdaters, maxUpdaters } from "./cap-managers.ts";
+import { ancientChanges, capUpdaters, maxUpdaters } from "./update-managers.ts";
 import {
   asksToForget,
   decodeManagers,

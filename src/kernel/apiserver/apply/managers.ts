@@ -1,48 +1,45 @@
 import { err, isJsonObject, jsonEquals, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
-import type { FieldSet } from "./field-set.ts";
-import { decodeFields } from "./fields-v1.ts";
+import { canonicalElement, compareElements, sortElements } from "./elements.ts";
+import { type FieldSet, leaf, unionOfNodes } from "./field-set.ts";
 
-/** Who owns which fields: one entry of `metadata.managedFields`. Manager, operation, subresource and, for Update, apiVersion identify it. */
+/** An entry of `metadata.managedFields`, identified by manager, operation, subresource and, for Update, apiVersion. */
 export interface Manager {
   readonly name: string;
   readonly operation: "Apply" | "Update";
   readonly apiVersion: string;
   /** `status` or another subresource; empty for the object itself. */
   readonly subresource: string;
-  /** RFC 3339, when its set last changed. */
+  /** RFC 3339 time of the last change of the set. */
   readonly time: string | undefined;
   readonly fields: FieldSet;
-  /** The entry it was read from, which is written again as long as nothing of it changes. */
+  /** The entry it was read from, reused while nothing changes. */
   readonly entry?: JsonObject;
 }
 
-/** What tells managers apart. */
 export type ManagerId = Pick<Manager, "name" | "operation" | "apiVersion" | "subresource">;
 
-/** Kubernetes' limit for the name of a manager, in characters. */
+/** Kubernetes' limit, in characters. */
 export const maxManagerName = 128;
 
-/** An applier has one entry whatever the version it applied with; an updater one for each version. */
+/** An applier has one entry for all versions; an updater one per version. */
 export const isSameManager = (a: ManagerId, b: ManagerId): boolean =>
   a.name === b.name &&
   a.operation === b.operation &&
   a.subresource === b.subresource &&
   (a.operation === "Apply" || a.apiVersion === b.apiVersion);
 
-/** Equal for the same manager, for tables of them: a client may send thousands. */
+/** Equal for the same manager. */
 const keyOf = ({ name, operation, apiVersion, subresource }: ManagerId): string =>
   JSON.stringify([name, operation, subresource, operation === "Apply" ? "" : apiVersion]);
 
-// Times are those of entries, whole seconds as Kubernetes writes them; comparing sets never looks at them.
+// Times are whole seconds, as in Kubernetes.
 
-/** The manager with another set; the very manager when the set is the same. */
 export function withFields(manager: Manager, fields: FieldSet): Manager {
   if (fields === manager.fields) return manager;
   const { entry: _replaced, ...rest } = manager;
   return { ...rest, fields };
 }
 
-/** The manager as changed at this time. */
 export function touched(manager: Manager, time: string): Manager {
   const { entry: _replaced, ...rest } = manager;
   return { ...rest, time };
@@ -50,10 +47,7 @@ export function touched(manager: Manager, time: string): Manager {
 
 const decoded = new WeakMap<object, readonly Manager[]>();
 
-/**
- * Reads `metadata.managedFields`; absent is nobody. Fails with a sentence naming the first entry that is wrong, and why. Stored lists
- * are frozen and read once.
- */
+/** Reads `metadata.managedFields`. The error names the first wrong entry. Frozen lists are read once. */
 export function decodeManagers(value: JsonValue | undefined): Result<readonly Manager[], string> {
   if (value === undefined || value === null) return ok([]);
   if (!Array.isArray(value)) return err("managedFields must be a list");
@@ -64,7 +58,7 @@ export function decodeManagers(value: JsonValue | undefined): Result<readonly Ma
     const read = decodeEntry(entry);
     if (!read.ok) return err(`managedFields[${index}]: ${read.error}`);
     const key = keyOf(read.value);
-    // The last entry of a manager counts, in its own place.
+    // The last entry of a manager counts.
     byKey.delete(key);
     byKey.set(key, read.value);
   }
@@ -73,7 +67,7 @@ export function decodeManagers(value: JsonValue | undefined): Result<readonly Ma
   return ok(managers);
 }
 
-/** Members with their zero value count as absent, because Go clients may send either. */
+/** Go clients may send zero values for absent members. */
 function decodeEntry(entry: JsonValue): Result<Manager, string> {
   if (!isJsonObject(entry)) return err("it must be an object");
   const { manager = "", operation, apiVersion, subresource = "", time, fieldsType, fieldsV1 = {} } = entry;
@@ -107,8 +101,8 @@ function encodeManager({ name, operation, apiVersion, subresource, time, fields,
 }
 
 /**
- * Writes `metadata.managedFields`, appliers first, older entries before newer ones; undefined when there is nobody. `old` is the list
- * the managers were read from: it is returned itself when nothing has changed.
+ * Writes `metadata.managedFields`: appliers first, older entries first; undefined without managers. Returns `old`, the
+ * list they were read from, when nothing changed.
  */
 export function encodeManagers(managers: readonly Manager[], old?: JsonValue): JsonValue | undefined {
   if (managers.length === 0) return undefined;
@@ -129,7 +123,7 @@ function compareManagers(a: Manager, b: Manager): number {
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The time of a manager in whole seconds; 0 when it has none. */
+/** 0 without a time. */
 export const secondsOf = ({ time }: Manager): number => (time === undefined ? 0 : Math.floor(Date.parse(time) / 1000));
 
 /** True when the same managers own the same fields, whenever they did. */
@@ -142,6 +136,66 @@ export function isSameOwnership(a: readonly Manager[], b: readonly Manager[]): b
   });
 }
 
-/** True for `[]` and `[{}]`: the client asks the server to forget all owners. */
+/** `[]` and `[{}]` ask the server to forget all owners. */
 export const asksToForget = (value: JsonValue | undefined): boolean =>
   Array.isArray(value) && (value.length === 0 || (value.length === 1 && jsonEquals(value[0], {})));
+
+// Clients may spell sets differently (kubectl hands entries over with a JSON patch), which must not give one field two
+// names.
+
+// Frozen sets found canonical, which recur in every write.
+const known = new WeakMap<object, FieldSet>();
+
+/**
+ * Reads a `fieldsV1` in canonical form; undefined when it is no field set. Elements of unknown kinds are left out, as
+ * in Kubernetes. Frozen values are read once.
+ */
+export function decodeFields(value: JsonValue): FieldSet | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const found = known.get(value);
+  if (found !== undefined) return found;
+  const set = value["."] === undefined && isCanonicalNode(value) ? value : canonicalNode(value, true);
+  if (set !== undefined && Object.isFrozen(value)) known.set(value, set);
+  return set;
+}
+
+function isCanonicalNode(value: JsonObject): value is FieldSet {
+  let before: string | undefined;
+  for (const name in value) {
+    const child = value[name];
+    if (!isJsonObject(child)) return false;
+    if (name === ".") {
+      if (before !== undefined || Object.keys(child).length > 0) return false;
+      continue;
+    }
+    if (canonicalElement(name) !== name || (before !== undefined && compareElements(before, name) >= 0)) return false;
+    if (!isCanonicalNode(child)) return false;
+    before = name;
+  }
+  // A member with nothing inside is spelt `{}`.
+  return before !== undefined || value["."] === undefined;
+}
+
+function canonicalNode(value: JsonObject, isRoot = false): FieldSet | undefined {
+  const children = new Map<string, FieldSet>();
+  for (const name of Object.keys(value)) {
+    const child = value[name];
+    if (!isJsonObject(child)) return undefined;
+    if (name === ".") continue;
+    const element = canonicalElement(name);
+    if (element === undefined && isOfKnownKind(name)) return undefined;
+    const node = element === undefined ? undefined : canonicalNode(child);
+    if (element === undefined) continue;
+    if (node === undefined) return undefined;
+    const same = children.get(element);
+    children.set(element, same === undefined ? node : unionOfNodes(same, node));
+  }
+  const set: Record<string, FieldSet> = {};
+  if (!isRoot && value["."] !== undefined && children.size > 0) set["."] = leaf;
+  for (const element of sortElements([...children.keys()])) set[element] = children.get(element) ?? leaf;
+  return set;
+}
+
+// A misspelt element of a known kind is an error; an unknown kind is not.
+const isOfKnownKind = (name: string): boolean =>
+  name.length < 2 || name[1] !== ":" || "fkvi".includes(name.slice(0, 1));

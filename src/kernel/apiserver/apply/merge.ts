@@ -2,15 +2,15 @@ import { type JsonArray, jsonEquals, type JsonObject, type JsonValue } from "#li
 import type { TypeNode } from "./type-node.ts";
 import { elementOf, isGranular, isTracked, itemsByElement, memberOf, setMember } from "./values.ts";
 
-// Merging decides values and order, never ownership: that is read off afterwards by comparing. An example with a keyed list:
+// Merging decides values and order; owners follow from comparing. An example with a keyed list:
 //   live     {replicas: 1, containers: [{name: "a", image: "x"}, {name: "sidecar"}]}
 //   applied  {containers: [{name: "a", image: "y"}]}
 //   merged   {replicas: 1, containers: [{name: "a", image: "y"}, {name: "sidecar"}]}
 
 /**
- * Lays an applied document over the live object: members of both, the applied one winning; items of keyed lists by their keys, sets as
- * unions, leaves from the document. Neither argument is changed; the live parts are returned wherever nothing changed, the live
- * object itself when nothing did. The document must have passed `readApplied`. Linear in both.
+ * Merges an applied document into the live object: the applied value wins, keyed items are matched by key, sets are
+ * united. Returns live parts, or the live object itself, where nothing changed. The document must have passed
+ * `readApplied`.
  */
 export function merge(live: JsonObject, applied: JsonObject, type: TypeNode): JsonObject {
   let merged: Record<string, JsonValue | undefined> | undefined;
@@ -26,7 +26,7 @@ export function merge(live: JsonObject, applied: JsonObject, type: TypeNode): Js
   return merged ?? live;
 }
 
-/** Values of different shapes have nothing in common to merge: the applied one is taken whole. */
+/** Values of different shapes are replaced. */
 function mergeValues(live: JsonValue, applied: JsonValue, type: TypeNode): JsonValue {
   if (isGranular(live, type) && isGranular(applied, type)) return merge(live, applied, type);
   if (isTracked(live, type) && isTracked(applied, type)) return mergeLists(live, applied, type);
@@ -34,8 +34,8 @@ function mergeValues(live: JsonValue, applied: JsonValue, type: TypeNode): JsonV
 }
 
 /**
- * Applied items keep their order among themselves. An item that only the live list has stays in front of the next item that both
- * have: live [a x b] with applied [b a] is [x b a]. Live items that share a key with an applied one are replaced by it.
+ * Applied items keep their order. An item only in the live list stays in front of the next common item: live [a x b]
+ * with applied [b a] is [x b a]. Live duplicates of an applied key are replaced.
  */
 function mergeLists(live: JsonArray, applied: JsonArray, type: TypeNode): JsonArray {
   const present = itemsByElement(live, type);
@@ -61,7 +61,7 @@ function mergeLists(live: JsonArray, applied: JsonArray, type: TypeNode): JsonAr
   return isSameList(live, merged) ? live : merged;
 }
 
-/** For each applied item, the element of the first item at or after it that the live list has too. */
+/** For each applied item, the element of the first item from there on that the live list has. */
 function nextShared(
   applied: JsonArray,
   present: ReadonlyMap<string, unknown>,

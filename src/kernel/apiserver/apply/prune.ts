@@ -4,21 +4,18 @@ import { childElements, type FieldSet, isMember, leaf } from "./field-set.ts";
 import type { TypeNode } from "./type-node.ts";
 import { elementOf, isGranular, isTracked, memberOf, setMember } from "./values.ts";
 
-// Kubernetes reaches the same in three passes over whole objects (remove all of the last set, add back what is owned, add back what
-// was never declared). One walk along the last set does it, and touches nothing else. The one difference: an item that somebody else
-// owns a field of stays, with its key; there it goes unless the item itself is owned.
+// Kubernetes does this in three passes over whole objects. One difference: here an item stays, with its key, when
+// somebody owns a field of it; there it goes unless the item itself is owned.
 
 /**
- * Takes out of `merged` what its manager declared last time and nobody declares or owns now: `last` is its former set, `owned` the
- * union of the sets of all others and of its new one. A place goes as a whole, with what nobody owns inside it (defaults, say), when
- * nobody owns it or anything in it; a place that stays loses only what was declared there. What `last` does not name stays. Objects
- * and lists that lose all they had go too, unless somebody owns them. An item that stays keeps its key fields. Linear in `last` and
- * the lists it reaches into; `merged` is not changed, and returned when nothing goes.
+ * Removes from `merged` what its manager declared last time (`last`) and nobody declares or owns now (`owned`). A place
+ * that nobody owns goes with its content, such as defaults; one that stays loses only what was declared in it. Emptied
+ * objects and lists go unless owned; items keep their keys. Returns `merged` when nothing goes.
  */
 export const prune = (merged: JsonObject, last: FieldSet, owned: FieldSet, type: TypeNode): JsonObject =>
   pruneMembers(merged, last, owned, type, []);
 
-/** `owned` is undefined where nobody owns anything; `keys` as in pruneMembers. */
+/** `owned` is undefined where nobody owns anything. */
 function pruneValue(
   value: JsonValue,
   last: FieldSet,
@@ -30,7 +27,7 @@ function pruneValue(
   return isTracked(value, type) ? pruneItems(value, last, owned, type) : value;
 }
 
-/** `keys` are members that stay whoever owns them. */
+/** `keys` are members that always stay. */
 function pruneMembers(
   object: JsonObject,
   last: FieldSet,
@@ -45,7 +42,7 @@ function pruneMembers(
     if (name === undefined || value === undefined) continue;
     const declared = last[element] ?? leaf;
     const theirs = owned?.[element];
-    // A field of the schema was declared through what is inside it.
+    // Fields of the schema are declared through what is inside.
     const goes = theirs === undefined && (isMember(declared) || type.isNamed(name));
     const rest = goes ? undefined : pruneValue(value, declared, theirs, type.member(name));
     if (rest !== value) changes.set(name, rest === undefined || isGivenUp(rest, theirs) ? undefined : rest);
@@ -71,7 +68,7 @@ function pruneItems(list: JsonArray, last: FieldSet, owned: FieldSet | undefined
   return hasChanged ? items : list;
 }
 
-/** Emptied by pruning, and nobody asked for it as such. */
+/** Emptied by pruning and not owned as empty. */
 const isGivenUp = (rest: JsonValue, owned: FieldSet | undefined): boolean =>
   typeof rest === "object" &&
   rest !== null &&

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inScope, recorded } from "./scope.ts";
+import { inScope, recorded } from "./field-set-of.ts";
 import { printed } from "./testing/world.ts";
 
 const set = {

@@ -2,31 +2,29 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import { definitionNames, rawDefinitions, refOf, refTo } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 
-// One view of schemas for the walks of server-side apply: over the definitions of built-in kinds, which know list types only in their
-// raw form, and over the structural schemas of custom kinds. What a value is decides first (scalars are leaves whatever the schema
-// says, which settles IntOrString and Quantity); the node tells whether an object or a list is one leaf or many.
+// One view of the definitions of built-in kinds and the schemas of custom kinds. Scalars are leaves whatever the schema
+// says; nodes tell whether an object or list is one leaf or many.
 
-/** How the value at one place of an object divides among owners. Nodes are made at first use and kept: equal places, equal nodes. */
+/** How a value divides among owners. Nodes are made on first use and kept. */
 export interface TypeNode {
   /** atomic: an object here has one owner. granular: each member has its own. */
   readonly objects: "granular" | "atomic";
   /** atomic: a list here has one owner. map: each item, known by its `keys`. set: each value. */
   readonly lists: "map" | "set" | "atomic";
-  /** Names of key fields, sorted; empty unless `lists` is map. */
+  /** Sorted; empty unless `lists` is map. */
   readonly keys: readonly string[];
-  /** Built-in structs that are never absent: no member and `{}` mean the same. */
+  /** Built-in structs for which absent and `{}` mean the same. */
   readonly isAlwaysThere: boolean;
-  /** True for a field of the schema, false for a key of a map: fields are owned through what is in them, keys themselves. */
+  /** True for a field of the schema, false for a key of a map: maps' keys are owned themselves. */
   isNamed(member: string): boolean;
-  /** Where the value of a member stands; `untyped` for what the schema does not know. Any name will do, `__proto__` as well. */
+  /** `untyped` for members unknown to the schema. */
   member(name: string): TypeNode;
-  /** Where the items of a list stand, all of them. */
   readonly items: TypeNode;
-  /** What an absent key field of an item counts as; undefined when it has no default. */
+  /** The default of an absent key field. */
   keyDefault(key: string): JsonValue | undefined;
 }
 
-/** A value no schema describes: its objects are granular, its lists leaves. */
+/** A value without a schema: its objects are granular, its lists leaves. */
 export const untyped: TypeNode = {
   objects: "granular",
   lists: "atomic",
@@ -42,7 +40,6 @@ export const untyped: TypeNode = {
 
 const nodes = new WeakMap<ServedResource, TypeNode>();
 
-/** The root of a kind's objects. */
 export function typeNodeOf(resource: ServedResource): TypeNode {
   let node = nodes.get(resource);
   if (node === undefined) nodes.set(resource, (node = rootOf(resource)));
@@ -53,14 +50,13 @@ function rootOf({ custom, schema }: ServedResource): TypeNode {
   return custom ? customTypeNode(jsonOf(schema.root)) : builtInTypeNode(schema.name);
 }
 
-// A schema is JSON; its interface only names the keywords.
 const jsonOf = (schema: object): JsonObject => schema as JsonObject;
 
-/** The objects of a built-in kind, by the name of its definition. */
+/** The objects of a built-in kind, by definition name. */
 export const builtInTypeNode = (definitionName: string): TypeNode =>
   new SchemaNode({ $ref: refTo(definitionName) }, builtIn);
 
-/** The objects of a custom kind, by its structural schema. Their metadata is that of all objects. */
+/** The objects of a custom kind, by its structural schema. */
 export function customTypeNode(root: JsonObject): TypeNode {
   const { properties } = root;
   const metadata = { $ref: refTo(definitionNames.objectMeta) };
@@ -69,13 +65,12 @@ export function customTypeNode(root: JsonObject): TypeNode {
   return new SchemaNode({ ...root, properties: envelope }, custom);
 }
 
-/** Where a schema's references lead, and what an object without any description of its members is. */
 interface Source {
   readonly objects: "granular" | "atomic";
   readonly hasZeroStructs: boolean;
 }
 
-// In the definitions an object without members is a RawExtension or JSON: opaque. In a custom kind's schema it is simply unknown.
+// An object without members is opaque in the definitions (RawExtension, JSON), but simply unknown in a custom kind.
 const builtIn: Source = { objects: "atomic", hasZeroStructs: true };
 const custom: Source = { objects: "granular", hasZeroStructs: false };
 
@@ -90,10 +85,10 @@ class SchemaNode implements TypeNode {
   #others: TypeNode | undefined;
   #items: TypeNode | undefined;
 
-  /** Keywords may stand beside a reference or behind it. */
+  /** Keywords may be beside a reference or behind it. */
   constructor(raw: JsonObject, source: Source) {
     this.#schema = targetOf(raw);
-    // Only definitions refer to definitions, and custom kinds to that of metadata.
+    // References always lead to definitions of built-in types.
     this.#source = refOf(raw) === undefined ? source : builtIn;
     const keyword = (name: string): JsonValue | undefined => raw[name] ?? this.#schema[name];
     const isDescribed = isJsonObject(this.#schema["properties"]) || isJsonObject(this.#schema["additionalProperties"]);

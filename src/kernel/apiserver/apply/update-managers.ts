@@ -1,18 +1,15 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { capUpdaters } from "./cap-managers.ts";
-import { type Comparison, compare, isSame } from "./compare.ts";
-import { difference, type FieldSet, isEmptySet, leaf, union } from "./field-set.ts";
-import { fieldsOfNew } from "./field-set-of.ts";
-import { isSameManager, type Manager, type ManagerId, touched, withFields } from "./managers.ts";
-import { fitToSchema } from "./schema-change.ts";
-import { inScope, recorded, type Scope } from "./scope.ts";
+import { compare, type Comparison, isSame } from "./compare.ts";
+import { fieldNameOf } from "./elements.ts";
+import { fieldsOfNew, inScope, recorded, type Scope } from "./field-set-of.ts";
+import { childElements, difference, type FieldSet, isEmptySet, leaf, union } from "./field-set.ts";
+import { isSameManager, type Manager, type ManagerId, secondsOf, touched, withFields } from "./managers.ts";
 import type { TypeNode } from "./type-node.ts";
 
-// Called at every write to an object that has owners, a controller's status write above all. Therefore: the comparison skips what both
-// states share, sets are looked into only where something changed, and whatever stays the same keeps its identity up to the stored list.
-// A status write that flips a Pod's conditions costs about 10 us here, and a write of an object without owners does not come here.
+// Runs at every write to an object with owners. Shared parts are skipped and unchanged values keep their identity; a
+// status write that flips a Pod's conditions takes about 10 us.
 
-/** A write that is not an apply: what was stored, what is to be stored (undefined: nothing, an empty object), and who writes. */
+/** A write that is no apply; `live` is undefined for a new object. */
 export interface Update {
   readonly live: JsonObject | undefined;
   readonly next: JsonObject;
@@ -20,14 +17,12 @@ export interface Update {
   readonly managers: readonly Manager[];
   readonly writer: { readonly name: string; readonly apiVersion: string };
   readonly scope: Scope;
-  /** RFC 3339. */
   readonly now: string;
 }
 
 /**
- * The owners after an update: whoever changes a field takes it from all others, what is gone has no owner. Entries that stay the same
- * are the same objects, the list itself too when nothing changes; the writer's time moves only when its set does. Costs what the
- * change costs to compare.
+ * The owners after an update: a changed field belongs to its writer alone, a removed one to nobody. Unchanged entries,
+ * and an unchanged list, stay the same objects.
  */
 export function updateManagers({ live, next, type, managers, writer, scope, now }: Update): readonly Manager[] {
   const change = changeIn(live === undefined ? creation(next, type) : compare(live, next, type), scope);
@@ -35,7 +30,7 @@ export function updateManagers({ live, next, type, managers, writer, scope, now 
   if (isSame(change)) return fitted;
   const id: ManagerId = { ...writer, operation: "Update", subresource: scope.subresource };
   const before = fitted.find((manager) => isSameManager(manager, id));
-  // Never recorded fields go first: a new generation must not make the writer's set look changed.
+  // Unrecorded fields first: a new generation must not make the writer's set look changed.
   const taken = recorded(union(change.added, change.modified));
   const others = fitted
     .filter((manager) => manager !== before)
@@ -52,19 +47,101 @@ const creation = (object: JsonObject, type: TypeNode): Comparison => ({
   removed: leaf,
 });
 
-/** The managers with their sets fitted to today's schema; the very list when all fit. */
+/** The managers with their sets fitted to the current schema. */
 export function fitManagers(managers: readonly Manager[], type: TypeNode): readonly Manager[] {
   const fitted = managers.map((manager) => withFields(manager, fitToSchema(manager.fields, type)));
   return fitted.every((manager, index) => manager === managers[index]) ? managers : fitted;
 }
 
-/** A manager after others took some fields and some went. */
+/** A manager after others took some fields and some were removed. */
 export const afterLoss = (manager: Manager, taken: FieldSet, removed: FieldSet): Manager =>
   withFields(manager, difference(difference(manager.fields, taken), removed));
 
-/** A change as far as a write in this scope can make one. */
 export const changeIn = ({ added, modified, removed }: Comparison, scope: Scope): Comparison => ({
   added: inScope(added, scope),
   modified: inScope(modified, scope),
   removed: inScope(removed, scope),
 });
+
+/** Beyond this the oldest updaters are merged. Appliers never are: what they declared must stay known. */
+export const maxUpdaters = 10;
+/** The manager of merged updaters. */
+export const ancientChanges = "ancient-changes";
+
+/** Merges the oldest Update entries of each apiVersion until `maxUpdaters` remain. */
+export function capUpdaters(managers: readonly Manager[]): readonly Manager[] {
+  const updaters = managers.filter(({ operation }) => operation === "Update");
+  if (updaters.length <= maxUpdaters) return managers;
+  const byAge = [...updaters].sort((a, b) => secondsOf(a) - secondsOf(b) || compareNames(a, b));
+  const kept = new Set(managers);
+  const firsts = new Map<string, Manager>();
+  const buckets = new Map<string, Manager>();
+  for (const manager of managers)
+    if (isSameManager(manager, bucketOf(manager))) buckets.set(manager.apiVersion, manager);
+  let surplus = updaters.length - maxUpdaters;
+  for (const updater of byAge) {
+    if (surplus === 0) break;
+    const first = firsts.get(updater.apiVersion);
+    if (first === undefined) {
+      firsts.set(updater.apiVersion, updater);
+      continue;
+    }
+    const found = buckets.get(updater.apiVersion) ?? first;
+    const other = found === updater ? first : updater;
+    const joined = join(found, other);
+    kept.delete(found);
+    kept.delete(other);
+    kept.add(joined);
+    buckets.set(updater.apiVersion, joined);
+    surplus--;
+  }
+  return [...kept];
+}
+
+const compareNames = (a: Manager, b: Manager): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+
+const bucketOf = ({ apiVersion }: Manager): ManagerId => ({
+  name: ancientChanges,
+  operation: "Update",
+  apiVersion,
+  subresource: "",
+});
+
+/** Has the later one's time. */
+function join(found: Manager, other: Manager): Manager {
+  const fields = union(found.fields, other.fields);
+  const time = secondsOf(other) < secondsOf(found) ? found.time : other.time;
+  return { ...bucketOf(found), time, fields };
+}
+
+// Frozen sets found to fit a schema.
+const fitting = new WeakMap<TypeNode, WeakSet<FieldSet>>();
+
+/**
+ * Fits a set written under an older schema: where a list or object has become atomic, owners of its parts own the
+ * whole. Returns the same set when it fits.
+ */
+export function fitToSchema(set: FieldSet, type: TypeNode): FieldSet {
+  const known = fitting.get(type);
+  if (known?.has(set) === true) return set;
+  const fitted = fitNode(set, type);
+  if (fitted === set && Object.isFrozen(set)) {
+    if (known === undefined) fitting.set(type, new WeakSet([set]));
+    else known.add(set);
+  }
+  return fitted;
+}
+
+function fitNode(node: FieldSet, type: TypeNode): FieldSet {
+  let changed: Record<string, FieldSet> | undefined;
+  for (const element of childElements(node)) {
+    const child = node[element] ?? leaf;
+    const name = fieldNameOf(element);
+    if ((name === undefined ? type.lists : type.objects) === "atomic") return leaf;
+    const fitted = fitNode(child, name === undefined ? type.items : type.member(name));
+    if (fitted === child) continue;
+    changed ??= { ...node };
+    changed[element] = fitted;
+  }
+  return changed ?? node;
+}

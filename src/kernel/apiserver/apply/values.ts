@@ -3,8 +3,7 @@ import { canonicalJson } from "#lib/json/index.ts";
 import { valueElement } from "./elements.ts";
 import type { TypeNode } from "./type-node.ts";
 
-// What the walks ask of a value at a place of the schema. A value of another type than the schema's is a leaf: it was let in by somebody
-// (a schema that changed, a kind without one), and walks must not fail on it.
+// A value of another type than the schema's is a leaf: schemas change, and walks must not fail on it.
 
 /** True when an object's members have owners of their own. */
 export const isGranular = (value: JsonValue | undefined, type: TypeNode): value is JsonObject =>
@@ -20,23 +19,23 @@ export const isEmptyObject = (value: JsonValue | undefined): boolean => {
   return true;
 };
 
-/** A member, not one that objects inherit: `constructor` and `__proto__` are names like any other. */
+/** An own member: `constructor` and `__proto__` are names like any other. */
 export const memberOf = (object: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
-/** Sets a member of an object under construction; plain assignment of `__proto__` would set the prototype. */
+/** Assigning to `__proto__` would set the prototype. */
 export function setMember(object: Record<string, JsonValue | undefined>, name: string, value: JsonValue): void {
   if (name === "__proto__") {
     Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
   } else object[name] = value;
 }
 
-// Keys of frozen items by the list they stand in: a status write meets the same items again and again.
+// Elements of frozen items, which recur in every write.
 const elements = new WeakMap<object, { readonly type: TypeNode; readonly element: string }>();
 
 /**
- * The element of an item, `k:{"name":"c"}` or `v:"x"`; undefined when the item has none of the key fields, or is no scalar in a set.
- * A key field that is absent counts as its default; one that has none is left out.
+ * The element of an item, `k:{"name":"c"}` or `v:"x"`; undefined without a key, or for a non-scalar in a set. Absent
+ * key fields have their default or are left out.
  */
 export function elementOf(item: JsonValue, type: TypeNode): string | undefined {
   if (type.lists === "set") return typeof item === "object" ? undefined : valueElement(item);
@@ -59,7 +58,7 @@ function elementOfKeys(item: JsonObject, type: TypeNode): string | undefined {
   return fields === "" ? undefined : `k:{${fields}}`;
 }
 
-/** The items of a list by element, in their order; items without an element are left out. More than one: duplicates. */
+/** The items of a list by element; those without one are left out. */
 export function itemsByElement(list: JsonArray, type: TypeNode): Map<string, JsonValue[]> {
   const items = new Map<string, JsonValue[]>();
   for (const item of list) {

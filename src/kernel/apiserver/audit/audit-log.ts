@@ -3,27 +3,27 @@ import { join } from "node:path";
 import { type Cancel, type Clock, type Logger, type Millis, toError } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 
-/** Lines wait here at most, so that a crash loses no more than a second of them. */
+/** A crash loses at most this much. */
 const flushEveryMs: Millis = 1000;
-/** Bytes that wait before lines are dropped: a disk that stands still must not stop requests, nor fill the memory. */
+/** Beyond this lines are dropped: a blocked disk must not stop requests or fill the memory. */
 const maxWaitingBytes = 8 * 2 ** 20;
 const defaultFileBytes = 16 * 2 ** 20;
 const defaultFiles = 10;
 
 export interface AuditLogOptions {
-  /** `<data>/audit`; made when absent, for its owner only. */
+  /** `<data>/audit`, created with mode 0700. */
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** A file that has this size is followed by another; 16 MiB unless told. */
+  /** 16 MiB by default. */
   readonly maxFileBytes?: number;
-  /** Files kept, the present one among them; 10 unless told. */
+  /** Including the current file; 10 by default. */
   readonly maxFiles?: number;
 }
 
 /**
- * What was asked of the server, as JSON lines in `audit.jsonl`; older ones are `audit-1.jsonl` (the youngest) and so on. Appending
- * never waits: lines are written and flushed to the disk together, at least once a second. What cannot be written is counted.
+ * Records requests as JSON lines in `audit.jsonl`; older files are `audit-1.jsonl` (the youngest) and so on. Appending
+ * never waits: lines are written and flushed at least once a second. Lost lines are counted.
  */
 export class AuditLog {
   readonly #options: Required<AuditLogOptions>;
@@ -39,12 +39,10 @@ export class AuditLog {
     this.#options = { maxFileBytes: defaultFileBytes, maxFiles: defaultFiles, ...options };
   }
 
-  /** Lines that were not written: too many were waiting, or the disk refused them. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** `line` is one JSON text. Constant time. */
   append(line: string): void {
     const bytes = line.length + 1;
     if (this.#waitingBytes + bytes > maxWaitingBytes) {
@@ -59,13 +57,12 @@ export class AuditLog {
     });
   }
 
-  /** Resolves when all that was appended before is on the disk, or was counted as dropped. Never rejects. */
+  /** Resolves when all earlier lines are on disk or counted as dropped. Never rejects. */
   flush(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#writeWaiting());
     return this.#writing;
   }
 
-  /** Writes what waits and lets go of the file. Nothing may be appended afterwards. */
   async close(): Promise<void> {
     this.#timer?.();
     await this.flush();
@@ -81,14 +78,14 @@ export class AuditLog {
     try {
       const bytes = Buffer.from(`${lines.join("\n")}\n`);
       const file = await this.#fileFor(bytes.length);
-      // Whole, where `write` may stop at what there is room for.
+      // Unlike `write` it never stops half-way.
       await file.appendFile(bytes);
       await file.datasync();
       this.#fileBytes += bytes.length;
     } catch (thrown) {
       this.#dropped += lines.length;
       this.#options.log.error("audit log cannot be written", { lines: lines.length, error: toError(thrown) });
-      // Opened anew next time: the directory may be back by then.
+      // Reopened next time: the directory may be back.
       await this.#file?.close().catch(() => undefined);
       this.#file = undefined;
     }
@@ -109,7 +106,7 @@ export class AuditLog {
     return this.#file;
   }
 
-  /** The present file becomes number 1, number 1 number 2, and the last one goes. */
+  /** The current file becomes number 1, and so on; the last one is removed. */
   async #rotate(): Promise<void> {
     const { directory, maxFiles } = this.#options;
     const numbers = (await readdir(directory))

@@ -21,24 +21,23 @@ import {
 import { newUid } from "#lib/base/index.node.ts";
 import type { Witness } from "../sessions/sessions.ts";
 import type { Store, StoreKey } from "../store/store.ts";
-import { authenticatedGroup, type Identity } from "./identity.ts";
+import { authenticatedGroup, type Identity, type ReviewedToken } from "./identity.ts";
 import { accountUser } from "./rbac/rule-index.ts";
-import type { ReviewedToken } from "./token-reviewer.ts";
 
-// Tokens of ServiceAccounts: JWTs (RFC 7519) signed with ES256 (RFC 7518 3.4), with the claims of Kubernetes. A token is bound to its
-// account and may be bound to a Pod or a Secret: it is good only while these very objects exist, whatever its expiry says.
+// Tokens of ServiceAccounts: JWTs (RFC 7519) signed with ES256 (RFC 7518 3.4), with Kubernetes' claims. A token is
+// valid only while its account, and the Pod or Secret it is bound to, exist.
 //
 //   iss  the issuer          sub  system:serviceaccount:<namespace>:<name>      aud  whom it may be shown to
 //   exp iat nbf  seconds     jti  its own id
 //   kubernetes.io            {namespace, serviceaccount: {name, uid}, pod?: {name, uid}, secret?: {name, uid}}
 
-/** As Kubernetes names itself by default; also the audience of tokens for this server. */
+/** Kubernetes' default name for itself, and the audience of tokens for this server. */
 export const issuer = "https://kubernetes.default.svc.cluster.local";
 const algorithm = "ES256";
-/** Tokens whose signature was found right; a check costs 0.1 ms, and clients send the same token with every request. */
+/** Cached tokens with valid signatures; a check costs 0.1 ms. */
 const maxKnown = 1000;
 
-/** An object that a token dies with. */
+/** A token is invalid when this object is gone. */
 export interface BoundObject {
   readonly kind: "Pod" | "Secret";
   readonly name: string;
@@ -53,14 +52,12 @@ export interface TokenClaims {
   readonly expiresAt: Instant;
 }
 
-/** A token that was signed by us, read. */
 interface Known {
   readonly claims: TokenClaims;
   readonly notBefore: Instant;
   readonly identity: Identity;
 }
 
-/** Makes and checks tokens of accounts. */
 export class AccountTokens {
   readonly #store: Pick<Store, "get">;
   readonly #clock: Clock;
@@ -68,14 +65,13 @@ export class AccountTokens {
   readonly #known = new Map<string, Known>();
   #keys: { readonly private: KeyObject; readonly public: KeyObject; readonly id: string } | undefined;
 
-  /** `pem` is the private key (PKCS #8, P-256). Without one a key is made, and tokens die with this process. */
+  /** `pem` is the private key (PKCS #8, P-256). Without one, tokens end with this process. */
   constructor(store: Pick<Store, "get">, clock: Clock, pem: string | undefined) {
     this.#store = store;
     this.#clock = clock;
     this.#pem = pem;
   }
 
-  /** A token with these claims, valid from now on. */
   issue(claims: TokenClaims): string {
     const keys = this.#key();
     const now = Math.floor(this.#clock.now() / 1000);
@@ -97,8 +93,7 @@ export class AccountTokens {
   }
 
   /**
-   * Whose the token is, when it is good now for one of `audiences` (this server when empty); undefined for everything else. The
-   * signature comes first: nothing of a text that we did not sign is believed.
+   * The owner of a token that is valid for one of `audiences` (this server when empty). The signature is checked first.
    */
   review(token: string, audiences: readonly string[]): ReviewedToken | undefined {
     const known = this.#read(token);
@@ -109,7 +104,7 @@ export class AccountTokens {
     return good.length === 0 ? undefined : { identity, audiences: good };
   }
 
-  /** Asks anew whose a token for this server is, without keeping it; undefined for one that is good for nothing now. */
+  /** Re-checks a token for this server later without keeping it; undefined for an invalid token. */
   witness(token: string): Witness | undefined {
     if (this.review(token, []) === undefined) return undefined;
     const known = this.#read(token);
@@ -121,7 +116,7 @@ export class AccountTokens {
     return now >= notBefore && now < claims.expiresAt && this.#isAlive(claims);
   }
 
-  /** The account and what the token is bound to must be the very objects it was made for. */
+  /** Compares uids: namesakes do not count. */
   #isAlive({ namespace, account, bound }: TokenClaims): boolean {
     const isThere = (resource: string, { name, uid }: { readonly name: string; readonly uid: string }) => {
       const key: StoreKey = { group: "", resource, namespace, name };
@@ -132,7 +127,7 @@ export class AccountTokens {
   }
 
   #read(token: string): Known | undefined {
-    // Not by the token itself: a heap dump need not hold a thousand of them.
+    // By hash, so that a heap dump holds no tokens.
     const hash = createHash("sha256").update(token).digest("base64");
     const found = this.#known.get(hash);
     if (found !== undefined) return found;
@@ -158,7 +153,6 @@ export class AccountTokens {
   }
 }
 
-/** A new private key for tokens, PEM. */
 export const newAccountKey = (): string =>
   generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 
@@ -172,18 +166,17 @@ function keysOf(pem: string | undefined) {
 
 const encode = (value: JsonObject): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** What is no JSON is nothing. */
 function decode(text: string): JsonValue | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
     return isJsonObject(value) ? value : undefined;
   } catch {
-    // A header that cannot be read is not ours.
+    // Not our header.
     return undefined;
   }
 }
 
-/** Of a payload that we have signed; undefined when a claim is missing, which an older version may have left out. */
+/** Reads a payload that we signed; undefined when a claim is missing. */
 function readClaims(payload: JsonValue | undefined): Known | undefined {
   const own = objectAt(payload, "kubernetes.io");
   const namespace = textAt(own, "namespace");
@@ -212,7 +205,6 @@ function boundIn(own: JsonObject | undefined): BoundObject | undefined {
   return undefined;
 }
 
-/** The groups of accounts: all, those of the namespace, and everybody with credentials. */
 export const accountGroups = (namespace: string): readonly string[] => [
   "system:serviceaccounts",
   `system:serviceaccounts:${namespace}`,

@@ -11,20 +11,18 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import { metadataOf, withMetadata } from "../verbs/metadata.ts";
 import { type Identity, isMaster } from "./identity.ts";
 
-// A Workflow says what is to be created, and a controller creates it. Controllers are parts of this process and may do everything, so
-// that whoever may write a Workflow would be able to do everything, too. Its controller therefore acts for whoever wrote it: the server
-// notes the writers, and the controller has a client with the rights that all of them have. Roles count as they are when something is done.
+// A Workflow's controller may do everything, so it acts with the rights that all of the Workflow's writers have. The
+// server records the writers; roles are evaluated when something is done.
 
-/** A write that may have writers. `replaces`: the whole object was sent, and nothing of an earlier writer is left unread. */
+/** `replaces`: the whole object was sent. */
 interface Written {
   readonly writers?: readonly Identity[] | undefined;
   readonly replaces: boolean;
 }
 
 /**
- * The object with its writers noted. Whoever creates it, or replaces it whole, is its writer; whoever changes a part of what it does
- * becomes one beside those before; anybody else leaves the note as it was. The object itself when its kind does nothing for anybody,
- * and when this process writes (`writers` is absent then).
+ * The object with its writers recorded. Whoever creates it or replaces it whole is its writer; whoever changes what it
+ * does becomes another one. Unchanged for kinds that act for nobody and for writes of this process (no `writers`).
  */
 export function withWriters(
   { actsOn }: Pick<ServedResource, "actsOn">,
@@ -43,12 +41,12 @@ export function withWriters(
   return withMetadata(object, { annotations: Object.keys(all).length === 0 ? undefined : all });
 }
 
-/** Who a kind is told has created an object; undefined for this process. Several writers are nobody in particular. */
+/** The creator that a kind sees; undefined for this process. Several writers count as nobody in particular. */
 export function soleWriter(writers: readonly Identity[] | undefined): Writer | undefined {
   if (writers === undefined || writers.length === 1) return writers?.[0];
   return { user: unverifiedUser, groups: [] };
 }
 
-/** Administrators take nothing away from what others may do. */
+/** Administrators do not limit what the others may do. */
 const limited = (writers: readonly Identity[]): readonly Writer[] =>
   writers.filter((writer) => !isMaster(writer)).map(({ user, groups }) => ({ user, groups }));

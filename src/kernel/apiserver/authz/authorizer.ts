@@ -5,16 +5,15 @@ import { type Access, type Identity, isMaster, mastersGroup } from "./identity.t
 import { type PolicyRule, policyRule } from "./rbac/policy-rule.ts";
 import { RuleIndex } from "./rbac/rule-index.ts";
 
-/** An answer with its reason: who or what allows it; empty when nothing does. */
+/** `reason` is empty when nothing allows it. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly reason: string;
 }
 
-/** What somebody may do in a namespace, as far as rules can say it. */
 export interface GrantedRules {
   readonly rules: readonly PolicyRule[];
-  /** True when something that the rules match is refused all the same. */
+  /** True when some requests that match the rules are refused. */
   readonly incomplete: boolean;
 }
 
@@ -24,10 +23,9 @@ const everything = [
 ];
 
 /**
- * Who may do what: members of `system:masters` everything, others what the roles of Slipway and the roles and bindings in the store
- * allow. Nothing is ever denied by a rule. Answers are synchronous and follow the published state.
- *
- * The index is made at the first question about somebody who is no master, so a server that only this process uses has none.
+ * Decides who may do what: `system:masters` everything, others what Slipway's roles and the stored roles and bindings
+ * allow. Synchronous; follows the published state. The index is made at the first question about somebody else than a
+ * master.
  */
 export class Authorizer {
   readonly #store: Pick<Store, "page" | "subscribe">;
@@ -39,7 +37,6 @@ export class Authorizer {
     this.#settings = settings;
   }
 
-  /** Roles and bindings as stored. */
   get index(): RuleIndex {
     this.#index ??= new RuleIndex(this.#store);
     return this.#index;
@@ -52,7 +49,7 @@ export class Authorizer {
     );
   }
 
-  /** As `allows`, with the reason, for those who ask about rights. */
+  /** Like `allows`, with the reason. */
   judge(identity: Identity, access: Access): Verdict {
     if (isMaster(identity)) return { allowed: true, reason: `member of ${mastersGroup}` };
     const builtIn = findBuiltInRole(identity, access, this.#settings);
@@ -78,15 +75,15 @@ export class Authorizer {
 }
 
 /**
- * Throws 403 unless the caller may do it. The text is Kubernetes':
- * `pods "p" is forbidden: User "u" cannot get resource "pods" in API group "" in the namespace "n"`.
+ * Throws Kubernetes' 403 unless allowed: `pods "p" is forbidden: User "u" cannot get resource "pods" in API group "" in
+ * the namespace "n"`.
  */
 export function authorize(authorizer: Authorizer, identity: Identity, access: Access): void {
   if (authorizer.allows(identity, access)) return;
   throw accessDenied(identity, access);
 }
 
-/** The refusal alone, for those who have asked themselves. */
+/** The refusal alone. */
 export function accessDenied(identity: Identity, access: Access): ApiError {
   const { verb, group, resource, namespace, name, path } = access;
   if (path !== undefined) {
@@ -111,7 +108,7 @@ export function accessDenied(identity: Identity, access: Access): ApiError {
 }
 
 /**
- * The access that a request on a kind means. A namespace is in itself: a role in it may allow to read it. `name` is empty for
+ * The access that a request needs. A namespace is inside itself: a role in it may allow reading it. `name` is empty for
  * collections.
  */
 export function accessTo(

@@ -2,7 +2,8 @@ import type { Access, Identity } from "./identity.ts";
 import { Credential } from "./credential.ts";
 import { allows, type CompiledRules, compileRules, type PolicyRule, policyRule } from "./rbac/policy-rule.ts";
 
-// Roles of Slipway itself, given by group. They are data and not ClusterRoles, because they have exceptions, which RBAC cannot say.
+// Slipway's own roles, assigned by group. They are no ClusterRoles because they have exceptions, which RBAC cannot
+// express.
 //
 //   slipway:operators   read everything; write everything but roles, bindings, credentials, definitions, Secrets of kube-system, and
 //                       statuses, which controllers write: that of a run says who has approved what
@@ -10,21 +11,18 @@ import { allows, type CompiledRules, compileRules, type PolicyRule, policyRule }
 //   slipway:agents      `slipway:agent:<name>`: the Lease of that name in slipway-system, and Events; what is assigned to an agent
 //                       is granted to its user by bindings, as to any other
 
-/** Rules, and what they do not allow although they match. */
+/** Rules and their exceptions. */
 interface BuiltInRole {
   readonly text: string;
   readonly rules: CompiledRules;
   readonly except: CompiledRules;
-  /** Exceptions that count in one namespace only. */
   readonly exceptIn: readonly { readonly namespace: string; readonly rules: CompiledRules }[];
 }
 
 export const operatorsGroup = "slipway:operators";
 export const viewersGroup = "slipway:viewers";
 export const agentsGroup = "slipway:agents";
-/** Followed by the agent's name. */
 export const agentUserPrefix = "slipway:agent:";
-/** Where agents keep their Leases. */
 const agentsNamespace = "slipway-system";
 
 const all = ["*"];
@@ -41,15 +39,15 @@ const selfReviews = [
   policyRule({ verbs: ["create"], apiGroups: ["authentication.k8s.io"], resources: ["selfsubjectreviews"] }),
 ];
 
-/** To mount a path of the machine, by its name. No kind of this name exists: it is only there to be given. */
+/** Permission to mount a host path, by its path as name. No kind of this name exists. */
 export const hostPathRight = { verb: "use", group: "slipway.dev", resource: "hostpaths" } as const;
 
-/** To have the server post notifications to a host whose address is not public. No kind of this name exists either. */
+/** Permission to send notifications to hosts without a public address. No kind of this name exists. */
 const notificationRight = { verb: "use", group: "slipway.dev", resource: "notificationtargets" } as const;
 
 /**
- * To write statuses that controllers act on, by the kind (`builds.example.org`): for the accounts of controllers. Its group is its own, so
- * that a role with everything of `slipway.dev` does not have it.
+ * Permission of controllers to write statuses that they act on, by kind (`builds.example.org`). In a group of its
+ * own, so that a role for all of `slipway.dev` does not include it.
  */
 export const controllerRight = { verb: "update", group: "controllers.slipway.dev", resource: "statuses" } as const;
 
@@ -84,7 +82,7 @@ const viewer: BuiltInRole = {
   rules: compileRules([policyRule({ verbs: read, apiGroups: all, resources: all }), paths, ...selfReviews]),
   except: compileRules([
     policyRule({ verbs: all, apiGroups: [""], resources: ["secrets", "serviceaccounts/token"] }),
-    // These are reached by GET, and are more than reading.
+    // These are GET requests, but more than reads.
     policyRule({ verbs: all, apiGroups: [""], resources: ["*/exec", "*/attach", "*/portforward", "*/proxy"] }),
   ]),
   exceptIn: [],
@@ -93,9 +91,8 @@ const viewer: BuiltInRole = {
 const logs = policyRule({ verbs: all, apiGroups: all, resources: ["*/log"] });
 const viewerWithoutLogs: BuiltInRole = { ...viewer, except: compileRules([...viewer.except.rules, logs]) };
 
-/** What of these roles a server may have otherwise. */
 export interface RoleSettings {
-  /** Logs say what programs print, which may be more than viewers are to know. */
+  /** Logs may contain more than viewers should know. */
   readonly hideLogsFromViewers: boolean;
 }
 
@@ -116,7 +113,7 @@ const agentLeaseRule = (name: string): PolicyRule =>
     resourceNames: [name],
   });
 
-/** Why one of the roles of the caller's groups allows it; undefined when none does. */
+/** The role of the caller's groups that allows it, if any. */
 export function findBuiltInRole(identity: Identity, access: Access, settings: RoleSettings): string | undefined {
   for (const group of identity.groups) {
     const role = roleOf(group, settings);
@@ -133,11 +130,11 @@ function roleAllows({ rules, except, exceptIn }: BuiltInRole, access: Access): b
   return !exceptIn.some(({ namespace, rules: denied }) => isIn(access, namespace) && allows(denied, access));
 }
 
-/** A write to all namespaces at once is one to this namespace, too. */
+/** A write to all namespaces includes this one. */
 const isIn = (access: Access, namespace: string): boolean =>
   (access.namespace ?? "") === "" || access.namespace === namespace;
 
-/** An agent's Lease has the agent's name. It is made by an apply: the path of a POST has no name that could be judged. */
+/** An agent's Lease has its name. It is created by an apply: a POST has no name to authorize. */
 function agentMay(user: string, access: Access): boolean {
   if (!user.startsWith(agentUserPrefix) || access.path !== undefined) return false;
   if (allows(agentEvents, access)) return true;
@@ -146,7 +143,7 @@ function agentMay(user: string, access: Access): boolean {
   return allows(compileRules([agentLeaseRule(user.slice(agentUserPrefix.length))]), access);
 }
 
-/** The rules of the caller's groups; `hasExceptions` when not everything that they match is allowed. */
+/** `hasExceptions`: not everything that the rules match is allowed. */
 export function builtInRulesOf(
   identity: Identity,
   namespace: string,

@@ -9,27 +9,23 @@ import { newAccountKey } from "./account-tokens.ts";
 import { admin, mastersGroup } from "./identity.ts";
 import type { CertificateSubject, KeyPair } from "./x509.ts";
 
-/** What a listener needs, the authority its clients must trust, and the keys that let the administrator in. All PEM. */
+/** A listener's certificate, its authority, and the administrator's keys. All PEM. */
 export interface ServingCertificates {
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
-  /** The administrator's certificate (`system:masters`) and its key. */
+  /** The administrator's certificate (`system:masters`). */
   readonly client: KeyPair;
   /** Signs tokens of ServiceAccounts. */
   readonly accountKey: string;
 }
 
-/** A server that is started once a month never serves a certificate that has ended. */
 const renewBeforeMs = 30 * 86_400_000;
 
 /**
- * The certificates kept in `dir`, made at the first call and renewed when they have less than 30 days left or lack one of
- * `names`. The directory is 0700 and its files 0600; refuses keys that others can read (`insecure-permissions`).
- *
- * The authority lasts ten years and outlives its serving certificates, so a kubeconfig stays good across renewals. A file that is
- * damaged, or a key that belongs to another certificate (a crash between the two writes), is made anew like an old one; a new
- * authority makes a new serving certificate too. One process at a time: the data directory's lock sees to that.
+ * The certificates in `dir`, created on the first call and renewed when less than 30 days are left, a name is missing,
+ * or a file is damaged. The authority lasts ten years, so kubeconfigs survive renewals. Refuses keys that others can
+ * read (`insecure-permissions`). The caller holds the data directory's lock.
  */
 export async function ensureCertificates(
   dir: string,
@@ -51,8 +47,8 @@ export async function ensureCertificates(
 }
 
 /**
- * A certificate of this directory's authority for a user in groups, with its key: who has it is let in as that user until it ends
- * (`days`), without anything being stored, unless its subject is revocable. Throws `no-authority` when no server has made one here yet.
+ * Issues a client certificate of this directory's authority. It is valid for `days` without being stored, unless its
+ * subject is revocable. Throws `no-authority` when no server has created one yet.
  */
 export async function issueClientCertificate(
   dir: string,
@@ -72,7 +68,7 @@ async function makeClient(dir: string, authority: KeyPair, now: Instant): Promis
   return writePair(dir, "admin", await createClient(authority, { user: admin.user, groups: [mastersGroup] }, now));
 }
 
-/** Tokens live shorter than the key, which has no end: replacing it would end them all. */
+/** Never replaced: that would invalidate all tokens. */
 async function ensureAccountKey(dir: string): Promise<string> {
   const file = join(dir, "sa.key");
   try {
@@ -81,7 +77,7 @@ async function ensureAccountKey(dir: string): Promise<string> {
     createPrivateKey(pem);
     return pem;
   } catch (thrown) {
-    // Damaged or missing: a new one. What others can read is refused instead.
+    // Damaged or missing: a new one.
     if (codeOf(thrown) === "insecure-permissions") throw thrown;
     const pem = newAccountKey();
     await replace(file, pem);
@@ -99,7 +95,7 @@ async function makeServing(dir: string, authority: KeyPair, names: readonly stri
   return writePair(dir, "server", await createServing(authority, names, now));
 }
 
-/** Is the pair whole, of one piece, and good for another month? */
+/** Is the pair complete and valid for another month? */
 function isFresh(pair: KeyPair | undefined, now: Instant): pair is KeyPair {
   if (pair === undefined) return false;
   try {
@@ -108,12 +104,12 @@ function isFresh(pair: KeyPair | undefined, now: Instant): pair is KeyPair {
       Date.parse(certificate.validTo) - now > renewBeforeMs && certificate.checkPrivateKey(createPrivateKey(pair.key))
     );
   } catch {
-    // A damaged file is replaced like an old one.
+    // Damaged.
     return false;
   }
 }
 
-/** Is the certificate of this authority, and good for all these names? Names that were dropped since do no harm. */
+/** Is the certificate of this authority and valid for all these names? */
 function serves(pair: KeyPair, authority: KeyPair, names: readonly string[]): boolean {
   if (!isOf(pair, authority)) return false;
   const certificate = new X509Certificate(pair.cert);
@@ -124,7 +120,7 @@ function serves(pair: KeyPair, authority: KeyPair, names: readonly string[]): bo
 const isOf = (pair: KeyPair, authority: KeyPair): boolean =>
   new X509Certificate(pair.cert).verify(new X509Certificate(authority.cert).publicKey);
 
-/** Undefined when either file is missing. The key is refused before it is read when others can read it. */
+/** Undefined when a file is missing. Refuses a key that others can read. */
 async function readPair(dir: string, name: string): Promise<KeyPair | undefined> {
   try {
     const [certFile, keyFile] = [join(dir, `${name}.crt`), join(dir, `${name}.key`)];
@@ -138,13 +134,13 @@ async function readPair(dir: string, name: string): Promise<KeyPair | undefined>
 }
 
 async function writePair(dir: string, name: string, pair: KeyPair): Promise<KeyPair> {
-  // The key first: a certificate without its key would be believed.
+  // The key first: a certificate without its key would be trusted.
   await replace(join(dir, `${name}.key`), pair.key);
   await replace(join(dir, `${name}.crt`), pair.cert);
   return pair;
 }
 
-/** Whole or not at all. The mode is set twice, because a file left by an earlier crash keeps the mode it had. */
+/** The mode is set twice, because a leftover file keeps its mode. */
 async function replace(file: string, text: string): Promise<void> {
   const draft = `${file}.tmp`;
   await writeFile(draft, text, { mode: 0o600 });

@@ -5,22 +5,17 @@ import type { Instant } from "#lib/base/index.ts";
 import { isOwnOrigin } from "./browser-guard.ts";
 import { authenticatedGroup, type Identity } from "./identity.ts";
 
-/**
- * The organizational unit (`OU`) of client certificates that count only while their credential is there. Kubernetes reads nothing
- * from it.
- */
+/** The `OU` of client certificates that are valid only while their credential exists. */
 export const revocableUnit = "slipway:revocable";
 
-/** Whom a certificate names. */
 export interface CertifiedIdentity {
   readonly identity: Identity;
-  /** SHA-256 of a certificate that counts only while there is a credential of this hash; absent for those that nobody can take back. */
+  /** SHA-256 of a revocable certificate, to find its credential. */
   readonly revocable?: string;
-  /** The end of its time: from then on it is nobody's. */
   readonly until: Instant;
 }
 
-/** What a connection's certificate says, read once per connection: requests on it are many. */
+/** Read once per connection. */
 interface Bearer extends CertifiedIdentity {
   readonly from: Instant;
 }
@@ -28,11 +23,9 @@ interface Bearer extends CertifiedIdentity {
 const bearers = new WeakMap<TLSSocket, Bearer | null>();
 
 /**
- * Who the client's certificate is made out to: `CN` is the user, each `O` a group, as in Kubernetes. Undefined without one, with one
- * that our authority did not sign for clients, and outside its dates, also when those end while the connection lasts.
- *
- * Browsers send certificates by themselves, so that a request which a browser has marked is never anybody's by certificate alone. The
- * server's own origin is no such mark: WebSocket libraries send it, and the server has no pages of that origin.
+ * The identity in the client's certificate: `CN` is the user, each `O` a group, as in Kubernetes. Undefined without a
+ * valid certificate of our authority. Browsers send certificates unasked, so requests they mark do not count, except
+ * for the server's own origin, which WebSocket libraries send.
  */
 export function certificateIdentity(
   socket: Socket,
@@ -42,7 +35,7 @@ export function certificateIdentity(
   return isFromBrowser(headers) ? undefined : bearerOf(socket, now);
 }
 
-/** Why a certificate that would count does not, for the answer; undefined where it does, and without one. */
+/** Why a valid certificate is ignored; undefined when it is not. */
 export const ignoredCertificate = (socket: Socket, headers: IncomingHttpHeaders, now: Instant): string | undefined =>
   isFromBrowser(headers) && bearerOf(socket, now) !== undefined
     ? "the client certificate does not count for a request that a browser may have sent (Origin or Sec-Fetch headers): send a bearer token"
@@ -58,7 +51,7 @@ function bearerOf(socket: Socket, now: Instant): CertifiedIdentity | undefined {
   return bearer !== null && bearer.from <= now && now < bearer.until ? bearer : undefined;
 }
 
-/** A foreign `Origin` and every `Sec-Fetch-` header there is or will be: no page can keep its browser from sending them. */
+/** A foreign `Origin` or any `Sec-Fetch-` header, which no page can suppress. */
 function isFromBrowser(headers: IncomingHttpHeaders): boolean {
   if (headers.origin !== undefined && !isOwnOrigin(headers)) return true;
   for (const name in headers) if (name.startsWith("sec-fetch-")) return true;
@@ -67,7 +60,7 @@ function isFromBrowser(headers: IncomingHttpHeaders): boolean {
 
 function readBearer(socket: TLSSocket): Bearer | null {
   const { subject, fingerprint256, valid_from: from, valid_to: until } = socket.getPeerCertificate();
-  // Several values of one attribute come as a list, which the types do not say.
+  // Repeated attributes come as a list, unlike the types say.
   const { CN, O, OU } = (subject ?? {}) as unknown as Readonly<
     Record<"CN" | "O" | "OU", string | readonly string[] | undefined>
   >;

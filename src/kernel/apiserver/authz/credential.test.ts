@@ -2,14 +2,15 @@ import { expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
 import { memoryStore } from "../store/open.ts";
 import {
+  createStaticToken,
   Credential,
   credentialAdmission,
   credentialHash,
   credentialName,
   findCredential,
   newCredential,
+  newToken,
 } from "./credential.ts";
-import { createStaticToken, newToken } from "./static-tokens.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 const hash = credentialHash("shown");

@@ -1,27 +1,18 @@
-import { hash } from "node:crypto";
-import {
-  formatTime,
-  isJsonObject,
-  type JsonObject,
-  parseInstant,
-  type Instant,
-  listAt,
-  textAt,
-} from "#lib/base/index.ts";
-import { age, column, kind, type ObjectOf, s } from "#lib/schema/index.ts";
+import { hash, randomBytes } from "node:crypto";
 import type { StatusCause } from "#kernel/model/index.ts";
+import { newUid } from "#lib/base/index.node.ts";
+import { type Clock, formatTime, type Instant, isJsonObject, type JsonObject, parseInstant, systemClock, listAt, textAt } from "#lib/base/index.ts";
+import { age, column, kind, type ObjectOf, s } from "#lib/schema/index.ts";
 import type { KindAdmission } from "../crds/admission.ts";
 import type { Store, StoreKey } from "../store/store.ts";
 import { authenticatedGroup, type Identity } from "./identity.ts";
 
-// Credentials are objects, so that they are listed, granted, written down and taken back like everything else. What lets somebody in is
-// made by whoever asks for it and never reaches the server: it is sent the SHA-256 alone. The name of the object begins the hash, so
-// that a credential is found by it without an index, and a deleted one is refused from the next request on.
+// Credentials are objects: listed, granted, audited and revoked like others. The secret never reaches the server, only
+// its SHA-256. The object's name begins the hash, so no index is needed and deletion takes effect at once.
 
-/** What an object of the kind lets in with. */
 const forms = ["Token", "ClientCertificate"] as const;
 
-/** A way in for a user: a token, or a client certificate of the server's own authority that can be taken back. */
+/** A token or a revocable client certificate of a user. */
 export const Credential = kind({
   group: "slipway.dev",
   version: "v1alpha1",
@@ -54,10 +45,10 @@ export const Credential = kind({
 });
 export type Credential = ObjectOf<typeof Credential>;
 
-/** In hexadecimal, as `spec.sha256` has it. In one call: each request pays for it. */
+/** In hexadecimal, as in `spec.sha256`. */
 export const credentialHash = (shown: string | Buffer): string => hash("sha256", shown, "hex");
 
-/** 64 bits: two credentials of one name would be refused as a conflict, and the whole hash is compared anyway. */
+/** 64 bits; the whole hash is compared as well. */
 export const credentialName = (sha256: string): string => sha256.slice(0, 16);
 
 const keyOf = (sha256: string): StoreKey => ({
@@ -67,7 +58,7 @@ const keyOf = (sha256: string): StoreKey => ({
   name: credentialName(sha256),
 });
 
-/** Whom a token, or a certificate, lets in now. How long the search takes tells about the hash and nothing about what was shown. */
+/** The identity of a valid credential. Timing reveals only facts about the hash. */
 export function findCredential(
   store: Pick<Store, "get">,
   form: Credential["spec"]["form"],
@@ -82,13 +73,12 @@ export function findCredential(
   return { user, groups: [...new Set([...groups, authenticatedGroup])] };
 }
 
-/** An end that cannot be read is one that has passed. */
+/** An unreadable end has passed. */
 function hasEnded(credential: JsonObject, now: Instant): boolean {
   const end = textAt(credential, "spec", "expiresAt");
   return end !== undefined && !((parseInstant(end) ?? 0) > now);
 }
 
-/** The object for something that was just made. */
 export function newCredential(spec: Omit<Credential["spec"], "expiresAt"> & { readonly until?: Instant }): Credential {
   const { until, ...rest } = spec;
   return {
@@ -99,7 +89,7 @@ export function newCredential(spec: Omit<Credential["spec"], "expiresAt"> & { re
   };
 }
 
-/** A credential says what it was made for, for ever: what is to be another one is made anew. */
+/** A credential cannot be changed, only replaced. */
 export const credentialAdmission: KindAdmission = {
   group: Credential.group,
   kind: Credential.kind,
@@ -125,3 +115,27 @@ export const credentialAdmission: KindAdmission = {
     return { causes, warnings: [] };
   },
 };
+
+/** 256 random bits. */
+export const newToken = (): string => randomBytes(32).toString("base64url");
+
+/**
+ * Makes a token, valid until its credential is deleted, directly in the store, without checking permissions. Durable
+ * when resolved.
+ */
+export async function createStaticToken(
+  store: Pick<Store, "write">,
+  user: string,
+  groups: readonly string[],
+  clock: Clock = systemClock,
+): Promise<string> {
+  const token = newToken();
+  const made = newCredential({ user, groups, form: "Token", sha256: credentialHash(token) });
+  const { name = "" } = made.metadata;
+  const birth = { name, uid: newUid(), creationTimestamp: formatTime(clock.now()), generation: 1 };
+  const object: unknown = { ...made, metadata: birth };
+  if (!isJsonObject(object)) throw new Error("a credential is an object");
+  const key = { group: Credential.group, resource: Credential.plural, namespace: "", name };
+  await store.write((transaction) => transaction.put(key, object));
+  return token;
+}

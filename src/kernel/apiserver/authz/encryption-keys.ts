@@ -7,11 +7,9 @@ import { type SealingKey, sealingKey } from "../store/sealed-disk.ts";
 const howTo = "make one with: (umask 077; openssl rand -base64 32 > FILE)";
 
 /**
- * The keys in a file: one per line, 32 bytes as base64, the first for writing, all for reading; empty lines and lines that begin with
- * `#` do not count. To change the key, put a new line in front and start again: then the old ones may go.
- *
- * Refuses a file that others can read, and one inside `dataDirectory`: whoever copies that would have the key with the lock. Throws
- * `encryption-key` with what is wrong, never with a part of a key.
+ * Reads the keys in a file: one per line, 32 bytes as base64; the first encrypts, all decrypt; empty lines and `#`
+ * comments are ignored. To change the key, prepend a line and restart; then the old ones may go. Refuses files that
+ * others can read or that are inside `dataDirectory`. Throws `encryption-key`, never with a part of a key.
  */
 export async function readEncryptionKeys(file: string, dataDirectory: string): Promise<readonly SealingKey[]> {
   let text: string;

@@ -8,8 +8,8 @@ const extraPrefix = "impersonate-extra-";
 const accountPrefix = "system:serviceaccount:";
 
 /**
- * The identity that the `Impersonate-` headers ask for, or the caller's own without them. The caller needs the verb `impersonate` on
- * every part of it: the user or account, each group, the uid, each extra value (403). Groups, uid or extras without a user are 400.
+ * The identity in the `Impersonate-` headers, or the caller's own without them. The caller needs `impersonate` on every
+ * part: the user or account, each group, the uid, each extra value (403). Groups, uid or extras without a user are 400.
  */
 export function impersonated(
   authorizer: Authorizer,
@@ -17,7 +17,7 @@ export function impersonated(
   request: Pick<IncomingMessage, "headers" | "headersDistinct">,
 ): Identity {
   if (!isAsked(request.headers)) return caller;
-  // Repeated headers stay apart here; elsewhere Node joins them with commas, which names may have.
+  // Elsewhere Node joins repeated headers with commas, which names may contain.
   const headers = request.headersDistinct;
   const [user = ""] = headers["impersonate-user"] ?? [];
   const [uid = ""] = headers["impersonate-uid"] ?? [];
@@ -41,7 +41,7 @@ export function impersonated(
   };
 }
 
-/** An account without groups gets those of accounts; everybody but the anonymous user is authenticated. */
+/** Accounts get their groups by default; everybody but the anonymous user is authenticated. */
 function groupsOf(user: string, groups: readonly string[], namespace: string | undefined): readonly string[] {
   const base = groups.length === 0 && namespace !== undefined ? accountGroups(namespace) : groups;
   if (user === "system:anonymous" || base.includes(authenticatedGroup)) return base;
@@ -54,13 +54,12 @@ function accountOf(user: string): { readonly namespace: string; readonly name: s
   return namespace === "" || name === "" || more.length > 0 ? undefined : { namespace, name };
 }
 
-/** Whether any of the headers is there; most requests have none. */
 function isAsked(headers: IncomingMessage["headers"]): boolean {
   for (const name in headers) if (name.startsWith("impersonate-")) return true;
   return false;
 }
 
-/** Keys are percent-decoded, as Kubernetes does, because header names can hold few characters. */
+/** Keys are percent-decoded, as in Kubernetes. */
 function extras(headers: IncomingMessage["headersDistinct"]): readonly (readonly [string, readonly string[]])[] {
   return Object.keys(headers)
     .filter((name) => name.startsWith(extraPrefix))
@@ -71,7 +70,7 @@ function decodeKey(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Not encoded: taken as it is.
+    // Not encoded.
     return text;
   }
 }

@@ -4,27 +4,24 @@ import { codeOf, isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { readYaml, writeYaml } from "#lib/yaml/index.ts";
 
-// The file by which kubectl, our own command line and every other Kubernetes client find this server. It holds the admin token, so it is
-// its owner's alone.
+// The kubeconfig of this server. It holds the admin token, so only its owner may read it.
 
-/** What a client needs to reach this server. */
 export interface KubeconfigContent {
   readonly url: string;
-  /** Whom clients trust; the system's authorities when absent. */
+  /** Defaults to the system's authorities. */
   readonly caPem?: string;
   readonly token?: string;
-  /** PEM. With both the default context uses the certificate, and `slipway-token` the token. */
+  /** PEM. With both, the default context uses the certificate and `slipway-token` the token. */
   readonly client?: { readonly cert: string; readonly key: string };
-  /** What the file calls whom it lets in; `slipway-admin` when absent. */
+  /** Name of the user entry, `slipway-admin` by default. */
   readonly user?: string;
 }
 
-/** Cluster and context. */
 const name = "slipway";
 const tokenName = `${name}-token`;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** The kubeconfig as data: one cluster with the CA embedded, one or two users, a context for each. */
+/** One cluster with the CA embedded, one or two users, a context for each. */
 export function kubeconfigOf(content: KubeconfigContent): JsonValue {
   const { url, caPem, token, client, user = `${name}-admin` } = content;
   const trust = caPem === undefined ? {} : { "certificate-authority-data": base64(caPem) };
@@ -53,15 +50,12 @@ function usersOf({ token, client }: KubeconfigContent, user: string): readonly J
   return token === undefined ? [own] : [own, { name: tokenName, user: { token } }];
 }
 
-/**
- * Writes the file for its owner only, and whole: a reader sees the old one or the new one. What was in it before is gone: the file is
- * ours, never the user's own `~/.kube/config`.
- */
+/** Writes the file atomically with mode 0600. It is Slipway's own file, never `~/.kube/config`. */
 export async function writeKubeconfig(file: string, content: KubeconfigContent): Promise<void> {
   await makeDirectories(dirname(file), 0o700);
   const draft = `${file}.${process.pid}.tmp`;
   try {
-    // In containers every life has the same pid: an earlier one may have died before the rename.
+    // In containers pids repeat: an earlier process may have died before the rename.
     await rm(draft, { force: true });
     await writeFile(draft, writeYaml(kubeconfigOf(content)), { mode: 0o600, flag: "wx" });
     await chmod(draft, 0o600);
@@ -71,10 +65,7 @@ export async function writeKubeconfig(file: string, content: KubeconfigContent):
   }
 }
 
-/**
- * The token of a kubeconfig this server wrote earlier; undefined when there is none or the file is something else. Whether it is still
- * good is for `ensureAdminToken` to say: the store knows its hash.
- */
+/** The token of a kubeconfig written earlier, if any. `ensureAdminToken` checks whether it is still valid. */
 export async function readKubeconfigToken(file: string): Promise<string | undefined> {
   let text: string;
   try {

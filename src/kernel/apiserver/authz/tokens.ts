@@ -4,28 +4,24 @@ import { ApiError, tooManyRequests } from "#kernel/model/index.ts";
 import type { Store } from "../store/store.ts";
 import { AccountTokens } from "./account-tokens.ts";
 import type { CertifiedIdentity } from "./client-certificate.ts";
-import { admin, type Identity } from "./identity.ts";
+import { admin, type Identity, type ReviewedToken, type TokenReviewer } from "./identity.ts";
 import { credentialHash, findCredential } from "./credential.ts";
 import type { Witness } from "../sessions/sessions.ts";
-import type { ReviewedToken, TokenReviewer } from "./token-reviewer.ts";
 
-// The store has hashes only: a copy of the data directory lets nobody in. SHA-256 without salt or stretching is enough for 256 random
-// bits, which nobody can guess offline.
+// Only hashes are stored. SHA-256 without salt or stretching is enough for 256 random bits.
 
 const adminKey = "authz/admin-token";
-// In one call: each request pays for it.
 const digestOf = (token: string): Buffer => hash("sha256", token, "buffer");
 
-/** True when `token` is the stored admin token. Takes the same time whatever is wrong with it. */
+/** Constant time. */
 export function isAdminToken(store: Pick<Store, "system">, token: string): boolean {
   const stored = store.system.get(adminKey);
   return stored !== undefined && stored.length === 32 && timingSafeEqual(stored, digestOf(token));
 }
 
 /**
- * The admin token: `known` when it is the one whose hash is stored, else a new one of 256 random bits, which replaces it. The
- * store keeps only the SHA-256, so a lost token cannot be found again, and losing the kubeconfig is mended by a restart. Durable when
- * resolved.
+ * Returns `known` if it is the stored admin token, else a new one that replaces it. Only its hash is stored; after a
+ * loss a restart makes a new one. Durable when resolved.
  */
 export async function ensureAdminToken(store: Pick<Store, "system">, known?: string): Promise<string> {
   if (known !== undefined && isAdminToken(store, known)) return known;
@@ -34,23 +30,22 @@ export async function ensureAdminToken(store: Pick<Store, "system">, known?: str
   return token;
 }
 
-// Per address and second; the table is cleared when it grows, which only forgives. On loopback all clients share an address: the right
-// token passes whatever others have tried.
+// Per address and second. Clearing the table only forgives. The right token passes whatever others on the address have
+// tried.
 const maxFailures = 10;
 const maxAddresses = 1000;
 
 /**
- * Turns credentials into identities and slows down guessing. One for all listeners of a server. Asked in this order: the client
- * certificate, the admin token, other static tokens, tokens of accounts.
+ * Authenticates callers on all listeners and slows down guessing. Checks the client certificate, the admin token,
+ * credentials, then account tokens.
  */
 export class Authenticator implements TokenReviewer {
   readonly #store: Pick<Store, "system" | "get">;
   readonly #clock: Clock;
   readonly #failures = new Map<string, { second: number; count: number }>();
-  /** Makes tokens, too. */
   readonly accounts: AccountTokens;
 
-  /** `accountKey` signs the tokens of accounts (PEM); one that lasts as long as this object when absent. */
+  /** `accountKey` (PEM) signs account tokens; by default a temporary one. */
   constructor(store: Pick<Store, "system" | "get">, clock: Clock, accountKey?: string) {
     this.#store = store;
     this.#clock = clock;
@@ -58,8 +53,8 @@ export class Authenticator implements TokenReviewer {
   }
 
   /**
-   * The caller, or a refusal: 401 without valid credentials, 429 after too many wrong ones in the same second. `address` is that of the
-   * connection; a header that names another is not believed. `certified` is whom the connection's certificate names.
+   * The caller, or 401; 429 after too many wrong attempts in one second. `address` is the connection's; headers that
+   * name another are not believed.
    */
   authenticate(header: string | undefined, address: string, certified?: CertifiedIdentity): Identity {
     const known = certified === undefined ? undefined : this.#identifyCertified(certified);
@@ -72,8 +67,8 @@ export class Authenticator implements TokenReviewer {
   }
 
   /**
-   * How the caller of `authenticate` is found again later, without keeping what he has shown: undefined once his token or certificate
-   * is taken back. Accounts have none, because their tokens end by themselves.
+   * Identifies the caller again later without keeping its secret: undefined once revoked. Accounts have none, because
+   * their tokens expire.
    */
   witness(header: string | undefined, certified?: CertifiedIdentity): Witness | undefined {
     if (certified !== undefined && this.#identifyCertified(certified) !== undefined) {
@@ -81,20 +76,20 @@ export class Authenticator implements TokenReviewer {
     }
     const token = bearerIn(header ?? "");
     if (token === undefined) return undefined;
-    // It is replaced at a start only.
+    // Replaced at a start only.
     if (isAdminToken(this.#store, token)) return () => admin;
     const hash = credentialHash(token);
     const find = () => findCredential(this.#store, "Token", hash, this.#clock.now());
     return find() === undefined ? undefined : find;
   }
 
-  /** As `witness`, but of accounts too: for what lasts longer than a request and must not outlive what it was asked with. */
+  /** Like `witness`, but for accounts too: for requests that must not outlive their credential. */
   proof(header: string | undefined, certified?: CertifiedIdentity): Witness {
     const known = this.witness(header, certified) ?? this.accounts.witness(bearerIn(header ?? "") ?? "");
     return known ?? (() => undefined);
   }
 
-  /** What somebody is told who has shown something wrong: 401, or 429 after too many of them in the same second. Counts him. */
+  /** The answer to a wrong credential: 401, or 429 after too many. Counts it. */
   refusal(address: string): ApiError {
     const second = Math.floor(this.#clock.now() / 1000);
     const before = this.#failures.get(address);
@@ -104,7 +99,7 @@ export class Authenticator implements TokenReviewer {
     return count > maxFailures ? tooManyRequests("failed attempts to authenticate") : unauthorized();
   }
 
-  /** Static tokens are for this server alone, so they are good for no audience that is named. */
+  /** Static tokens are valid for no named audience. */
   review(token: string, audiences: readonly string[]): ReviewedToken | undefined {
     if (audiences.length === 0) {
       const identity = this.#identifyStatic(token);
@@ -113,7 +108,7 @@ export class Authenticator implements TokenReviewer {
     return this.accounts.review(token, audiences);
   }
 
-  /** A certificate that can be taken back counts while its credential is there. */
+  /** A revocable certificate is valid while its credential exists. */
   #identifyCertified({ identity, revocable }: CertifiedIdentity): Identity | undefined {
     return revocable === undefined
       ? identity
@@ -133,5 +128,5 @@ export class Authenticator implements TokenReviewer {
 
 const bearerIn = (header: string): string | undefined => /^Bearer ([\w~+/.=-]{1,4096})$/i.exec(header)?.[1];
 
-/** The same for whatever was wrong: a hint would help only who guesses. */
+/** The same for every reason: a hint would help attackers. */
 const unauthorized = () => new ApiError("Unauthorized", "Unauthorized");

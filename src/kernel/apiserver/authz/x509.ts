@@ -1,4 +1,4 @@
-// Loaded only when certificates have to be made: the library takes a quarter of a second to import.
+// Loaded on use: importing the library takes a quarter of a second.
 import "reflect-metadata/lite";
 import {
   AuthorityKeyIdentifierExtension,
@@ -20,19 +20,18 @@ import { isIP } from "node:net";
 import type { Instant } from "#lib/base/index.ts";
 import { revocableUnit } from "./client-certificate.ts";
 
-/** A certificate and its private key, both PEM. */
 export interface KeyPair {
   readonly cert: string;
   readonly key: string;
 }
 
-// P-256 keys: every TLS library takes them, and making one costs a hundredth of what RSA does.
+// P-256: every TLS library supports it, and key generation is fast.
 
 const dayMs = 86_400_000;
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const generateKeys = () => webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
 
-/** A new certificate authority, valid for ten years. It signs serving certificates and nothing below them (path length 0). */
+/** Valid for ten years; signs certificates of servers and clients only (path length 0). */
 export async function createAuthority(now: Instant, name: string): Promise<KeyPair> {
   const keys = await generateKeys();
   return issue({
@@ -51,8 +50,7 @@ export async function createAuthority(now: Instant, name: string): Promise<KeyPa
 }
 
 /**
- * A serving certificate for `names` (DNS names and IP addresses), valid for a year. Names stand in subjectAltName only, as RFC 9525
- * demands; Go clients ignore the subject.
+ * A serving certificate for DNS names and IP addresses, valid for a year. Names are only in subjectAltName (RFC 9525).
  */
 export async function createServing(authority: KeyPair, names: readonly string[], now: Instant): Promise<KeyPair> {
   const keys = await generateKeys();
@@ -78,18 +76,14 @@ export async function createServing(authority: KeyPair, names: readonly string[]
   });
 }
 
-/** Whom a client certificate is made out to. */
 export interface CertificateSubject {
   readonly user: string;
   readonly groups: readonly string[];
-  /** It counts only while its credential is there. */
+  /** Valid only while its credential exists. */
   readonly isRevocable?: boolean;
 }
 
-/**
- * A client certificate for a user in groups (`CN` and `O`, as Kubernetes reads them), valid for `days`. For clients only: it serves
- * nobody, and a serving certificate authenticates nobody.
- */
+/** A client certificate (`CN` and `O`, as in Kubernetes), valid for `days` and not for serving. */
 export async function createClient(
   authority: KeyPair,
   subject: CertificateSubject,
@@ -120,9 +114,8 @@ export async function createClient(
   });
 }
 
-/** What differs between the kinds of certificate. */
 interface Issue {
-  /** Text as in RFC 4514, or its parts: those may hold any character. */
+  /** RFC 4514 text, or parts, which may hold any character. */
   readonly subject: string | JsonName;
   readonly issuer: string;
   readonly now: Instant;
@@ -137,7 +130,7 @@ async function issue({ subject, issuer, now, days, keys, signer, extensions }: I
     serialNumber: serialNumber(),
     subject,
     issuer,
-    // Clients whose clocks are behind must accept it, also after this machine's clock was set back.
+    // Tolerates clients, and this machine, with slow clocks.
     notBefore: new Date(now - dayMs),
     notAfter: new Date(now + days * dayMs),
     signingAlgorithm: algorithm,
@@ -149,7 +142,7 @@ async function issue({ subject, issuer, now, days, keys, signer, extensions }: I
   return { cert: `${certificate.toString("pem")}\n`, key: `${PemConverter.encode(pkcs8, "PRIVATE KEY")}\n` };
 }
 
-/** 127 random bits: positive, as RFC 5280 4.1.2.2 demands, and not guessable. */
+/** 127 random bits, positive (RFC 5280 4.1.2.2). */
 function serialNumber(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "#lib/base/index.ts";
-import { escapedNames, renameMembers } from "./cel-names.ts";
+import { escapedNames, renameMembers } from "./cel-rules.ts";
 
 describe("names in a rule", () => {
   test.each<[string, Record<string, string>]>([

@@ -12,10 +12,9 @@ import type { ResourceRegistry } from "../kinds/served-resource.ts";
 import { type Definition, readDefinition } from "./definition.ts";
 import { findClash, namesAsJson, type NameClash } from "./names.ts";
 
-// The status of a CustomResourceDefinition. In Kubernetes, controllers write it some time after the object; here it is decided in the
-// revision of the write, so that `kubectl apply -f crd.yaml && kubectl apply -f cr.yaml` needs no wait in between.
+// The status of a CustomResourceDefinition, decided in the revision of the write, so that `kubectl apply` of a kind and
+// its objects needs no wait.
 
-/** What is to be said by one condition; when it began is for mergeConditions to know. */
 interface Verdict {
   readonly type: string;
   readonly status: "True" | "False";
@@ -24,9 +23,8 @@ interface Verdict {
 }
 
 /**
- * The definition with the status it deserves beside the kinds served now: whether its names are free, whether it is established,
- * what is stored. Pure, and the same for the same definition and registry but for transition times; run it again when a definition
- * that was in the way is gone. `registry` may serve the definition itself already: it is not in its own way.
+ * The definition with its status among the kinds served now: accepted names, established, stored versions. Pure; repeat
+ * it when a clashing definition is gone.
  */
 export function withCrdStatus(crd: JsonObject, registry: ResourceRegistry, now: Instant): JsonObject {
   const definition = readDefinition(crd);
@@ -38,7 +36,7 @@ export function withCrdStatus(crd: JsonObject, registry: ResourceRegistry, now: 
     ...approvalVerdicts(crd, definition.group),
   ];
   const conditions = mergeConditions(objectsAt(crd, "status", "conditions"), verdicts, now);
-  // Kubernetes writes these two even when there are none.
+  // Kubernetes writes these two even when empty.
   const empty = { kind: "", plural: "" };
   return {
     ...crd,
@@ -51,13 +49,12 @@ export function withCrdStatus(crd: JsonObject, registry: ResourceRegistry, now: 
   };
 }
 
-/** Reason and message of a clash are those of the first name that is taken. */
 const namesVerdict = (clash: NameClash | undefined): Verdict =>
   clash === undefined
     ? { type: "NamesAccepted", status: "True", reason: "NoConflicts", message: "no conflicts found" }
     : { type: "NamesAccepted", status: "False", ...clash };
 
-/** What was established stays so: new names that clash leave the accepted ones in force, and objects keep being served by them. */
+/** Once established, the accepted names stay in force. */
 const establishedVerdict = (definition: Definition, clash: NameClash | undefined): Verdict =>
   clash === undefined || definition.isEstablished
     ? {
@@ -68,16 +65,16 @@ const establishedVerdict = (definition: Definition, clash: NameClash | undefined
       }
     : { type: "Established", status: "False", reason: "NotAccepted", message: "not all names are accepted" };
 
-/** Holds the URL of the pull request that approved the API, or begins with `unapproved`. */
+/** The approval's URL, or a text that begins with `unapproved`. */
 export const approvalAnnotation = "api-approved.kubernetes.io";
 
-/** Groups that belong to the Kubernetes community: `k8s.io`, `kubernetes.io` and everything below them. */
+/** Groups of the Kubernetes community. */
 export const isProtectedGroup = (group: string): boolean =>
   [".k8s.io", ".kubernetes.io"].some((suffix) => group.endsWith(suffix)) ||
   group === "k8s.io" ||
   group === "kubernetes.io";
 
-/** Only groups of the community are asked for an approval. That the annotation is there and well formed, a rule has seen to. */
+/** Community groups only; a rule has checked the annotation. */
 function approvalVerdicts(crd: JsonObject, group: string): readonly Verdict[] {
   if (!isProtectedGroup(group)) return [];
   const approval = textAt(crd, "metadata", "annotations", approvalAnnotation) ?? "";
@@ -87,7 +84,7 @@ function approvalVerdicts(crd: JsonObject, group: string): readonly Verdict[] {
     : [{ type, status: "True", reason: "ApprovedAnnotation", message: `approved in ${approval}` }];
 }
 
-/** A condition keeps its transition time while its status stays; conditions of other types, and their order, stay as they are. */
+/** Transition times stay while the status does; other conditions are kept. */
 function mergeConditions(
   before: readonly JsonObject[],
   verdicts: readonly Verdict[],
@@ -102,7 +99,7 @@ function mergeConditions(
   return [...known.values()];
 }
 
-/** Every version that was ever the storage version: objects may still be written in it, until someone has migrated them. */
+/** Every former storage version, until objects are migrated. */
 function storedVersions(crd: JsonObject, definition: Definition): readonly JsonValue[] {
   const before = listAt(crd, "status", "storedVersions");
   const storage = definition.versions.find((version) => version.storage)?.name;

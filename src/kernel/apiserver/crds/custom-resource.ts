@@ -1,18 +1,18 @@
+import type { ResourceType } from "#kernel/model/index.ts";
+import { copyOf, definition, definitionNames, scalarText, withMembers } from "#kernel/specs/index.ts";
 import { isJsonObject, jsonEquals, type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
 import { compileJsonPath, type JsonPath } from "#lib/json/index.ts";
 import {
   type CompiledSchema,
   type CompileRule,
   compileSchema,
+  type FieldError,
   readStructuralSchema,
   type Schema,
 } from "#lib/schema/index.ts";
-import type { ResourceType } from "#kernel/model/index.ts";
-import { copyOf, definition, definitionNames, scalarText, withMembers } from "#kernel/specs/index.ts";
 import { everyVerb, statusOnly, unreadableBy } from "../kinds/built-in.ts";
 import type { ScalePaths, ServedResource, StorageView, Subresource } from "../kinds/served-resource.ts";
 import { customTable } from "./custom-table.ts";
-import { inBody } from "./type-errors.ts";
 import type { Definition, DefinitionVersion } from "./definition.ts";
 
 /** A kind that a CustomResourceDefinition declares, in one of its versions. */
@@ -210,3 +210,20 @@ function storageOf(crd: Definition, version: DefinitionVersion, schema: () => Co
     decode: into(version.name, schema),
   };
 }
+
+const wrongType = /: must be of type ([a-z ]+), not (\w+)$/;
+
+/**
+ * Errors of types in the words that API servers have for custom kinds, which tell the types and not the value:
+ * `Invalid value: "string": spec.size in body must be of type integer: "string"`. All other errors stay as they are.
+ */
+export const inBody = (errors: readonly FieldError[]): readonly FieldError[] =>
+  errors.map((error) => {
+    const [, expected, found] = wrongType.exec(error.message) ?? [];
+    if (error.reason !== "FieldValueTypeInvalid" || expected === undefined) return error;
+    const types = expected.replace(" or ", ",");
+    return {
+      ...error,
+      message: `Invalid value: "${found}": ${error.field} in body must be of type ${types}: "${found}"`,
+    };
+  });

@@ -4,7 +4,7 @@ import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, invalidAge, nameColumn } from "../tables/columns.ts";
 import type { DefinitionColumn } from "./definition.ts";
 
-/** What a definition without columns gets. */
+/** The default column. */
 const ageOnly: DefinitionColumn = {
   name: "Age",
   type: "date",
@@ -14,9 +14,8 @@ const ageOnly: DefinitionColumn = {
 };
 
 /**
- * The table of a custom kind: its name, then the columns of its definition, or its age when there are none. Paths are compiled once,
- * here; a row costs one walk per column. What a path does not find is an empty text in a column of texts, else null, which
- * kubectl prints as nothing; a value of another type than its column counts as not found.
+ * A custom kind's table: the name, then its columns or the age. Missing values, and those of another type, are "" in
+ * text columns and null otherwise.
  */
 export function customTable(columns: readonly DefinitionColumn[]): TableView {
   const shown = columns.length === 0 ? [ageOnly] : columns;
@@ -27,17 +26,15 @@ export function customTable(columns: readonly DefinitionColumn[]): TableView {
   };
 }
 
-/** What a column without a description says of itself. */
 const pathText = (path: string): string => `Custom resource definition column (in JSONPath format): ${path}`;
 
-/** Reads one cell of a row. Pure, and total: whatever the object holds, there is a cell. */
+/** Pure and total. */
 type Cell = (object: JsonObject, now: Instant) => JsonValue;
 
-/** Reads one cell: the first match of the column's path, in the column's type. */
 function compileCell({ type, jsonPath }: DefinitionColumn): Cell {
   const path = compileJsonPath(jsonPath);
   const missing = type === "string" ? "" : null;
-  // Definitions with other paths are refused when they are written.
+  // Invalid paths were refused when written.
   if (!path.ok) return () => missing;
   return (object, now) => {
     const found = path.value.find(object);
@@ -46,11 +43,11 @@ function compileCell({ type, jsonPath }: DefinitionColumn): Cell {
   };
 }
 
-/** An empty text is a time that is not known yet; any other that is no time is a mistake, and shown as one. */
+/** An empty text is an unknown time. */
 const dateCell = (text: string, now: Instant): string =>
   text !== "" && parseInstant(text) === undefined ? invalidAge : ageOf(text, now);
 
-/** Dates show as ages, as kubectl expects of this type; a number with a fraction is cut, not rounded. */
+/** Dates become ages; fractions are cut. */
 function formatCell(type: DefinitionColumn["type"], value: JsonValue, now: Instant): JsonValue {
   switch (type) {
     case "date":

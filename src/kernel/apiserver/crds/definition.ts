@@ -2,9 +2,9 @@ import { type JsonObject, isTrueAt, listAt, numberAt, objectAt, objectsAt, textA
 import type { ColumnType } from "#lib/schema/index.ts";
 import { preferredVersionAnnotation } from "./preferred-version.ts";
 
-/** How the kind is called. Texts are empty when the document lacks them; rules refuse that. */
+/** Names of the kind; missing ones are "", which rules refuse. */
 export interface DefinitionNames {
-  /** The name in paths, and with the group the name of the definition: `widgets`. */
+  /** `widgets` */
   readonly plural: string;
   readonly singular: string;
   readonly kind: string;
@@ -13,11 +13,10 @@ export interface DefinitionNames {
   readonly categories: readonly string[];
 }
 
-/** A column of `kubectl get`, beside the name. */
 export interface DefinitionColumn {
   readonly name: string;
   readonly type: ColumnType;
-  /** kubectl's JSONPath without braces, from the object: `.spec.replicas`. */
+  /** kubectl's JSONPath without braces: `.spec.replicas`. */
   readonly jsonPath: string;
   readonly format?: string;
   readonly description?: string;
@@ -25,39 +24,36 @@ export interface DefinitionColumn {
   readonly priority: number;
 }
 
-/** One version of the kind. All versions of an object are stored alike; they differ in what they let in and how they show it. */
+/** A version of the kind. All are stored alike. */
 export interface DefinitionVersion {
   readonly name: string;
   /** False: clients get 404, objects stay. */
   readonly served: boolean;
-  /** True for exactly one version. */
   readonly storage: boolean;
-  /** Every answer of this version carries a warning: `deprecationWarning`, or the usual one when that is undefined. */
+  /** Answers carry `deprecationWarning`, or the default one. */
   readonly deprecated: boolean;
   readonly deprecationWarning: string | undefined;
-  /** The schema as it is written, not yet read as a structural one. */
+  /** As written. */
   readonly schema: JsonObject | undefined;
-  /** Has `/status`: the main endpoint then leaves status alone. */
   readonly hasStatus: boolean;
-  /** The paths of `/scale`, as they are written. */
   readonly scale: JsonObject | undefined;
   readonly columns: readonly DefinitionColumn[];
-  /** Paths such as `.spec.color`; the field labels are the same without the first dot. */
+  /** Paths such as `.spec.color`; field labels omit the first dot. */
   readonly selectableFields: readonly string[];
 }
 
-/** A CustomResourceDefinition, read. Missing texts are empty: whether they may be missing is for the rules to say. */
+/** A parsed CustomResourceDefinition. Missing texts are "". */
 export interface Definition {
   readonly name: string;
   readonly group: string;
   readonly names: DefinitionNames;
-  /** The names it is served by; absent while they clash with others. */
+  /** The served names; absent while they clash. */
   readonly acceptedNames: DefinitionNames | undefined;
   readonly namespaced: boolean;
   readonly versions: readonly DefinitionVersion[];
-  /** The version that clients are to prefer, whatever Kubernetes' priority says; see `preferredVersionAnnotation`. */
+  /** See `preferredVersionAnnotation`. */
   readonly preferredVersion: string | undefined;
-  /** True once its names were accepted; it stays true when new names clash. */
+  /** Stays true when new names clash. */
   readonly isEstablished: boolean;
 }
 
@@ -65,7 +61,7 @@ const text = (object: JsonObject | undefined, name: string): string => textAt(ob
 const texts = (object: JsonObject | undefined, name: string): readonly string[] =>
   listAt(object, name).filter((item) => typeof item === "string");
 
-/** Reads a CustomResourceDefinition whose types have been checked. Never throws; what is missing reads as empty, false or undefined. */
+/** Never throws; missing values are "", false or undefined. */
 export function readDefinition(crd: JsonObject): Definition {
   const spec = objectAt(crd, "spec") ?? {};
   const accepted = objectAt(crd, "status", "acceptedNames");
@@ -81,7 +77,6 @@ export function readDefinition(crd: JsonObject): Definition {
   };
 }
 
-/** The status of a condition of the definition, such as `True`, or undefined when there is no such condition. */
 export const conditionStatus = (crd: JsonObject, type: string): unknown =>
   objectsAt(crd, "status", "conditions").find((condition) => condition["type"] === type)?.["status"];
 
@@ -119,5 +114,4 @@ function readColumn(column: JsonObject): DefinitionColumn {
   };
 }
 
-/** The types a column may have, as messages list them. */
 export const columnTypes: readonly ColumnType[] = ["integer", "number", "string", "boolean", "date"];

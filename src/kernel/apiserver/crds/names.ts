@@ -2,31 +2,24 @@ import type { ResourceType } from "#kernel/model/index.ts";
 import type { ResourceRegistry } from "../kinds/served-resource.ts";
 import type { Definition, DefinitionNames } from "./definition.ts";
 
-/**
- * A name that another kind of the group has already. Names are unique within a group only: `kubectl get events` finds two groups and
- * takes the first by priority.
- */
+/** A name that another kind of the group has. Names are unique within a group only. */
 export interface NameClash {
   readonly reason: "PluralConflict" | "SingularConflict" | "ShortNamesConflict" | "KindConflict" | "ListKindConflict";
   readonly message: string;
 }
 
-/** What the other kinds of a group are called. */
 interface TakenNames {
-  /** Plurals, singulars and short names: what a client may type. */
+  /** Plurals, singulars and short names. */
   readonly words: ReadonlySet<string>;
-  /** Kinds and list kinds: what may stand in a document. */
+  /** Kinds and list kinds. */
   readonly kinds: ReadonlySet<string>;
 }
 
-/**
- * The first name of a definition that clashes with another kind of its group, built-in or custom, or undefined. Versions of one kind
- * share their names and do not clash. O(kinds served).
- */
+/** The first name that clashes with another kind of the group. Versions of one kind share their names. */
 export function findClash(crd: Definition, registry: ResourceRegistry): NameClash | undefined {
   const taken = takenNames(crd, registry);
   const { plural, singular, shortNames, kind, listKind } = crd.names;
-  // In the order in which Kubernetes looks: the plural decides first, because paths are made of it.
+  // In Kubernetes' order.
   const clash = (reason: NameClash["reason"], name: string, names: ReadonlySet<string>): NameClash | undefined =>
     name !== "" && names.has(name) ? { reason, message: `${JSON.stringify(name)} is already in use` } : undefined;
   return (
@@ -39,7 +32,7 @@ export function findClash(crd: Definition, registry: ResourceRegistry): NameClas
 }
 
 function takenNames(crd: Definition, registry: ResourceRegistry): TakenNames {
-  // The definition's own plural tells its kinds from the others: two definitions cannot share a plural and a group.
+  // Two definitions cannot share plural and group.
   const own = (crd.acceptedNames ?? crd.names).plural;
   const others = registry
     .all()
@@ -50,10 +43,10 @@ function takenNames(crd: Definition, registry: ResourceRegistry): TakenNames {
   };
 }
 
-/** The name of one object in commands: `kubectl get widget x`. The kind in lower case unless the type says otherwise. */
+/** Defaults to the lower-case kind. */
 export const singularOf = (type: ResourceType): string => type.singular ?? type.kind.toLowerCase();
 
-/** Names as they stand in a CustomResourceDefinition: empty lists are left out. */
+/** Without empty lists. */
 export const namesAsJson = ({ shortNames, categories, ...names }: DefinitionNames) => ({
   ...names,
   ...(shortNames.length === 0 ? {} : { shortNames }),

@@ -1,44 +1,30 @@
-import type { Instant, JsonObject } from "#lib/base/index.ts";
-import type { CompileRule } from "#lib/schema/index.ts";
+import type { JsonObject } from "#lib/base/index.ts";
 import { splitApiVersion } from "#kernel/model/index.ts";
 import { serveBuiltIn } from "../kinds/built-in.ts";
 import { builtInKinds } from "../kinds/built-in-kinds.ts";
 import type { ResourceRegistry, ServedResource } from "../kinds/served-resource.ts";
-import { type AdmissionServer, type KindAdmission, withAdmission } from "./admission.ts";
+import { type AdmissionServer, type RegistryOptions, withAdmission } from "./admission.ts";
 import { crdKind } from "./crd-kind.ts";
 import { customResource } from "./custom-resource.ts";
 import { type Definition, readDefinition } from "./definition.ts";
 import { discoveryOrder } from "./preferred-version.ts";
 
 /**
- * The kinds served: built-ins, and what the stored CustomResourceDefinitions declare. It follows the store and is no truth of its own:
- * whoever writes a definition calls `setCrd` with what was stored, before the write is answered. Everything is synchronous, and a
- * change is seen whole: no lookup ever finds half a definition.
+ * The served kinds: built-ins and stored CustomResourceDefinitions. Whoever writes a definition calls `setCrd` before
+ * the write is answered. Synchronous; changes are atomic.
  */
 export interface KindRegistry extends ResourceRegistry {
-  /** Serves what a stored CustomResourceDefinition declares, or what it declares now. One whose names clash is not served. */
+  /** Serves a stored definition unless its names clash. */
   setCrd(crd: JsonObject): void;
-  /** Stops serving what the definition of this name declared. Unknown names are no mistake, and no change. */
+  /** Unknown names are ignored. */
   removeCrd(name: string): void;
-  /** Definitions that were set and not removed, served or not, in the order of their first appearance. */
+  /** Served or not, in the order they appeared. */
   definitions(): readonly Definition[];
-  /** Calls `listener` after every change, when lookups have the new state; returns what ends that. */
+  /** Calls `listener` after every change; the returned function unsubscribes. */
   onChange(listener: () => void): () => void;
 }
 
-export interface RegistryOptions {
-  /** For the transition times of a definition's conditions. */
-  readonly now: () => Instant;
-  /** Compiles validation rules of custom kinds; without it they are accepted with a warning and not evaluated. */
-  readonly compileRule?: CompileRule;
-  /** Rules of custom kinds beyond their schemas. */
-  readonly admissions?: readonly KindAdmission[];
-}
-
-/**
- * A registry that serves the built-in kinds. Lookups take constant time; a change rebuilds the index, O(kinds). Two definitions that
- * declare the same path cannot both be established, so that no kind ever hides another.
- */
+/** A registry with the built-in kinds. Lookups take constant time; a change rebuilds the index. */
 export function createRegistry(options: RegistryOptions): KindRegistry {
   const builtIns: ServedResource[] = builtInKinds.map(serveBuiltIn);
   const definitions = new Map<string, Definition>();
@@ -95,7 +81,7 @@ export function createRegistry(options: RegistryOptions): KindRegistry {
   return registry;
 }
 
-/** One state of the registry; replaced as a whole, never edited. Keys are `group/version/plural` and `group/version/kind`. */
+/** Replaced as a whole. Keys are `group/version/plural` and `group/version/kind`. */
 interface Index {
   readonly all: readonly ServedResource[];
   readonly byPlural: ReadonlyMap<string, ServedResource>;
@@ -108,7 +94,7 @@ const indexOf = (all: readonly ServedResource[]): Index => ({
   byKind: new Map(all.map((one) => [`${one.type.group}/${one.type.version}/${one.type.kind}`, one])),
 });
 
-/** Custom kinds in the order of discovery: by group, the version to prefer first, then by plural. Not by age: restarts must agree. */
+/** By group, preferred version and plural; not by age, since restarts must agree. */
 function inDiscoveryOrder(custom: readonly ServedResource[]): readonly ServedResource[] {
   const order = discoveryOrder(custom);
   return custom.toSorted(({ type: a }, { type: b }) => {

@@ -15,19 +15,15 @@ import { approvalAnnotation, isProtectedGroup } from "./conditions.ts";
 import { conditionStatus, readDefinition } from "./definition.ts";
 import { checkVersion } from "./version-rules.ts";
 
-// What can be wrong with a CustomResourceDefinition, as Kubernetes' apiextensions validation has it, and the limits of this server,
-// each with a message that names it: no conversion, no fields kept by the kind as a whole.
+// Kubernetes' validation of CustomResourceDefinitions, and limits of this server: no conversion, no
+// preserveUnknownFields.
 
-/** RFC 1035: unlike a label of RFC 1123 it begins with a letter. */
+/** RFC 1035: unlike RFC 1123 it begins with a letter. */
 const dnsLabel1035 = /^[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
-/** One sentence for all of them: what is wrong with a name is seen at a glance. */
 const labelDetail =
   'must consist of lower case letters, digits and "-", begin with a letter and end with a letter or digit, at most 63 characters';
 
-/**
- * Names become parts of paths, of commands and of documents. Kinds are checked in lower case: `Widget` is a label but for its
- * capital. The definition is called `<plural>.<group>`, so that two definitions never declare the same path.
- */
+/** Kinds are checked in lower case. The definition is named `<plural>.<group>`, so that paths are unique. */
 export const namesRule: Rule = (crd, { errors }) => {
   const { name, group, names } = readDefinition(crd);
   const expected = `${names.plural}.${group}`;
@@ -68,10 +64,7 @@ export const namesRule: Rule = (crd, { errors }) => {
     errors.push(fieldError.notSupported("spec.scope", scope ?? "", ["Cluster", "Namespaced"]));
 };
 
-/**
- * Versions have names of their own, one of them stores, and each is right in itself. `compileRule` is what evaluates
- * `x-kubernetes-validations`; without it they have no effect and are warned about.
- */
+/** `compileRule` evaluates `x-kubernetes-validations`; without it they cause warnings. */
 export const versionsRule =
   (compileRule: CompileRule | undefined): Rule =>
   (crd, found) => {
@@ -95,7 +88,7 @@ export const versionsRule =
     }
   };
 
-/** Versions are told apart by `apiVersion` alone. Defaults have taken the webhook of a single version out of force before. */
+/** Defaults have replaced the webhook of a single version. */
 export const conversionRule: Rule = (crd, { errors, warnings }) => {
   const spec = objectAt(crd, "spec");
   if (isTrueAt(spec, "preserveUnknownFields")) {
@@ -117,7 +110,7 @@ export const conversionRule: Rule = (crd, { errors, warnings }) => {
   }
 };
 
-/** KEP-2337: who declares an API in a group of the Kubernetes community says where it was approved, or that it was not. */
+/** KEP-2337: APIs in community groups state their approval. */
 export const approvalRule: Rule = (crd, { errors }) => {
   const { group } = readDefinition(crd);
   if (!isProtectedGroup(group)) return;
@@ -135,10 +128,10 @@ export const approvalRule: Rule = (crd, { errors }) => {
   }
 };
 
-/** Objects are stored under group and plural. Kind and scope stay once objects of the kind may exist. */
+/** Objects are stored under group and plural; kind and scope are fixed once objects may exist. */
 export const immutableRule: Rule = (crd, { errors }, old) => {
   if (old === undefined) return;
-  // Before its names were accepted nothing can have been stored, and kind and scope may still be put right.
+  // Before that nothing can have been stored.
   const fixed =
     conditionStatus(old, "Established") === "True"
       ? ["group", "scope", "names.kind", "names.plural"]
@@ -152,8 +145,7 @@ export const immutableRule: Rule = (crd, { errors }, old) => {
 };
 
 /**
- * A version in which objects may still be stored cannot go. Who has migrated them says so by taking the version out of
- * `status.storedVersions`, on `/status`.
+ * A version that objects may be stored in cannot be removed. After a migration, remove it from `status.storedVersions`.
  */
 export const storedVersionsRule: Rule = (crd: JsonObject, { errors }, old) => {
   const names = objectsAt(crd, "spec", "versions").map((version) => version["name"]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { compileSchema, type Schema } from "#lib/schema/index.ts";
-import { inBody } from "./type-errors.ts";
+import { inBody } from "./custom-resource.ts";
 
 const schema: Schema = {
   type: "object",

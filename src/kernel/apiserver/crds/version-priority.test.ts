@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareVersions } from "./version-priority.ts";
+import { compareVersions } from "./preferred-version.ts";
 
 test("versions come in the order in which clients prefer them", () => {
   const ordered = [

@@ -12,19 +12,17 @@ import { type CompileRule, fieldError, readStructuralSchema, rulesOf, type Schem
 import { type Findings } from "#kernel/specs/index.ts";
 import { columnTypes } from "./definition.ts";
 
-// Rules of one version of a definition: its schema, and the paths by which the server reads objects of it. A path that cannot be read
-// is refused here, where its writer sees it, and never while objects are served.
+// Rules of one version: its schema and paths. Bad paths are refused here, never while serving.
 
-/** KEP-4358's bound: each one is looked at whenever a selector is. */
+/** KEP-4358. */
 const mostSelectableFields = 8;
-/** Characters of a deprecation warning, as in Kubernetes. */
+/** As in Kubernetes. */
 const longestWarning = 256;
-/** Formats of columns: OpenAPI's, as far as a cell can have one. */
+/** OpenAPI's formats that fit a cell. */
 const columnFormats = ["int32", "int64", "float", "double", "byte", "date", "date-time", "password"];
-/** `.spec.replicas`: nothing but plain member names. No items of lists, because such a path must also be written to. */
+/** `.spec.replicas`: member names only, because such a path is also written to. */
 const plainPath = /^(?:\.[A-Za-z0-9_-]+)+$/;
 
-/** Adds everything wrong with one version to `found`; `at` is its path, such as `spec.versions[0]`. */
 export function checkVersion(
   version: JsonObject,
   at: FieldPath,
@@ -32,7 +30,6 @@ export function checkVersion(
   compileRule: CompileRule | undefined,
 ): void {
   const schema = checkSchema(version, at, found, compileRule);
-  // All of them, whatever the schema was: a writer hears of everything at once.
   checkScale(version, at, found);
   checkColumns(version, at, found);
   checkSelectableFields(version, schema, at, found);
@@ -42,7 +39,7 @@ export function checkVersion(
     found.errors.push(fieldError.invalid([...at, "deprecationWarning"], warning, problem));
 }
 
-/** The warning becomes a header of every answer, so it is short and has no line breaks. */
+/** The warning becomes a header. */
 function* warningProblems(warning: string, isDeprecated: boolean): Generator<string> {
   if (!isDeprecated) yield "can only be set for deprecated versions";
   if (warning === "") yield "must not be empty; leave it out for the usual warning";
@@ -50,7 +47,7 @@ function* warningProblems(warning: string, isDeprecated: boolean): Generator<str
   if (/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(warning)) yield "must only contain printable characters";
 }
 
-/** The schema, when it is structural: what follows can only be checked against such a one. */
+/** The schema if it is structural. */
 function checkSchema(
   version: JsonObject,
   at: FieldPath,
@@ -74,8 +71,8 @@ function checkSchema(
 }
 
 /**
- * Rules that cannot be evaluated here are kept, and whoever relies on them is told; rules that nobody can read are refused. Kept, because
- * real projects ship definitions whose newest rules use libraries of the newest servers, and their objects are still good.
+ * Rules that cannot be evaluated here are stored with a warning: real definitions use libraries of newer servers.
+ * Invalid rules are refused.
  */
 function checkRules(
   schema: Schema,
@@ -101,7 +98,7 @@ function checkRules(
   }
 }
 
-/** What may stand at the root beside a status that is written by itself: the status is judged by its own part of the schema alone. */
+/** Allowed at the root with a status subresource, whose schema is judged alone. */
 const besideStatus = new Set(
   "description type format title maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems minItems uniqueItems multipleOf required items properties externalDocs example x-kubernetes-preserve-unknown-fields x-kubernetes-validations".split(
     " ",
@@ -116,7 +113,7 @@ function checkRoot(version: JsonObject, schema: JsonObject, at: FieldPath, { err
   }
 }
 
-/** Where `kubectl scale` reads and writes. Replicas that are wanted stand in spec, those that there are in status. */
+/** For `kubectl scale`: desired replicas in spec, current ones in status. */
 function checkScale(version: JsonObject, at: FieldPath, { errors }: Findings) {
   const scale = objectAt(version, "subresources", "scale");
   if (scale === undefined) return;
@@ -138,7 +135,6 @@ function checkScale(version: JsonObject, at: FieldPath, { errors }: Findings) {
   }
 }
 
-/** A format is only a hint for clients; a path must be one that this server can read. */
 function checkColumns(version: JsonObject, at: FieldPath, { errors }: Findings) {
   for (const [index, column] of objectsAt(version, "additionalPrinterColumns").entries()) {
     const here = [...at, "additionalPrinterColumns", index];
@@ -164,7 +160,7 @@ function checkColumns(version: JsonObject, at: FieldPath, { errors }: Findings) 
   }
 }
 
-/** Without a readable schema, only the paths themselves are judged: the schema's own errors say the rest. */
+/** Without a valid schema only the paths are checked. */
 function checkSelectableFields(version: JsonObject, schema: Schema | undefined, at: FieldPath, { errors }: Findings) {
   const fields = objectsAt(version, "selectableFields");
   if (fields.length > mostSelectableFields)
@@ -181,7 +177,7 @@ function checkSelectableFields(version: JsonObject, schema: Schema | undefined, 
   }
 }
 
-/** Why a path cannot be selected by, or undefined. Only scalars can, and metadata has labels of its own. */
+/** Only scalars outside metadata can be selected. */
 function selectableProblem(path: string, schema: Schema): string | undefined {
   if (!plainPath.test(path)) return "must be a path of plain names such as .spec.color";
   if (path.startsWith(".metadata.")) return "must not point into metadata";

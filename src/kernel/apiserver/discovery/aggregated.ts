@@ -4,12 +4,12 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import type { ApiGroup } from "./groups.ts";
 import { foreignKinds, subresourceVerbs } from "./legacy.ts";
 
-/** Versions of `apidiscovery.k8s.io` (KEP-3352): clients before 1.30 know only the second. */
+/** `apidiscovery.k8s.io` (KEP-3352): clients before 1.30 only know v2beta1. */
 export type AggregatedVersion = "v2" | "v2beta1";
 
 /**
- * Some groups in one document, as current clients ask for it on `/api` and `/apis`. Both versions have the same content. The order is
- * that of the argument, and means something: clients take the first kind that a short name fits, and the first version.
+ * Groups in one document, for `/api` and `/apis`. Clients take the first kind that a short name fits, and the first
+ * version, so order matters.
  */
 export const aggregatedDiscovery = (groups: readonly ApiGroup[], version: AggregatedVersion): JsonObject => ({
   kind: "APIGroupDiscoveryList",
@@ -25,10 +25,7 @@ export const aggregatedDiscovery = (groups: readonly ApiGroup[], version: Aggreg
   })),
 });
 
-/**
- * Empty lists are left out, as Go's encoder leaves them out. Verbs are sorted, which `ServedResource.verbs` need not be. The kind of
- * the answers is that of the object for every subresource but `scale`.
- */
+/** Without empty lists, as Go encodes it. Subresources except `scale` answer with the object's kind. */
 function resourceEntry({ type, verbs, subresources }: ServedResource): JsonObject {
   const { group, version, kind, shortNames = [], categories = [] } = type;
   const ownKind = { group, version, kind };
@@ -55,9 +52,8 @@ function resourceEntry({ type, verbs, subresources }: ServedResource): JsonObjec
 const mediaType = "application/json";
 
 /**
- * What an Accept header prefers on `/api` and `/apis`: an aggregated version, or undefined for the older documents. The first entry
- * that is served wins, as clients list what they like best first; `q` is not looked at, because no client uses it here. Entries of
- * other types (protobuf) and of unknown versions are passed over. kubectl 1.30 and later sends v2, v2beta1 and plain JSON in one header.
+ * The aggregated version that an Accept header prefers, or undefined for the older documents. The first known entry
+ * wins, without regard to `q`, which no client uses here. kubectl since 1.30 sends v2, v2beta1 and plain JSON.
  */
 export function preferredDiscovery(accept: string): AggregatedVersion | undefined {
   for (const entry of accept.split(",")) {
@@ -72,6 +68,6 @@ export function preferredDiscovery(accept: string): AggregatedVersion | undefine
   return undefined;
 }
 
-/** The Content-Type of an aggregated document: clients check that they got what they asked for, parameter by parameter. */
+/** Clients check its parameters. */
 export const aggregatedType = (version: AggregatedVersion): string =>
   `${mediaType};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;

@@ -6,7 +6,7 @@ import type { DocumentReply } from "../http/documents.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { writeNew } from "../testing/write-steps.ts";
 import { preferredDiscovery } from "./aggregated.ts";
-import { discoveryDocuments } from "./discovery-documents.ts";
+import { discoveryDocuments } from "./served-documents.ts";
 
 const Widget = kind({
   group: "demo.example.org",

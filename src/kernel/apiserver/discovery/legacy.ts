@@ -6,34 +6,30 @@ import type { ServedResource, Subresource } from "../kinds/served-resource.ts";
 import type { ApiGroup, ApiVersion } from "./groups.ts";
 import { evictionType } from "../verbs/evict.ts";
 
-// The discovery documents of older clients: one per group and version. kubectl 1.20 and @kubernetes/client-node ask for these alone; every
-// client does when a server does not answer with the aggregated form.
+// Discovery documents of older clients, one per group and version.
 
-/** `/api`: the versions of the core group, which has no name to be listed by. */
 export const apiVersions = (core: ApiGroup): JsonObject => ({
   kind: "APIVersions",
   versions: core.versions.map(({ version }) => version),
   serverAddressByClientCIDRs: [],
 });
 
-/** `/apis`: all groups but the core. */
 export const apiGroupList = (groups: readonly ApiGroup[]): JsonObject => ({
   kind: "APIGroupList",
   apiVersion: "v1",
   groups: groups.filter(({ name }) => name !== "").map(groupEntry),
 });
 
-/** `/apis/<group>`. */
 export const apiGroup = (group: ApiGroup): JsonObject => ({ kind: "APIGroup", apiVersion: "v1", ...groupEntry(group) });
 
-/** The first version is the preferred one: `kubectl get widgets` uses it. */
+/** The first version is preferred. */
 function groupEntry({ name, versions }: ApiGroup): JsonObject {
   const entries = versions.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }));
   const [preferredVersion] = entries;
   return { name, versions: entries, preferredVersion };
 }
 
-/** `/api/v1` and `/apis/<group>/<version>`: the kinds of one version, each followed by its subresources as `pods/log`. */
+/** `/api/v1` and `/apis/<group>/<version>`: kinds with their subresources. */
 export const apiResourceList = (group: string, { version, resources }: ApiVersion): JsonObject => ({
   kind: "APIResourceList",
   apiVersion: "v1",
@@ -59,7 +55,7 @@ function resourceEntry(resource: ServedResource): JsonObject {
   };
 }
 
-/** Kubernetes' formula, so that storage migrators see equal hashes for equal stored versions. What is not stored has none. */
+/** Kubernetes' formula, for storage migrators. */
 function storageVersionHash({ type, storage }: ServedResource): string {
   const { group, version } = storage ?? type;
   return createHash("sha256").update(`${group}/${version}/${type.kind}`).digest().subarray(0, 8).toString("base64");
@@ -73,7 +69,7 @@ const subresourceEntry = ({ type }: ServedResource, name: Subresource): JsonObje
   verbs: subresourceVerbs[name],
 });
 
-/** Group and version stand there where they are not those of the document: streams belong to the core group, as their Pods do. */
+/** With group and version where they differ from the document's. */
 const shownKind = ({
   kind,
   group = "",
@@ -84,16 +80,14 @@ const shownKind = ({
   version?: string;
 }): JsonObject => (group === "" ? { kind } : { group, version, kind });
 
-/** What `/scale` of any kind answers with. */
 export const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" } as const;
 
-/** What `serviceaccounts/token` answers with. */
 const tokenKind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" } as const;
 
-/** What the parameters of a stream into a Pod are called; nobody sends an object of it. */
+/** The kind of a stream's parameters; never sent. */
 const streamKind = (kind: string) => ({ group: "", version: "v1", kind });
 
-/** Kinds of subresources that are not those of their objects. */
+/** Kinds of subresources that differ from their object's. */
 export const foreignKinds: {
   readonly [name in Subresource]?: { readonly group: string; readonly version: string; readonly kind: string };
 } = {
@@ -105,7 +99,6 @@ export const foreignKinds: {
   portforward: streamKind("PodPortForwardOptions"),
 };
 
-/** What can be done to a subresource, in alphabetical order, as discovery lists verbs. */
 export const subresourceVerbs: Readonly<Record<Subresource, readonly string[]>> = {
   status: ["get", "patch", "update"],
   scale: ["get", "patch", "update"],

@@ -1,22 +1,22 @@
 import { createHash } from "node:crypto";
 import type { DocumentReply, DocumentRequest } from "../http/documents.ts";
 
-/** A document's text and the hash clients compare it by: equal texts have equal hashes, over restarts and between servers. */
+/** A text and its hash. */
 export interface TaggedText {
   readonly text: string;
-  /** Without quotes: it goes into `?hash=` as it is, and in quotes into an ETag. */
+  /** Unquoted, for `?hash=` and ETags. */
   readonly hash: string;
 }
 
-/** SHA-256, cut to 40 capital hex digits: clients only compare hashes, and they stand in URLs that people read. */
+/** SHA-256, cut to 40 hex digits. */
 export const tagged = (text: string): TaggedText => ({
   text,
   hash: createHash("sha256").update(text).digest("hex").slice(0, 40).toUpperCase(),
 });
 
 /**
- * Answers with a document, or with 304 when the caller has it already: `If-None-Match` names its ETag, weak or strong, or is `*`
- * (RFC 9110, 13.1.2). `Vary: Accept`, because one path has several forms.
+ * Answers with a document, or 304 if `If-None-Match` names its ETag (RFC 9110, 13.1.2). `Vary: Accept`, because a path
+ * has several forms.
  */
 export function taggedReply(
   { text, hash }: TaggedText,

@@ -5,24 +5,19 @@ import { NamespaceKeeper } from "./namespaces.ts";
 import { OwnerCollector } from "./owners.ts";
 import { QuotaKeeper } from "./quotas.ts";
 
-// Background work of the API server itself, what kube-controller-manager does in a cluster: owners (garbage collection), namespaces,
-// deleted definitions, old Events, what is used of quotas. All are driven by the store's events, with one look at everything at the start for what happened
-// while nobody watched; none polls.
+// The server's background work, like kube-controller-manager's: owners, namespaces, deleted definitions, old Events,
+// quota usage. Driven by the store's events, after one look at everything at the start.
 
-/** Everything that removes or keeps objects by itself. */
 export interface Collectors {
-  /** True when nothing is left to do at this moment. Old Events do not count: their time has not come. */
+  /** No work is left now; Events that are not old yet do not count. */
   readonly idle: boolean;
-  /** The root certificate has changed: its copies in the namespaces are written anew. */
+  /** Call when the root certificate has changed. */
   refresh(): void;
-  /** Ends timers and starts nothing more; resolves when what is under way has ended. The store is still needed until then. */
+  /** Resolves when running work has ended; needs the store until then. */
   close(): Promise<void>;
 }
 
-/**
- * Starts all collectors; resolves when the first namespaces exist and have what belongs into them. They see every event from before the
- * first look on, so nothing falls in between; what is seen twice is done once.
- */
+/** Starts all collectors; resolves when the first namespaces exist with their content. No event is missed. */
 export async function startCollectors(
   context: ApiContext,
   rootCertificate: () => string | undefined,

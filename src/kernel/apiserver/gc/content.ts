@@ -6,19 +6,18 @@ import { deleteObject } from "../verbs/delete.ts";
 import { finalizersOf, isTerminating } from "../verbs/metadata.ts";
 import { collectionOf } from "../verbs/storage-view.ts";
 
-/** Objects deleted at once: one group commit, and others have their turn after it. */
+/** Deleted in one commit. */
 const chunk = 500;
 
-/** What is left after every object was asked to go: for the conditions of a namespace, and for whether to come back. */
 export interface Remaining {
   readonly objects: number;
-  /** What the first 500 of them wait for: how many objects have each finalizer. */
+  /** Number of objects per finalizer, among the first 500. */
   readonly finalizers: ReadonlyMap<string, number>;
 }
 
 /**
- * Deletes every object of a kind (in one namespace, or in all), by the ordinary rules: some may take their time. Idempotent; objects
- * created meanwhile behind the place it has come to stay, which is why callers forbid creation first.
+ * Deletes every object of a kind in a namespace, or in all. Idempotent. Callers forbid creation first: objects created
+ * meanwhile may stay.
  */
 export async function deleteContent(
   context: ApiContext,
@@ -36,10 +35,7 @@ export async function deleteContent(
   return remaining(context, resource, namespace);
 }
 
-/**
- * As a client's DELETE with its uid: what has the name meanwhile is another object and stays. In the background, whatever the kind would
- * do by itself: dependants in the same namespace go anyway.
- */
+/** Deletes this very object, in the background, since its dependants in the namespace go anyway. */
 async function deleteEntry(context: ApiContext, resource: ServedResource, entry: Entry): Promise<void> {
   if (isTerminating(entry.object())) return;
   const { namespace, name } = entry.key;
@@ -47,12 +43,11 @@ async function deleteEntry(context: ApiContext, resource: ServedResource, entry:
     const options = { propagationPolicy: "Background", preconditions: { uid: entry.uid } };
     await deleteObject(context, resource, { namespace, name }, options);
   } catch (thrown) {
-    // Gone or replaced meanwhile: what is there now is looked at again.
+    // Gone or replaced meanwhile; the next pass looks again.
     if (!isNotFound(thrown) && !isConflict(thrown)) throw thrown;
   }
 }
 
-/** Counting objects is exact; finalizers are those of the first 500 objects, enough to tell a person. */
 function remaining({ store }: ApiContext, resource: ServedResource, namespace: string | undefined): Remaining {
   const collection = collectionOf(resource);
   const objects = store.count(collection, namespace);

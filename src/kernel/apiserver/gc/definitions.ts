@@ -12,14 +12,13 @@ import { deleteContent } from "./content.ts";
 import { KeyQueue } from "./key-queue.ts";
 
 /**
- * Empties deleted CustomResourceDefinitions: first their objects go, then they. What had to wait for the names of one that is gone is judged
- * again.
+ * Empties deleted CustomResourceDefinitions, and re-checks names that had to wait for another definition.
  *
  *   DELETE of a definition      its finalizer keeps it; it is Terminating, and nothing of its kind can be created
- *   all its objects deleted     some at once, some when their own finalizers are gone: each removal brings the definition back here
+ *   all its objects deleted     some at once, some when their own finalizers are gone; each removal triggers another pass
  *   none left                   the finalizer is removed, and with it the definition; watches of the kind end
- *   a definition goes or        definitions whose names were not accepted are judged again, and served when nothing is in their way
- *   changes its names           any more
+ *   a definition goes or        definitions whose names were not accepted are checked again
+ *   changes its names
  */
 export class DefinitionCleaner {
   readonly #context: ApiContext;
@@ -30,14 +29,13 @@ export class DefinitionCleaner {
     this.#queue = new KeyQueue({ work: (name) => this.#clean(name), clock: context.clock, log: context.log });
   }
 
-  /** Takes up again what the end of an earlier process has interrupted: deletions, and names that became free. */
+  /** Resumes interrupted deletions and re-checks names. */
   start(): void {
     for (const entry of this.#context.store.page(definitions, {}).entries) {
       if (entry.terminating || !areNamesAccepted(entry.object())) this.#queue.add(entry.key.name);
     }
   }
 
-  /** Takes note of definitions that begin to go, and of objects that go from such a one. */
   observe(events: readonly StoreEvent[]): void {
     for (const { type, entry } of events) {
       const { group, resource, name } = entry.key;
@@ -58,14 +56,13 @@ export class DefinitionCleaner {
     return this.#queue.close();
   }
 
-  /** Queues the definitions that wait for a name. Hardly ever is there one. */
   #addRefused(): void {
     for (const entry of this.#context.store.page(definitions, {}).entries) {
       if (!entry.terminating && !areNamesAccepted(entry.object())) this.#queue.add(entry.key.name);
     }
   }
 
-  /** Costs one look for each removed object of a group: `<plural>.<group>` is the name of its definition, if it has one. */
+  /** The definition's name is `<plural>.<group>`. */
   #isCleaned(name: string): boolean {
     const entry = this.#context.store.get(definitionKey(name));
     return entry?.terminating === true;
@@ -79,7 +76,7 @@ export class DefinitionCleaner {
     if (!finalizersOf(entry.object()).includes(crdCleanupFinalizer)) return;
     const collection = collectionNamed(entry.object());
     const resource = servedFor(registry(), collection);
-    // A definition that was never served (its names clash) has no objects of its own.
+    // A definition that was never served has no objects.
     if (resource?.custom === true) {
       const { objects } = await deleteContent(this.#context, resource);
       if (objects > 0) return;
@@ -87,14 +84,14 @@ export class DefinitionCleaner {
     await this.#release(name);
   }
 
-  /** By the ordinary way of changing an object, so that the last finalizer takes the definition with it. */
+  /** Removes the finalizer, and with it the definition. */
   #release(name: string): Promise<void> {
     return this.#change(name, "main", (old) =>
       withMetadata(old, { finalizers: finalizersOf(old).filter((finalizer) => finalizer !== crdCleanupFinalizer) }),
     );
   }
 
-  /** Says the same again, and writes nothing, while the names are still taken. */
+  /** Writes nothing while the names are still taken. */
   #judgeNames(name: string): Promise<void> {
     const { registry, clock } = this.#context;
     return this.#change(name, "status", (old) =>
@@ -118,7 +115,7 @@ export class DefinitionCleaner {
 
 const areNamesAccepted = (definition: JsonObject): boolean => conditionStatus(definition, "NamesAccepted") === "True";
 
-/** Where the objects of a definition are stored: one collection for all its versions. */
+/** All versions share one collection. */
 function collectionNamed({ spec }: JsonObject): Collection {
   const group = isJsonObject(spec) ? spec["group"] : undefined;
   const names = isJsonObject(spec) ? spec["names"] : undefined;

@@ -8,13 +8,12 @@ import { servedFor } from "../verbs/storage-view.ts";
 import { editEntry } from "./edit-entry.ts";
 import { mayOwn, ownerLinks, withoutOwners } from "./owner-references.ts";
 
-// The second half of a foreground or orphan deletion: the object is terminating, and a finalizer of the server's keeps it until its
-// dependants are dealt with. Both steps are idempotent and run again whenever something may have changed.
+// The second half of a foreground or orphan deletion: a finalizer keeps the object until its dependants are dealt with.
+// Both steps are idempotent.
 
-/** Dependants changed at once: one group commit, and others have their turn after it. */
+/** Dependants changed in one commit. */
 const chunk = 500;
 
-/** Takes a terminating object one step further. One that waits for nobody we know of is left alone. */
 export async function finishDeletion(context: ApiContext, resource: ServedResource, entry: Entry): Promise<void> {
   switch (heldPropagation(entry.object())) {
     case "Foreground":
@@ -29,18 +28,18 @@ export async function finishDeletion(context: ApiContext, resource: ServedResour
   }
 }
 
-/** True while a dependant is there that says so. An object that owns itself, or is owned from afar, waits for neither. */
+/** Owning itself, or from another scope, does not block. */
 function isBlocked(context: ApiContext, entry: Entry): boolean {
   const { store, registry } = context;
   return store.dependants(entry.uid).some((dependant) => {
     if (dependant.uid === entry.uid || !mayOwn(entry, dependant)) return false;
-    // Nobody can delete an object whose kind is not served.
+    // Objects of a kind that is not served cannot be deleted.
     if (servedFor(registry(), dependant.key) === undefined) return false;
     return ownerLinks(dependant.object()).some(({ uid, blocks }) => blocks && uid === entry.uid);
   });
 }
 
-/** Dependants forget the object. One that is made while this runs keeps its reference and is collected, as in Kubernetes. */
+/** Dependants created meanwhile keep their reference and are collected, as in Kubernetes. */
 async function orphanDependants(context: ApiContext, { uid }: Entry): Promise<void> {
   const gone = new Set([uid]);
   const dependants = context.store.dependants(uid);
@@ -55,7 +54,6 @@ async function orphanDependants(context: ApiContext, { uid }: Entry): Promise<vo
   }
 }
 
-/** The last finalizer takes the object with it, in the same revision. */
 const releaseFrom = (context: ApiContext, resource: ServedResource, entry: Entry, finalizer: string): Promise<void> =>
   editEntry(context, resource, entry, (object: JsonObject) => {
     const kept = finalizersOf(object).filter((name) => name !== finalizer);

@@ -6,10 +6,7 @@ import { changeObject } from "../verbs/change.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { metaText } from "../verbs/metadata.ts";
 
-/**
- * Changes the newest state of an object by the ordinary rules. Another object that has taken its name, and one that is gone, are left
- * alone. An edit that returns what it was given writes nothing.
- */
+/** Changes an object's newest state, unless it is gone or replaced. Returning the argument writes nothing. */
 export async function editEntry(
   context: ApiContext,
   resource: ServedResource,

@@ -5,28 +5,25 @@ import type { ApiContext } from "../verbs/context.ts";
 import { metaText } from "../verbs/metadata.ts";
 
 const events: Collection = { group: "", resource: "events" };
-/** Removed in one transaction; what is left is due at once and comes next. */
 const batchSize = 500;
 const retryMs = 5000;
 
-/** An Event in the state that was seen last. What was there before has only been looked at from outside. */
+/** An Event as last seen. */
 interface Known {
   readonly entry: Entry;
   readonly isUnread: boolean;
 }
 
 /**
- * Removes Events some time after their last change (`Limits.eventTtlMs`, an hour), and the oldest when there are more than
- * `Limits.maxEvents`, with one timer for all. As many records as there are Events.
+ * Removes Events `Limits.eventTtlMs` after their last change, and the oldest beyond `Limits.maxEvents`, with one timer.
  */
 export class EventTtl {
   readonly #context: ApiContext;
   readonly #known = new Map<string, Known>();
-  /** When their time is over, by the names they are known by. */
   readonly #ends = new DelayHeap();
   #startedAt: Instant = 0;
   #cancel: Cancel | undefined;
-  /** The timer that is set, or the removal under way, is for Events that are too many. */
+  /** The current timer or removal is for excess Events. */
   #isHurried = false;
   #removing: Promise<void> = Promise.resolve();
   #closed = false;
@@ -35,10 +32,7 @@ export class EventTtl {
     this.#context = context;
   }
 
-  /**
-   * Takes up the Events that are there. After a clock jump or a long sleep many are due at once, and go batch by batch. None is parsed
-   * before its time can be over: there may be many, and a start should not wait for them.
-   */
+  /** Takes up existing Events without parsing them. */
   start(): void {
     const { store, clock } = this.#context;
     this.#startedAt = clock.now();
@@ -49,7 +43,6 @@ export class EventTtl {
     this.#schedule();
   }
 
-  /** The changes of one commit. */
   observe(batch: readonly StoreEvent[]): void {
     for (const { type, entry } of batch) {
       if (entry.key.resource !== "events" || entry.key.group !== "") continue;
@@ -61,7 +54,6 @@ export class EventTtl {
     this.#schedule();
   }
 
-  /** Resolves when a removal that has begun has ended. */
   close(): Promise<void> {
     this.#closed = true;
     this.#cancel?.();
@@ -83,7 +75,7 @@ export class EventTtl {
     return this.#ends.size - this.#context.limits.maxEvents;
   }
 
-  /** Sets the timer for the oldest, if there is one. At most one timer or removal is under way. */
+  /** At most one timer or removal at a time. */
   #schedule(): void {
     this.#cancel = undefined;
     this.#isHurried = this.#excess() > 0;
@@ -96,14 +88,13 @@ export class EventTtl {
         () => this.#schedule(),
         (error: unknown) => {
           log.warn("removing old events failed", { error });
-          // A store that fails needs time.
+          // The store failed: try later.
           if (!this.#closed) this.#cancel = clock.after(retryMs, () => this.#schedule());
         },
       );
     });
   }
 
-  /** One batch. What has changed meanwhile is young again, and on its way to us. */
   async #removeDue(): Promise<void> {
     const due = this.#takeDue();
     try {
@@ -117,8 +108,8 @@ export class EventTtl {
   }
 
   /**
-   * When an Event changed last is not stored apart, so what was there before counts from what it says itself. Of those that are too many
-   * some more go at once, or each new Event would be the removal of another one.
+   * Existing Events count from their own time. A few more than the excess are removed, so that not every new Event
+   * causes a removal.
    */
   #takeDue(): readonly Entry[] {
     const { clock, limits } = this.#context;
@@ -142,7 +133,7 @@ export class EventTtl {
 
 const nameOf = ({ key }: Entry): string => `${key.namespace}/${key.name}`;
 
-/** The newest of the times an Event may carry; clocks of clients may be wrong, so the caller limits it to now. */
+/** The newest time in the Event; the caller limits it to now. */
 function lastChangeOf(entry: Entry): Instant | undefined {
   const object = entry.object();
   const times = [object["lastTimestamp"], object["eventTime"], metaText(object, "creationTimestamp")];

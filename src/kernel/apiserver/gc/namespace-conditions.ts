@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 
-/** What one pass over a terminating namespace has found. */
+/** Findings of a pass over a terminating namespace. */
 export interface Findings {
   /** Objects left, by `<plural>.<group>`. */
   readonly objects: ReadonlyMap<string, number>;
-  /** Objects that wait for a finalizer, by its name. */
+  /** Waiting objects by finalizer. */
   readonly finalizers: ReadonlyMap<string, number>;
-  /** Why kinds could not be emptied. */
+  /** Errors by kind. */
   readonly failures: readonly string[];
 }
 
@@ -18,9 +18,8 @@ interface Verdict {
 }
 
 /**
- * The namespace with the conditions by which `kubectl describe namespace` tells what keeps it: types, reasons and messages are those of
- * Kubernetes, and True means trouble. A condition keeps its time while its status stays, so that an unchanged state is no write; conditions
- * of others stay as they are. `time` is RFC 3339.
+ * The namespace with Kubernetes' conditions, in which True means trouble. Times stay while the status does, so an
+ * unchanged state is not written. `time` is RFC 3339.
  */
 export function withConditions(namespace: JsonObject, found: Findings, time: string): JsonObject {
   const status = isJsonObject(namespace["status"]) ? namespace["status"] : {};
@@ -42,7 +41,7 @@ function verdictsOf({ objects, finalizers, failures }: Findings): readonly Verdi
   const counted = (counts: ReadonlyMap<string, number>, verb: string) =>
     [...counts].map(([name, count]) => `${name} ${verb} ${count} resource instances`).sort();
   return [
-    // The kinds are those of this process: they are always known.
+    // The kinds are always known here.
     good("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
     good(
       "NamespaceDeletionGroupVersionParsingFailure",

@@ -13,13 +13,12 @@ import { KeyQueue } from "./key-queue.ts";
 import { withConditions } from "./namespace-conditions.ts";
 
 /**
- * Keeps namespaces: the first ones exist, each has its default ServiceAccount and the server's root certificate, and a deleted
- * one goes when everything in it is gone.
+ * Keeps namespaces.
  *
- *   Active        furnished; what belongs into it and is deleted comes back
- *   Terminating   `spec.finalizers: [kubernetes]` keeps it and creation in it is 403 (verbs/namespace-rules.ts); its content is
- *                 deleted kind by kind, conditions tell what is left, and every removal in it brings it back here
- *   empty         the finalizer is removed through `/finalize`, and with it the namespace, unless others hold it with theirs
+ *   Active        has its default ServiceAccount and root certificate, which are restored when deleted
+ *   Terminating   the finalizer `kubernetes` keeps it and creation in it is 403; its content is deleted kind by kind,
+ *                 conditions report what is left, and every removal triggers another pass
+ *   empty         the finalizer is removed through `/finalize`, and the namespace unless others hold it
  */
 export class NamespaceKeeper {
   readonly #context: ApiContext;
@@ -33,7 +32,6 @@ export class NamespaceKeeper {
     this.#queue = new KeyQueue({ work: (name) => this.#keep(name), clock, log: context.log });
   }
 
-  /** Resolves when the first namespaces exist and have their content. */
   async start(): Promise<void> {
     const { store } = this.#context;
     for (const name of initialNamespaces) {
@@ -46,13 +44,12 @@ export class NamespaceKeeper {
     }
   }
 
-  /** Looks at every namespace again, because the root certificate has changed. */
+  /** The root certificate has changed. */
   refresh(): void {
     for (const { key } of this.#context.store.page({ group: "", resource: "namespaces" }, {}).entries)
       this.#queue.add(key.name);
   }
 
-  /** Takes note of namespaces that come, change or begin to go, and of what goes from one where that matters. */
   observe(events: readonly StoreEvent[]): void {
     for (const { type, entry } of events) {
       const { group, resource, namespace, name } = entry.key;
@@ -72,7 +69,6 @@ export class NamespaceKeeper {
     return this.#queue.close();
   }
 
-  /** A removal in an active namespace matters only if it is of what we put there. */
   #concerns(namespace: string, resource: string, name: string): boolean {
     const entry = this.#context.store.get(namespaceKey(namespace));
     if (entry === undefined) return false;
@@ -81,7 +77,7 @@ export class NamespaceKeeper {
     return kept || isTerminating(entry.object());
   }
 
-  /** One pass over one namespace, whatever its state; passes of one name never overlap. */
+  /** Passes of one namespace never overlap. */
   async #keep(name: string): Promise<void> {
     const entry = this.#context.store.get(namespaceKey(name));
     if (entry === undefined) return;
@@ -89,7 +85,7 @@ export class NamespaceKeeper {
     else await this.#furnish(name);
   }
 
-  /** Idempotent. The account came with the namespace; the certificate comes a moment after it, as in Kubernetes: who needs it waits. */
+  /** Idempotent. The certificate follows the account a moment later, as in Kubernetes. */
   async #furnish(namespace: string): Promise<void> {
     const { store } = this.#context;
     const account = { group: "", resource: "serviceaccounts", namespace, name: "default" };
@@ -107,10 +103,7 @@ export class NamespaceKeeper {
     }
   }
 
-  /**
-   * One pass over a terminating namespace. Deletions that take time end in events, which bring it back here. Kinds are asked for anew each
-   * time: a definition that is stored meanwhile adds one.
-   */
+  /** One pass. Deletions that take time cause events, which start another one. Kinds are read anew each time. */
   async #empty(name: string): Promise<void> {
     const { store, clock } = this.#context;
     const objects = new Map<string, number>();
@@ -125,12 +118,12 @@ export class NamespaceKeeper {
         for (const [finalizer, count] of remaining.finalizers)
           finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + count);
       } catch (thrown) {
-        // The other kinds are emptied all the same; then this pass has failed.
+        // Continue with the other kinds; then the pass has failed.
         failures.push(thrown);
       }
     }
     const isEmpty = objects.size === 0 && failures.length === 0;
-    // Other finalizers are their owners' to take away, who see by the conditions that it is their turn.
+    // The conditions tell other finalizers' owners that it is their turn.
     const held = specFinalizers(store.get(namespaceKey(name))?.object() ?? {}).some((one) => one !== ownFinalizer);
     if (!isEmpty || held) {
       const found = { objects, finalizers, failures: failures.map(messageOf) };
@@ -141,10 +134,7 @@ export class NamespaceKeeper {
     if (isEmpty) await this.#change("namespaces", "", name, "finalize", withoutOwnFinalizer);
   }
 
-  /**
-   * One kind for each collection with namespaces, however many versions and groups show it. Custom objects first, Events last: those
-   * who are told to go may still have something to say.
-   */
+  /** One kind per collection: custom objects first, Events last, which deletions may still create. */
   #namespacedKinds(): readonly ServedResource[] {
     const rank = ({ type, custom }: ServedResource) => {
       if (custom) return 0;
@@ -160,18 +150,17 @@ export class NamespaceKeeper {
     return [...new Set(kinds)].sort((a, b) => rank(a) - rank(b));
   }
 
-  /** As a client would, so that defaults and rules are those of everybody. */
+  /** Like a client, with defaults and rules. */
   async #create(plural: string, namespace: string, object: JsonObject): Promise<void> {
     const resource = this.#core(plural);
     try {
       await createObject(this.#context, resource, namespace, { apiVersion: "v1", ...object }, {});
     } catch (thrown) {
-      // Somebody was faster, or the namespace began to go away: both bring their own event.
+      // Exists already, or the namespace is terminating; both cause events.
       if (!isAlreadyExists(thrown) && !isForbidden(thrown) && !isNotFound(thrown)) throw thrown;
     }
   }
 
-  /** One change of the newest state. A namespace that is gone meanwhile needs none. */
   async #change(
     plural: string,
     namespace: string,
@@ -195,12 +184,11 @@ export class NamespaceKeeper {
   }
 }
 
-/** Every namespace has it until it is empty. */
 const ownFinalizer = "kubernetes";
 const withoutOwnFinalizer = (namespace: JsonObject): JsonObject => ({
   ...namespace,
   spec: { finalizers: specFinalizers(namespace).filter((name) => name !== ownFinalizer) },
 });
 
-/** The name that Kubernetes gives it, where in-cluster clients look for it. */
+/** Kubernetes' name, for in-cluster clients. */
 const rootCaName = "kube-root-ca.crt";

@@ -3,14 +3,14 @@ import type { Entry } from "../store/store.ts";
 import { metadataOf, withMetadata } from "../verbs/metadata.ts";
 import { heldPropagation } from "../verbs/propagation.ts";
 
-// Owner references as the collector reads and changes them. Pure; nothing is edited in place.
+// Owner references as the collector reads and changes them.
 
-/** What collection needs of a reference. Its name plays no part: the uid alone says who the owner is. */
+/** A reference; the uid alone identifies the owner. */
 export interface OwnerLink {
   readonly uid: string;
   readonly apiVersion: string;
   readonly kind: string;
-  /** `blockOwnerDeletion`: a foreground deletion of the owner waits for this object. */
+  /** A foreground deletion of the owner waits for this object. */
   readonly blocks: boolean;
 }
 
@@ -21,7 +21,6 @@ function referencesOf(object: JsonObject): readonly JsonObject[] {
   return Array.isArray(references) ? references.filter((one: JsonValue) => isJsonObject(one)) : [];
 }
 
-/** In the order of the object. */
 export const ownerLinks = (object: JsonObject): readonly OwnerLink[] =>
   referencesOf(object).map(({ uid, apiVersion, kind, blockOwnerDeletion }) => ({
     uid: textOf(uid),
@@ -30,14 +29,14 @@ export const ownerLinks = (object: JsonObject): readonly OwnerLink[] =>
     blocks: blockOwnerDeletion === true,
   }));
 
-/** The object without its references to these uids; the others stay as they are, in their order. */
+/** The object without references to these uids. */
 export const withoutOwners = (object: JsonObject, uids: ReadonlySet<string>): JsonObject =>
   withReferences(
     object,
     referencesOf(object).filter(({ uid }) => !uids.has(textOf(uid))),
   );
 
-/** The object with references that hold up no owner. */
+/** The object with references that block no owner. */
 export const withoutBlocking = (object: JsonObject): JsonObject =>
   withReferences(
     object,
@@ -49,10 +48,9 @@ export const withoutBlocking = (object: JsonObject): JsonObject =>
 const withReferences = (object: JsonObject, references: readonly JsonObject[]): JsonObject =>
   withMetadata(object, { ownerReferences: references.length === 0 ? undefined : references });
 
-/** Owners are in the same namespace or cluster-scoped; a cluster-scoped object has cluster-scoped owners only. */
+/** Owners are in the same namespace or cluster-scoped. */
 export const mayOwn = (owner: Entry, dependant: Entry): boolean =>
   owner.key.namespace === "" || owner.key.namespace === dependant.key.namespace;
 
-/** In foreground deletion: waits for its dependants, who are to go. */
 export const isDeletingDependants = (entry: Entry): boolean =>
   entry.terminating && heldPropagation(entry.object()) === "Foreground";

@@ -1,5 +1,5 @@
-import { formatTime } from "#lib/base/index.ts";
 import { isConflict, isForbidden, isNotFound, splitApiVersion } from "#kernel/model/index.ts";
+import { formatTime } from "#lib/base/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry, StoreEvent, StoreKey } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
@@ -19,27 +19,25 @@ import {
   withoutBlocking,
   withoutOwners,
 } from "./owner-references.ts";
-import { keyText, parseKeyText } from "./store-key-text.ts";
 import { UnservedOwners } from "./unserved-owners.ts";
 
-/** Objects looked at in one turn: a few look-ups in maps each. */
+/** Objects checked in one turn. */
 const scanChunk = 1000;
 
 /**
- * Garbage collection by owner references, event driven, with one scan at the start for what happened while nobody watched. What becomes of
- * an object follows from its owners, which are looked up by uid only: another object of the same name is another owner.
+ * Garbage collection by owner references, driven by events after one scan. Owners are found by uid.
  *
  *   owners                        what happens to the object
  *   all alive                     nothing
  *   some alive                    the references to the others are dropped
- *   none alive                    deleted, if it is still in the state that was judged
- *   none alive, some in           deleted in the foreground too if it has dependants of its own; where the references make a ring, its
- *   foreground deletion           own hold nobody up any more
- *   one where it may not own      an Event `OwnerRefInvalidNamespace` and a warning; never deleted for it
+ *   none alive                    deleted, unless it changed meanwhile
+ *   none alive, some in           deleted in the foreground too if it has dependants of its own; in a cycle, its references
+ *   foreground deletion           no longer block
+ *   one that may not own it       an Event `OwnerRefInvalidNamespace` and a warning; never deleted for it
  *   one of a kind not served      nothing, until kinds have not changed for 30 s (unserved-owners.ts)
  *
- * Alive is an owner that is there and not in foreground deletion. An object that owns itself, and rings, are alive as long as nobody deletes
- * one of them. Objects that wait for their dependants are brought to their end by dependants.ts.
+ * An owner is alive when it exists and is not in foreground deletion; so are cycles until one of them is deleted.
+ * dependants.ts finishes objects that wait for their dependants.
  */
 export class OwnerCollector {
   readonly #context: ApiContext;
@@ -54,7 +52,7 @@ export class OwnerCollector {
     this.#unserved = new UnservedOwners(clock, onKindsChange, (key) => this.#queue.add(key));
   }
 
-  /** Looks at all objects once. Others have their turn in between; what they change meanwhile comes as an event. Stops at the close. */
+  /** Checks all objects once, in turns; changes meanwhile come as events. */
   async scan(): Promise<void> {
     const { store } = this.#context;
     for (const collection of store.collections()) {
@@ -68,10 +66,7 @@ export class OwnerCollector {
     }
   }
 
-  /**
-   * Takes note of what a removed object owned, of objects that have new owners, of deletions that begin, and of what a deletion may
-   * have waited for. Cheap for all others: no object is parsed.
-   */
+  /** Cheap for objects that are not concerned: nothing is parsed. */
   observe(events: readonly StoreEvent[]): void {
     for (const { type, entry, previous } of events) {
       if (type === "delete") {
@@ -81,7 +76,7 @@ export class OwnerCollector {
       }
       if (entry.terminating) this.#observeDeletion(entry, previous);
       if (entry.owners.length > 0 && !sameOwners(entry, previous)) this.#check(entry);
-      // A reference may be gone, or hold up its owner no more.
+      // A reference may be gone or no longer block.
       if (previous !== undefined) this.#wakeOwners(previous);
     }
   }
@@ -97,7 +92,7 @@ export class OwnerCollector {
     }
   }
 
-  /** Dependants are told once, when the deletion turns to the foreground: later ones come by their own events. */
+  /** Only when the deletion turns to the foreground; later dependants cause events. */
   #observeDeletion(entry: Entry, previous: Entry | undefined): void {
     const policy = heldPropagation(entry.object());
     if (policy === undefined) return;
@@ -116,7 +111,7 @@ export class OwnerCollector {
     return this.#queue.close();
   }
 
-  /** Queues the object unless its owners are all alive and may own it, and nothing of its own is left to do. */
+  /** Queues the object unless there is nothing to do. */
   #check(entry: Entry): void {
     const { store } = this.#context;
     const settled = entry.owners.every((uid) => {
@@ -126,7 +121,7 @@ export class OwnerCollector {
     if (!settled || entry.terminating) this.#queue.add(keyText(entry.key));
   }
 
-  /** Judges anew: the queue holds keys, and much may have happened since. A key that became fine is no work. */
+  /** Checks again, since much may have changed. */
   async #collect(key: StoreKey): Promise<void> {
     const { store, registry } = this.#context;
     const entry = store.get(key);
@@ -147,30 +142,27 @@ export class OwnerCollector {
     await this.#delete(resource, entry, waiting.length > 0);
   }
 
-  /** The owner is not there, and neither is its kind, at the moment. */
+  /** Neither the owner nor its kind exists at the moment. */
   #mayComeBack({ apiVersion, kind }: OwnerLink): boolean {
     if (this.#unserved.isStable) return false;
     const { group, version } = splitApiVersion(apiVersion);
     return this.#context.registry().findKind(group, version, kind) === undefined;
   }
 
-  /**
-   * By the ordinary rules: finalizers hold the object, and its own dependants follow by its own event. With an owner in foreground
-   * deletion the whole tree is to go before that owner does, so the object waits for its dependants in turn.
-   */
+  /** An ordinary deletion. If an owner is in foreground deletion, the object waits for its dependants in turn. */
   async #delete(resource: ServedResource, entry: Entry, isOwnerWaiting: boolean): Promise<void> {
     const { namespace, name } = entry.key;
     const dependants = this.#context.store.dependants(entry.uid).filter(({ uid }) => uid !== entry.uid);
     const inForeground = isOwnerWaiting && dependants.length > 0;
     const blocks = ownerLinks(entry.object()).some((link) => link.blocks);
     if (inForeground && blocks && dependants.some(isDeletingDependants)) {
-      // A ring: each would wait for the next for ever. What comes of it is judged in the state that this makes.
+      // A cycle would wait for ever.
       await editEntry(this.#context, resource, entry, withoutBlocking);
       this.#queue.add(keyText(entry.key));
       return;
     }
     const propagationPolicy = inForeground ? "Foreground" : (heldPropagation(entry.object()) ?? "Background");
-    // The state that was judged: another one may have other owners.
+    // In another state it may have other owners.
     const preconditions = { uid: entry.uid, resourceVersion: String(entry.revision) };
     try {
       await deleteObject(this.#context, resource, { namespace, name }, { propagationPolicy, preconditions });
@@ -180,7 +172,7 @@ export class OwnerCollector {
     }
   }
 
-  /** An owner in another namespace cannot be right, and deleting for it might be wrong: tell, and leave it alone. */
+  /** Deleting could be wrong, so only report it. */
   async #reportForeign(entry: Entry, ownerUid: string): Promise<void> {
     const { clock, registry, log } = this.#context;
     const object = entry.object();
@@ -206,17 +198,25 @@ export class OwnerCollector {
     try {
       await createObject(this.#context, resource, namespace, event, {});
     } catch (thrown) {
-      // The namespace is going away, and the object with it.
+      // The namespace is terminating.
       if (!isForbidden(thrown) && !isNotFound(thrown)) throw thrown;
     }
   }
 }
 
-/** The beginning of the Event's name; a name that was cut must not end in what no dot may follow. */
+/** The truncated name must not end in a dash or dot. */
 const eventPrefix = (name: string): string => `${name.slice(0, 50).replace(/[-.]+$/, "")}.`;
 
-/** In the same order, too: clients that reorder references are rare, and then one check too many is made. */
 const sameOwners = (entry: Entry, previous: Entry | undefined): boolean =>
   previous !== undefined &&
   previous.owners.length === entry.owners.length &&
   previous.owners.every((uid, index) => uid === entry.owners[index]);
+
+/** The parts separated by NUL, in the store's order. */
+export const keyText = ({ group, resource, namespace, name }: StoreKey): string =>
+  [group, resource, namespace, name].join("\u0000");
+
+export function parseKeyText(text: string): StoreKey {
+  const [group = "", resource = "", namespace = "", name = ""] = text.split("\u0000");
+  return { group, resource, namespace, name };
+}

@@ -7,12 +7,11 @@ import { quotas, usedOf } from "../verbs/quota.ts";
 import { KeyQueue } from "./key-queue.ts";
 
 /**
- * Writes into the status of ResourceQuotas what is used of them, for people to read. Nothing is decided by it: creations are counted when
- * they happen. One count at a time for each namespace, so a burst of creations costs a few.
+ * Writes usage into the status of ResourceQuotas, for people only: creations are counted separately. One count at a
+ * time per namespace.
  */
 export class QuotaKeeper {
   readonly #context: ApiContext;
-  /** Keys are namespaces. */
   readonly #queue: KeyQueue;
 
   constructor(context: ApiContext) {
@@ -25,12 +24,10 @@ export class QuotaKeeper {
     return this.#queue.idle;
   }
 
-  /** Takes up what changed while nobody watched. */
   start(): void {
     for (const { key } of this.#context.store.page(quotas, {}).entries) this.#queue.add(key.namespace);
   }
 
-  /** The changes of one commit. Without any quota, which is most servers, there is nothing to look at. */
   observe(batch: readonly StoreEvent[]): void {
     const { store } = this.#context;
     if (store.count(quotas) === 0) return;
@@ -54,12 +51,12 @@ export class QuotaKeeper {
   }
 }
 
-/** Changes of an Event or Lease come often and hardly anybody counts them; they are counted with the next change of something else. */
+/** Events and Leases change often and are rarely counted; the next other change includes them. */
 const mayMatter = ({ type, entry }: StoreEvent): boolean =>
   entry.key.namespace !== "" &&
   (type !== "modify" || (entry.key.resource !== "events" && entry.key.resource !== "leases"));
 
-/** Only what can be counted: amounts of machines have no figure here. */
+/** CPU, memory and the like are not counted. */
 const usedNow = (hard: JsonObject, used: (name: string) => number): JsonObject =>
   Object.fromEntries(
     Object.keys(hard)

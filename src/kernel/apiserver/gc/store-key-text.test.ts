@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { keyText, parseKeyText } from "./store-key-text.ts";
+import { keyText, parseKeyText } from "./owners.ts";
 
 const part = fc.stringMatching(/^[a-z0-9.:/-]{0,12}$/);
 const key = fc.record({ group: part, resource: part, namespace: part, name: part });

@@ -1,12 +1,11 @@
 import type { Cancel, Clock, Millis } from "#lib/base/index.ts";
 
-/** How long nothing may have changed about the kinds before one that is not served counts as one that does not exist. */
+/** Time without changes of kinds after which a kind counts as not existing. */
 export const stableAfterMs: Millis = 30_000;
 
 /**
- * Objects whose owner is of a kind that nobody serves. The definition of that kind may be about to be stored again, by an installer
- * that deletes before it creates, and then the owner may come back too. So they wait until kinds have not changed for half a minute. One
- * timer for all; holds each key once.
+ * Objects whose owner's kind is not served. An installer may be about to store the definition again, so they wait until
+ * kinds have not changed for half a minute.
  */
 export class UnservedOwners {
   readonly #clock: Clock;
@@ -16,7 +15,7 @@ export class UnservedOwners {
   #changedAt: Millis;
   #cancel: Cancel | undefined;
 
-  /** `release` gets each key once: when a kind has come, or when none will. */
+  /** `release` gets each key once. */
   constructor(clock: Clock, onKindsChange: (listener: () => void) => () => void, release: (key: string) => void) {
     this.#clock = clock;
     this.#release = release;
@@ -27,12 +26,10 @@ export class UnservedOwners {
     });
   }
 
-  /** True when a kind that is not served now will not be. */
   get isStable(): boolean {
     return this.#clock.monotonic() - this.#changedAt >= stableAfterMs;
   }
 
-  /** Keeps the key until then. */
   hold(key: string): void {
     this.#waiting.add(key);
     this.#cancel ??= this.#clock.after(this.#changedAt + stableAfterMs - this.#clock.monotonic(), () =>
@@ -46,7 +43,7 @@ export class UnservedOwners {
     this.#waiting.clear();
   }
 
-  /** Whoever is released too early comes back. */
+  /** A key released too early comes back. */
   #releaseAll(): void {
     this.#cancel?.();
     this.#cancel = undefined;

@@ -1,18 +1,17 @@
 import { ApiError } from "#kernel/model/index.ts";
 
-// Content negotiation as kubectl needs it: it asks for a Table first and for JSON last, Go clients for protobuf first. What the server
-// does not speak is passed over, never an error, as long as something is left.
+// kubectl asks for a Table first and for JSON last, Go clients for protobuf first. Forms this server does not have are
+// skipped.
 
-/** The forms an answer can have; `partial` is metadata only (`PartialObjectMetadata`). */
+/** The forms of an answer; `partial` is metadata only (`PartialObjectMetadata`). */
 export type Form = "json" | "yaml" | "table" | "partial";
 
-/** What the caller asked for, in the form it is to be named in `Content-Type`. */
+/** The chosen form and its `Content-Type`. */
 export interface Negotiated {
   readonly form: Form;
   readonly contentType: string;
 }
 
-/** One entry of an Accept header (RFC 9110 12.5.1), its parameters by lower-case name. */
 interface Range {
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;
@@ -20,12 +19,12 @@ interface Range {
 }
 
 const json: Negotiated = { form: "json", contentType: "application/json" };
-/** kubectl sends three; whoever sends thousands gets the first ones looked at. */
+/** kubectl sends three. */
 const maxRanges = 50;
 
 /**
- * Chooses the answer's form from an Accept header: the first acceptable range of the highest quality, 406 without any. No header, or
- * an empty one, is JSON. Among equal qualities the order counts, which RFC 9110 leaves open and kubectl relies on.
+ * The first acceptable range of the highest quality; 406 when there is none, JSON without a header. Order decides among
+ * equal qualities, which RFC 9110 leaves open and kubectl relies on.
  */
 export function negotiate(accept: string | undefined): Negotiated {
   if (accept === undefined || accept.trim() === "") return json;
@@ -41,11 +40,10 @@ export function negotiate(accept: string | undefined): Negotiated {
   );
 }
 
-/** Never fails: a range that makes no sense is one that nobody speaks. */
 function parseRange(text: string): Range {
   const [type = "", ...rest] = text.split(";").map((part) => part.trim());
   const parameters = new Map(rest.map((part) => splitPair(part)));
-  // A quality that is no number makes a range worth nothing instead of the header wrong.
+  // A quality that is no number disables the range.
   const quality = Number(parameters.get("q") ?? "1");
   return { type: type.toLowerCase(), parameters, quality: Number.isFinite(quality) ? quality : 0 };
 }
@@ -56,8 +54,8 @@ function splitPair(text: string): [string, string] {
 }
 
 /**
- * Undefined for what this server does not speak: protobuf, CBOR, `v1beta1` tables, other groups. `stream=watch` and a charset change
- * nothing. The parameters of an `as` form are repeated in `Content-Type`, by which clients know it.
+ * Undefined for protobuf, CBOR, `v1beta1` tables and other groups. `Content-Type` repeats the parameters of an `as`
+ * form, by which clients recognize it.
  */
 function formOf({ type, parameters }: Range): Negotiated | undefined {
   if (type === "application/yaml") return { form: "yaml", contentType: "application/yaml" };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { AuditLog } from "../audit/audit-log.ts";
-import { createStaticToken } from "../authz/static-tokens.ts";
+import { createStaticToken } from "../authz/credential.ts";
 import { configMap, startTestServer, type TestServer } from "../testing/index.ts";
 
 let directory: string;

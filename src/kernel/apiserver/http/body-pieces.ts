@@ -1,9 +1,9 @@
-/** A body of 3 MiB in blocks of this many of the smallest pieces is 3,000 blocks. */
+/** Pieces that are joined into one block. */
 const mostRecent = 1024;
 
 /**
- * A body, or what has come of it. A piece costs a hundred bytes beside its own and keeps the buffer it was read into, and a client may send one
- * for every byte: therefore small ones are put together on the way. Each byte is copied twice at most.
+ * A body, possibly incomplete. A piece costs a hundred bytes besides its own and a client may send one per byte, so
+ * small ones are joined on the way. Each byte is copied twice at most.
  */
 export class BodyPieces {
   readonly #blocks: Buffer[] = [];
@@ -14,7 +14,6 @@ export class BodyPieces {
     for (const piece of pieces) this.add(piece);
   }
 
-  /** Bytes in all. */
   get size(): number {
     return this.#size;
   }
@@ -27,23 +26,23 @@ export class BodyPieces {
     this.#recent = [];
   }
 
-  /** In their order, fewer than came when many did. */
+  /** In order; many pieces are joined into fewer. */
   all(): readonly Buffer[] {
     return this.#blocks.length === 0 ? this.#recent : [...this.#blocks, ...this.#recent];
   }
 
-  /** The first bytes, as many as there are of them. */
+  /** The first bytes, or fewer if the body is shorter. */
   start(bytes: number): Buffer {
     return Buffer.concat(this.all(), Math.min(bytes, this.#size));
   }
 
-  /** The whole. One that came in one piece is not copied; of others it is a buffer of its own, a millisecond for a megabyte. */
+  /** The whole body; copied only when it came in several pieces. */
   joined(): Buffer {
     const all = this.all();
     return all.length === 1 && all[0] !== undefined ? all[0] : Buffer.concat(all);
   }
 
-  /** A copy with a buffer of its own, which can be given to another thread: what was read shares its buffer with other requests. */
+  /** A copy in a buffer of its own, to be transferred to another thread. */
   copied(): Uint8Array<ArrayBuffer> {
     const copy = new Uint8Array(this.#size);
     let at = 0;

@@ -6,21 +6,17 @@ import { decodeProtobuf, protobufMediaType } from "../wire/envelope.ts";
 import type { BodyPieces } from "./body-pieces.ts";
 import { largeBodyBytes } from "./large-bodies.ts";
 
-/** Reads one YAML document; a large one later and elsewhere (`YamlReader`). */
+/** Reads one YAML document, a large one in another thread (`YamlReader`). */
 export type ReadYamlBody = (body: BodyPieces) => DecodedBody | Promise<DecodedBody>;
 
-/** What decoding needs of the server. */
 export interface BodyReaders {
   readonly maxDepth: number;
   readonly readYaml: ReadYamlBody;
-  /** Between two steps that take some milliseconds each. */
+  /** Awaited between two steps of some milliseconds. */
   readonly nextShare: () => Promise<void>;
 }
 
-/**
- * A decoded body; `duplicates` are the paths of keys that one object holds twice, which protobuf cannot say. No body at all is undefined,
- * which is not null.
- */
+/** A decoded body with the paths of duplicate keys. `value` is undefined without a body, which is not null. */
 export interface DecodedBody {
   readonly value: JsonValue | undefined;
   readonly duplicates: readonly string[];
@@ -29,15 +25,15 @@ export interface DecodedBody {
 const objectMediaTypes = ["application/json", "application/yaml", protobufMediaType];
 const empty: DecodedBody = { value: undefined, duplicates: [] };
 
-/** The media type of the body without its parameters; what a request without one is taken for is the caller's to say. */
+/** The media type of the body without its parameters. */
 export function mediaTypeOf(request: IncomingMessage): string | undefined {
   const header = request.headers["content-type"];
   return header === undefined ? undefined : (header.split(";")[0] ?? "").trim().toLowerCase();
 }
 
 /**
- * Objects may come as JSON or YAML, those of built-in kinds as protobuf too; 415 for everything else. A missing type means JSON, but never
- * for a browser, which sends it unasked with a form of another site.
+ * Objects come as JSON or YAML, those of built-in kinds as protobuf too; otherwise 415. Without a type it is JSON, but
+ * never from a browser, which sends such requests for forms of other sites.
  */
 export async function decodeObject(
   body: BodyPieces,
@@ -59,7 +55,7 @@ export async function decodeObject(
   }
 }
 
-/** 400 with line and column for what is no JSON, is deeper than \`maxDepth\`, or holds a number that no reader would keep exact. */
+/** 400 with line and column for invalid JSON, depth beyond `maxDepth`, and numbers that would lose precision. */
 export function decodeJson(text: Buffer | string, maxDepth: number): DecodedBody {
   const read = readJson(text, { maxDepth });
   if (!read.ok) {
@@ -69,7 +65,7 @@ export function decodeJson(text: Buffer | string, maxDepth: number): DecodedBody
   return { value: read.value.value, duplicates: read.value.duplicates.map(({ path }) => path) };
 }
 
-/** As `decodeJson`; a large one in steps, so that others come in between: each makes another copy of it. */
+/** Like `decodeJson`, but a large body in steps, so that other requests get their turn. */
 export async function decodeJsonBody(body: BodyPieces, { maxDepth, nextShare }: BodyReaders): Promise<DecodedBody> {
   const bytes = body.joined();
   if (bytes.length <= largeBodyBytes) return decodeJson(bytes, maxDepth);
@@ -81,8 +77,7 @@ export async function decodeJsonBody(body: BodyPieces, { maxDepth, nextShare }: 
 }
 
 /**
- * A document for apply. Clients send JSON as often as YAML, and JSON has one error message instead of many. A brace alone does not make
- * JSON: `{kind: Pod}` is YAML.
+ * A document for apply. JSON has better error messages, but a brace alone does not make JSON: `{kind: Pod}` is YAML.
  */
 export const decodeApplied = async (body: BodyPieces, readers: BodyReaders): Promise<DecodedBody> =>
   /^\s*\{\s*(?:["}]|$)/.test(body.start(64).toString()) ? decodeJsonBody(body, readers) : readers.readYaml(body);

@@ -1,18 +1,18 @@
 import type { ServerResponse } from "node:http";
 
-// A thousand watchers get the same bytes. What HTTP/1.1 puts around them is made once, too, and goes to each connection in one piece: a
-// response would hand over four, which the connection copies together for every one of its readers before it encrypts them.
+// Watchers share bytes, and also the HTTP/1.1 frame around them: a response would write four pieces, to be joined for
+// each reader.
 
-/** Bytes of an answer that has no length, ready to be sent to many. */
+/** Bytes for many answers without a length. */
 export interface Chunk {
   readonly bytes: Buffer;
-  /** The same in the middle of their frame (RFC 9112, 7.1). */
+  /** The same with their frame (RFC 9112, 7.1). */
   readonly framed: Buffer;
 }
 
 const lineEnd = Buffer.from("\r\n");
 
-/** Of at least one byte: an empty chunk is the end of an answer. */
+/** At least one byte: an empty chunk ends an answer. */
 export function chunkOf(parts: readonly Buffer[]): Chunk {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   if (length === 0) throw new Error("an empty chunk would end the answer");
@@ -22,12 +22,29 @@ export function chunkOf(parts: readonly Buffer[]): Chunk {
 }
 
 /**
- * Sends the chunk behind all that was written to the response before. It counts as written: `writableLength` has it, but `writableNeedDrain`
- * does not know of it. The headers must be sent.
+ * Sends the chunk after everything written to the response. `writableLength` counts it, `writableNeedDrain` does not.
+ * The headers must have been sent.
  */
 export function writeChunk(response: ServerResponse, { bytes, framed }: Chunk): void {
   const { socket } = response;
-  // An answer of HTTP/1.0 ends with its connection, one to HEAD has no body, and a pipelined one waits for those before it.
+  // HTTP/1.0 has no chunks, HEAD has no body, and a pipelined answer waits for those before it.
   if (socket !== null && response.chunkedEncoding && response.req.method === "GET") socket.write(framed);
   else response.write(bytes);
+}
+
+/**
+ * Shares encoded events among the watchers served in one turn of the event loop: after a commit most of them want the
+ * same bytes. Keyed by the batch (by identity) and its view; forgotten after the turn.
+ */
+export class TurnCache {
+  #made = new Map<object, Map<string, Chunk>>();
+
+  get(source: object, key: string, make: () => Chunk): Chunk {
+    if (this.#made.size === 0) setImmediate(() => (this.#made = new Map()));
+    let byKey = this.#made.get(source);
+    if (byKey === undefined) this.#made.set(source, (byKey = new Map()));
+    let chunk = byKey.get(key);
+    if (chunk === undefined) byKey.set(key, (chunk = make()));
+    return chunk;
+  }
 }

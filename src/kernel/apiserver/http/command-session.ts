@@ -4,16 +4,16 @@ import { type JsonObject, type JsonValue, isJsonObject, messageOf } from "#lib/b
 import type { Interaction } from "#kernel/runtimes/index.ts";
 import { canEndChannels, type ChannelSocket, channels, writeTo } from "#kernel/websocket/index.ts";
 
-/** Which of a command's streams the client wants. Those that he does not want are read and forgotten. */
+/** The streams the client wants; the others are read and dropped. */
 export interface WantedStreams {
   readonly stdout: boolean;
   readonly stderr: boolean;
 }
 
 /**
- * Carries the streams of a command over the channels of a connection, until both have ended: the command is killed when the client
- * goes away or `signal` aborts; when it ends the client gets the rest of its output, then one Status on the channel of errors. Takes
- * both over, and never rejects.
+ * Carries a command's streams over the channels of a connection until both have ended. Kills the command when the
+ * client goes away or `signal` aborts; when the command ends, sends the rest of its output and a Status on the error
+ * channel. Never rejects.
  */
 export async function runCommand(
   socket: ChannelSocket,
@@ -24,7 +24,7 @@ export async function runCommand(
   const { stdin, stdout, stderr } = running;
   const abort = () => {
     socket.close(1001, "the server ends this connection");
-    // The client need not agree to that.
+    // The client may not answer the close.
     running.kill();
   };
   signal.addEventListener("abort", abort, { once: true });
@@ -39,7 +39,7 @@ export async function runCommand(
     const endsStdin = channel === channels.close && payload[0] === channels.stdin;
     if (endsStdin && canEndChannels(socket.protocol)) stdin?.end();
   });
-  // A first message without content says that the connection works; clients wait for one.
+  // Clients wait for an empty first message, which shows that the connection works.
   await socket.send(
     wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error,
     Buffer.alloc(0),
@@ -55,7 +55,7 @@ export async function runCommand(
   socket.close();
 }
 
-/** `{"Width": 80, "Height": 24}`; what is none is passed over, as in Kubernetes. */
+/** `{"Width": 80, "Height": 24}`; anything else is ignored, as in Kubernetes. */
 function resize(running: Interaction, payload: Buffer): void {
   const { Width: columns, Height: rows } = jsonOf(payload);
   if (isSize(columns) && isSize(rows)) running.resize({ columns, rows });
@@ -73,7 +73,7 @@ function jsonOf(payload: Buffer): JsonObject {
 const isSize = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) > 0 && Number(value) < 65_536;
 
-/** A stream that breaks has come to its end: why is said by how the command ended. */
+/** A broken stream just ends; the command's end says why. */
 async function sendAll(socket: ChannelSocket, stream: Readable, channel: number): Promise<void> {
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) if (!(await socket.send(channel, chunk))) return;
@@ -82,13 +82,13 @@ async function sendAll(socket: ChannelSocket, stream: Readable, channel: number)
   }
 }
 
-/** Read to the end, because a command that is not read stands still. */
+/** Reads to the end: a command whose output is not read blocks. */
 function forget(stream: Readable): undefined {
   stream.on("error", () => undefined);
   stream.resume();
 }
 
-/** What clients read codes of; from v4 on it is JSON. */
+/** Clients parse the exit code from this JSON (protocol v4 and later). */
 async function endOf({ ended }: Interaction): Promise<JsonObject> {
   try {
     const code = await ended;

@@ -3,14 +3,11 @@ import type { Sample } from "#kernel/kit/index.ts";
 
 const resolutionMs = 20;
 
-/**
- * How late the event loop is: everything this process serves waits that long. Measured from the first reading on, because a timer
- * fifty times a second is not for those whom nobody watches. `close` ends it.
- */
+/** How late the event loop is. Measured from the first reading on, so that servers without monitoring pay nothing. */
 export class EventLoopLag {
   #delays: IntervalHistogram | undefined;
 
-  /** The median, the 99th percentile and the worst since the reading before, in seconds; nothing at the first. */
+  /** Median, 99th percentile and maximum since the reading before, in seconds; nothing at first. */
   read(): readonly Sample[] {
     const delays = this.#delays;
     if (delays === undefined) {
@@ -20,7 +17,7 @@ export class EventLoopLag {
     }
     const samples = [50, 99, 100].map((percent) => ({
       labels: { quantile: String(percent / 100) },
-      // Nanoseconds between two ticks of the timer, of which the resolution is no delay.
+      // In nanoseconds, including the timer's resolution.
       value: Math.max(0, delays.percentile(percent) / 1e9 - resolutionMs / 1000),
     }));
     delays.reset();

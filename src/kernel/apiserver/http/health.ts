@@ -1,21 +1,21 @@
 import { textReply, type WholeReply } from "./respond.ts";
 
 /**
- * Things that must be well for the server to be ready; an entry answers with what is wrong, or undefined. Names are what `/readyz/<name>`
- * and `?verbose` show: lower-case letters and dashes. Checks are quick and synchronous: probes come every second.
+ * Readiness checks: each returns a problem or undefined, quickly and synchronously. `/readyz/<name>` and `?verbose`
+ * show the names: lower-case letters and dashes.
  */
 export type HealthChecks = Readonly<Record<string, () => string | undefined>>;
 
 /**
- * `/healthz`, `/livez`, `/readyz` and their sub-checks; undefined for any other path. 200 `ok`, or 500 with a line per check, as a
- * Kubernetes API answers; `?verbose` gives the lines in both cases, `?exclude=NAME` leaves a check out (it may be given several times), an unknown sub-check is
- * 404.
+ * `/healthz`, `/livez`, `/readyz` and their sub-checks; undefined for any other path. 200 `ok` or 500 with a line per
+ * check, as in Kubernetes; `?verbose` always gives the lines, `?exclude=NAME` (repeatable) leaves a check out, an
+ * unknown check is 404.
  */
 export function healthReply(path: string, query: URLSearchParams, checks: HealthChecks): WholeReply | undefined {
   const match = /^\/(healthz|livez|readyz)(?:\/([a-z-]+))?$/.exec(path);
   if (match === null) return undefined;
   const [, endpoint = "", only] = match;
-  // A server that cannot write is alive all the same: restarting it would not help.
+  // A server that cannot write is still alive: restarting it would not help.
   const excluded = query.getAll("exclude");
   const considered = Object.entries(endpoint === "readyz" || only !== undefined ? checks : {}).filter(
     ([name]) => !excluded.includes(name),
@@ -31,3 +31,23 @@ export function healthReply(path: string, query: URLSearchParams, checks: Health
   const verdict = `${endpoint} check ${healthy ? "passed" : "failed"}`;
   return textReply(`${lines.join("\n")}\n${verdict}\n`, healthy ? 200 : 500);
 }
+
+/** The Kubernetes minor version whose rules this server follows. */
+const major = "1";
+const minor = "33";
+
+/**
+ * The body of `/version`; kubectl warns when it is more than one minor apart. `gitVersion` has Slipway's version as
+ * build metadata: `v1.33.0+slipway.0.1.0`. Go clients read the other fields.
+ */
+export const versionInfo = (slipwayVersion: string): Readonly<Record<string, string>> => ({
+  major,
+  minor,
+  gitVersion: `v${major}.${minor}.0+slipway.${slipwayVersion}`,
+  gitCommit: "",
+  gitTreeState: "clean",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "node",
+  platform: `${process.platform}/${process.arch}`,
+});

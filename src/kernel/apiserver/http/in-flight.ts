@@ -1,24 +1,21 @@
 import { tooManyRequests } from "#kernel/model/index.ts";
 import type { Limits } from "../verbs/limits.ts";
-import { count } from "./counts.ts";
 
-/** What a request takes a place of. Watches are apart: they last, and cost little while nothing changes. So are streams into Pods, which last and cost more. */
+/** The limit a request counts against. Watches last but are cheap; streams into Pods last and cost more. */
 export type Slot = "mutating" | "reading" | "watch" | "stream";
 
-/** Who takes a place, for the limits of one user and for metrics. */
 export interface Entrant {
   readonly user: string;
-  /** The plural of the kind. */
   readonly resource: string;
 }
 
 /**
- * Counts what is under way on all listeners together and refuses what is too much, so that one caller cannot take the memory of the
- * others (the limits of `Limits`). Nobody waits for a place: a client that hears 429 comes back after the second it is told.
+ * Counts requests under way on all listeners and refuses those beyond the limits with 429, so that one caller cannot
+ * exhaust the server.
  */
 export class InFlight {
   readonly #limits: Limits;
-  /** What is under way now; read by metrics, changed here only. */
+  /** Changed here only. */
   readonly counts = { mutating: 0, reading: 0, watch: 0, stream: 0 };
   readonly #streamsByUser = new Map<string, number>();
   readonly #watchesByUser = new Map<string, number>();
@@ -28,13 +25,13 @@ export class InFlight {
     this.#limits = limits;
   }
 
-  /** Throws 429 when there is no place now, without taking one: for who has to wait for something before he needs it. */
+  /** Throws 429 when the limit is reached, without counting the request. */
   check(slot: "mutating" | "reading"): void {
     const most = slot === "mutating" ? this.#limits.maxMutatingRequests : this.#limits.maxReadingRequests;
     if (this.counts[slot] >= most) throw tooManyRequests("requests");
   }
 
-  /** Takes a place, or throws 429. The function returned gives it back; calling it twice is harmless. */
+  /** Counts the request or throws 429. The returned function, which may be called twice, uncounts it. */
   enter(slot: Slot, entrant: Entrant): () => void {
     if (slot === "watch") return this.#enterWatch(entrant);
     if (slot === "stream") return this.#enterStream(entrant);
@@ -43,7 +40,7 @@ export class InFlight {
     return once(() => (this.counts[slot] -= 1));
   }
 
-  /** Watches under way by kind; kinds without any are left out. */
+  /** Watches under way by kind. */
   get watchesByResource(): ReadonlyMap<string, number> {
     return this.#watchesByResource;
   }
@@ -60,7 +57,7 @@ export class InFlight {
     });
   }
 
-  /** One user cannot take all places: browsers and controllers share a server. */
+  /** Limited per user: browsers and controllers share a server. */
   #enterWatch({ user, resource }: Entrant): () => void {
     const { maxWatches, maxWatchesPerUser } = this.#limits;
     const own = this.#watchesByUser.get(user) ?? 0;
@@ -76,7 +73,7 @@ export class InFlight {
   }
 }
 
-/** Streams end by close, error and timeout, sometimes by two of them: a place must not be given back twice. */
+/** Streams end by close, error and timeout, sometimes by two of them. */
 function once(run: () => void): () => void {
   let done = false;
   return () => {
@@ -84,4 +81,11 @@ function once(run: () => void): () => void {
     done = true;
     run();
   };
+}
+
+/** Adds to a key's count; zeros are removed, so that the map stays small. */
+export function count(counts: Map<string, number>, key: string, by: number): void {
+  const left = (counts.get(key) ?? 0) + by;
+  if (left === 0) counts.delete(key);
+  else counts.set(key, left);
 }

@@ -11,22 +11,21 @@ import { type LargeBodies, largeBodyBytes } from "./large-bodies.ts";
 import { encodeItem, type ListFrame, listFrame, type View } from "./representation.ts";
 import type { Part, Reply } from "./respond.ts";
 
-// Both bound what one turn of the event loop does: a part is copied, and encrypted, in half a millisecond, and rows of a table are
-// made from parsed objects, which cost more than their bytes.
+// Both bound one turn of the event loop: copying and encrypting a part takes half a millisecond, making table rows
+// costs more.
 const partBytes = 64 * 1024;
 const partItems = 100;
-/** What an item costs in each form, in the time that stored bytes take: the others are made from the object. */
+/** Cost of an item by form, relative to stored bytes. */
 const costs: Readonly<Record<View["form"], number>> = { json: 1, partial: 2, table: 2, yaml: 8 };
 
-/** When others get on, between two parts (`piece`) and before a large object is encoded (`turn`). */
+/** Where others get their turn: between two parts (`piece`) and before a large object is encoded (`turn`). */
 export type Turns = Pick<LargeBodies, "turn" | "piece">;
 
-/** Between two items; the frame has none. */
 const comma = Buffer.from(",");
 
 /**
- * A list as a reply. A short one is a single buffer; a longer one is made part by part while it is sent, so that it delays nobody by
- * more than a part, whatever its length, and a slow reader costs no copy of it. Stored bytes are joined, not encoded anew.
+ * A list as a reply: a short one as a single buffer, a longer one part by part while it is sent, so that neither its
+ * length nor a slow reader costs others anything.
  */
 export function listReply(view: View, listing: Listing, negotiated: Negotiated, turns: Turns): Reply {
   const metadata = listMetadata(listing);
@@ -51,13 +50,13 @@ export function listReply(view: View, listing: Listing, negotiated: Negotiated, 
   return { code: 200, contentType, warnings, body: isStored ? { parts, length } : { parts } };
 }
 
-/** With the comma before it, if the form has commas. */
+/** Includes the comma before it. */
 function itemOf(view: View, entry: Entry, index: number): readonly Buffer[] {
   if (view.form === "yaml") return [Buffer.from(writeYaml([viewOf(view.resource, entry)]))];
   return index > 0 ? [comma, encodeItem(view, entry)] : [encodeItem(view, entry)];
 }
 
-/** The list of what was deleted, in JSON, whatever form the caller has asked for. */
+/** The list of what was deleted, always in JSON. */
 export function deletionsReply(
   resource: ServedResource,
   answers: readonly Answer[],
@@ -78,16 +77,15 @@ export function deletionsReply(
   return { code: 200, contentType: "application/json", body: { parts } };
 }
 
-/** How the items of a list are made. */
 interface ItemMaker<T> {
   readonly encode: (item: T, index: number) => readonly Buffer[];
-  /** What it costs, in stored bytes that are copied. */
+  /** The cost in stored bytes that are copied. */
   readonly weigh: (item: T) => number;
-  /** Waited for before the item is encoded. */
+  /** Awaited before the item is encoded. */
   readonly before?: (item: T) => Promise<void> | undefined;
 }
 
-/** Gives the turn away before each part but the first. */
+/** Yields to other requests before each part but the first. */
 async function* partsOf<T>(
   list: readonly T[],
   frame: ListFrame,
@@ -112,7 +110,6 @@ async function* partsOf<T>(
   yield [...open, frame.tail];
 }
 
-/** What a list says of itself: its revision, how it goes on, how much is left when that is known. */
 export function listMetadata(listing: Listing): TableMeta & { readonly resourceVersion: string } {
   return {
     resourceVersion: String(listing.revision),
@@ -121,7 +118,7 @@ export function listMetadata(listing: Listing): TableMeta & { readonly resourceV
   };
 }
 
-/** Keys in the order in which `writeYaml` has them: the items stand in the middle. */
+/** The keys before and after the items, in `writeYaml`'s order. */
 function yamlFrame({ resource: { type, listKind } }: View, metadata: TableMeta, isEmpty: boolean): ListFrame {
   const head = writeYaml({ apiVersion: apiVersionOf(type) });
   const tail = writeYaml({ kind: listKind, metadata: { ...metadata } });

@@ -1,66 +1,60 @@
 import { once } from "node:events";
-import { type IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, ServerResponse, STATUS_CODES } from "node:http";
 import { createServer, type Server, type ServerOptions } from "node:https";
 import { type AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { ApiError } from "#kernel/model/index.ts";
 import { codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { loopbackNames } from "../authz/browser-guard.ts";
 import { type ConnectionLimits, Connections, defaultConnectionLimits } from "./connections.ts";
 import type { Exchange } from "./exchange.ts";
-import { refuseProtocol } from "./protocol-errors.ts";
 import { type FrontDoor, handleRequest } from "./request-handler.ts";
 
-/** PEM. With `ca`, clients may show a certificate of this authority; nobody is refused for having none. */
+/** PEM. With `ca`, clients may present a certificate of this authority; none is required. */
 export interface ListenerTls {
   readonly cert: string;
   readonly key: string;
   readonly ca?: string;
 }
 
-/** Where to listen and as whom. */
 export interface ListenOptions {
-  /** An address of this machine; 127.0.0.1 unless told. Any other lets other machines in, who then need the token. */
+  /** An address of this machine, 127.0.0.1 by default. */
   readonly host?: string;
-  /** 0 takes any free port. */
+  /** 0 picks a free port. */
   readonly port: number;
   /**
-   * Names and addresses clients may use besides the loopback names and `host`; a `Host` header with any other is refused (421). IPv6
-   * addresses without brackets.
+   * Names and addresses that clients may use besides the loopback names and `host`; other `Host` headers are refused
+   * (421). IPv6 addresses without brackets.
    */
   readonly names?: readonly string[];
-  /** PEM of the serving certificate and its key. */
   readonly tls: ListenerTls;
-  /** Those left out are the defaults. */
   readonly connections?: Partial<ConnectionLimits>;
 }
 
-/** A socket that accepts. Several may serve one server. */
+/** An open port. One server may have several. */
 export interface Listener {
-  /** `https://127.0.0.1:6443`. */
   readonly url: string;
   readonly port: number;
-  /** Serves new connections with another certificate; those that are open go on. */
+  /** Serves new connections with another certificate; open ones continue. */
   renew(tls: ListenerTls): void;
-  /** Stops accepting, ends watches, and waits for what is under way, at most `closeGraceMs`. */
+  /** Stops accepting, ends watches, and waits up to `closeGraceMs` for other requests. */
   close(): Promise<void>;
 }
 
-/** What has not ended by then is cut: a log that is followed, a body that does not come. */
+/** What is still open after that is cut. */
 const closeGraceMs = 5000;
 
 /**
- * Starts to listen; rejects when the address cannot be used (`listen-failed`). HTTPS with HTTP/1.1 only, so that upgrades stay
- * possible. `makeDoor` is asked once, with the names the listener answers for and the signal of its close.
- *
- * Closing goes on while answers do: new requests get 503, watches end with a normal last chunk, connections are cut after their
- * answer, and what is left after `closeGraceMs` is cut where it is.
+ * Listens with HTTPS and HTTP/1.1 only, which allows upgrades. Rejects with `listen-failed`. `makeDoor` gets the
+ * listener's names and the signal of its close. While closing, new requests get 503, watches end normally, connections
+ * close after their answer, and the rest is cut after `closeGraceMs`.
  */
 export async function openListener(
   makeDoor: (hostNames: readonly string[], closing: AbortSignal) => FrontDoor,
   options: ListenOptions,
 ): Promise<Listener> {
   const host = options.host ?? "127.0.0.1";
-  // `0.0.0.0` and `::` are all addresses to whoever listens; a client that calls a server so is led by something else.
+  // `0.0.0.0` and `::` mean all addresses; no client uses them as a name.
   const own = host === "0.0.0.0" || host === "::" ? [] : [host];
   const hostNames = [...loopbackNames, ...[...own, ...(options.names ?? [])].map(bracketed)].map((name) =>
     name.toLowerCase(),
@@ -79,7 +73,7 @@ export async function openListener(
     response.once("close", () => {
       rest();
       active.delete(response);
-      // Kept alive it would hold up the end of the server; what has been written still goes out.
+      // A connection kept alive would delay the end of the server; what has been written is still sent.
       if (closing.signal.aborted) socket.destroySoon();
     });
     void handleRequest(door, request, response, upgrade);
@@ -91,11 +85,11 @@ export async function openListener(
     answer(request, lastResponse(request, socket), { socket, head }),
   );
   server.on("connection", (socket) => {
-    // Always, for nobody hands connections over from elsewhere.
+    // Always true: nothing else hands connections over.
     if (socket instanceof Socket) connections.opened(socket);
   });
   server.on("secureConnection", (socket) => connections.secured(socket));
-  // A client that breaks the handshake is its own problem; Node has closed the socket already.
+  // A failed handshake concerns the client alone; Node has closed the socket already.
   server.on("tlsClientError", () => undefined);
   server.on("clientError", (error, socket) => {
     const isAnswering = [...active].some((response) => response.socket === socket && response.headersSent);
@@ -108,7 +102,7 @@ export async function openListener(
     closing.abort();
     const graceOver = deferred<void>();
     const cancel = door.resources.context.clock.after(closeGraceMs, () => graceOver.resolve());
-    // Node takes a connection for idle, and cuts it, as soon as its answer has been written but before it is sent.
+    // Node would cut a connection whose answer has been written but not sent.
     await Promise.race([Promise.all([...active].map((response) => once(response, "close"))), graceOver.promise]);
     cancel();
     await closeServer(server, connections);
@@ -116,10 +110,7 @@ export async function openListener(
   return { url: `https://${bracketed(host)}:${address.port}`, port: address.port, renew, close };
 }
 
-/**
- * Answers to requests that were sent before the answer to the one before them. Node tells of the end of a connection only the answer whose turn it
- * is; the others would never end.
- */
+/** Answers to pipelined requests. When a connection ends, Node closes only the answer whose turn it is. */
 class QueuedAnswers {
   readonly #byConnection = new WeakMap<Socket, Set<ServerResponse>>();
 
@@ -144,7 +135,7 @@ class QueuedAnswers {
 }
 
 /**
- * For a request whose connection Node has given up, because it asks for an upgrade: the answer is its last one, unless somebody takes the
+ * For an upgrade request, whose connection Node has released: the answer is its last one, unless a handler takes the
  * connection over. Closes with the connection.
  */
 function lastResponse(request: IncomingMessage, socket: Duplex): ServerResponse {
@@ -152,29 +143,29 @@ function lastResponse(request: IncomingMessage, socket: Duplex): ServerResponse 
   response.shouldKeepAlive = false;
   // Always a socket, as below.
   response.assignSocket(socket as Socket);
-  // What is wrong with the connection is its end.
+  // Errors of the connection end it, nothing more.
   socket.on("error", () => undefined);
   socket.on("drain", () => response.writableNeedDrain && response.emit("drain"));
   response.once("finish", () => request.socket.destroySoon());
   return response;
 }
 
-/** A certificate that is none of ours does not end the handshake: its holder may have a token. */
+/** A foreign certificate does not end the handshake: its holder may have a token. */
 const tlsOptions = ({ cert, key, ca }: ListenerTls) =>
   ca === undefined ? { cert, key } : { cert, key, ca, requestCert: true, rejectUnauthorized: false };
 
-/** IPv6 addresses as URLs and `Host` have them. */
+/** IPv6 addresses as in URLs and `Host`. */
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
 /**
- * HTTPS of our kind. There is no limit on a connection as a whole, because watches last for hours; Node counts a request from its first
- * byte, so that the limit on headers does not end a connection between two requests.
+ * No limit on a connection as a whole, because watches last for hours. Node counts a request from its first byte, so
+ * `headersTimeout` does not end an idle connection.
  */
 const serverOptions = (limits: ConnectionLimits): ServerOptions => ({
   minVersion: "TLSv1.2",
   maxHeaderSize: 16 * 1024,
   noDelay: true,
-  // A peer that went without a word is found out by the system, which asks for it when nothing has come for a while.
+  // TCP finds peers that vanished.
   keepAlive: true,
   keepAliveInitialDelay: limits.probeAfterMs,
   handshakeTimeout: limits.handshakeMs,
@@ -184,7 +175,7 @@ const serverOptions = (limits: ConnectionLimits): ServerOptions => ({
   connectionsCheckingInterval: limits.checkEveryMs,
 });
 
-/** Rejects with what a person can act on: the address, and whether the port is taken. */
+/** Rejects with the address, and says whether the port is taken. */
 function listening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (cause: Error) => {
@@ -201,12 +192,45 @@ function listening(server: Server, host: string, port: number): Promise<void> {
 }
 
 /**
- * Idle connections and those whose answers did not end in time are cut, and so are handshakes: Node would wait for each of them, and
- * does not look at the time of connections any more once it closes.
+ * Cuts what is left: Node would wait for idle connections and handshakes, and no longer checks its timeouts while
+ * closing.
  */
 function closeServer(server: Server, connections: Connections): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     connections.cut();
   });
+}
+
+/** What Node finds wrong with a request; anything else its parser refuses (`HPE_…`) is not HTTP. */
+const refusals: ReadonlyMap<string | undefined, readonly [code: number, message: string]> = new Map([
+  ["HPE_HEADER_OVERFLOW", [431, "the headers of the request are larger than 16 KiB"]],
+  ["HPE_CHUNK_EXTENSIONS_OVERFLOW", [413, "the extensions of a chunk of the body are too large"]],
+  ["ERR_HTTP_REQUEST_TIMEOUT", [408, "the request did not come in time"]],
+]);
+
+/** The whole answer to a malformed request, which has no response: a Status like every other refusal. */
+export function protocolRefusal(error: Error): string {
+  const [code, message] = refusals.get(codeOf(error)) ?? [400, "the request cannot be read as HTTP/1.1"];
+  const refusal = new ApiError(code === 413 ? "RequestEntityTooLarge" : "BadRequest", message, { code });
+  const body = `${JSON.stringify(refusal.toStatus())}\n`;
+  const head = [
+    `HTTP/1.1 ${code} ${STATUS_CODES[code]}`,
+    "Connection: close",
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "X-Content-Type-Options: nosniff",
+    "Cache-Control: no-store",
+  ];
+  return `${head.join("\r\n")}\r\n\r\n${body}`;
+}
+
+/**
+ * Sends it and closes the connection; only closes it when an answer is under way or the connection or handshake failed.
+ */
+export function refuseProtocol(error: Error, socket: Duplex, isAnswering: boolean): void {
+  const code = codeOf(error) ?? "";
+  const isOfRequest = code.startsWith("HPE_") || refusals.has(code);
+  if (isOfRequest && socket.writable && !isAnswering) socket.end(protocolRefusal(error), () => socket.destroy());
+  else socket.destroy();
 }

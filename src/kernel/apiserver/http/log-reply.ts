@@ -4,17 +4,16 @@ import { answerObject } from "../verbs/answer.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { getObject } from "../verbs/get.ts";
 import { metaText } from "../verbs/metadata.ts";
-import type { PodLogRequest } from "../verbs/pod-log.ts";
+import type { PodLogRequest } from "../verbs/sources.ts";
 import { hasLogs, openRunLog } from "../verbs/run-log.ts";
 import type { Exchange } from "./exchange.ts";
 import { logRequest } from "./query.ts";
-import type { ResourceCall } from "./resource-handler.ts";
+import type { ResourceCall } from "./route.ts";
 import { sendStream } from "./stream-reply.ts";
 
 /**
- * GET `pods/x/log`, and the same of other kinds that have logs: plain text, sent as it comes and at the reader's pace. What is wrong with the request is refused before the first
- * byte; a log that breaks later cuts the connection, because a status line cannot be taken back; so does a server that closes. Ends
- * with the log, or with the reader.
+ * GET `pods/x/log`, and the logs of other kinds: plain text, sent as it arrives at the reader's pace. Bad requests are
+ * refused before the first byte; a later failure or a closing server cuts the connection.
  */
 export async function sendLog(
   context: ApiContext,
@@ -27,7 +26,7 @@ export async function sendLog(
   await sendStream(exchange, "text/plain", await chunksOf());
 
   async function chunksOf(): Promise<AsyncIterable<Uint8Array>> {
-    // What the API serves is a KubeObject.
+    // The API serves KubeObjects.
     const served = object as unknown as KubeObject;
     if (hasLogs(context, resource)) {
       const parameter = (name: string): string => exchange.query.get(name) ?? "";
@@ -39,8 +38,8 @@ export async function sendLog(
 }
 
 /**
- * The container to read: the one named, or the Pod's only one (init containers do not count, but may be named). 400 with the names
- * there are otherwise; kubectl prints that text.
+ * The container to read: the named one, or the Pod's only one, not counting init containers. Otherwise 400 with the
+ * names, which kubectl prints.
  */
 export function containerOf(pod: JsonObject, asked = ""): string {
   const name = metaText(pod, "name");

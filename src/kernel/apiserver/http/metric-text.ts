@@ -1,10 +1,10 @@
-// Loaded when metrics are first asked for: few ask, and the library is not free.
+// Loaded on the first request for metrics.
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Distribution, Labels, MetricFamily } from "#kernel/kit/index.ts";
 
 /**
- * Families in the text format of Prometheus 0.0.4. The registry is made anew each time: nothing is kept that could differ from what
- * was counted. Label values are escaped by the library.
+ * Families in Prometheus' text format 0.0.4. The registry is made anew each time, so nothing can differ from what was
+ * counted.
  */
 export function renderMetrics(families: readonly MetricFamily[]): Promise<string> {
   const registry = new Registry();
@@ -12,7 +12,7 @@ export function renderMetrics(families: readonly MetricFamily[]): Promise<string
   return registry.metrics();
 }
 
-/** A family without samples is written all the same: a dashboard shows zero instead of nothing. */
+/** A family without samples is printed as well: dashboards show zero instead of nothing. */
 function register(registry: Registry, family: MetricFamily): void {
   const { name, help, type } = family;
   switch (type) {
@@ -33,7 +33,6 @@ function register(registry: Registry, family: MetricFamily): void {
 
 const namesOf = ([first]: readonly { readonly labels: Labels }[]): string[] => Object.keys(first?.labels ?? {});
 
-/** A histogram whose observations were counted elsewhere. */
 class CountedHistogram extends Histogram {
   readonly #name: string;
   readonly #help: string;
@@ -46,7 +45,7 @@ class CountedHistogram extends Histogram {
     this.#distributions = distributions;
   }
 
-  /** What a registry asks a histogram for; the name is the library's. */
+  /** Called by a registry; the name is the library's. */
   getForPromString() {
     return {
       name: this.#name,

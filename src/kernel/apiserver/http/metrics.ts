@@ -5,10 +5,7 @@ import type { EventLoopLag } from "./event-loop-lag.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { WatchMeter } from "./watch-reply.ts";
 
-/**
- * Labels of a finished request. Values come from bounded sets: verbs and codes of this server, kinds it serves; what names none of them
- * is `other`, so that a scanner of paths makes no series.
- */
+/** Values come from bounded sets: verbs, codes and kinds of this server, or `other`. */
 export interface RequestLabels {
   readonly verb: string;
   readonly resource: string;
@@ -16,7 +13,6 @@ export interface RequestLabels {
   readonly code: string;
 }
 
-/** Counts requests and how long they take. */
 export class RequestMetrics {
   readonly #requests: FamilyOf<CounterSeries>;
   readonly #durations: FamilyOf<HistogramSeries>;
@@ -29,7 +25,7 @@ export class RequestMetrics {
     );
   }
 
-  /** A watch counts when it begins: its handler ends when the stream is set up. */
+  /** A watch counts when it begins. */
   record(labels: RequestLabels, duration: Millis): void {
     const { verb, resource } = labels;
     this.#requests.series({ ...labels }).add();
@@ -37,7 +33,6 @@ export class RequestMetrics {
   }
 }
 
-/** What a server's metrics are read from when somebody looks. */
 export interface MetricSources {
   readonly inFlight: InFlight;
   readonly watchMeter: WatchMeter;
@@ -47,12 +42,10 @@ export interface MetricSources {
   readonly version: string;
 }
 
-/** Adds what tells that an audit log has gaps. */
 export function addAuditMetrics(metrics: Metrics, audit: { readonly dropped: number }): void {
   metrics.readCounter("slipway_apiserver_audit_dropped_total", "Lines missing in the audit log.", () => audit.dropped);
 }
 
-/** Adds the families of a server, of its store and of this process. */
 export function addServerMetrics(
   metrics: Metrics,
   { inFlight, watchMeter, readers, store, lag, version }: MetricSources,
@@ -75,7 +68,6 @@ export function addServerMetrics(
   addStoreMetrics(metrics, () => store.stats());
 }
 
-/** Each family asks for the statistics anew: they are a few numbers, and one question for all would have to be remembered. */
 function addStoreMetrics(metrics: Metrics, stats: () => StoreStats): void {
   const gauge = (noun: string, help: string, valueOf: (now: StoreStats) => number): void =>
     metrics.gauge(`slipway_store_${noun}`, help, () => valueOf(stats()));

@@ -2,7 +2,7 @@ import type { Cancel, Clock, Millis } from "#lib/base/index.ts";
 import type { Identity } from "../authz/identity.ts";
 import type { Witness } from "../sessions/sessions.ts";
 
-/** A look costs a microsecond or two for each stream; nobody notices a second more of what he could have read before. */
+/** A check costs a microsecond or two per stream. */
 const lookEveryMs: Millis = 1000;
 
 interface Guarded {
@@ -12,8 +12,8 @@ interface Guarded {
 }
 
 /**
- * Answers that last: each is ended within a second after what its caller has shown is good no more, or is somebody else's. One for all
- * listeners of a server; there is no timer while nothing is open.
+ * Long answers of all listeners: each ends within a second after its caller's credential becomes invalid or names
+ * somebody else. No timer runs while none is open.
  */
 export class OpenStreams {
   readonly #clock: Clock;
@@ -24,7 +24,9 @@ export class OpenStreams {
     this.#clock = clock;
   }
 
-  /** Calls `end` once when `proof` has nothing to say any more; never after the function returned was called. */
+  /**
+   * Calls `end` once when `proof` no longer returns the same identity, unless the returned function was called before.
+   */
   guard(proof: Witness, end: () => void): () => void {
     const guarded: Guarded = { proof, identity: proof(), end };
     this.#open.add(guarded);
@@ -48,7 +50,7 @@ export class OpenStreams {
   }
 }
 
-/** A credential may be made anew for another user or with fewer groups. */
+/** A credential may be replaced by one for another user or with fewer groups. */
 const isSame = (now: Identity | undefined, before: Identity | undefined): boolean =>
   now !== undefined &&
   now.user === before?.user &&

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { channels } from "#kernel/websocket/index.ts";
 import { type HandshakeRefused, openTestClient } from "#kernel/websocket/testing/index.ts";
 import { toCrds } from "#lib/schema/index.ts";
-import { Credential, credentialHash, newCredential } from "../authz/credential.ts";
-import { newToken } from "../authz/static-tokens.ts";
+import { Credential, credentialHash, newCredential, newToken } from "../authz/credential.ts";
 import { scriptedSessions, startTestServer, type TestServer } from "../testing/index.ts";
 
 async function connected(port: number, signal: AbortSignal): Promise<Socket> {

@@ -11,28 +11,25 @@ import type { WantedStreams } from "./command-session.ts";
 import type { Exchange } from "./exchange.ts";
 import { containerOf } from "./log-reply.ts";
 import { commandOf, portsOf, streamRequest } from "./query.ts";
-import type { ResourceCall } from "./resource-handler.ts";
+import type { ResourceCall } from "./route.ts";
 
-/** What a Pod gives to a connection that is about to be accepted. */
 interface PodStream {
-  /** Carries the streams until they have ended; takes both sides over, and never rejects. */
+  /** Carries the streams until they have ended; takes both sides over and never rejects. */
   carry(socket: ChannelSocket): Promise<void>;
-  /** Lets go of everything, when nobody is there to carry it to. */
+  /** Closes everything when there is no connection to carry it over. */
   cancel(): void;
 }
 
-/** A request that was understood, about a Pod that can do it. */
+/** A valid request for a Pod that can serve it. */
 interface AskedStream {
   readonly protocols: readonly string[];
   open(): Promise<PodStream>;
 }
 
 /**
- * GET `pods/x/exec`, `attach` and `portforward` over a WebSocket. Whatever is wrong is refused with a Status before the handshake is
- * answered; then this resolves, and the streams go on until they have ended, the client goes away, or the exchange's signal aborts.
- *
- * What is wrong with the Pod comes before what is wrong with the connection: kubectl answers any refusal of a WebSocket by asking
- * again by POST and SPDY, and prints what it hears then.
+ * GET `pods/x/exec`, `attach` and `portforward` over a WebSocket. Refusals come as a Status before the handshake, those
+ * about the Pod first: after any refusal kubectl retries with POST and SPDY and prints that answer. Resolves after the
+ * handshake; the streams go on until they end, the client goes away, or the signal aborts.
  */
 export async function openPodStream(
   context: ApiContext,
@@ -40,7 +37,7 @@ export async function openPodStream(
   exchange: Exchange,
 ): Promise<void> {
   const { request, response, upgrade } = exchange;
-  // The library is loaded with the first of these requests.
+  // Loaded on first use.
   const websocket = await import("#kernel/websocket/index.ts");
   const pod = answerObject(await getObject(context, resource, route));
   const asked =
@@ -50,7 +47,7 @@ export async function openPodStream(
   if (upgrade === undefined || !websocket.asksForWebSocket(request.headers)) {
     throw webSocketNeeded(route.subresource, asked.protocols);
   }
-  // To open it by GET is more than to look: the right that a POST needs is needed, too (decision 73).
+  // More than a read: the permission of a POST is needed as well (decision 73).
   if (verb !== "create") authorize(context.authorizer, exchange.identity, accessTo(resource.type, "create", route));
   const problem = websocket.handshakeProblem(request);
   if (problem !== undefined) throw badRequest(problem);
@@ -78,7 +75,7 @@ async function askedCommand(
   const request = streamRequest(exchange.query);
   const command = subresource === "exec" ? commandOf(exchange.query) : undefined;
   const asked = { ...request, container: defaultedContainer(pod, request.container) };
-  // What the API serves is a KubeObject.
+  // The API serves KubeObjects.
   const served = pod as unknown as KubeObject;
   await podSessions.check(served, asked, command === undefined ? "attach" : "exec");
   const start = () =>
@@ -105,12 +102,12 @@ function askedPorts(
   protocols: readonly string[],
 ): AskedStream {
   const phase = scalarText(objectAt(pod, "status")?.["phase"]);
-  // In kubectl's words.
+  // kubectl's words.
   if (phase !== "Running")
     throw badRequest(`unable to forward port because pod is not running. Current status=${phase}`);
   const dial = (port: number, signal: AbortSignal) => podSessions.connect(pod as unknown as KubeObject, port, signal);
   const open = async () => {
-    // Whoever asks for SPDY names them later, over the connection.
+    // SPDY clients name the ports later, over the connection.
     const ports = portsOf(exchange.query);
     const { forwardPorts } = await import("./port-session.ts");
     return {
@@ -121,7 +118,7 @@ function askedPorts(
   return { protocols, open };
 }
 
-/** kubectl prints the message. It has no port-forward over WebSockets alone: what it sends through them is SPDY. */
+/** kubectl prints the message. Its port-forward needs SPDY, even inside a WebSocket. */
 const webSocketNeeded = (subresource: string, protocols: readonly string[]): ApiError =>
   new ApiError(
     "NotImplemented",
@@ -137,7 +134,7 @@ const unknownProtocol = (offered: string | undefined, ours: readonly string[]): 
     `none of the subprotocols ${JSON.stringify(offered ?? "")} is spoken here; expected one of: ${ours.join(", ")}`,
   );
 
-/** The container that is named, or the one that the Pod names for such cases, or its only one. */
+/** The named container, the Pod's default one, or its only one. */
 function defaultedContainer(pod: JsonObject, asked: string): string {
   if (asked !== "") return containerOf(pod, asked);
   const { metadata } = pod;

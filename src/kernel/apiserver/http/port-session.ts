@@ -2,14 +2,13 @@ import type { Duplex } from "node:stream";
 import { messageOf } from "#lib/base/index.ts";
 import { type ChannelSocket, writeTo } from "#kernel/websocket/index.ts";
 
-/** Opens a connection to a port; rejects when nothing listens, or when the signal aborts. */
+/** Connects to a port; rejects when nothing listens or the signal aborts. */
 export type Dial = (port: number, signal: AbortSignal) => Promise<Duplex>;
 
 /**
- * Carries one connection to each of the ports over the channels of `socket`: the i-th port has its bytes on channel 2i, and what is wrong
- * with it as text on 2i+1. Ends when all of them have ended, the client goes away, or `signal` aborts. Never rejects.
- *
- * The protocol has no end of one direction: what the client sends ends with the whole connection.
+ * Carries one connection per port over the channels of `socket`: the i-th port's bytes on channel 2i, its errors as
+ * text on 2i+1. Ends when all connections have ended, the client goes away, or `signal` aborts. Never rejects. The
+ * protocol cannot end one direction alone.
  */
 export async function forwardPorts(
   socket: ChannelSocket,
@@ -25,7 +24,7 @@ export async function forwardPorts(
     signal.removeEventListener("abort", abort);
     gone.abort(new Error("the client has gone away"));
   });
-  // First of all each channel says which port it is.
+  // Each channel first announces its port.
   for (const [index, port] of ports.entries()) {
     const name = Buffer.alloc(2);
     name.writeUInt16LE(port);
@@ -41,7 +40,7 @@ export async function forwardPorts(
   socket.close();
 }
 
-/** A failure is told on its channel. */
+/** Returns a failure, which is reported on its channel. */
 async function opened(dial: Dial, port: number, gone: AbortSignal): Promise<Duplex | Error> {
   try {
     const connection = await dial(port, gone);
@@ -56,7 +55,6 @@ async function opened(dial: Dial, port: number, gone: AbortSignal): Promise<Dupl
   }
 }
 
-/** From the Pod to the client, until one of them has no more. */
 async function carry(
   socket: ChannelSocket,
   channel: number,

@@ -2,15 +2,14 @@ import { isJsonObject, type JsonValue, parseDuration } from "#lib/base/index.ts"
 import { badRequest, invalidOption } from "#kernel/model/index.ts";
 import { maxManagerName } from "../apply/managers.ts";
 import type { DeleteRequest, ListRequest, WatchRequest, WriteRequest } from "../verbs/options.ts";
-import type { PodLogRequest } from "../verbs/pod-log.ts";
+import type { PodLogRequest } from "../verbs/sources.ts";
 
-// Query parameters as options. A parameter given twice counts once, as its first value. Numbers and flags are read as strictly as Go
-// clients write them; a value that cannot be read is 400, one outside its set 422, and both name the parameter. What the parameters
-// mean together (limit with continue, resourceVersionMatch without resourceVersion) is for the verbs.
+// Query parameters as options. The first value of a repeated parameter counts. A malformed value is 400, one outside
+// its set 422; both name the parameter. The verbs check combinations.
 
 const text = (query: URLSearchParams, name: string): string | undefined => query.get(name) ?? undefined;
 
-/** An integer parameter; empty counts as absent, anything else that is no integer is 400. */
+/** Empty counts as absent; anything else that is no integer is 400. */
 function integer(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null || value === "") return undefined;
@@ -18,7 +17,7 @@ function integer(query: URLSearchParams, name: string): number | undefined {
   return Number(value);
 }
 
-/** As integer, but -1 is 400: Kubernetes answers it in different ways, and none of them helps. */
+/** Also 400 for negative numbers, which Kubernetes treats inconsistently. */
 function natural(query: URLSearchParams, name: string): number | undefined {
   const value = integer(query, name);
   if (value !== undefined && value < 0) throw badRequest(`${name} must not be negative, found ${value}`);
@@ -27,7 +26,7 @@ function natural(query: URLSearchParams, name: string): number | undefined {
 
 const isTrue = (value: string): boolean => ["true", "1", "t", "T", "True", "TRUE"].includes(value);
 
-/** What Go's strconv.ParseBool takes. No value counts as absent; what cannot be read is refused, where Kubernetes takes it for true. */
+/** The values of Go's strconv.ParseBool; others are 400, where Kubernetes takes them for true. */
 function flag(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name);
   if (value === null || value === "") return undefined;
@@ -36,32 +35,26 @@ function flag(query: URLSearchParams, name: string): boolean | undefined {
   throw badRequest(`${name} must be true or false, found ${JSON.stringify(value)}`);
 }
 
-/**
- * Whether JSON is to be laid out for people. `pretty` decides; without it curl and wget get what Kubernetes gives them. Browsers
- * do not: what asks from inside of one is a program.
- */
+/** Whether to indent JSON: as `pretty` says, else for curl and wget as in Kubernetes. */
 export function wantsIndent(query: URLSearchParams, userAgent: string | undefined): boolean {
   const pretty = query.get("pretty") ?? "";
   return pretty === "" ? /^(?:curl|Wget)\b/.test(userAgent ?? "") : isTrue(pretty);
 }
 
-/**
- * 400 for a `timeout` that is no duration. It says how long the caller waits for an answer that ends by itself; none takes longer
- * than the few seconds that a revision of the future is waited for.
- */
+/** 400 for a `timeout` that is no duration. It limits waiting for an answer, which here never takes long. */
 export function checkTimeout(query: URLSearchParams): void {
   const timeout = query.get("timeout") ?? "";
   const parsed = timeout === "" ? undefined : parseDuration(timeout);
   if (parsed?.ok === false) throw badRequest(`invalid timeout specified in the request URL: ${parsed.error}`);
 }
 
-/** Members without a value are left out, as exact optional types demand. */
+/** Leaves out undefined members, as exact optional types demand. */
 function compact<T extends object>(members: { readonly [K in keyof T]: T[K] | undefined }): T {
-  // Only undefined members are gone, and those T has as optional.
+  // Only undefined members are gone, which T has as optional.
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Of GET on a collection. `namespace` comes from the path; empty is all. */
+/** A GET on a collection; an empty `namespace` means all. */
 export function listRequest(query: URLSearchParams, namespace: string): ListRequest {
   return compact<ListRequest>({
     namespace,
@@ -75,7 +68,7 @@ export function listRequest(query: URLSearchParams, namespace: string): ListRequ
   });
 }
 
-/** Of GET with `watch=1`. Pages mean nothing there and are passed over; a timeout of 0 is the server's choice. */
+/** A GET with `watch=1`. Paging is ignored; a timeout of 0 lets the server choose. */
 export function watchRequest(query: URLSearchParams, namespace: string): WatchRequest {
   const { limit: _limit, continue: _continue, ...list } = listRequest(query, namespace);
   return compact<WatchRequest>({
@@ -85,12 +78,11 @@ export function watchRequest(query: URLSearchParams, namespace: string): WatchRe
   });
 }
 
-/** Decides between list and watch before anything else is read, because limits differ. */
 export const isWatch = (query: URLSearchParams): boolean => flag(query, "watch") === true;
 
 /**
- * Of POST, PUT and PATCH. `duplicateFields` are the keys that the body had twice, which field validation judges. `fieldManager` has at
- * most 128 printable characters, as managedFields can hold; who sends none is known by the program in its User-Agent.
+ * POST, PUT and PATCH. `duplicateFields` are the body's duplicate keys. `fieldManager` has at most 128 printable
+ * characters and defaults to the program in User-Agent.
  */
 export function writeRequest(
   query: URLSearchParams,
@@ -129,7 +121,7 @@ function programOf(userAgent: string | undefined): string {
   return program.replace(/\p{C}/gu, "").slice(0, maxManagerName) || "unknown";
 }
 
-/** `force` is for apply alone: elsewhere it would promise something that does not exist. */
+/** `force` is only valid for apply. */
 export function forceOf(query: URLSearchParams, isApply: boolean): boolean {
   const force = flag(query, "force");
   if (force !== undefined && !isApply)
@@ -137,7 +129,7 @@ export function forceOf(query: URLSearchParams, isApply: boolean): boolean {
   return force === true;
 }
 
-/** `All` is the only stage there is; anything else might be taken for a promise. */
+/** `All` is the only stage. */
 function isDryRun(values: readonly unknown[]): boolean {
   const wrong = values.find((value) => value !== "All" && value !== "");
   if (wrong === undefined) return values.includes("All");
@@ -145,8 +137,8 @@ function isDryRun(values: readonly unknown[]): boolean {
 }
 
 /**
- * DeleteOptions from the body; what the body leaves out may come from the query. kubectl sends the body, curl the query. Members that
- * are null count as absent, others of the wrong type are 400.
+ * DeleteOptions from the body (kubectl), completed from the query (curl). Null members count as absent, others of the
+ * wrong type are 400.
  */
 export function deleteRequest(query: URLSearchParams, body: JsonValue | undefined): DeleteRequest {
   if (body !== undefined && body !== null && !isJsonObject(body)) throw badRequest("DeleteOptions must be an object");
@@ -155,7 +147,7 @@ export function deleteRequest(query: URLSearchParams, body: JsonValue | undefine
   if (kind !== "DeleteOptions")
     throw badRequest(`the body of a DELETE must be DeleteOptions, found ${JSON.stringify(kind)}`);
   if (dryRun !== undefined && dryRun !== null && !Array.isArray(dryRun)) throw badRequest("dryRun must be a list");
-  // A precondition that cannot be read must not be taken for none: the object would be gone.
+  // Ignoring a malformed precondition would delete the object.
   const given = preconditions ?? {};
   if (!isJsonObject(given)) throw badRequest("preconditions must be an object");
   return compact<DeleteRequest>({
@@ -189,7 +181,7 @@ function optionalInteger(value: JsonValue | undefined): number | undefined {
   throw badRequest("gracePeriodSeconds must be an integer");
 }
 
-/** What `pods/attach` is asked for; the container may be empty, for the Pod's only one. */
+/** An empty container means the Pod's only one. */
 export interface StreamRequest {
   readonly container: string;
   readonly stdin: boolean;
@@ -198,7 +190,7 @@ export interface StreamRequest {
   readonly terminal: boolean;
 }
 
-/** The parameters of `pods/attach`, and of `pods/exec` without its command. A terminal has one output: nobody can want its stderr. */
+/** For `pods/attach` and `pods/exec`. A terminal has no separate stderr. */
 export function streamRequest(query: URLSearchParams): StreamRequest {
   const terminal = flag(query, "tty") ?? false;
   const stdin = flag(query, "stdin") ?? false;
@@ -208,17 +200,16 @@ export function streamRequest(query: URLSearchParams): StreamRequest {
   return { container: text(query, "container") ?? "", stdin, stdout, stderr, terminal };
 }
 
-/** Program and arguments of `pods/exec`. */
 export function commandOf(query: URLSearchParams): readonly string[] {
   const command = query.getAll("command");
   if ((command[0] ?? "") === "") throw badRequest("you must specify at least one command for the container");
   return command;
 }
 
-/** Each has two channels, whose numbers are one byte; nobody looks at more than a few ports through one connection. */
+/** Each port has two channels, whose numbers are one byte. */
 const mostPorts = 64;
 
-/** The ports of `pods/portforward`, in their order: repeated, or a list with commas. */
+/** The ports of `pods/portforward` in order: repeated or comma-separated. */
 export function portsOf(query: URLSearchParams): readonly number[] {
   const ports = query.getAll("ports").flatMap((list) => list.split(","));
   if (ports.length === 0) throw badRequest("you must specify at least one port: ports=80");
@@ -230,7 +221,7 @@ export function portsOf(query: URLSearchParams): readonly number[] {
   });
 }
 
-/** The parameters of `pods/log`; the container may be empty, for the Pod's only one. */
+/** For `pods/log`; an empty container means the Pod's only one. */
 export function logRequest(query: URLSearchParams): Omit<PodLogRequest, "container"> & { readonly container?: string } {
   const sinceSeconds = natural(query, "sinceSeconds");
   const sinceTime = text(query, "sinceTime");
@@ -250,7 +241,7 @@ export function logRequest(query: URLSearchParams): Omit<PodLogRequest, "contain
   });
 }
 
-/** Of the two, or of both, in Kubernetes' words (KEP-3288). */
+/** Kubernetes' words (KEP-3288); both streams by default. */
 function logStream(word: string | undefined): PodLogRequest["stream"] {
   switch (word) {
     case undefined:

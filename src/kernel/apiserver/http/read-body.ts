@@ -4,23 +4,25 @@ import { type JsonExcess, JsonShape } from "#lib/json/index.ts";
 import type { Limits } from "../verbs/limits.ts";
 import { BodyPieces } from "./body-pieces.ts";
 import { mediaTypeOf } from "./body.ts";
-import { refuseExcess } from "./body-shape.ts";
+import { refuseExcess } from "./yaml-body.ts";
 import type { Exchange } from "./exchange.ts";
 import { largeBodyBytes } from "./large-bodies.ts";
 
-/** Read of one body in its share of the event loop: a fast connection would give all of it in one turn, ten milliseconds of decryption. */
+/**
+ * Read in one turn of the event loop: a fast connection would deliver everything at once, ten milliseconds of
+ * decryption.
+ */
 const burstBytes = 128 * 1024;
 
 export type BodyLimits = Pick<Limits, "maxBodyBytes" | "maxBodyValues" | "maxObjectMembers" | "maxDepth">;
 
-/** What reading needs of an exchange. */
 export type BodyExchange = Pick<Exchange, "request" | "response" | "bodies" | "identity">;
 
 /**
- * The whole body, not joined yet, or a refusal as soon as it is known: 413 for what is too large, at once when its length is announced, and for JSON
- * that consists of too much; 429 while too many large bodies are under way. JSON that nests too deep is given as far as it has come,
- * for its reader to say where. What is refused is left unread on its connection, which stays open for the answer. Rejects when the
- * client goes away in the middle.
+ * The whole body, not joined yet. Refuses as early as possible: 413 for a body that is too large, even when only
+ * announced, or JSON with too many values; 429 while too many large bodies are under way. JSON that nests too deep is
+ * returned incomplete, for its reader to report the position. The rest of a refused body is left unread. Rejects when
+ * the client goes away.
  */
 export async function readBody(exchange: BodyExchange, limits: BodyLimits): Promise<BodyPieces> {
   const { request, bodies } = exchange;
@@ -50,7 +52,7 @@ function gather(
       try {
         const { size } = pieces;
         if (size > limits.maxBodyBytes) throw bodyTooLarge(limits.maxBodyBytes);
-        // Most come whole. One that does not may take its time with the rest, and many of them would fill the memory.
+        // Most bodies come whole. Slow ones could fill the memory together.
         if (size === chunk.length && size <= largeBodyBytes) return;
         if (held === 0) response.once("close", () => bodies.release(user, held));
         bodies.hold(user, size - held);
@@ -64,7 +66,7 @@ function gather(
         if (excess === "maxDepth") finish();
         else void bodies.share(request).then(() => (isSettled ? undefined : request.resume()));
       } catch (refusal) {
-        // Paused and not destroyed, as iterating over it would: that takes the connection away from the answer.
+        // Destroying the request would take the connection away from the answer.
         request.pause();
         settle(() => reject(refusal));
       }
@@ -75,20 +77,19 @@ function gather(
   });
 }
 
-/** Looks at the pieces of a body that has become large; of small ones nothing is made. */
+/** Checks the pieces of a body once it has become large. */
 class LateShape {
   readonly #limits: BodyLimits;
   readonly #shape: JsonShape | undefined;
   #hasBegun = false;
 
-  /** What is no JSON has no shape that is looked at. */
   constructor(limits: BodyLimits, hasShape: boolean) {
     const { maxDepth, maxBodyValues: maxValues, maxObjectMembers: maxMembers } = limits;
     this.#limits = limits;
     this.#shape = hasShape ? new JsonShape({ maxDepth, maxValues, maxMembers }) : undefined;
   }
 
-  /** Takes the newest of `pieces`, at first all of them. Throws 413 for what no reader needs to see. */
+  /** Takes the newest piece, at first all of them. Throws 413. */
   takeNext(chunk: Buffer, pieces: BodyPieces): JsonExcess | undefined {
     const next = this.#hasBegun ? [chunk] : pieces.all();
     this.#hasBegun = true;
@@ -102,8 +103,8 @@ class LateShape {
 }
 
 /**
- * By its first character and not by its type alone: what is sent for apply calls itself YAML and is JSON most often. In a YAML text that
- * begins with a bracket, quotes may mean something else.
+ * Judged by the first character, because apply often sends JSON as YAML. In YAML that begins with a bracket, quotes may
+ * mean something else.
  */
 function isJson(request: IncomingMessage, pieces: readonly Buffer[]): boolean {
   if (mediaTypeOf(request) === "application/yaml") return false;
@@ -111,7 +112,6 @@ function isJson(request: IncomingMessage, pieces: readonly Buffer[]): boolean {
   return true;
 }
 
-/** JSON's own: space, tab, line feed, carriage return. */
 const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 const bodyTooLarge = (maxBytes: number) => tooLarge(`the body of the request is larger than ${maxBytes} bytes`);

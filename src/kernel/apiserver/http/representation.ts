@@ -8,10 +8,9 @@ import { metaText } from "../verbs/metadata.ts";
 import { bytesOf, viewOf } from "../verbs/storage-view.ts";
 import type { Form } from "./accept.ts";
 
-// One object or list in the four forms. The plain one is the stored bytes; the others are made anew, for people and for clients that ask
-// for less.
+// One object or list in the four forms. JSON is the stored bytes; the others are made on request.
 
-/** How one caller wants to see objects. `now` is what ages in tables count from, `include` what a table's rows carry. */
+/** How a caller wants to see objects: `now` is what ages in tables count from, `include` what table rows carry. */
 export interface View {
   readonly resource: ServedResource;
   readonly form: Form;
@@ -21,17 +20,14 @@ export interface View {
 
 const encode = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/** The parameter of tables: `Metadata` when it is absent; 400 for what is none of the three. */
+/** A parameter of tables; 400 for an unknown value. */
 export function parseIncludeObject(text: string | null): IncludeObject {
   if (text === null || text === "" || text === "Metadata") return "Metadata";
   if (text === "Object" || text === "None") return text;
   throw badRequest(`includeObject must be None, Metadata or Object, found ${JSON.stringify(text)}`);
 }
 
-/**
- * One object as the body of an answer. Both sources are asked for only as the form needs them: the stored bytes need no object, a table
- * no bytes.
- */
+/** The body of an answer with one object. `object` and `bytes` are called only when the form needs them. */
 export function encodeObject(view: View, object: () => JsonObject, bytes: () => Buffer): Buffer {
   switch (view.form) {
     case "json":
@@ -45,13 +41,13 @@ export function encodeObject(view: View, object: () => JsonObject, bytes: () => 
   }
 }
 
-/** A table of one row, as GET of one object and watch events have it. */
+/** A table of one row, for GET of an object and for watch events. */
 export function tableOf({ resource, include, now }: View, object: JsonObject, withColumns: boolean): Table {
   const metadata = { resourceVersion: metaText(object, "resourceVersion") };
   return renderTable(resource, [object], { now, includeObject: include, metadata, withColumns });
 }
 
-/** An entry in the form of a list's item (a row of a table) or a watch's object. YAML has no streams, so JSON stands in for it. */
+/** An entry as a list's item (a table's row) or a watch's object. There JSON replaces YAML, which has no streams. */
 export function encodeItem(view: View, entry: Entry): Buffer {
   switch (view.form) {
     case "json":
@@ -64,19 +60,15 @@ export function encodeItem(view: View, entry: Entry): Buffer {
   }
 }
 
-/** What stands around the items of a list. */
 export interface ListFrame {
   readonly head: Buffer;
   readonly tail: Buffer;
 }
 
-/**
- * Everything of a list before its items, and the end after them: `{"kind":…,"items":[` and `]}`. The items go between them, with
- * commas. A table's items are its `rows`.
- */
+/** A list without its items, such as `{"kind":…,"items":[` and `]}`. A table's items are its `rows`. */
 export function listFrame(view: View, metadata: TableMeta): ListFrame {
   const empty = JSON.stringify(emptyList(view, metadata));
-  // The list of items comes last, and it is empty.
+  // The empty list of items comes last.
   return { head: Buffer.from(empty.slice(0, -2)), tail: Buffer.from("]}\n") };
 }
 

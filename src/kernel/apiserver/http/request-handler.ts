@@ -13,7 +13,7 @@ import { authorize } from "../authz/authorizer.ts";
 import type { Authenticator } from "../authz/tokens.ts";
 import type { Documents } from "./documents.ts";
 import { type Exchange, lazySignal } from "./exchange.ts";
-import { type HealthChecks, healthReply } from "./health.ts";
+import { type HealthChecks, healthReply, versionInfo } from "./health.ts";
 import type { LargeBodies } from "./large-bodies.ts";
 import type { InFlight, Slot } from "./in-flight.ts";
 import type { RequestLabels, RequestMetrics } from "./metrics.ts";
@@ -21,30 +21,26 @@ import { answerCall, identifyCall, MethodNotAllowed, type ResourceServer } from 
 import { checkTimeout, wantsIndent } from "./query.ts";
 import { jsonReply, refusalOf, type Reply, send, sendStatus } from "./respond.ts";
 import type { OpenStreams } from "./open-streams.ts";
-import { isPodStream } from "./pod-streams.ts";
-import { parseRoute, type ResourceRoute } from "./route.ts";
+import { isPodStream, parseRoute, type ResourceRoute } from "./route.ts";
 import { isSessionPath, sessionReply } from "./session-endpoints.ts";
 import type { SlowReaders } from "./slow-readers.ts";
 import type { Sessions, Witness } from "../sessions/sessions.ts";
-import { versionInfo } from "./version.ts";
 import type { YamlReader } from "./yaml-reader.ts";
 
-// One request, from its headers to its answer:
-//   closing? (503) → Host and Origin (400, 421, 403) → URL → health and version, open to all → sessions → who asks (401) →
-//   resource path: kind and verb (404, 405, 501) → a place under the limits (429) → may they (403) → the verb;
-//     writes take their place when their body has come
-//   other path: may they → metrics, discovery, OpenAPI, the list of paths (404)
-// Refusals may come before the body was read; a connection whose body is still on its way is not used again.
+// The order of checks: closing (503), Host and Origin (400, 421, 403), URL, health and version (open to all), sessions,
+// authentication (401). A resource path then: kind and verb (404, 405, 501), limits (429), authorization (403), the
+// verb; writes count as under way when their body is complete. Any other path: authorization, then metrics, discovery,
+// OpenAPI or 404. A connection whose body is still arriving is not used again after a refusal.
 
-/** What proxies pass on uncut; whoever needs longer selectors is better served by a label. */
+/** What proxies pass on. */
 const maxUrlLength = 8192;
-/** A longer one holds a selector of many terms, or a page's token: to read it takes half a millisecond. */
+/** A longer URL holds a large selector or a continue token and takes half a millisecond to read. */
 const shortUrlLength = 1024;
 
-/** Decrypting as much takes less of the event loop than the handshake of another connection. */
+/** Decrypting this much is cheaper than another connection's handshake. */
 const drainedBytes = 256 * 1024;
 
-/** The parts of one listener that its requests use. All but names and closing are shared by the listeners of a server. */
+/** What a listener's requests use. Everything but `hostNames` and `closing` is shared by the listeners of a server. */
 export interface FrontDoor {
   readonly resources: ResourceServer;
   readonly authenticator: Authenticator;
@@ -60,15 +56,13 @@ export interface FrontDoor {
   readonly metrics: Metrics;
   readonly hostNames: readonly string[];
   readonly version: string;
-  /** Aborts when the server closes. */
   readonly closing: AbortSignal;
-  /** What `/slipway/status` answers. */
+  /** Answers `/slipway/status`. */
   readonly about?: (() => JsonObject) | undefined;
-  /** Where requests are written down; absent: nowhere. */
   readonly audit?: AuditLog;
 }
 
-/** What is learnt of a request on its way, for metrics and the audit log. */
+/** What becomes known of a request, for metrics and the audit log. */
 interface Told {
   labels: Labels;
   identity?: Identity;
@@ -76,17 +70,17 @@ interface Told {
   route?: ResourceRoute;
   query?: URLSearchParams;
   body?: JsonValue | undefined;
-  /** Health and version: asked every second by whoever likes. */
+  /** Health and version are not audited. */
   isOpen?: true;
 }
 
-/** What a request counts as until its route is known, and for ever when it has none. */
+/** The labels of a request without a known route. */
 type Labels = Omit<RequestLabels, "code">;
 const otherLabels: Labels = { verb: "other", resource: "other", subresource: "" };
 
 /**
- * Answers one request, whatever it is; never throws. A bug in a handler is a 500 with its text, logged with its stack; the next
- * request is served. Every request counts in the metrics, refused ones too.
+ * Answers one request; never throws. A bug in a handler is a 500, logged with its stack. Every request is counted,
+ * refused ones too.
  */
 export async function handleRequest(
   door: FrontDoor,
@@ -96,7 +90,7 @@ export async function handleRequest(
 ): Promise<void> {
   const { clock, log } = door.resources.context;
   const startedAt = clock.monotonic();
-  // Node takes it away from a request that ends early.
+  // Node removes it from a request that ends early.
   const { socket } = request;
   const ip = socket.remoteAddress ?? "";
   stampHeaders(request, response);
@@ -105,7 +99,7 @@ export async function handleRequest(
     await route(door, request, response, told, upgrade);
   } catch (thrown) {
     if (socket.destroyed) {
-      // Nobody is there to hear of it.
+      // The client is gone.
       response.destroy();
     } else {
       const refusal = refusalOf(thrown);
@@ -117,7 +111,7 @@ export async function handleRequest(
       });
     }
   }
-  // The end of a log may wait for a person, that of an artifact for a disk.
+  // Logs and artifacts may wait for people and disks.
   if (response.writableEnded && !isStreamed(told.route?.subresource)) door.readers.ended(response);
   const took = clock.monotonic() - startedAt;
   door.requests.record({ ...told.labels, code: String(response.statusCode) }, took);
@@ -126,13 +120,13 @@ export async function handleRequest(
   }
 }
 
-/** Sent as it comes, for as long as that takes. */
+/** Sent as it arrives. */
 const isStreamed = (subresource: string | undefined): boolean => subresource === "log" || subresource === "artifacts";
 
-/** Without the query: somebody may have put a token there. */
+/** Without the query, which may hold a token. */
 const pathOf = ({ url = "" }: IncomingMessage): string => (url.split("?", 1)[0] ?? "").slice(0, 256);
 
-/** A watch is written down when it begins. */
+/** A watch is recorded when it begins. */
 function auditFacts(
   request: IncomingMessage,
   response: ServerResponse,
@@ -155,23 +149,20 @@ function auditFacts(
   };
 }
 
-/**
- * The id under which a request is found in logs: the caller's when it is plain text, else a new one. Nothing may be kept by caches or
- * guessed at by browsers.
- */
+/** Sets the request's id, the client's if it is plain text, and headers against caching and content guessing. */
 function stampHeaders(request: IncomingMessage, response: ServerResponse): void {
   const given = request.headers["x-request-id"];
   const id = typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
   response.setHeader("X-Request-Id", id);
   response.setHeader("Audit-Id", id);
   response.setHeader("X-Content-Type-Options", "nosniff");
-  // Objects may hold secrets, so that no cache on the way nor the browser's own keeps them; documents with a hash say otherwise.
+  // Objects may hold secrets, so nothing caches them; documents with a hash override this.
   response.setHeader("Cache-Control", "no-store");
-  // Nothing here is a page: whatever a browser takes it for, it runs nothing and is shown in no frame.
+  // A browser that opens an answer must run nothing in it.
   response.setHeader("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox");
 }
 
-/** May be asked before the URL has been judged: of one that is too long, and of no path at all. */
+/** May be called before the URL has been checked. */
 function isForPeople({ url = "", headers }: IncomingMessage, known?: URLSearchParams): boolean {
   if (known !== undefined) return wantsIndent(known, headers["user-agent"]);
   const mark = url.indexOf("?");
@@ -180,8 +171,8 @@ function isForPeople({ url = "", headers }: IncomingMessage, known?: URLSearchPa
 }
 
 /**
- * A refusal may come before the body has been read; the rest of it must not be taken for the next request. A short one is read to its end and
- * forgotten, as Go's servers do; before more, and before an end that nobody knows, the connection is given up.
+ * After an early refusal the rest of the body must not be taken for the next request. A short one is read and dropped,
+ * as Go's servers do; otherwise the connection is closed.
  */
 function drainBody({ bodies, resources }: FrontDoor, request: IncomingMessage, response: ServerResponse): void {
   if (request.complete) return;
@@ -191,7 +182,7 @@ function drainBody({ bodies, resources }: FrontDoor, request: IncomingMessage, r
   else void bodies.share(request).then(() => request.resume());
 }
 
-/** Throws what the caller is to be told; `told` learns what the request counts as, once that is known. */
+/** Throws refusals; fills in `told`. */
 async function route(
   door: FrontDoor,
   request: IncomingMessage,
@@ -209,12 +200,12 @@ async function route(
   if (upgrade !== undefined && hasBody(request))
     throw badRequest("a request that asks for an upgrade can have no body");
   const { url = "/" } = request;
-  // Few of them come in a day, or very many at once from somebody who is refused.
+  // Rare, unless somebody sends very many that are refused.
   if (url.length > shortUrlLength && url.length <= maxUrlLength) await door.bodies.share(request);
   const { path, query } = parseUrl(url);
   told.query = query;
   const open = openReply(door, request.method ?? "", path, query);
-  // Health and version are open to everybody, so the caller has no name yet.
+  // Health and version need no credentials.
   const anonymous: Exchange = {
     request,
     response,
@@ -240,7 +231,7 @@ async function route(
   const call = identifyCall(door.resources.context, resource, request.method ?? "", query);
   const { verb } = call;
   const isStream = verb === "watch" || isStreamed(resource.subresource) || isPodStream(resource.subresource);
-  // Watches and streams last as long as they are told to in other words.
+  // Watches and streams have timeouts of their own.
   if (!isStream) checkTimeout(query);
   told.route = resource;
   told.labels = { verb, resource: call.resource.type.plural, subresource: resource.subresource };
@@ -248,11 +239,11 @@ async function route(
   const slot = slotOf(verb, resource.subresource);
   const enter = () => {
     const leave = door.inFlight.enter(slot, entrant);
-    // A watch goes on after its handler has returned, so its place is free when the answer ends.
+    // A watch goes on after its handler has returned.
     if (response.destroyed) leave();
     else response.once("close", leave);
   };
-  // No body is waited for that would be refused at once.
+  // Refuse early instead of waiting for a body.
   if (slot === "mutating") door.inFlight.check(slot);
   else enter();
   await answerCall(door.resources, call, {
@@ -263,8 +254,8 @@ async function route(
 }
 
 /**
- * The signal of an answer that must not outlive what its caller has shown. A watch ends as it does when its time is up, and its reader
- * is refused when it comes back; a log that ended so would look complete, so that its connection is cut.
+ * The signal of an answer that must not outlive its caller's credential. A watch ends normally and its client is
+ * refused when it reconnects; a log is cut, because a normal end would look complete.
  */
 function guardedSignal(door: FrontDoor, response: ServerResponse, slot: Slot, proof: Witness): Exchange["signal"] {
   const end = new AbortController();
@@ -275,7 +266,7 @@ function guardedSignal(door: FrontDoor, response: ServerResponse, slot: Slot, pr
   return lazySignal(response, door.closing, end.signal);
 }
 
-/** Who asks, or 401; noted at once, so that refusals that follow are written down with him. */
+/** The caller, or 401; recorded at once for the audit log. */
 function identify(door: FrontDoor, request: IncomingMessage, told: Told) {
   const { clock, authorizer } = door.resources.context;
   const { authorization } = request.headers;
@@ -291,7 +282,7 @@ function identify(door: FrontDoor, request: IncomingMessage, told: Told) {
   return { identity, witness, proof };
 }
 
-/** A program that shows a good certificate and gets 401 learns why, so that its author need not guess which header was the reason. */
+/** Explains why a valid certificate was ignored when the answer is 401. */
 function explained<T>({ socket, headers }: IncomingMessage, now: Instant, authenticate: () => T): T {
   try {
     return authenticate();
@@ -302,7 +293,7 @@ function explained<T>({ socket, headers }: IncomingMessage, now: Instant, authen
   }
 }
 
-/** Logging in and out of a browser: the only place where a cookie counts. */
+/** Browser login and logout: the only place where a cookie counts. */
 async function answerSession(door: FrontDoor, exchange: Exchange, told: Told): Promise<void> {
   const { sessions, authenticator } = door;
   const server = { sessions, authenticator, limits: door.resources.context.limits };
@@ -314,18 +305,18 @@ async function answerSession(door: FrontDoor, exchange: Exchange, told: Told): P
   await send(exchange, reply);
 }
 
-/** Subresources count as what they do: a log that is followed holds a place for reading. */
+/** A followed log counts as reading. */
 function slotOf(verb: string, subresource: string): Slot {
   if (verb === "watch") return "watch";
   if (isPodStream(subresource)) return "stream";
   return verb === "get" || verb === "list" ? "reading" : "mutating";
 }
 
-/** What comes behind the headers of an upgrade is not read as a body by anybody. */
+/** Nothing reads the bytes after the headers of an upgrade as a body. */
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
-/** RFC 9112, 3.2: each on the way may take another one for the host that is meant. Names and values take turns. */
+/** RFC 9112, 3.2: proxies may choose different ones. Names and values alternate. */
 function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -335,7 +326,7 @@ function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   return hosts > 1;
 }
 
-/** Path and query apart, still encoded. `URL` would clean up `..` and `//`, which must be refused, not resolved. */
+/** `URL` would resolve `..` and `//`, which must be refused. */
 function parseUrl(url: string): { readonly path: string; readonly query: URLSearchParams } {
   if (url.length > maxUrlLength) {
     throw new ApiError("BadRequest", `the URL is longer than ${maxUrlLength} characters`, { code: 414 });
@@ -346,7 +337,6 @@ function parseUrl(url: string): { readonly path: string; readonly query: URLSear
   return { path, query: new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1)) };
 }
 
-/** What is answered without credentials. */
 function openReply(door: FrontDoor, method: string, path: string, query: URLSearchParams): Reply | undefined {
   const reply =
     path === "/version" || path === "/version/"
@@ -356,7 +346,6 @@ function openReply(door: FrontDoor, method: string, path: string, query: URLSear
   return reply;
 }
 
-/** Paths that name no resource: metrics, discovery, OpenAPI and the list of paths. */
 async function sendDocument(door: FrontDoor, exchange: Exchange): Promise<void> {
   const { path, query, request } = exchange;
   const { context } = door.resources;
@@ -379,17 +368,17 @@ async function sendDocument(door: FrontDoor, exchange: Exchange): Promise<void> 
   await send(exchange, { code: found.code, contentType, headers, body: Buffer.from(found.body) });
 }
 
-/** The library that writes the text is loaded with the first question. */
+/** The library is loaded on first use. */
 async function metricsReply(door: FrontDoor): Promise<Reply> {
   const { renderMetrics } = await import("./metric-text.ts");
   const body = Buffer.from(await renderMetrics(door.metrics.collect()));
   return { code: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body };
 }
 
-/** Where the server listens and keeps its data, for whoever may read this path. */
+/** Where the server listens and keeps its data. */
 const statusPath = "/slipway/status";
 
-/** What a person who asks for `/` can go on with; group-versions come and go with definitions. */
+/** The paths listed at `/`. */
 function rootPaths(door: FrontDoor): readonly string[] {
   const groupVersions = door.resources.context
     .registry()

@@ -7,7 +7,7 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import { acceptedPatchTypes, applyMediaType, type PatchType, patchMediaTypes } from "../patch/apply-patch.ts";
 import { type Answer, answerBytes, answerObject } from "../verbs/answer.ts";
 import { hasArtifacts, openArtifact } from "../verbs/artifact.ts";
-import type { Endpoint } from "../verbs/change.ts";
+import { type Endpoint, updateObject } from "../verbs/change.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { createObject } from "../verbs/create.ts";
 import { deleteObject, removalStatus } from "../verbs/delete.ts";
@@ -23,7 +23,6 @@ import { getScale, patchScale, type ScaleAnswer, updateScale } from "../verbs/sc
 import { hasLogs } from "../verbs/run-log.ts";
 import { requestToken } from "../verbs/token-request.ts";
 import { keyFor } from "../verbs/storage-view.ts";
-import { updateObject } from "../verbs/update.ts";
 import { startWatch } from "../watch/watch.ts";
 import { type Negotiated, negotiate } from "./accept.ts";
 import {
@@ -39,43 +38,29 @@ import type { Exchange } from "./exchange.ts";
 import { largeBodyBytes } from "./large-bodies.ts";
 import { deletionsReply, listReply } from "./list-reply.ts";
 import { sendLog } from "./log-reply.ts";
-import { isPodStream } from "./pod-streams.ts";
+import { isPodStream, type ResourceCall, type ResourceRoute } from "./route.ts";
 import { openPodStream } from "./pod-stream.ts";
 import { readBody } from "./read-body.ts";
 import { deleteRequest, forceOf, isWatch, listRequest, watchRequest, writeRequest } from "./query.ts";
 import { encodeObject, parseIncludeObject, type View } from "./representation.ts";
 import { jsonReply, type Reply, send, setWarnings } from "./respond.ts";
-import type { ResourceRoute } from "./route.ts";
 import { sendStream } from "./stream-reply.ts";
-import type { TurnCache } from "./turn-cache.ts";
+import type { TurnCache } from "./chunk.ts";
 import { type WatchMeter, WatchReply } from "./watch-reply.ts";
 
-/**
- * What a request on the resource API is: named for metrics, limits and authorization before it runs. `verb` is one of Kubernetes'
- * request verbs (`get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`).
- */
-export interface ResourceCall {
-  readonly verb: string;
-  readonly resource: ServedResource;
-  readonly route: ResourceRoute;
-}
-
-/** What answering needs beside the call: the API itself, and what watchers share. */
 export interface ResourceServer {
   readonly context: ApiContext;
   readonly shared: TurnCache;
   readonly watchMeter: WatchMeter;
-  /** Makes tokens of accounts. */
   readonly accounts: AccountTokens;
 }
 
-/** Subresources of Kubernetes that this server answers with 501, so that a client hears what is missing instead of a 404. */
+/** Subresources of Kubernetes that are answered with 501 instead of 404. */
 const notServed: ReadonlySet<string> = new Set(["binding", "ephemeralcontainers", "proxy", "resize"]);
 
 /**
- * Finds the kind and the verb of a request: 404 for what is not served, 405 with `Allow` for verbs a path does not have, 501 for
- * subresources of Kubernetes that are missing here. Pure, and before authorization: what kinds there are is no secret to whoever is
- * authenticated.
+ * Finds kind and verb: 404 for what is not served, 405 with `Allow`, 501 for missing subresources of Kubernetes. Comes
+ * before authorization: the kinds are no secret to authenticated callers.
  */
 export function identifyCall(
   context: ApiContext,
@@ -87,7 +72,7 @@ export function identifyCall(
   if (resource === undefined) throw unknownResource();
   if (route.namespace !== "" && !resource.type.namespaced) throw unknownResource();
   if (route.subresource !== "") checkSubresource(context, resource, route);
-  // An object of a namespaced kind has no path without its namespace.
+  // Objects of namespaced kinds need a namespace in their path.
   if (route.name !== "" && resource.type.namespaced && route.namespace === "") throw unknownResource();
   const verbs = verbsOf(resource, route, query);
   const isServed = (verb: string) => route.subresource !== "" || resource.verbs.includes(verb);
@@ -100,7 +85,7 @@ export function identifyCall(
   );
 }
 
-/** Custom kinds have the subresources of their definition and no others, so the rest is not found there, not missing. */
+/** Custom kinds have only the subresources of their definition; others are 404. */
 function checkSubresource(context: ApiContext, resource: ServedResource, { subresource }: ResourceRoute): void {
   if (resource.subresources.some((served) => served === subresource)) return;
   if (subresource === "artifacts" && hasArtifacts(context, resource)) return;
@@ -113,7 +98,6 @@ function checkSubresource(context: ApiContext, resource: ServedResource, { subre
   );
 }
 
-/** 405 with the methods that the path has. */
 export class MethodNotAllowed extends ApiError {
   readonly allow: string;
   constructor(method: string, allowed: readonly string[]) {
@@ -141,7 +125,7 @@ const subresourceVerbs: ReadonlyMap<string, Verbs> = new Map([
   ["portforward", verbsBy({ GET: "get", POST: "create" })],
 ]);
 
-/** Verbs by method, for the shape of a path; whether the kind has them is another question. Across namespaces one can only look. */
+/** Verbs by method for a path; across namespaces only reading is possible. */
 function verbsOf(
   { type }: ServedResource,
   { namespace, name, subresource }: ResourceRoute,
@@ -155,8 +139,8 @@ function verbsOf(
 }
 
 /**
- * Answers a call: authorizes it, runs the verb and sends what it gave. Resolves when the connection has taken the answer; for a watch
- * when its stream has begun. What it throws has not been answered.
+ * Authorizes a call, runs the verb and sends the result. Resolves when the connection has taken the answer, or when a
+ * watch has begun. Throws only before anything was sent.
  */
 export async function answerCall(server: ResourceServer, call: ResourceCall, exchange: Exchange): Promise<void> {
   const { route, verb } = call;
@@ -171,19 +155,17 @@ export async function answerCall(server: ResourceServer, call: ResourceCall, exc
   await send(exchange, await replyTo(server.context, call, exchange));
 }
 
-/** GET `workflows/x/artifacts?digest=…`: the bytes as they are stored. */
+/** GET `workflows/x/artifacts?digest=…`: the stored bytes. */
 async function sendArtifact(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<void> {
   const chunks = await openArtifact(context, resource, route, exchange.query.get("digest") ?? "");
   await sendStream(exchange, "application/octet-stream", chunks);
 }
 
-/** 403 unless the caller may do it. */
 function authorizeCall({ authorizer }: ApiContext, { resource, route, verb }: ResourceCall, exchange: Exchange): void {
   const name = route.name || selectedName(verb, exchange.query.get("fieldSelector") ?? "");
   authorize(authorizer, exchange.identity, accessTo(resource.type, verb, { ...route, name }));
 }
 
-/** One function per verb below; each reads its options, calls the verb and chooses form and code. */
 function replyTo(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   switch (call.verb) {
     case "get":
@@ -205,13 +187,11 @@ function replyTo(context: ApiContext, call: ResourceCall, exchange: Exchange): P
   }
 }
 
-/** The form of an answer, with the time at which ages in tables are counted. */
 function viewFor(context: ApiContext, resource: ServedResource, exchange: Exchange, { form }: Negotiated): View {
   const include = parseIncludeObject(exchange.query.get("includeObject"));
   return { resource, form, include, now: context.clock.now() };
 }
 
-/** One object in the form that was asked for, with the warnings of its kind and of the write. */
 function objectReply(context: ApiContext, exchange: Exchange, answer: Answer, code: number): Reply {
   const negotiated = negotiate(exchange.request.headers.accept);
   const view = viewFor(context, answer.resource, exchange, negotiated);
@@ -223,17 +203,17 @@ function objectReply(context: ApiContext, exchange: Exchange, answer: Answer, co
   return { code, contentType: negotiated.contentType, body, warnings: answer.warnings };
 }
 
-/** `resourceVersion` asks for a state not older than it: the newest one is, but for a revision that is still to come. */
+/** `resourceVersion` means "not older than": only a future revision makes a difference. */
 async function get(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   const { resource, route } = call;
   const { form } = negotiate(exchange.request.headers.accept);
-  // Its stored bytes are sent as they are; every other form is made anew.
+  // Every other form is encoded anew.
   if (form !== "json" && storedBytes(context, call) > largeBodyBytes) await exchange.bodies.turn();
   const answer = await getObject(context, resource, route, exchange.query.get("resourceVersion") ?? "");
   return objectReply(context, exchange, answer, 200);
 }
 
-/** Forms are negotiated first: 406 costs no listing. */
+/** Negotiates first: 406 costs no listing. */
 async function list(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   const negotiated = negotiate(exchange.request.headers.accept);
   const listing = await listObjects(context, resource, listRequest(exchange.query, route.namespace), exchange.signal());
@@ -241,9 +221,9 @@ async function list(context: ApiContext, { resource, route }: ResourceCall, exch
   return listReply(view, listing, negotiated, exchange.bodies);
 }
 
-// Writes negotiate before they write: a caller who takes none of the forms gets 406 and nothing was stored.
+// Writes negotiate first: with 406 nothing is stored.
 
-/** 201 with what was stored, or with the answer to a review. The namespace is that of the path. */
+/** 201 with what was stored, or with the answer to a review. */
 async function create(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   const { resource, route } = call;
   negotiate(exchange.request.headers.accept);
@@ -258,7 +238,7 @@ async function create(context: ApiContext, call: ResourceCall, exchange: Exchang
   return objectReply(context, exchange, await createObject(context, resource, route.namespace, value, paused), 201);
 }
 
-/** 200 with what is stored now, also when nothing has changed. */
+/** 200 with what is stored now, even if unchanged. */
 async function update(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   const { resource, route } = call;
   negotiate(exchange.request.headers.accept);
@@ -269,10 +249,7 @@ async function update(context: ApiContext, call: ResourceCall, exchange: Exchang
   return objectReply(context, exchange, answer, 200);
 }
 
-/**
- * Options of the query, the manager of fields by the user agent where none is named, and what has to be asked about the object
- * itself.
- */
+/** Options from the query and the write permissions that depend on the object. */
 function writeRequestOf(
   { authorizer }: ApiContext,
   resource: ServedResource,
@@ -285,15 +262,14 @@ function writeRequestOf(
   return permit === undefined ? options : { ...options, permit };
 }
 
-/** What else has a path below an object does not come here. */
 const endpointOf = ({ subresource }: ResourceRoute): Endpoint =>
   subresource === "status" || subresource === "finalize" ? subresource : "main";
 
-/** Whole and decoded: JSON, YAML, or protobuf for built-in kinds; undefined without a body. */
+/** JSON, YAML, or protobuf for built-in kinds; undefined without a body. */
 const objectBody = (context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<DecodedBody> =>
   decodedBody(context, call, exchange, (body, readers) => decodeObject(body, exchange.request, readers));
 
-/** Resolves in a turn of its own (`LargeBodies.turn`) when there is much to do: what follows runs without a pause. */
+/** Resolves in a turn of its own (`LargeBodies.turn`) for large bodies: what follows runs without a pause. */
 async function decodedBody(
   context: ApiContext,
   call: ResourceCall,
@@ -308,11 +284,11 @@ async function decodedBody(
   let largest = body.size;
   const nextShare = () => bodies.share(request);
   const readYaml = async (text: BodyPieces) => {
-    // Small texts, which are read at once, may still take a millisecond each.
+    // Small texts may take a millisecond each.
     await nextShare();
     const document = await exchange.yaml.read(text, () => exchange.signal());
     if (!("json" in document)) return document;
-    // Its aliases are written out.
+    // Aliases are expanded in it.
     largest = Math.max(largest, document.json.length);
     if (document.json.length > largeBodyBytes) await bodies.turn();
     const value = JSON.parse(document.json.toString()) as JsonValue;
@@ -320,18 +296,18 @@ async function decodedBody(
   };
   const decoded = await decode(body, { maxDepth: limits.maxDepth, readYaml, nextShare });
   exchange.noteBody?.(decoded.value);
-  // What is done with a large object takes as long again as decoding it; so does a small change of a large one.
+  // Storing a large object, or a small change of one, takes as long as decoding it.
   if (Math.max(largest, storedBytes(context, call)) > largeBodyBytes) await bodies.turn();
   return decoded;
 }
 
-/** The size of the object a path names, 0 when there is none. */
+/** The size of the object a path names, or 0. */
 function storedBytes({ store }: ApiContext, { resource, route }: ResourceCall): number {
   if (route.name === "") return 0;
   return store.get(keyFor(resource, route.namespace, route.name))?.bytes.length ?? 0;
 }
 
-/** A new token of an account; it is in the answer and nowhere else. */
+/** The new token appears in this answer only. */
 async function tokenReply(
   { context, accounts }: ResourceServer,
   call: ResourceCall,
@@ -342,7 +318,6 @@ async function tokenReply(
   return jsonReply(requestToken(context, accounts, call.route, value), 201);
 }
 
-/** 201, as if something had been made. */
 async function evictionReply(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   const { resource, route } = call;
   negotiate(exchange.request.headers.accept);
@@ -351,7 +326,7 @@ async function evictionReply(context: ApiContext, call: ResourceCall, exchange: 
   return jsonReply({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }, 201);
 }
 
-/** A view of the object; its own forms, such as tables, do not show it. */
+/** Always plain JSON: the scale has no table. */
 async function scaleReply(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   const { verb, resource, route } = call;
   negotiate(exchange.request.headers.accept);
@@ -369,16 +344,14 @@ async function replacedScale(context: ApiContext, call: ResourceCall, exchange: 
   return updateScale(context, resource, route, value, writeRequestOf(context, resource, exchange, duplicates));
 }
 
-/** By all types that the kind itself takes. */
+/** Accepts the patch types of the kind itself. */
 async function patchedScale(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<ScaleAnswer> {
   const { resource, route } = call;
   const { patch, request } = await patchOf(context, call, exchange);
   return patchScale(context, resource, route, patch, request);
 }
 
-/**
- * 200, or 201 for an apply that has created the object. An empty body is null, which no kind of patch takes.
- */
+/** 200, or 201 for an apply that created the object. An empty body is null, which no patch type accepts. */
 async function patch(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   const { resource, route } = call;
   negotiate(exchange.request.headers.accept);
@@ -388,7 +361,6 @@ async function patch(context: ApiContext, call: ResourceCall, exchange: Exchange
   return objectReply(context, exchange, answer, answer.created === true ? 201 : 200);
 }
 
-/** The body with its type, and the options of a PATCH. */
 async function patchOf(context: ApiContext, call: ResourceCall, exchange: Exchange) {
   const { resource } = call;
   const type = patchTypeOf(resource, mediaTypeOf(exchange.request) ?? "");
@@ -400,7 +372,7 @@ async function patchOf(context: ApiContext, call: ResourceCall, exchange: Exchan
   return { patch: { type, body }, request: { ...options, force: forceOf(exchange.query, isApply) } };
 }
 
-/** The kind of patch by its media type: 415 with those the kind takes, because custom kinds have no strategic merge. */
+/** 415 lists the types the kind accepts: custom kinds have no strategic merge. */
 function patchTypeOf(resource: ServedResource, mediaType: string): PatchType | "apply" {
   const accepted = acceptedPatchTypes(resource);
   if (mediaType === applyMediaType) return "apply";
@@ -411,8 +383,8 @@ function patchTypeOf(resource: ServedResource, mediaType: string): PatchType | "
 }
 
 /**
- * 200 with the Status of the removal, or with the object while finalizers or a grace period keep it; 202 in that case for the callers
- * of the old `orphanDependents: false`, as in Kubernetes.
+ * 200 with the Status of the removal, or with the object while finalizers or a grace period keep it; then 202 for
+ * `orphanDependents: false`, as in Kubernetes.
  */
 async function remove(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   const { resource, route } = call;
@@ -423,7 +395,7 @@ async function remove(context: ApiContext, call: ResourceCall, exchange: Exchang
   return objectReply(context, exchange, answer, request.orphanDependents === false && !removed ? 202 : 200);
 }
 
-/** Core kinds whose removal Kubernetes answers with the object instead of a Status; typed clients read it as such. */
+/** Core kinds for which Kubernetes returns the deleted object instead of a Status; typed clients rely on it. */
 const returned = new Set([
   "namespaces",
   "persistentvolumeclaims",
@@ -434,7 +406,6 @@ const returned = new Set([
 ]);
 const returnsObject = ({ type }: ServedResource): boolean => type.group === "" && returned.has(type.plural);
 
-/** The list of what was deleted. */
 async function removeAll(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   const { resource, route } = call;
   negotiate(exchange.request.headers.accept);
@@ -450,8 +421,8 @@ async function removeAll(context: ApiContext, call: ResourceCall, exchange: Exch
 }
 
 /**
- * Begins a stream of JSON lines and returns. What is wrong is refused with a status before the stream begins; headers go out at once,
- * because clients wait for them before the first event.
+ * Begins a stream of JSON lines and returns. Refusals come before the stream; headers are sent at once, because clients
+ * wait for them.
  */
 async function watch(server: ResourceServer, { resource, route }: ResourceCall, exchange: Exchange): Promise<void> {
   const { context } = server;
@@ -464,7 +435,7 @@ async function watch(server: ResourceServer, { resource, route }: ResourceCall, 
     watchRequest(query, route.namespace),
     (selector) => {
       response.statusCode = 200;
-      // Watches are JSON lines whatever the form of the objects in them.
+      // Watches are JSON lines even when YAML was asked for.
       response.setHeader("Content-Type", view.form === "yaml" ? "application/json" : negotiated.contentType);
       setWarnings(response, resource.warnings);
       response.flushHeaders();

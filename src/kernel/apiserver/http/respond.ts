@@ -7,33 +7,32 @@ import { jsonIndenter } from "#lib/json/index.ts";
 import type { Exchange } from "./exchange.ts";
 import { wantsIndent } from "./query.ts";
 
-/** Below this a loopback connection is faster than the compression; clients across networks list in pages anyway. */
+/** Below this a loopback connection is faster than compression. */
 const gzipThresholdBytes = 128 * 1024;
-/** What is laid out for people in one turn of the event loop. */
+/** Indented in one turn of the event loop. */
 const pieceBytes = 64 * 1024;
-/** Answers up to this size go out at once: with their headers they are below what a connection of Node buffers (16 KiB). */
+/** Smaller answers go out at once: with headers they fit in Node's buffer (16 KiB). */
 const smallBytes = 8 * 1024;
-/** Of the whole, kept back until the rest has been taken. */
+/** Held back until the rest has been taken. */
 const tailBytes = 1024;
-/** Warnings are headers, and clients have limits for those. */
+/** Warnings are headers, which clients limit. */
 const maxWarningBytes = 4096;
 
-/** Pieces of any size, such as those of stored objects. */
 export type Part = readonly Buffer[];
 type Parts = AsyncIterable<Part> | Iterable<Part>;
 
 /** A large body that is made while it is sent. */
 export interface Streamed {
   /**
-   * Read once, in order, at the pace of the reader; not at all for HEAD. What it throws cuts the answer off. A part is what one turn of the
-   * event loop is for; its pieces are put together when they are sent.
+   * Read once, at the reader's pace; not at all for HEAD. An error cuts the answer off. Each part is one turn of the
+   * event loop.
    */
   readonly parts: AsyncIterable<Part>;
-  /** Bytes of all parts, when that is known before. */
+  /** Of all parts, when known. */
   readonly length?: number;
 }
 
-/** An answer whose body is at hand, or is made on the way. Its bytes may be those of stored objects: nobody changes them. */
+/** The body may be stored bytes: nobody changes it. */
 export interface Reply {
   readonly code: number;
   readonly contentType: string;
@@ -42,14 +41,13 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A reply of one piece, as all but lists are. */
 export interface WholeReply extends Reply {
   readonly body: Buffer;
 }
 
 /**
- * Sends the reply and resolves when the connection has taken it. HEAD gets the headers of GET. Large bodies are compressed (level 1)
- * for callers who take gzip; the length is not known then. JSON is laid out for people who ask for it.
+ * Sends the reply and resolves when the connection has taken it. HEAD gets the headers of GET. Large bodies are
+ * compressed (level 1) for clients that accept gzip. JSON is indented on request.
  */
 export async function send(exchange: Exchange, reply: Reply): Promise<void> {
   const { response, request, query } = exchange;
@@ -76,7 +74,7 @@ export async function send(exchange: Exchange, reply: Reply): Promise<void> {
 
 const partsOf = (body: Buffer | Streamed): Parts => (Buffer.isBuffer(body) ? [[body]] : body.parts);
 
-/** For whoever looks ahead, and would find something else in memory that is used again. */
+/** Copies, because the compressor reads ahead and parts share memory. */
 async function* joined(parts: Parts): AsyncGenerator<Buffer, void> {
   for await (const part of parts) {
     const bytes = Buffer.concat(part);
@@ -101,9 +99,9 @@ function indented(body: Buffer | Streamed): Buffer | Streamed {
 }
 
 /**
- * At the pace of the reader; one that goes away ends the making too. The end is small and goes out when all before it has been taken: who has
- * the whole answer sends his next request at once, and while more than 16 KiB wait to be sent, Node pauses the parser. Of a body that comes
- * in several TLS records the second one is then an error (HPE_PAUSED), and the connection is lost.
+ * Sends at the reader's pace. The small rest goes out only when everything before it was taken: a client that has the
+ * whole answer sends its next request at once, and while more than 16 KiB wait Node pauses the parser, which then fails
+ * on a body in several TLS records (HPE_PAUSED).
  */
 async function sendParts({ response, readers }: Exchange, parts: Parts): Promise<void> {
   const buffer = readers.buffers.take();
@@ -135,16 +133,16 @@ function setHeaders(response: ServerResponse, reply: Reply): void {
   for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
 }
 
-/** gzip is named, and not with a quality of 0. */
+/** gzip is listed, and not with quality 0. */
 const acceptsGzip = (header: string | string[] | undefined): boolean =>
   /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)/i.test(String(header ?? ""));
 
-/** `Warning: 299 - "…"`, each text once, 4 KiB in total; what does not fit is left out. */
+/** `Warning: 299 - "…"`, each text once, 4 KiB in total; the rest is dropped. */
 export function setWarnings(response: ServerResponse, warnings: readonly string[]): void {
   const values: string[] = [];
   let bytes = 0;
   for (const text of new Set(warnings)) {
-    // A header can hold neither line breaks nor characters beyond Latin-1.
+    // Headers hold no line breaks and only Latin-1.
     const plain = text.replaceAll(/[^\x20-\x7e]/g, "?").replaceAll(/(["\\])/g, "\\$1");
     bytes += plain.length;
     if (bytes > maxWarningBytes) break;
@@ -153,14 +151,14 @@ export function setWarnings(response: ServerResponse, warnings: readonly string[
   if (values.length > 0) response.setHeader("Warning", values);
 }
 
-/** What the store says that passes, as clients of Kubernetes know it: they wait so many seconds, and try again. */
+/** Temporary store failures, with the seconds after which clients retry. */
 const passing: ReadonlyMap<string | undefined, readonly ["ServiceUnavailable" | "TooManyRequests", number]> = new Map([
   ["store-full", ["ServiceUnavailable", 5]],
   ["store-closed", ["ServiceUnavailable", 1]],
   ["store-busy", ["TooManyRequests", 1]],
 ]);
 
-/** Any thrown value as a refusal; what is not one is a bug, or a broken disk: 500 with its message, its stack for the log only. */
+/** Any thrown value as a refusal; unknown ones are a 500 with their message. */
 export function refusalOf(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   const { message } = toError(thrown);
@@ -172,16 +170,14 @@ export function refusalOf(thrown: unknown): ApiError {
   return new ApiError(reason, message, { details: { retryAfterSeconds }, cause: thrown });
 }
 
-/** More of an answer that is a Status. */
 export interface SendStatus {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Laid out, as `wantsIndent` says. */
   readonly isForPeople?: boolean;
 }
 
 /**
- * Sends a Status. After the answer has begun nothing can be said any more, so the connection is cut: a client must not take half an
- * answer for a whole one. `Retry-After` and `WWW-Authenticate` follow from the Status.
+ * Sends a Status. If the answer has begun, the connection is cut instead, so that the client does not take half an
+ * answer for a whole one. Adds `Retry-After` and `WWW-Authenticate`.
  */
 export function sendStatus(
   response: ServerResponse,

@@ -5,8 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
 import { toCrd } from "#lib/schema/index.ts";
-import { Credential, credentialHash, newCredential } from "../authz/credential.ts";
-import { newToken } from "../authz/static-tokens.ts";
+import { Credential, credentialHash, newCredential, newToken } from "../authz/credential.ts";
 import { type Json, pod, startTestServer, type TestServer, type TestWatch } from "../testing/index.ts";
 
 let api: TestServer;

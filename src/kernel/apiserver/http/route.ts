@@ -1,7 +1,8 @@
+import type { ServedResource } from "../kinds/served-resource.ts";
 import { ApiError, badRequest, isPathSegment, unknownResource } from "#kernel/model/index.ts";
 
 /**
- * A path of the resource API. Parts that the path does not have are empty.
+ * A path of the resource API; absent parts are empty.
  *
  *   /apis/<group>/<version>/namespaces/<namespace>/<plural>/<name>/<subresource>
  *   /api/<version>/<plural>                         core group, all namespaces
@@ -17,8 +18,17 @@ export interface ResourceRoute {
 }
 
 /**
- * Reads the path of a resource; undefined when it is one of the shorter paths that discovery answers. Throws 404 for segments that
- * decode to something a path could be read by, and for paths with more parts than there are; 400 for what is no text. One slash at the end is passed over.
+ * A request on the resource API. `verb` is Kubernetes': get, list, watch, create, update, patch, delete, deletecollection.
+ */
+export interface ResourceCall {
+  readonly verb: string;
+  readonly resource: ServedResource;
+  readonly route: ResourceRoute;
+}
+
+/**
+ * Undefined for the shorter paths of discovery. Throws 404 for ambiguous segments and paths with too many parts, 400
+ * for bad encoding. One trailing slash is ignored.
  */
 export function parseRoute(path: string): ResourceRoute | undefined {
   const segments = path.split("/").slice(1);
@@ -30,11 +40,11 @@ export function parseRoute(path: string): ResourceRoute | undefined {
   return { group: core ? "" : decode(group), version: decode(version), ...parseResource(rest.map(decode)) };
 }
 
-/** `parts` after group and version, decoded. */
+/** The parts after group and version. */
 function parseResource(parts: readonly string[]): Omit<ResourceRoute, "group" | "version"> {
   const [first = "", second = "", third = ""] = parts;
   if (parts.length > 6) throw unknownResource();
-  // `namespaces/x` and its two subresources are the namespace itself; anything else below it is a resource in it.
+  // `namespaces/x` and its two subresources are the namespace itself; anything else below is a resource in it.
   const isNamespaced = first === "namespaces" && parts.length > 2 && !(parts.length === 3 && isNamespacePart(third));
   const namespace = isNamespaced ? second : "";
   const [plural = "", name = "", subresource = "", ...more] = isNamespaced ? parts.slice(2) : parts;
@@ -44,11 +54,11 @@ function parseResource(parts: readonly string[]): Omit<ResourceRoute, "group" | 
 
 const isNamespacePart = (segment: string): boolean => segment === "status" || segment === "finalize";
 
-/** Percent-decodes one segment, once. What could be taken for another path does not pass. */
+/** Percent-decodes one segment once. What could be taken for another path is refused. */
 function decode(segment: string): string {
   let text = segment;
   try {
-    // Few have anything to decode, and every request has five of them.
+    // Few segments have anything to decode.
     if (segment.includes("%")) text = decodeURIComponent(segment);
   } catch {
     throw badRequest(`the path segment ${JSON.stringify(segment)} is not percent-encoded UTF-8`);
@@ -58,3 +68,8 @@ function decode(segment: string): string {
   }
   return text;
 }
+
+/** Subresources that stream in both directions over a connection of their own. */
+const podStreams: ReadonlySet<string> = new Set(["exec", "attach", "portforward"]);
+
+export const isPodStream = (subresource: string): boolean => podStreams.has(subresource);

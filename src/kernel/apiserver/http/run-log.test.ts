@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LogRequest } from "#kernel/logs/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import { kind, s, toCrds } from "#lib/schema/index.ts";
-import { Credential, credentialHash, newCredential } from "../authz/credential.ts";
-import { newToken } from "../authz/static-tokens.ts";
+import { Credential, credentialHash, newCredential, newToken } from "../authz/credential.ts";
 import { startTestServer, type TestServer } from "../testing/index.ts";
 
 const Machine = kind({

@@ -7,7 +7,7 @@ import { ConfigMap } from "#kernel/model/index.ts";
 import { deferred, systemClock } from "#lib/base/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
 import { createAuthority, createServing } from "../authz/x509.ts";
-import type { PodLogRequest } from "../verbs/pod-log.ts";
+import type { PodLogRequest } from "../verbs/sources.ts";
 import { configMap, type Json, pod, startTestServer, type TestServer, waitUntil } from "../testing/index.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";

@@ -15,26 +15,25 @@ import { jsonReply, type Reply } from "./respond.ts";
 //   GET    /slipway/session   who is logged in
 //   DELETE /slipway/session   logs out
 //
-// The cookie is looked at here and nowhere else, and only beside a header that no form and no link can send.
+// The cookie is read here only, and only together with a header that forms and links cannot send.
 
 const codesPath = "/slipway/codes";
 const sessionPath = "/slipway/session";
 
-/** The prefix makes browsers refuse it from anything but this very host over TLS. */
+/** With this prefix browsers send it to this very host over TLS only. */
 const cookieName = "__Host-slipway-session";
 const cookieRules = "Path=/; Secure; HttpOnly; SameSite=Strict";
-/** Any value will do: a page of another site would have to ask for leave to send it, which it does not get. */
+/** Any value will do: pages of other sites would need permission to send it. */
 const headerName = "x-slipway-request";
 const maxCodeBodyBytes = 1024;
 
-/** What the endpoints need of a server. */
 export interface SessionServer {
   readonly sessions: Sessions;
   readonly authenticator: Authenticator;
   readonly limits: Limits;
 }
 
-/** Who has asked, known when a caller has shown credentials or a session. */
+/** `identity` is known when the caller showed credentials or a session. */
 export interface SessionReply {
   readonly reply: Reply;
   readonly identity?: Identity;
@@ -43,8 +42,8 @@ export interface SessionReply {
 export const isSessionPath = (path: string): boolean => path === codesPath || path === sessionPath;
 
 /**
- * Answers what is at `isSessionPath`. `caller` is asked for only where credentials count: it throws 401 without. Refuses, with the
- * words of every other refusal, wrong codes (401, and 429 after ten in a second) and cookies without the header (403).
+ * Answers `isSessionPath`. `caller` is called only where credentials count and throws 401. Refuses wrong codes (401,
+ * 429 after ten in a second) and requests without the header (403).
  */
 export async function sessionReply(
   server: SessionServer,
@@ -73,7 +72,10 @@ export async function sessionReply(
   }
 }
 
-/** Tokens of accounts end, and a session would not end with them; who acts as somebody else has shown nothing of his. */
+/**
+ * Only for a person's own credential: account tokens expire before a session, and an impersonator has shown nothing of
+ * that user.
+ */
 function issueCode(
   { sessions }: SessionServer,
   { identity, witness }: { readonly identity: Identity; readonly witness: Witness | undefined },
@@ -111,7 +113,7 @@ function whoAmI({ sessions, authenticator }: SessionServer, { request }: Exchang
   throw authenticator.refusal(request.socket.remoteAddress ?? "");
 }
 
-/** The cookie goes, too. Without a session there is nothing to do. */
+/** Also clears the cookie. Succeeds without a session. */
 function logout({ sessions }: SessionServer, { request }: Exchange): SessionReply {
   const secret = secretIn(request.headers.cookie);
   const session = secret === undefined ? undefined : sessions.find(secret);
@@ -128,7 +130,7 @@ function answerOf({ identity, until }: Session): SessionReply {
   return { identity, reply: jsonReply(who) };
 }
 
-/** RFC 6265 4.2: pairs divided by semicolons. The first one of the name counts. */
+/** RFC 6265 4.2: pairs separated by semicolons; the first one of the name counts. */
 function secretIn(header: string | undefined): string | undefined {
   const pair = header?.split(";").find((one) => one.trim().startsWith(`${cookieName}=`));
   const secret = pair?.trim().slice(cookieName.length + 1);

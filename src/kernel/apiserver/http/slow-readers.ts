@@ -1,26 +1,22 @@
 import type { ServerResponse } from "node:http";
 import type { Clock, Millis } from "#lib/base/index.ts";
-import { drained } from "./drained.ts";
-import { SendBuffers } from "./send-buffers.ts";
 
-/** How slow a reader of an answer may be. */
 export interface ReaderLimits {
-  /** For the piece that is being sent, 64 KiB at most: 2 KB a second. */
+  /** For one piece of at most 64 KiB: 2 KB a second. */
   readonly takeMs: Millis;
-  /** Readers that are waited for at once; beyond it those who have been waited for longest are cut. */
+  /** Readers waited for at once; beyond it the longest waiting are cut. */
   readonly maxWaiting: number;
-  /** Nobody is cut for being one of many before so long: every reader of a large answer is waited for now and then. */
+  /** Even beyond the limit nobody is cut sooner. */
   readonly patienceMs: Millis;
 }
 
-// Fewer than the places for reading, so that some of those are left for others (`Limits.maxReadingRequests`).
+// Below `Limits.maxReadingRequests`, so that other readers find a place.
 const defaultReaderLimits: ReaderLimits = { takeMs: 30_000, maxWaiting: 200, patienceMs: 2000 };
 const sweepMs = 1000;
 
 /**
- * The answers that wait for their readers. Each of them holds a place among the requests under way, a send buffer, as much of it encrypted,
- * and eight bytes for each object that is still to be sent, so that whoever reads too slowly, or not at all, is cut. Watches that run and logs are not looked at: the
- * ones have a bound of their own, the others may be read by a person.
+ * Cuts answers whose readers are too slow, since each holds memory and a place among the requests under way. Watches
+ * and logs are exempt: watches have their own bound, and logs may be read by people.
  */
 export class SlowReaders {
   readonly buffers = new SendBuffers();
@@ -38,12 +34,12 @@ export class SlowReaders {
     this.#limits = { ...defaultReaderLimits, ...limits };
   }
 
-  /** How many were cut so far, for metrics. */
+  /** Number of readers cut, for metrics. */
   get cut(): number {
     return this.#cut;
   }
 
-  /** `drained`, for so long as the limits say. */
+  /** Like the function `drained`, within the limits. */
   async drained(response: ServerResponse): Promise<void> {
     if (!response.writableNeedDrain || response.destroyed) return;
     this.#wait(response);
@@ -52,8 +48,8 @@ export class SlowReaders {
   }
 
   /**
-   * Writes the bytes, and waits so long, too. True when the connection has taken them, and their memory may be used for something else;
-   * false when the reader is gone, or was cut.
+   * Writes and waits within the limits. True when the connection has taken the bytes, whose memory may then be reused;
+   * false when the reader is gone.
    */
   async write(response: ServerResponse, bytes: Buffer): Promise<boolean> {
     this.#wait(response);
@@ -69,7 +65,7 @@ export class SlowReaders {
     return isTaken;
   }
 
-  /** Nothing more will be written: what is left must be taken within the limits. */
+  /** Everything has been written; the rest must be taken within the limits. */
   ended(response: ServerResponse): void {
     if (this.#ended.push(response) > 1) return;
     setImmediate(() => {
@@ -85,7 +81,7 @@ export class SlowReaders {
     this.#clock.after(sweepMs, () => this.#sweep());
   }
 
-  /** Once a second while there is somebody to wait for: a timer for each piece of each answer would cost more than the pieces. */
+  /** One sweep per second: a timer per piece would cost more than the piece. */
   #sweep(): void {
     const now = this.#clock.monotonic();
     const { takeMs, maxWaiting, patienceMs } = this.#limits;
@@ -96,7 +92,7 @@ export class SlowReaders {
       if (isTaken(response)) continue;
       this.#cut += 1;
       response.destroy();
-      // One whose turn has not come has no connection yet: it goes with those before it.
+      // A pipelined answer has no connection yet; it goes with those before it.
       if (response.socket === null) response.req.socket.destroy();
     }
     this.#isSweeping = this.#waiting.size > 0;
@@ -104,5 +100,43 @@ export class SlowReaders {
   }
 }
 
-/** The connection has all of it, or is gone. */
 const isTaken = (response: ServerResponse): boolean => response.writableFinished || response.destroyed;
+
+/**
+ * Resolves when the reader has taken what was written, or is gone. Never rejects. Without this a slow reader would make
+ * the process buffer a whole log or list.
+ */
+export function drained(response: ServerResponse): Promise<void> {
+  if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
+  // Plain listeners: signals would cost a long list a tenth of its time.
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      response.off("drain", settle).off("close", settle);
+      resolve();
+    };
+    response.on("drain", settle).on("close", settle);
+  });
+}
+
+/** Written to a connection at once. */
+const sendBufferBytes = 64 * 1024;
+/** Buffers kept for the next answers. */
+const mostFree = 32;
+
+/**
+ * Reused memory for large answers, one buffer each: fresh memory for every 64 KiB of a list would keep the garbage
+ * collector busy. The connection has a copy, encrypted.
+ */
+export class SendBuffers {
+  readonly #free: Buffer[] = [];
+
+  /** Uninitialised. */
+  take(): Buffer {
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(sendBufferBytes);
+  }
+
+  /** Nothing may use the buffer any more, not even a connection that was cut. */
+  give(buffer: Buffer): void {
+    if (this.#free.length < mostFree) this.#free.push(buffer);
+  }
+}

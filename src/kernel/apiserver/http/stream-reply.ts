@@ -1,9 +1,9 @@
-import { drained } from "./drained.ts";
+import { drained } from "./slow-readers.ts";
 import type { Exchange } from "./exchange.ts";
 
 /**
- * Bytes as they come, at the reader's pace. What fails after the first of them cuts the connection, because a status line cannot be
- * taken back; so does a server that closes. Ends with the chunks, or with the reader.
+ * Sends bytes as they arrive, at the reader's pace. A failure after the first byte, or a closing server, cuts the
+ * connection. Ends with the chunks or the reader.
  */
 export async function sendStream(
   exchange: Exchange,
@@ -19,7 +19,7 @@ export async function sendStream(
     if (signal.aborted) break;
     if (!response.write(chunk)) await drained(response);
   }
-  // What ended in good order looks complete, and nobody would come back for the rest.
+  // A normal end would look complete.
   if (signal.aborted) response.destroy();
   else response.end();
 }

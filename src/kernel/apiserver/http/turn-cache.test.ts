@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { chunkOf } from "./chunk.ts";
-import { TurnCache } from "./turn-cache.ts";
+import { chunkOf, TurnCache } from "./chunk.ts";
 
 describe("the cache of a turn", () => {
   test("makes a chunk once for each source and key, and forgets it with the turn", async () => {

@@ -9,7 +9,7 @@ import type { WatchChange } from "../watch/transitions.ts";
 import type { Form } from "./accept.ts";
 import type { View } from "./representation.ts";
 import { SlowReaders } from "./slow-readers.ts";
-import { TurnCache } from "./turn-cache.ts";
+import { TurnCache } from "./chunk.ts";
 import { WatchReply } from "./watch-reply.ts";
 
 /** What tests look at in an event's object. */

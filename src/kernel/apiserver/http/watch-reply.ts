@@ -7,14 +7,12 @@ import { viewOf } from "../verbs/storage-view.ts";
 import type { WatchChange } from "../watch/transitions.ts";
 import type { WatchSink } from "../watch/watch.ts";
 import { bookmarkObject } from "../watch/watch-queue.ts";
-import { chunkOf, writeChunk } from "./chunk.ts";
+import { chunkOf, type TurnCache, writeChunk } from "./chunk.ts";
 import { encodeItem, tableOf, type View } from "./representation.ts";
 import type { SlowReaders } from "./slow-readers.ts";
-import type { TurnCache } from "./turn-cache.ts";
 
-/** Counts what watches do, for metrics: events sent, and watchers cut because they did not read. One for all watches of a server. */
+/** Metrics of all watches of a server. */
 export interface WatchMeter {
-  /** Watches under way. */
   open: number;
   events: number;
   dropped: number;
@@ -23,11 +21,9 @@ export interface WatchMeter {
 const newLine = Buffer.from("}\n");
 
 /**
- * A watch as a stream of JSON lines: one write per commit, whatever the number of events in it. Each line is
- * `{"type":"ADDED","object":…}`; the object is the stored text where the caller wants plain JSON.
- *
- * A reader that falls behind by more than `maxBuffer`, or its share of `maxBuffers`, is cut off, which loses nothing: it comes back with the last revision it has
- * read. Initial events (`source` undefined) do not count, because their sender waits for `drained`.
+ * A watch as JSON lines, one write per commit: `{"type":"ADDED","object":…}`, with the stored text where the client
+ * wants plain JSON. A reader that falls behind by more than `maxBuffer`, or its share of `maxBuffers`, is cut off and
+ * resumes from its last revision. Initial events (`source` undefined) do not count: their sender waits for `drained`.
  */
 export class WatchReply implements WatchSink {
   readonly #response: ServerResponse;
@@ -44,11 +40,10 @@ export class WatchReply implements WatchSink {
 
   constructor(options: {
     readonly response: ServerResponse;
-    /** Asked for each batch, because ages in tables change. */
+    /** Called for each batch, because ages in tables change. */
     readonly view: () => View;
     readonly selector: Selector;
     readonly maxBuffer: number;
-    /** Of all watches together. */
     readonly maxBuffers: number;
     readonly shared: TurnCache;
     readonly meter: WatchMeter;
@@ -64,14 +59,14 @@ export class WatchReply implements WatchSink {
     this.#readers = options.readers;
     this.#isTable = form === "table";
     this.#viewKey = [resource.type.group, resource.type.version, form, include, options.selector.key].join("|");
-    // One that has left already would be counted for ever.
+    // Its `close` event has already passed.
     if (this.#response.destroyed) return;
     this.#meter.open += 1;
     this.#response.once("close", () => (this.#meter.open -= 1));
   }
 
   changes(changes: readonly WatchChange[], source: readonly StoreEvent[] | undefined): void {
-    // Judged by what was left from before: one large commit does not cut a reader that keeps up.
+    // Judged before adding: one large commit does not cut a reader that keeps up.
     const most = Math.min(this.#maxBuffer, this.#maxBuffers / Math.max(1, this.#meter.open));
     if (source !== undefined && this.#response.writableLength > most) {
       this.#meter.dropped += 1;
@@ -85,19 +80,19 @@ export class WatchReply implements WatchSink {
       const view = this.#view();
       return chunkOf(changes.flatMap((change, index) => encodeChange(view, change, isFirst && index === 0)));
     };
-    // Whoever waits for the reader to take the beginning asks the response.
+    // `drained` waits on the response, so initial events go through it.
     if (source === undefined) this.#response.write(encode().bytes);
     else writeChunk(this.#response, isFirst ? encode() : this.#shared.get(source, this.#viewKey, encode));
   }
 
-  /** A line that only carries a revision; `initial` ends the events of a WatchList. */
+  /** A line with only a revision; `initial` ends the initial events of a WatchList. */
   bookmark(revision: number, initial: boolean): void {
     const view = this.#view();
     const object = bookmarkIn(view, bookmarkObject(view.resource, revision, initial));
     this.#response.write(`${JSON.stringify({ type: "BOOKMARK", object })}\n`);
   }
 
-  /** The normal end, after an ERROR line when there is something to say: a status line has gone out long ago. */
+  /** The normal end, after an ERROR line if refused: the status line was sent long ago. */
   end(refusal?: ApiError): void {
     if (refusal !== undefined)
       this.#response.write(`${JSON.stringify({ type: "ERROR", object: refusal.toStatus() })}\n`);
@@ -109,7 +104,7 @@ export class WatchReply implements WatchSink {
   }
 }
 
-/** A bookmark in the form of the other events; its annotation is then read from the row's object. */
+/** A bookmark in the form of the other events. */
 function bookmarkIn({ form, include, resource, now }: View, plain: KubeObject): object {
   if (form === "partial") return { ...plain, kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" };
   if (form !== "table") return plain;
@@ -123,7 +118,7 @@ function bookmarkIn({ form, include, resource, now }: View, plain: KubeObject): 
   return { ...table, rows: [{ cells: resource.columns.map(() => null), object: plain }] };
 }
 
-/** One line in pieces. A table has its columns in the first event only. */
+/** Only the first event of a table has columns. */
 function encodeChange(view: View, { type, entry }: WatchChange, withColumns: boolean): readonly Buffer[] {
   const head = Buffer.from(`{"type":"${type}","object":`);
   if (view.form !== "table") return [head, encodeItem(view, entry), newLine];

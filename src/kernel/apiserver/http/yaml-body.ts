@@ -1,17 +1,16 @@
 import { isUtf8 } from "node:buffer";
-import { formatProblem, isJsonObject, type JsonValue } from "#lib/base/index.ts";
-import { JsonShape } from "#lib/json/index.ts";
-import { readPlain, readYaml } from "#lib/yaml/index.ts";
 import { badRequest, tooLarge } from "#kernel/model/index.ts";
+import { formatProblem, isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { type JsonExcess, JsonShape } from "#lib/json/index.ts";
+import { readPlain, readYaml } from "#lib/yaml/index.ts";
 import type { Limits } from "../verbs/limits.ts";
 import type { DecodedBody } from "./body.ts";
-import { refuseExcess } from "./body-shape.ts";
 
 export type YamlLimits = Pick<Limits, "maxBodyBytes" | "maxBodyValues" | "maxObjectMembers" | "maxDepth">;
 
 /**
- * One document at most: several objects are several requests. Undefined without one. Of a key that is there twice the last value counts;
- * what that means is for field validation to say. `maxParts` as in `readYaml`: 413 beyond it.
+ * Reads at most one document; the value is undefined without one. The last of duplicate keys counts, and the result
+ * lists them. 413 beyond `maxParts` (see `readYaml`).
  */
 export function decodeYaml(bytes: Uint8Array, maxParts?: number): DecodedBody {
   const text = textOf(bytes);
@@ -30,36 +29,32 @@ export function decodeYaml(bytes: Uint8Array, maxParts?: number): DecodedBody {
   return { value: read.value.documents[0]?.value, duplicates: duplicates.map(({ path }) => path) };
 }
 
-/**
- * A text of mappings, lists and scalars without mistakes, in a quarter of the time of `decodeYaml`; undefined for all others, for which it is not
- * known whether they are YAML.
- */
+/** Reads plain mappings, lists and scalars in a quarter of the time; undefined for everything else, valid or not. */
 export function decodePlainYaml(bytes: Uint8Array, { maxDepth }: Pick<Limits, "maxDepth">): DecodedBody | undefined {
   const documents = readPlain(textOf(bytes), { maxDepth, maxParts: Number.POSITIVE_INFINITY });
   return documents === undefined || documents.length > 1 ? undefined : { value: documents[0], duplicates: [] };
 }
 
 function textOf(bytes: Uint8Array): string {
-  // Decoding would put question marks in the place of what is none, and they would be stored.
+  // Decoding would silently replace invalid bytes.
   if (!isUtf8(bytes)) throw badRequest("the body of the request cannot be read as YAML: it is no UTF-8");
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
 }
 
-/** A document that was read elsewhere, to be parsed by whoever asked for it. */
 export interface YamlAsJson {
   readonly json: Uint8Array;
   readonly duplicates: readonly string[];
 }
 
 /**
- * A large document as JSON, held to the limits of JSON bodies; undefined without one. What is no more than many lines and comments is
- * refused before anything is made of it: each takes a kilobyte while it is read.
+ * A large document as JSON within the limits of JSON bodies; undefined without one. Too many lines and comments are
+ * refused first: each takes a kilobyte to read.
  */
 export function yamlToJson(bytes: Uint8Array, limits: YamlLimits): YamlAsJson | undefined {
   // A value has a line or a comma, and most have a key.
   const { value, duplicates } = decodeYaml(bytes, 2 * limits.maxBodyValues);
   if (value === undefined) return undefined;
-  // Texts behind aliases are written out, so that three megabytes could become gigabytes.
+  // Expanded aliases could turn megabytes into gigabytes.
   if (weigh(value, 2 * limits.maxBodyBytes) < 0)
     throw tooLarge("the body of the request is too large when its aliases are written out");
   const json = Buffer.from(JSON.stringify(value));
@@ -73,7 +68,7 @@ export function yamlToJson(bytes: Uint8Array, limits: YamlLimits): YamlAsJson | 
   return { json, duplicates };
 }
 
-/** What is left of a number of characters after all texts of a value; negative as soon as nothing is. */
+/** What is left of a number of characters after all texts of a value; negative when exhausted. */
 function weigh(value: JsonValue, left: number): number {
   if (typeof value === "string") return left - value.length;
   if (Array.isArray(value)) {
@@ -83,4 +78,15 @@ function weigh(value: JsonValue, left: number): number {
       if ((left = weigh(member ?? null, left - key.length)) < 0) return left;
   }
   return left;
+}
+
+/** Throws 413 for a body with too many values; its reader reports excessive depth with a position. */
+export function refuseExcess(
+  excess: JsonExcess,
+  { maxBodyValues, maxObjectMembers }: Pick<Limits, "maxBodyValues" | "maxObjectMembers">,
+): void {
+  if (excess === "maxValues") throw tooLarge(`the body of the request holds more than ${maxBodyValues} values`);
+  if (excess === "maxMembers") {
+    throw tooLarge(`the body of the request holds an object with more than ${maxObjectMembers} members`);
+  }
 }

@@ -1,4 +1,4 @@
-// The program of the thread that reads large YAML bodies (`yaml-reader.ts`): one question, one answer, in their order.
+// The thread that reads large YAML bodies (`yaml-reader.ts`): one answer per question, in order.
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { basename } from "node:path";
@@ -7,7 +7,7 @@ import { ApiError } from "#kernel/model/index.ts";
 import type { YamlAnswer, YamlQuestion } from "./yaml-reader.ts";
 import { type YamlAsJson, yamlToJson } from "./yaml-body.ts";
 
-/** A third of the time of a thread of ordinary priority, when both have work. */
+/** A third of the processor time of normal priority. */
 const lowPriority = 5;
 
 yieldProcessor();
@@ -16,7 +16,7 @@ parentPort?.on("message", ({ bytes, limits }: YamlQuestion) => {
   parentPort?.postMessage(answer, []);
 });
 
-/** Errors lose their class on the way, so refusals go as what they say. A bug ends the thread, which its owner hears of. */
+/** Errors lose their class between threads, so refusals are sent as data. A bug ends the thread. */
 function answerOf(read: () => YamlAsJson | undefined): YamlAnswer {
   try {
     return { document: read() };
@@ -26,14 +26,11 @@ function answerOf(read: () => YamlAsJson | undefined): YamlAnswer {
   }
 }
 
-/**
- * Whoever asks for little goes first, also where processors are few. Linux has a priority for each thread, which is named by the link; other
- * systems have no such link, and there nothing is changed.
- */
+/** Lowers the priority of this thread. Only Linux has one per thread, identified by this link. */
 function yieldProcessor(): void {
   try {
     setPriority(Number(basename(readlinkSync("/proc/thread-self"))), lowPriority);
   } catch {
-    // Not Linux, or without /proc: it works as fast as everybody else.
+    // Not Linux, or no /proc: normal priority.
   }
 }

@@ -5,64 +5,60 @@ import type { DecodedBody } from "./body.ts";
 import type { BodyPieces } from "./body-pieces.ts";
 import { decodePlainYaml, decodeYaml, type YamlAsJson, type YamlLimits } from "./yaml-body.ts";
 
-// YAML takes a microsecond for each byte, and up to a kilobyte of memory for each word, a hundred times what JSON takes. So texts of
-// more than a screenful are read by a thread of their own, which has its own memory and can be ended. It also reads what has anchors or
-// mistakes, however small: that takes several times as long, and whoever sends nothing else would have all of this thread.
+// YAML takes a hundred times what JSON takes in time and memory. Texts larger than a screenful, and any with anchors or
+// errors, are read by a thread with its own memory that can be stopped.
 
-/** What the thread is asked; one question at a time. */
 export interface YamlQuestion {
   readonly bytes: Uint8Array;
   readonly limits: YamlLimits;
 }
 
-/** The document as JSON, undefined for no document; or why there is none. */
+/** The document as JSON (undefined when empty), or a refusal. */
 export type YamlAnswer =
   | { readonly document: YamlAsJson | undefined }
   | { readonly refused: StatusReason; readonly message: string };
 
-/** What reading YAML may take. */
 export interface YamlReaderOptions {
-  /** The thread's program, as a file of JavaScript; without it everything is read in this thread, for tests of other things. */
+  /** The thread's JavaScript file; without it everything is read in this thread, for tests. */
   readonly program: string | undefined;
   readonly clock: Clock;
   readonly limits: YamlLimits;
-  /** Plain texts up to this size are read at once, in this thread. */
+  /** Plain texts up to this size are read in this thread. */
   readonly smallBytes?: number;
-  /** Of all texts that wait for the thread; more are refused with 429. */
+  /** Of all waiting texts; more are refused with 429. */
   readonly maxWaitingBytes?: number;
-  /** For one text, after which the thread is ended. */
+  /** Time for one text, after which the thread is stopped. */
   readonly budgetMs?: Millis;
-  /** Without a question, after which the thread is ended and its memory given back. */
+  /** Idle time after which the thread is stopped. */
   readonly idleMs?: Millis;
-  /** Of the thread's heap, in MB: the largest text within the limits takes 180. */
+  /** The thread's heap in MB; the largest text within the limits takes 180. */
   readonly maxHeapMb?: number;
 }
 
 const defaults = {
-  // At most 1.5 ms; to ask the thread costs 1 ms, and 60 when it must be started.
+  // At most 1.5 ms; the thread takes 1 ms, and 60 to start.
   smallBytes: 4 * 1024,
   maxWaitingBytes: 8 * 1024 * 1024,
-  // Thirty times what the largest text takes on an idle machine: the thread gives way to others.
+  // Thirty times what the largest text takes on an idle machine.
   budgetMs: 60_000,
   idleMs: 10_000,
   maxHeapMb: 256,
 };
 
-/** The one document of a text, or its value undefined without one. What a thread has read is JSON that is still to be parsed. */
+/** The document of a text; the thread's result is JSON still to be parsed. */
 export type YamlDocument = DecodedBody | (YamlAsJson & { readonly json: Buffer });
 
-/** A text in the queue. */
 interface Task {
   readonly text: BodyPieces;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client is gone. */
   readonly signal: AbortSignal;
   readonly settle: (document: YamlDocument) => void;
   readonly fail: (reason: Error) => void;
 }
 
 /**
- * Reads YAML bodies: small plain ones here, others one after the other in a thread that is started for the first of them and ended when it
- * has had nothing to do. Those that are small, and so soon read, go before large ones that wait. A text that takes it too long or too much memory is refused (413), and costs nobody but the thread.
+ * Reads small plain YAML here and the rest in a thread, one at a time, small ones first. The thread starts on demand
+ * and stops when idle. A text that takes too much time or memory is refused (413).
  */
 export class YamlReader {
   readonly #options: YamlReaderOptions & typeof defaults;
@@ -70,20 +66,19 @@ export class YamlReader {
   #waitingBytes = 0;
   #worker: Worker | undefined;
   #current: Task | undefined;
-  /** Of the budget while a text is read, of idleness else. */
+  /** The time limit of the current text, or of idleness. */
   #cancelTimer: Cancel = () => undefined;
 
   constructor(options: YamlReaderOptions) {
     this.#options = { ...defaults, ...options };
   }
 
-  /** Throws 429 when a text of so many bytes could not wait now: whoever has not read it yet need not. Small ones may turn out not to need to. */
+  /** Throws 429 when a text of this size could not wait now. Small ones may not have to. */
   check(bytes: number): void {
     const { smallBytes, maxWaitingBytes } = this.#options;
     if (bytes > smallBytes && this.#waitingBytes + bytes > maxWaitingBytes) throw tooManyRequests("large YAML bodies");
   }
 
-  /** Throws, or rejects with, the refusals of `decodeYaml` and `yamlToJson`. */
   read(text: BodyPieces, signal: () => AbortSignal): YamlDocument | Promise<YamlDocument> {
     const { program, limits, smallBytes, maxWaitingBytes } = this.#options;
     if (program === undefined) return decodeYaml(text.joined());
@@ -97,7 +92,7 @@ export class YamlReader {
     });
   }
 
-  /** Ends the thread; whoever waits is refused. */
+  /** Stops the thread and refuses waiting texts. */
   close(): void {
     const reason = new ApiError("ServiceUnavailable", "the server is shutting down");
     for (const task of this.#waiting.splice(0)) task.fail(reason);
@@ -133,7 +128,7 @@ export class YamlReader {
 
   #start(program: string): Worker {
     const { maxHeapMb } = this.#options;
-    // Neither our environment, which may hold secrets, nor options of Node that are about the whole process.
+    // No environment, which may hold secrets, and no process-wide Node options.
     const worker = new Worker(program, {
       env: {},
       execArgv: [],
@@ -141,7 +136,7 @@ export class YamlReader {
     });
     worker.unref();
     worker.on("message", (answer: YamlAnswer) => {
-      // A thread that has been ended may have answered before: what is read now is not what it was asked.
+      // A late answer of a stopped thread.
       if (this.#worker !== worker) return;
       const task = this.#current;
       this.#current = undefined;
@@ -157,7 +152,7 @@ export class YamlReader {
     return worker;
   }
 
-  /** Ends the thread and refuses what it was reading; what waits is read by another one. */
+  /** Stops the thread and refuses its text; a new thread reads the waiting ones. */
   #end(reason: Error): void {
     const { program } = this.#options;
     const task = this.#current;
@@ -184,6 +179,6 @@ function answerTask({ settle, fail }: Task, answer: YamlAnswer): void {
 const tooDear = (what: "time" | "memory"): ApiError =>
   tooLarge(`the YAML of the request takes too much ${what} to read; the same as JSON takes a hundredth`);
 
-/** Buffers come out of a message as plain arrays of bytes. */
+/** Buffers arrive as plain byte arrays. */
 const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);

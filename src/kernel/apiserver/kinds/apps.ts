@@ -32,20 +32,15 @@ import { deploymentTable, replicaSetTable, statefulSetTable } from "../tables/ap
 import type { BuiltIn, Rule } from "./built-in.ts";
 import type { ScalePaths } from "./served-resource.ts";
 
-// Kinds of apps/v1 that keep Pods alive, as they are stored: Kubernetes' defaults and its validation (apps/v1). What keeps them
-// alive is in #kernel/workloads.
+// The apps/v1 kinds as stored: Kubernetes' defaults and validation. Their controllers are in #kernel/workloads.
 
-/** Defaults of the Pods to come are written into the template, so that the template hash does not change when a default does. */
+/** Written into the template, so that the template hash does not change with a default. */
 const withTemplateDefaults = (spec: JsonObject): JsonObject =>
   mapMember(spec, "template", (template) => mapMember(template, "spec", withPodSpecDefaults));
 
 const withReplicaSetDefaults = (set: JsonObject): JsonObject =>
   mapMember(set, "spec", (spec) => withTemplateDefaults(withAbsent(spec, { replicas: 1 })));
 
-/**
- * Kubernetes' defaults of apps/v1: ten old ReplicaSets for undoing, and ten minutes without progress until the rollout counts as
- * stuck.
- */
 const withDeploymentDefaults = (deployment: JsonObject): JsonObject =>
   mapMember(deployment, "spec", (spec) =>
     withTemplateDefaults(
@@ -53,7 +48,6 @@ const withDeploymentDefaults = (deployment: JsonObject): JsonObject =>
     ),
   );
 
-/** A quarter more and a quarter less, so that an update needs no thought. Recreate has no such numbers. */
 function withStrategy(spec: JsonObject): JsonObject {
   const strategy = withUnset(objectAt(spec, "strategy") ?? {}, { type: "RollingUpdate" });
   if (strategy["type"] !== "RollingUpdate") return { ...spec, strategy };
@@ -63,7 +57,7 @@ function withStrategy(spec: JsonObject): JsonObject {
 
 const at: FieldPath = ["spec"];
 
-/** What both kinds demand: sizes, a selector that is not empty and selects the template's Pods, and Pods that never end by themselves. */
+/** Rules of all of them: sizes, a non-empty selector that matches the template, and Pods that always restart. */
 const replicasRule: Rule = (object, found) => {
   const spec = objectAt(object, "spec") ?? {};
   const report = (error: Findings["errors"][number]) => void found.errors.push(error);
@@ -82,7 +76,7 @@ const replicasRule: Rule = (object, found) => {
     );
 };
 
-/** Containers of a StatefulSet mount its claims, which become volumes of each Pod. */
+/** Containers of a StatefulSet may mount its claims, which become volumes of each Pod. */
 function withClaimVolumes(podSpec: JsonObject, spec: JsonObject): JsonObject {
   const volumes = listAt(podSpec, "volumes");
   const names = new Set(objectsAt(podSpec, "volumes").map((volume) => textAt(volume, "name")));
@@ -93,10 +87,7 @@ function withClaimVolumes(podSpec: JsonObject, spec: JsonObject): JsonObject {
   return claims.length === 0 ? podSpec : { ...podSpec, volumes: [...volumes, ...claims] };
 }
 
-/**
- * The selector is required in apps/v1: a default taken from the template, as extensions/v1beta1 had it, would change with the
- * template.
- */
+/** Required in apps/v1. */
 function checkSelector(spec: JsonObject, { errors }: Findings): void {
   const value = valueAt(spec, "selector");
   const here = [...at, "selector"];
@@ -117,10 +108,6 @@ function checkSelector(spec: JsonObject, { errors }: Findings): void {
     );
 }
 
-/**
- * A deadline that is over before a Pod can count as available would fail every rollout. Numbers of a rolling update next to
- * Recreate are refused, not ignored.
- */
 const deploymentRule: Rule = (deployment, { errors }) => {
   const spec = objectAt(deployment, "spec") ?? {};
   const report = (error: (typeof errors)[number]) => void errors.push(error);
@@ -140,7 +127,7 @@ const deploymentRule: Rule = (deployment, { errors }) => {
   checkRolling(rolling, [...here, "rollingUpdate"], report);
 };
 
-/** At least one of the two must leave room: with neither a Pod more nor a Pod less nothing could ever be replaced. */
+/** Without a Pod more or less nothing could be replaced. */
 function checkRolling(
   rolling: JsonObject,
   here: FieldPath,
@@ -161,10 +148,9 @@ function checkRolling(
     );
 }
 
-/** As it was written. A share that rounds to nothing is seen to by the rollout itself, which then takes one Pod away. */
+/** The rollout handles a percentage that rounds to 0. */
 const isNothing = (value: JsonValue | undefined): boolean => value === 0 || value === "0%";
 
-/** A count of at least 0, or a percentage; more than all cannot be missing. */
 function countProblem(value: JsonValue | undefined, isShareOfAll: boolean): string | undefined {
   if (typeof value === "number") return value < 0 ? "must be greater than or equal to 0" : undefined;
   if (typeof value !== "string") return undefined;
@@ -174,13 +160,12 @@ function countProblem(value: JsonValue | undefined, isShareOfAll: boolean): stri
   return isShareOfAll && Number(percent) > 100 ? "must not be greater than 100%" : undefined;
 }
 
-/** Pods are found by the selector alone: with another one those there are would belong to nobody. */
+/** With another selector the existing Pods would belong to nobody. */
 const selectorIsImmutable: Rule = (object, { errors }, old) => {
   const [after, before] = [valueAt(object, "spec", "selector"), valueAt(old, "spec", "selector")];
   if (!jsonEquals(after, before)) errors.push(fieldError.invalid("spec.selector", after, "field is immutable"));
 };
 
-/** Both kinds have the same three members in the same places. */
 const replicaPaths: ScalePaths = {
   specReplicasPath: ".spec.replicas",
   statusReplicasPath: ".status.replicas",
@@ -190,10 +175,7 @@ const replicaPaths: ScalePaths = {
   },
 };
 
-/**
- * Changing `spec` raises the generation; the status begins with a count, so that `kubectl scale` and the table have one before
- * the controller has looked.
- */
+/** The status starts with a count, for `kubectl scale` and the table. */
 export const replicaSetKind: BuiltIn = {
   type: ReplicaSet,
   definition: definitionNames.replicaSet,
@@ -208,7 +190,6 @@ export const replicaSetKind: BuiltIn = {
   fields: { "status.replicas": (set) => String(numberAt(set, "status", "replicas") ?? 0) },
 };
 
-/** Served with `scale`, by which autoscalers and `kubectl scale` change the replicas without knowing the kind. */
 export const deploymentKind: BuiltIn = {
   type: Deployment,
   definition: definitionNames.deployment,
@@ -222,7 +203,7 @@ export const deploymentKind: BuiltIn = {
   updateRules: [selectorIsImmutable],
 };
 
-/** Kubernetes' defaults of apps/v1; a claim template is stored as the claim that it will be. */
+/** A claim template is stored as the claim it becomes. */
 const withStatefulSetDefaults = (set: JsonObject): JsonObject =>
   mapMember(set, "spec", (spec) =>
     mapItems(
@@ -253,7 +234,6 @@ function withUpdateStrategy(spec: JsonObject): JsonObject {
   return { ...spec, updateStrategy: { ...updateStrategy, rollingUpdate } };
 }
 
-/** Policies have two values each; Pods, claims and ordinals are counted from 0. */
 const statefulSetRule: Rule = (set, { errors }) => {
   const spec = objectAt(set, "spec") ?? {};
   const report = (error: (typeof errors)[number]) => void errors.push(error);
@@ -272,7 +252,7 @@ const statefulSetRule: Rule = (set, { errors }) => {
     checkOneOf(kept, name, ["Delete", "Retain"], [...at, "persistentVolumeClaimRetentionPolicy"], report);
 };
 
-/** What names Pods and claims stays: those there are would belong to nobody. */
+/** Other fields name Pods and claims. */
 const changeable = [
   "replicas",
   "ordinals",
@@ -294,7 +274,6 @@ const statefulSetChangeRule: Rule = (set, { errors }, old) => {
     );
 };
 
-/** Pods with names and claims of their own. */
 export const statefulSetKind: BuiltIn = {
   type: StatefulSet,
   definition: definitionNames.statefulSet,

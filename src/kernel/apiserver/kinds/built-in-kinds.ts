@@ -37,9 +37,8 @@ import {
 import { configMapKind, leaseKind, namespaceKind, serviceAccountKind } from "./small-kinds.ts";
 
 /**
- * All built-in kinds but CustomResourceDefinition, whose rules depend on the other kinds. In the order of discovery: core first, then
- * by group, and by name within a group. `kubectl get all` and short names go by that order too. Core Events stand before those of
- * `events.k8s.io`, so that the short name `ev` is theirs.
+ * All built-in kinds except CustomResourceDefinition, in discovery order: core first, then by group and name. `kubectl
+ * get all` and short names follow it; core Events come first, so `ev` means them.
  */
 export const builtInKinds: readonly BuiltIn[] = [
   configMapKind,

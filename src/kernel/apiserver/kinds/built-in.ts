@@ -15,86 +15,75 @@ import type {
 } from "./served-resource.ts";
 
 /**
- * A rule of a kind: adds to `found` what is wrong with the object, or with its change when `old`, the stored object, is given.
- * Rules run in order, all of them, and only on objects whose types are right: they may count on the types of the kind's
- * schema, not on each other. Metadata has rules of its own, which are the same for every kind.
+ * Adds errors of the object to `found`, or of its change when `old` is given. All rules run, in order, on objects with
+ * valid types; metadata is checked separately.
  */
 export type Rule = (object: JsonObject, found: Findings, old?: JsonObject) => void;
 
-/** What `kubectl get` shows of a kind. `row` gives one cell per column, in their order, whatever the object lacks. */
+/** What `kubectl get` shows: `row` returns one cell per column. */
 export interface TableView {
   readonly columns: readonly Column[];
-  /** `now` is for ages, which are computed by the server and go stale in the client. */
+  /** `now` is for ages. */
   readonly row: (object: JsonObject, now: Instant) => readonly unknown[];
 }
 
 /**
- * What differs between the built-in kinds; everything else they have in common. Absent members are the common case: no
- * subresources, no rules, no generation. All functions are pure and return the object they were given when they change nothing.
- *
- * A POST goes through prune, `defaults`, `prepareForCreate`, `rules`; a PUT or PATCH through prune, `defaults`,
- * `prepareForUpdate`, `rules`, `updateRules`; on `/status` only `statusRules` are asked.
+ * What differs between built-in kinds. All functions are pure and return their argument when they change nothing. POST:
+ * prune, `defaults`, `prepareForCreate`, `rules`; PUT and PATCH: prune, `defaults`, `prepareForUpdate`, `rules`,
+ * `updateRules`; `/status`: `statusRules` only.
  */
 export interface BuiltIn {
   readonly type: ResourceType;
-  /** Name of the definition in the data, such as `io.k8s.api.core.v1.Pod`: types, pruning and zero values come from it. */
+  /** Definition in the data, such as `io.k8s.api.core.v1.Pod`. */
   readonly definition: string;
   readonly table: TableView;
-  /** With `status`, the main endpoint leaves status alone, and creation drops the one that was sent. */
+  /** With `status`, the main endpoint ignores the status. */
   readonly subresources?: readonly Subresource[];
-  /** True where a new object brings its status along, as a Node does that registers; else status has one way in. */
+  /** A new object may have a status, as a Node that registers does. */
   readonly createsWithStatus?: boolean;
-  /** \`everyVerb\` when absent. */
+  /** Defaults to `everyVerb`. */
   readonly verbs?: readonly string[];
-  /** False when a PUT must carry a resourceVersion; true when absent. */
+  /** False when a PUT needs a resourceVersion; true by default. */
   readonly allowsUnconditionalUpdate?: boolean;
-  /** True when `metadata.generation` counts changes of `spec`; a Pod has a spec and no generation. */
+  /** `metadata.generation` counts changes of `spec`. */
   readonly hasGeneration?: boolean;
-  /** `collected` when absent; see `ServedResource`. */
   readonly dependants?: ServedResource["dependants"];
-  /** Seconds a deleted object has to end; 0 when it goes at once, which is the default. */
+  /** Seconds a deleted object has to terminate; 0 by default. */
   readonly gracePeriodSeconds?: (object: JsonObject) => number;
-  /** What Kubernetes fills in by code, after the zero values of the schema. Idempotent: it runs on every write. */
+  /** Kubernetes' computed defaults, after the schema's. Idempotent: runs on every write. */
   readonly defaults?: (object: JsonObject) => JsonObject;
-  /** What the server owns in a new object, which has its uid, name and namespace by now. */
+  /** The server's part of a new object, which has its uid, name and namespace. */
   readonly prepareForCreate?: (object: JsonObject, writer?: Identity) => JsonObject;
-  /** See `ServedResource`. */
   readonly isPlain?: (object: JsonObject) => boolean;
-  /** What of `old` stays whatever a client sends. Status has been put back before. */
+  /** What is kept from `old`; the status already is. */
   readonly prepareForUpdate?: (object: JsonObject, old: JsonObject) => JsonObject;
-  /** Asked of new and changed objects alike. */
+  /** For new and changed objects. */
   readonly rules?: readonly Rule[];
-  /** What may not change; asked after `rules`. */
+  /** For changes, after `rules`. */
   readonly updateRules?: readonly Rule[];
-  /** Asked on `/status`, instead of the others: a status may be written on an object whose spec is refused today. */
+  /** For `/status`, instead of the others. */
   readonly statusRules?: readonly Rule[];
-  /** Labels of field selectors besides metadata.name and metadata.namespace, and how to read them: "" stands for absent. */
+  /** Field selector labels besides metadata.name and metadata.namespace; "" means absent. */
   readonly fields?: Readonly<Record<string, (object: JsonObject) => string>>;
-  /** See `ServedResource`. */
   readonly allot?: Allot;
-  /** Present with the subresource `scale`. */
   readonly scale?: ScalePaths;
-  /** Top-level members whose values stand in no message: those of Secrets, which would come to logs and statuses that others read. */
+  /** Top-level members whose values must not appear in messages, such as those of Secrets. */
   readonly hidden?: readonly string[];
-  /** Present when the objects are stored as those of another kind. */
+  /** For objects stored as another kind. */
   readonly storage?: StorageView;
-  /** See `ServedResource`. */
   readonly isReview?: boolean;
 }
 
-/** What can be done to objects of built-in and custom kinds alike, in the order of discovery documents. */
+/** In the order of discovery documents. */
 export const everyVerb = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
 
-/** A field label that reads a text by its path: `textField("status", "phase")`. Empty when there is none. */
+/** A field label for a text at a path; "" when absent. */
 export const textField =
   (...path: readonly string[]) =>
   (object: JsonObject): string =>
     textAt(object, ...path) ?? "";
 
-/**
- * Makes a served resource of a built-in kind. Its schema is compiled when the first object arrives, because most of a server's
- * kinds never see one in a short run. The result holds no state but that schema.
- */
+/** Makes a served resource of a built-in kind. Its schema is compiled on first use. */
 export function serveBuiltIn(kind: BuiltIn): ServedResource {
   const { type, subresources = [] } = kind;
   const hasStatus = subresources.includes("status");
@@ -151,11 +140,11 @@ export function serveBuiltIn(kind: BuiltIn): ServedResource {
   };
 }
 
-/** Schemas of built-in types say what Go can read, and what must be there: absence is for the rules of the kind. */
+/** Errors of types; missing members are left to the rules of the kind. */
 export const unreadableBy = (schema: CompiledSchema, object: JsonObject): readonly FieldError[] =>
   schema.validate(object).filter(({ reason }) => reason !== "FieldValueRequired");
 
-/** On `/status` only status and the metadata that records managers may change. */
+/** On `/status` only status and managedFields may change. */
 export function statusOnly(object: JsonObject, old: JsonObject): JsonObject {
   const managedFields = isJsonObject(object["metadata"]) ? object["metadata"]["managedFields"] : undefined;
   const metadata = isJsonObject(old["metadata"]) ? old["metadata"] : {};
@@ -166,7 +155,6 @@ export function statusOnly(object: JsonObject, old: JsonObject): JsonObject {
   });
 }
 
-/** The compiled schema of a definition, made at the first call. */
 function lazySchema(name: string): () => CompiledSchema {
   let compiled: CompiledSchema | undefined;
   return () => {
@@ -175,7 +163,7 @@ function lazySchema(name: string): () => CompiledSchema {
   };
 }
 
-/** A Status is repeated in logs, events and the status of whatever made the request: what is wrong is told, not what was sent. */
+/** A Status is repeated in logs and events, so hidden values are removed from it. */
 function withoutValues(hidden: readonly string[] | undefined, { causes, warnings }: Validation): Validation {
   if (hidden === undefined || causes.length === 0) return { causes, warnings };
   const isHidden = ({ field = "" }: StatusCause) =>
@@ -188,9 +176,8 @@ function withoutValues(hidden: readonly string[] | undefined, { causes, warnings
 }
 
 /**
- * Rules run only on objects whose types are right: each may then count on what it reads. What was wrong with the stored object
- * already does not stand in the way of a change: a rule that came with a newer server must not keep finalizers from being
- * removed. `changeRules` are about the change itself, and always stand.
+ * Rules run only on objects with valid types. Errors that the stored object already has do not block a change, so that
+ * a newer server's rule does not keep finalizers from being removed; `changeRules` always apply.
  */
 function runRules(
   schema: CompiledSchema,
@@ -214,7 +201,7 @@ function runRules(
 
 const refusals = ({ errors, unsupported }: Findings): readonly FieldError[] => [...errors, ...unsupported];
 
-/** The errors that the rules do not find in the stored object too. They are asked about it only when there are errors at all. */
+/** The errors that the stored object does not have. */
 function newOnes(errors: readonly FieldError[], rules: readonly Rule[], old: JsonObject): readonly FieldError[] {
   if (errors.length === 0) return errors;
   const before = noFindings();

@@ -6,14 +6,13 @@ import { checkOneOf, definitionNames, mapMember, type Report, scalarText, withAb
 import { claimTable } from "../tables/claim.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 
-// PersistentVolumeClaims as they are stored: Kubernetes' defaults and validation of core/v1. On one machine every claim is a directory,
-// which #kernel/workloads makes: there are no volumes to choose among, and no classes.
+// PersistentVolumeClaims as stored: Kubernetes' defaults and validation of core/v1. Every claim is a directory made by
+// #kernel/workloads.
 
 const at: FieldPath = ["spec"];
-/** Whether one machine or several, one Pod or several may use it; on one machine the first three come to the same. */
 const modes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"] as const;
 
-/** How it may be used, and how much is asked for. Only the size has no default: a claim without one asks for nothing that can be given. */
+/** Only the size has no default. */
 const specRule: Rule = (claim, { errors, warnings }) => {
   const spec = objectAt(claim, "spec") ?? {};
   const report: Report = (error) => void errors.push(error);
@@ -36,16 +35,15 @@ const specRule: Rule = (claim, { errors, warnings }) => {
       warnings.push(`spec.${name}: kept, without effect: a claim is a new directory`);
 };
 
-/** A block device is nothing that a directory can be. */
+/** A directory is no block device. */
 const modeRule: Rule = (claim, { unsupported }) => {
   if (valueAt(claim, "spec", "volumeMode") === "Block")
     unsupported.push(fieldError.notSupported([...at, "volumeMode"], "Block", ["Filesystem"]));
 };
 
-/** All but the size, which may grow. `volumeName` is given once, by the binder. */
+/** Everything except the size, which may grow, and `volumeName`, which the binder sets. */
 const immutableRule: Rule = (claim, { errors }, old) => {
   const [after, before] = [objectAt(claim, "spec") ?? {}, objectAt(old, "spec") ?? {}];
-  // The binder sets the name of the volume once, with an update like any other.
   const bound = before["volumeName"] === undefined ? { volumeName: after["volumeName"] } : {};
   const same = { ...before, ...bound, resources: after["resources"] };
   if (!jsonEquals(after, same))
@@ -58,13 +56,9 @@ const immutableRule: Rule = (claim, { errors }, old) => {
     errors.push(fieldError.forbidden("spec.resources.requests.storage", "field can not be less than previous value"));
 };
 
-/** Keeps a claim until nobody uses it (KEP-498): deleting it takes the directory along. */
+/** Keeps a claim and its directory while Pods use it (KEP-498). */
 const protection = "kubernetes.io/pvc-protection";
 
-/**
- * New claims wait (Pending) and are protected from the start: a claim that is deleted before anybody has looked at it passes the same
- * gate as one that was used.
- */
 export const claimKind: BuiltIn = {
   type: PersistentVolumeClaim,
   definition: definitionNames.persistentVolumeClaim,

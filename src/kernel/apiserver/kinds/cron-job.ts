@@ -17,16 +17,13 @@ import {
 import { cronJobTable } from "../tables/cron-job.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 
-// CronJobs as they are stored: Kubernetes' defaults and validation of batch/v1. What makes the Jobs is in #kernel/workloads.
+// CronJobs as stored: Kubernetes' defaults and validation of batch/v1. The controller is in #kernel/workloads.
 
 const at: FieldPath = ["spec"];
-/** The name of a Job is that of its CronJob, a dash and up to ten digits of minutes, and must be a label (63). */
+/** A Job is named after its CronJob, a dash and up to ten digits, within 63 characters. */
 const longestName = 52;
 
-/**
- * Pods of the template get their defaults, the Job around them does not, as in Kubernetes: its own come when it is created, from the
- * server as it is then.
- */
+/** The Pod template gets its defaults, the Job none until it is created, as in Kubernetes. */
 const withCronJobDefaults = (cron: JsonObject): JsonObject =>
   mapMember(cron, "spec", (spec) =>
     mapMember(
@@ -43,7 +40,6 @@ const withCronJobDefaults = (cron: JsonObject): JsonObject =>
     ),
   );
 
-/** Numbers, words, and a Job that could be created as it stands there. */
 const cronJobRule: Rule = (cron, found) => {
   const spec = objectAt(cron, "spec") ?? {};
   const report: Report = (error) => void found.errors.push(error);
@@ -54,37 +50,35 @@ const cronJobRule: Rule = (cron, found) => {
     report,
   );
   checkOneOf(spec, "concurrencyPolicy", ["Allow", "Forbid", "Replace"], at, report);
-  // Judged as a Job would be, so that the first one does not fail at night.
+  // Validated like a Job, so that the first one does not fail at night.
   const job = objectAt(spec, "jobTemplate") ?? {};
   const here = [...at, "jobTemplate"];
   checkTemplateMetadata(job, here, found);
   const jobSpec = objectAt(job, "spec") ?? {};
   checkJobRules(jobSpec, [...here, "spec"], found);
-  // Every Job of the schedule would select the Pods of all others.
+  // All Jobs would select each other's Pods.
   if (isTrueAt(jobSpec, "manualSelector"))
     report(fieldError.notSupported([...here, "spec", "manualSelector"], true, ["nil", "false"]));
 };
 
-/** When it is due. A zone that the machine has lost since is told by an event, not by refusing every change. */
+/** A time zone that the machine no longer has causes an event, not a refusal. */
 const scheduleRule: Rule = (cron, { errors }) => {
   const schedule = textAt(cron, "spec", "schedule") ?? "";
   const parsed = parseCron(schedule);
   if (schedule === "") errors.push(fieldError.required([...at, "schedule"]));
   else if (!parsed.ok) errors.push(fieldError.invalid([...at, "schedule"], schedule, parsed.error));
-  // Empty is not absent: there is no zone without a name.
+  // An empty zone is invalid.
   const zone = valueAt(cron, "spec", "timeZone");
   const found = typeof zone === "string" ? timeZone(zone) : undefined;
   if (found !== undefined && !found.ok) errors.push(fieldError.invalid([...at, "timeZone"], zone, found.error));
 };
 
-/** Refused when it is created rather than at the first time it is due. */
 const nameRule: Rule = (cron, { errors }) => {
   const name = textAt(cron, "metadata", "name") ?? "";
   if (name.length > longestName)
     errors.push(fieldError.invalid("metadata.name", name, `must be no more than ${longestName} characters`));
 };
 
-/** Status starts empty. Nothing of a CronJob is immutable: the Jobs there are keep what they were made with. */
 export const cronJobKind: BuiltIn = {
   type: CronJob,
   definition: definitionNames.cronJob,

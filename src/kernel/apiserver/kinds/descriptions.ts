@@ -1,23 +1,13 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
-import { accessDescriptions } from "./descriptions-access.ts";
-import { appsDescriptions } from "./descriptions-apps.ts";
-import { clusterDescriptions } from "./descriptions-cluster.ts";
-import { coreDescriptions } from "./descriptions-core.ts";
-import { otherDescriptions } from "./descriptions-other.ts";
+import descriptions from "./data/descriptions.json" with { type: "json" };
 
-// `kubectl explain` prints what OpenAPI documents say. The data of the built-in kinds has no prose, so these are our own texts, one line
-// each, for the types and fields that people ask about. A field without a text is shown by name and type alone.
+// Our own texts for `kubectl explain`, since the definitions of the built-in kinds have none: `"<version>.<Type>": {"": <the type>,
+// <field>: <text>}`, one line each with a full stop. They say what holds on this server. A test finds texts for unknown fields.
 
 /** Help for one type: `""` is the type itself, other keys are its fields. */
-export type TypeDescriptions = Readonly<Record<string, string>>;
+type TypeDescriptions = Readonly<Record<string, string>>;
 
-const byName: ReadonlyMap<string, TypeDescriptions> = new Map([
-  ...Object.entries(coreDescriptions),
-  ...Object.entries(appsDescriptions),
-  ...Object.entries(clusterDescriptions),
-  ...Object.entries(otherDescriptions),
-  ...Object.entries(accessDescriptions),
-]);
+const byName: ReadonlyMap<string, TypeDescriptions> = new Map(Object.entries(descriptions));
 
 /** Members that every object and list has. */
 const everywhere: TypeDescriptions = {
@@ -26,8 +16,8 @@ const everywhere: TypeDescriptions = {
 };
 
 /**
- * The definition `name` of the data with our texts as descriptions: of the type, and of its fields. A type is found by its last two
- * words (`io.k8s.api.core.v1.Pod` -> `v1.Pod`), which only the two forms of Event share. A copy; `raw` stays as it is.
+ * A copy of the definition with our texts as descriptions. A type is found by its last two words (`io.k8s.api.core.v1.Pod` ->
+ * `v1.Pod`), which only the two forms of Event share.
  */
 export function describeDefinition(name: string, raw: JsonObject): JsonObject {
   const texts = byName.get(name.slice(name.lastIndexOf(".", name.lastIndexOf(".") - 1) + 1)) ?? {};

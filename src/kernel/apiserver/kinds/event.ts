@@ -4,8 +4,7 @@ import { CoreEvent, Event } from "#kernel/model/index.ts";
 import { definitionNames, withMembers } from "#kernel/specs/index.ts";
 import { eventTable } from "../tables/event.ts";
 import { type BuiltIn, type Rule, textField } from "./built-in.ts";
-import { longestNote, longestWord } from "./event-limits.ts";
-import { isPlainEvent } from "./plain-event.ts";
+import { isPlainEvent, longestNote, longestWord } from "./plain-event.ts";
 
 // One collection of Events, served in two forms: core/v1, in which they are stored, and events.k8s.io/v1, which calls some members by
 // other names and demands more of new objects. What one form writes, the other shows.

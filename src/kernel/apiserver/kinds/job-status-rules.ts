@@ -14,13 +14,12 @@ import { fieldError } from "#lib/schema/index.ts";
 import { countIndexes } from "#kernel/specs/index.ts";
 import type { Rule } from "./built-in.ts";
 
-// What a Job's status may say (KEP-4368): clients decide by its conditions, so whoever writes them, this server's controller or another one
-// named by `managedBy`, is held to one story. A rule is asked when one of its members changes; what an older writer has left stands.
+// Rules for a Job's status (KEP-4368), which this server's controller or another one (`managedBy`) writes. A rule
+// applies when one of its members changes.
 //
 //   SuccessCriteriaMet  ->  Complete  (with completionTime)        nothing active, nothing terminating,
 //   FailureTarget       ->  Failed                                 nothing uncounted, a startTime
 
-/** A Job as the rules see it. */
 interface View {
   readonly status: JsonObject;
   readonly spec: JsonObject;
@@ -38,10 +37,9 @@ function viewOf(job: JsonObject | undefined): View {
   return { status, spec, has, isFinished: has("Complete") || has("Failed"), count };
 }
 
-/** A claim about one status. */
 interface Claim {
   readonly field: string;
-  /** Members of the status and types of conditions whose change makes it be asked. */
+  /** Members of the status and condition types whose change triggers the check. */
   readonly on: readonly string[];
   readonly isBroken: (job: View) => boolean;
   readonly message: string;
@@ -149,7 +147,6 @@ const claims: readonly Claim[] = [
   ),
 ];
 
-/** Asked on `/status`: every claim whose members change, then what may never change back. */
 export const jobStatusRule: Rule = (job, { errors }, old) => {
   const [now, before] = [viewOf(job), viewOf(old)];
   const isChanged = (name: string) =>
@@ -167,13 +164,13 @@ export const jobStatusRule: Rule = (job, { errors }, old) => {
   checkProgress(now, before, refuse);
 };
 
-/** Ends are for ever, counters only grow, and times stay once they are written. */
+/** Final conditions stay, counters only grow, and times are fixed once written. */
 function checkProgress(now: View, before: View, refuse: (field: string, message: string) => void): void {
   for (const type of ["Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"])
     if (before.has(type) && !now.has(type))
       refuse("status.conditions", `cannot disable the terminal ${type}=True condition`);
   if (now.count("failed") < before.count("failed")) refuse("status.failed", "cannot decrease the failed counter");
-  // Jobs whose indexes are scaled together with their parallelism may shrink.
+  // Elastic indexed Jobs may shrink.
   const mayShrink =
     textAt(now.spec, "completionMode") === "Indexed" && now.spec["completions"] === now.spec["parallelism"];
   if (!mayShrink && now.count("succeeded") < before.count("succeeded"))

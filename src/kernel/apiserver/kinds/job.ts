@@ -6,14 +6,13 @@ import { jobTable } from "../tables/job.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 import { jobStatusRule } from "./job-status-rules.ts";
 
-// Jobs as they are stored. What a JobSpec may hold is judged in #kernel/specs; here is what depends on the Job as a whole: its
-// uid, from which the server makes selector and labels, its name, and its former state.
+// Rules of the Job as a whole; #kernel/specs checks the JobSpec.
 
-// Labels of Pods, by which the Job controller and everybody else finds them.
+// Labels of a Job's Pods.
 const controllerUid = "batch.kubernetes.io/controller-uid";
 const jobName = "batch.kubernetes.io/job-name";
 
-/** A Job without labels of its own takes those of its Pods, as Kubernetes does. */
+/** By default a Job has the labels of its Pods, as in Kubernetes. */
 function withJobDefaults(job: JsonObject): JsonObject {
   const filled = mapMember(job, "spec", withJobSpecDefaults);
   const labels = objectAt(filled, "spec", "template", "metadata", "labels");
@@ -22,8 +21,8 @@ function withJobDefaults(job: JsonObject): JsonObject {
 }
 
 /**
- * The server chooses the selector by the Job's uid, so that no two Jobs ever share Pods, and puts the labels it selects by onto the
- * template. The two labels without a prefix are from before there were prefixes; clients still select by `job-name`.
+ * Generates the selector from the uid, so that no two Jobs share Pods, and labels the template. The unprefixed labels
+ * are legacy; clients still select by `job-name`.
  */
 function withSelector(job: JsonObject): JsonObject {
   const uid = textAt(job, "metadata", "uid");
@@ -31,7 +30,7 @@ function withSelector(job: JsonObject): JsonObject {
   if (uid === undefined || name === undefined || isTrueAt(job, "spec", "manualSelector")) return job;
   const generated = { [controllerUid]: uid, "controller-uid": uid, [jobName]: name, "job-name": name };
   return mapMember(job, "spec", (spec) => {
-    // A client that sends a selector of its own without manualSelector is refused by the rules below.
+    // The rules refuse a selector without manualSelector.
     const selected = withAbsent(spec, { selector: { matchLabels: { [controllerUid]: uid } } });
     const template = objectAt(selected, "template") ?? {};
     const metadata = objectAt(template, "metadata") ?? {};
@@ -40,10 +39,10 @@ function withSelector(job: JsonObject): JsonObject {
   });
 }
 
-/** The JobSpec by itself; the same rules judge the Jobs inside documents of dialects. */
+/** The same rules check Jobs in documents of dialects. */
 const jobRule: Rule = (job, found) => checkJobRules(objectAt(job, "spec") ?? {}, ["spec"], found);
 
-/** Pods of an Indexed Job have the hostname `<job>-<index>`, which must be a DNS label for the largest index too. */
+/** Pods of an Indexed Job have the hostname `<job>-<index>`, a DNS label. */
 const indexedNameRule: Rule = (job, { errors }) => {
   const completions = numberAt(job, "spec", "completions") ?? 0;
   if (textAt(job, "spec", "completionMode") !== "Indexed" || completions < 1) return;
@@ -55,7 +54,7 @@ const indexedNameRule: Rule = (job, { errors }) => {
     );
 };
 
-/** A selector of the writer's own needs `manualSelector`, and must select the Pods of the template. Asked at creation only. */
+/** At creation: a selector needs `manualSelector` and must match the template. */
 const selectorRule: Rule = (job, { errors }, old) => {
   const selector = objectAt(job, "spec", "selector");
   const uid = textAt(job, "metadata", "uid");
@@ -77,17 +76,13 @@ const selectorRule: Rule = (job, { errors }, old) => {
   }
 };
 
-/** Who wants to select by hand must do it. */
 const manualSelectorRule: Rule = (job, { errors }, old) => {
   const manual = isTrueAt(job, "spec", "manualSelector");
   if (old === undefined && manual && objectAt(job, "spec", "selector") === undefined)
     errors.push(fieldError.required("spec.selector"));
 };
 
-/**
- * What may not change once there may be Pods: how they are made, selected, counted and judged. Parallelism, limits, suspension and
- * time to live may.
- */
+/** Fields that must not change once Pods may exist. */
 const immutableRule: Rule = (job, { errors }, old) => {
   const isSame = (...path: readonly string[]) =>
     jsonEquals(valueAt(job, "spec", ...path), valueAt(old, "spec", ...path));
@@ -105,17 +100,17 @@ const immutableRule: Rule = (job, { errors }, old) => {
     "successPolicy",
   ])
     demand(name);
-  // KEP-3715: an indexed job may be scaled together with its parallelism.
+  // KEP-3715: elastic indexed Jobs.
   const isScaled =
     textAt(job, "spec", "completionMode") === "Indexed" &&
     valueAt(job, "spec", "completions") === valueAt(job, "spec", "parallelism");
   if (!isScaled) demand("completions");
-  // No pod has been made from the template of a job that is suspended and has not started.
+  // A suspended Job that has not started has no Pods.
   const mayChange = isTrueAt(old, "spec", "suspend") && textAt(old, "status", "startTime") === undefined;
   if (!mayChange) demand("template");
 };
 
-/** The status of a new Job is empty, whatever was sent. `status.successful` is the label Kubernetes offers for selecting by success. */
+/** `status.successful` is Kubernetes' field label. */
 export const jobKind: BuiltIn = {
   type: Job,
   definition: definitionNames.job,

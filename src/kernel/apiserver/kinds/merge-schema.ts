@@ -5,17 +5,15 @@ import type { MergeSchema } from "./served-resource.ts";
 type Strategy = MergeSchema["strategies"][number];
 
 /**
- * How a strategic merge patch treats a built-in kind, read from the patch keywords of its definition, member by member when a patch
- * first needs it: `x-kubernetes-patch-merge-key` and `x-kubernetes-patch-strategy`, which may name two strategies as
- * `merge,retainKeys`. Fields that the definition does not know have none and are replaced whole.
+ * How a strategic merge patch treats a built-in kind, from the patch keywords of its definition, read on demand.
+ * Unknown fields are replaced.
  */
 export const mergeSchemaOf = (definitionName: string): MergeSchema =>
   new LazyMergeSchema({ $ref: `#/components/schemas/${definitionName}` });
 
-/** Words that the data may hold; others would be those of a newer API, and mean nothing here. */
 const isStrategy = (text: string): text is Strategy => text === "merge" || text === "replace" || text === "retainKeys";
 
-/** The keywords stand beside the reference, the members behind it. A class because its parts are made on demand and kept. */
+/** Keywords are beside the reference, members behind it. */
 class LazyMergeSchema implements MergeSchema {
   readonly mergeKey: string | undefined;
   readonly strategies: readonly Strategy[];
@@ -49,7 +47,6 @@ class LazyMergeSchema implements MergeSchema {
     return isJsonObject(raw) ? new LazyMergeSchema(raw) : undefined;
   }
 
-  /** The schema behind the reference, which is where members and items stand. */
   #target(): JsonObject {
     const ref = refOf(this.#raw);
     if (ref === undefined) return this.#raw;

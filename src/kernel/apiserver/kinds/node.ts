@@ -4,10 +4,7 @@ import { definitionNames } from "#kernel/specs/index.ts";
 import { nodeTable } from "../tables/node.ts";
 import type { BuiltIn } from "./built-in.ts";
 
-/**
- * Machines. The runner of Pods writes the one there is; others may be stored by anybody, and no Pod will ever be given to them. Pods
- * are bound by the runner, so `unschedulable` and taints are kept without effect.
- */
+/** The Pod runner writes one Node; others are stored and get no Pods. `unschedulable` and taints have no effect. */
 export const nodeKind: BuiltIn = {
   type: Node,
   definition: definitionNames.node,

@@ -1,15 +1,18 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseInstant } from "#lib/base/index.ts";
 import { subdomainRule } from "#kernel/model/index.ts";
-import { longestNote, longestWord } from "./event-limits.ts";
 
-// Controllers tell of every step of every run, so most objects a server creates are Events of one and the same shape. Seeing
-// that an Event has this shape takes a sixth of walking it with the schema four times: to prune it, to fill in defaults, to check
-// types and rules. Whatever is not plain, be it wrong or only unusual, is left to the schema.
+// Most objects a server creates are Events of one shape. Recognizing it takes a sixth of walking the schema four times.
+// All others are left to the schema.
+
+/** Bytes of an Event's note in UTF-8. */
+export const longestNote = 1024;
+/** Characters of an Event's reason, action and reporting instance. */
+export const longestWord = 128;
 
 type Check = (value: JsonValue | undefined) => boolean;
 type Shape = ReadonlyMap<string, Check>;
 
-/** The members of an object are all known and right. Whether those that must be there are, is for the caller to see. */
+/** All members are known and valid; the caller checks required ones. */
 function fits(value: JsonValue | undefined, shape: Shape): value is JsonObject {
   if (!isJsonObject(value)) return false;
   for (const name of Object.keys(value)) if (shape.get(name)?.(value[name]) !== true) return false;
@@ -18,12 +21,12 @@ function fits(value: JsonValue | undefined, shape: Shape): value is JsonObject {
 
 const isText: Check = (value) => typeof value === "string";
 const isWord: Check = (value) => typeof value === "string" && value !== "" && value.length <= longestWord;
-/** No character takes more than three bytes per unit of length, so most notes need not be counted. */
+/** At most three bytes per unit of length, so most notes need not be counted. */
 const isNote: Check = (value) =>
   typeof value === "string" && (value.length * 3 <= longestNote || Buffer.byteLength(value) <= longestNote);
 const isName: Check = (value) => typeof value === "string" && subdomainRule(value) === undefined;
 
-// Events that are recorded together bear the same time.
+// Events recorded together have the same time.
 let lastTime: JsonValue | undefined;
 const isCanonicalMicroTime = /^.{10}T.{8}\.\d{6}Z$/;
 const isTime: Check = (value) => {
@@ -62,15 +65,14 @@ const event: Shape = new Map<string, Check>([
 const required = ["eventTime", "reportingController", "reportingInstance", "type", "reason", "action"] as const;
 
 /**
- * True for a new `events.k8s.io` Event that the schema would leave as it is and about which everything is seen to be right
- * without it. `object` has its namespace already, and the apiVersion and kind of its resource.
+ * True for a valid new `events.k8s.io` Event that the schema would not change. Namespace, apiVersion and kind are set.
  */
 export function isPlainEvent(object: JsonObject): boolean {
   if (!fits(object, event)) return false;
   for (const name of required) if (object[name] === undefined) return false;
   const { metadata, regarding } = object;
   if (!isJsonObject(metadata) || !isJsonObject(regarding) || metadata["name"] === undefined) return false;
-  // Where events of cluster-scoped objects may stand is a rule of its own; see `namespaceRule`.
+  // `namespaceRule` handles cluster-scoped objects.
   const { namespace } = regarding;
   return namespace !== undefined && namespace !== "" && namespace === metadata["namespace"];
 }

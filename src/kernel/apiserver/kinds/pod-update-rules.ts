@@ -14,11 +14,9 @@ import { parseQuantity } from "#lib/text/index.ts";
 import { type Findings, mapItems, mapMember, scalarText, withMembers } from "#kernel/specs/index.ts";
 import type { Rule } from "./built-in.ts";
 
-// What may change in the spec of a Pod that exists: the rules of Kubernetes' ValidatePodUpdate. Two of them have no place here:
-// scheduling gates and negative grace periods are refused when a Pod is created. One is added: the node, which Kubernetes sets
-// through the binding subresource, is set by an update, once.
+// Kubernetes' ValidatePodUpdate. Scheduling gates and negative grace periods are refused at creation. The node, which
+// Kubernetes sets through a subresource, is set by an update, once.
 
-/** Checks the change of a Pod's spec. The errors that name a field come first; the last one is about everything else. */
 export const podUpdateRule: Rule = (pod, found, old) => {
   const [spec, oldSpec] = [objectAt(pod, "spec") ?? {}, objectAt(old, "spec") ?? {}];
   if (jsonEquals(spec, oldSpec) || !hasSameContainers(spec, oldSpec, found)) return;
@@ -32,7 +30,7 @@ export const podUpdateRule: Rule = (pod, found, old) => {
   found.errors.push(fieldError.forbidden("spec", detail));
 };
 
-/** Containers are told apart by their place: nothing else can be said when there are more or fewer of them. */
+/** Containers are compared by position. */
 function hasSameContainers(spec: JsonObject, old: JsonObject, { errors }: Findings): boolean {
   const differing = (["containers", "initContainers"] as const).filter(
     (member) => listAt(spec, member).length !== listAt(old, member).length,
@@ -44,7 +42,7 @@ function hasSameContainers(spec: JsonObject, old: JsonObject, { errors }: Findin
   return differing.length === 0;
 }
 
-/** A deadline may appear and come closer, never move away or vanish: someone may count on it. */
+/** A deadline may be added or shortened, not extended or removed. */
 function checkDeadline(spec: JsonObject, old: JsonObject, { errors }: Findings) {
   const [deadline, before] = [numberAt(spec, "activeDeadlineSeconds"), numberAt(old, "activeDeadlineSeconds")];
   if (before === undefined || (deadline !== undefined && deadline <= before)) return;
@@ -55,7 +53,7 @@ function checkDeadline(spec: JsonObject, old: JsonObject, { errors }: Findings) 
   errors.push(fieldError.invalid("spec.activeDeadlineSeconds", deadline ?? null, detail));
 }
 
-/** Every toleration the Pod had must still be there, in whatever order; only for how long it is tolerated may differ. */
+/** Tolerations may be added; only their tolerationSeconds may change. */
 function checkTolerations(spec: JsonObject, old: JsonObject, { errors }: Findings) {
   const withoutTime = (value: JsonValue | undefined): JsonObject =>
     isJsonObject(value) ? withMembers(value, { tolerationSeconds: undefined }) : {};
@@ -68,8 +66,8 @@ function checkTolerations(spec: JsonObject, old: JsonObject, { errors }: Finding
 }
 
 /**
- * The spec without what has rules of its own, in a form in which equal meanings are equal. Kubernetes compares "semantically" too: a
- * file that says `cpu: 1` replaces a Pod that says `cpu: "1000m"`. `old` tells whether the Pod is bound; the new spec must not.
+ * The immutable part of the spec in a normal form: `cpu: 1` equals `cpu: "1000m"`, as in Kubernetes. `old` tells
+ * whether the Pod is bound.
  */
 function fixedPart(spec: JsonObject, old: JsonObject): JsonObject {
   const container = (one: JsonObject) =>
@@ -83,7 +81,7 @@ function fixedPart(spec: JsonObject, old: JsonObject): JsonObject {
   return isJsonObject(fixed) ? fixed : {};
 }
 
-/** `1`, `"1"` and `"1000m"` are one amount of CPU. */
+/** `1`, `"1"` and `"1000m"` are the same amount. */
 const withPlainAmounts = (amounts: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(amounts).map(([name, amount]) => {
@@ -92,7 +90,7 @@ const withPlainAmounts = (amounts: JsonObject): JsonObject =>
     }),
   );
 
-/** An empty list and none mean the same in every field of a Pod. An empty object does not: `emptyDir: {}` is a volume. */
+/** An empty list equals none in a Pod; an empty object does not (`emptyDir: {}`). */
 function withoutEmptyLists(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(withoutEmptyLists);
   if (!isJsonObject(value)) return value;
@@ -102,7 +100,6 @@ function withoutEmptyLists(value: JsonValue): JsonValue {
   return Object.fromEntries(kept);
 }
 
-/** Names of the members of the spec that differ, as `spec.restartPolicy`, in the order in which they are met. */
 const changedFields = (spec: JsonObject, old: JsonObject): readonly string[] =>
   [...new Set([...Object.keys(old), ...Object.keys(spec)])]
     .filter((name) => !jsonEquals(spec[name], old[name]))

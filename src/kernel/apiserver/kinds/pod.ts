@@ -17,20 +17,14 @@ import { podTable } from "../tables/pod.ts";
 import { type BuiltIn, type Rule, textField } from "./built-in.ts";
 import { podUpdateRule } from "./pod-update-rules.ts";
 
-/**
- * What admission adds to a new Pod, but not to templates: the account it runs as, under its old name and its new one. Whether it exists,
- * and its token, is for the write itself to see (`verbs/account-access.ts`).
- */
+/** Admission adds the account to new Pods; `verbs/account-access.ts` checks it and adds its token. */
 const withAdmitted = (pod: JsonObject): JsonObject =>
   mapMember(pod, "spec", (spec) => {
     const account = textAt(spec, "serviceAccountName") ?? "default";
     return withMembers(spec, { serviceAccountName: account, serviceAccount: account });
   });
 
-/**
- * A client that does not say which account keeps the one admission has chosen at creation: `kubectl replace` sends the file its
- * user wrote, which never had one.
- */
+/** Keeps the account: `kubectl replace` sends the user's file, which has none. */
 const withSameAccount = (pod: JsonObject, old: JsonObject): JsonObject =>
   mapMember(pod, "spec", (spec) => {
     if (textAt(spec, "serviceAccountName") !== undefined) return spec;
@@ -38,13 +32,9 @@ const withSameAccount = (pod: JsonObject, old: JsonObject): JsonObject =>
     return withMembers(spec, { serviceAccountName: account, serviceAccount: account });
   });
 
-/** Everything about the spec itself; Job templates are held to the same rules. */
 const podRule: Rule = (pod, found) => checkPodSpec(objectAt(pod, "spec") ?? {}, ["spec"], found);
 
-/**
- * A Pod that ended has ended: nobody may bring it back by a late report. Kubernetes' kubelet sees to that by itself; here reports can
- * come from a runner that was away for a while.
- */
+/** A late report, for example of a runner that was away, must not revive an ended Pod. */
 const endedStaysEnded: Rule = (pod, { errors }, old) => {
   const phase = textAt(pod, "status", "phase");
   const before = textAt(old, "status", "phase");
@@ -52,16 +42,13 @@ const endedStaysEnded: Rule = (pod, { errors }, old) => {
   if (ended && phase !== before) errors.push(fieldError.forbidden("status.phase", `a pod that is ${before} stays so`));
 };
 
-/** All addresses, separated by commas, as Kubernetes offers them to field selectors. */
+/** Comma-separated, as in Kubernetes. */
 const ipsOf = (pod: JsonObject): string =>
   objectsAt(pod, "status", "podIPs")
     .map((entry) => scalarText(entry["ip"]))
     .join(",");
 
-/**
- * Pods have no generation: their spec hardly changes. A new Pod is Pending, whatever status was sent; `nodeName` of the request stays,
- * which is how a Pod is bound at birth.
- */
+/** A new Pod is Pending; `nodeName` in the request binds it. */
 export const podKind: BuiltIn = {
   type: Pod,
   definition: definitionNames.pod,
@@ -93,7 +80,7 @@ export const podKind: BuiltIn = {
   },
 };
 
-/** Seconds; 30 when the spec does not say. A Pod that never reached a machine, or has ended, has nothing to end politely. */
+/** Seconds; 0 for a Pod that is not running. */
 function graceOf(pod: JsonObject): number {
   const phase = textAt(pod, "status", "phase");
   const isIdle = textAt(pod, "spec", "nodeName") === undefined || phase === "Succeeded" || phase === "Failed";

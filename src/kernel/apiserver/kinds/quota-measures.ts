@@ -2,12 +2,11 @@ import { type JsonObject, type JsonValue, numberAt, objectsAt, textAt } from "#l
 import { scalarText } from "#kernel/specs/index.ts";
 import { parseQuantity } from "#lib/text/index.ts";
 
-/** Something a quota can limit: objects of a kind, or what they take up. */
+/** What a quota limits: objects of a kind, or an amount in them. */
 export interface Measure {
-  /** Of the collection whose objects are weighed. */
   readonly group: string;
   readonly resource: string;
-  /** What one object takes of the quota; 1, whatever is in it, when absent. */
+  /** What an object uses; 1 by default. */
   readonly weigh?: (object: JsonObject) => number;
 }
 
@@ -17,7 +16,7 @@ const core = (resource: string, weigh?: (object: JsonObject) => number): Measure
   ...(weigh === undefined ? {} : { weigh }),
 });
 
-/** Names from before every kind could be counted. They count what is of use: a Pod that has ended takes nothing. */
+/** The names without `count/`. An ended Pod uses nothing. */
 const named: ReadonlyMap<string, Measure> = new Map([
   ["pods", core("pods", (pod) => (isEnded(textAt(pod, "status", "phase")) ? 0 : 1))],
   ["configmaps", core("configmaps")],
@@ -32,7 +31,7 @@ const named: ReadonlyMap<string, Measure> = new Map([
 const isEnded = (phase: string | undefined): boolean => phase === "Succeeded" || phase === "Failed";
 const typeOf = (service: JsonObject): string | undefined => textAt(service, "spec", "type");
 
-/** Before the ports are given out, those that will be count; afterwards it is the same number. */
+/** Counts ports before they are allocated, too. */
 function nodePortsOf(service: JsonObject): number {
   const ports = objectsAt(service, "spec", "ports");
   if (typeOf(service) === "NodePort" || typeOf(service) === "LoadBalancer") return ports.length;
@@ -40,8 +39,8 @@ function nodePortsOf(service: JsonObject): number {
 }
 
 /**
- * What a name in `spec.hard` counts: `pods`, `services.nodeports`, or `count/<plural>.<group>` of any kind, served or not (without a group
- * it is the core's). Undefined for amounts of machines (`requests.cpu`), which nothing here reckons with.
+ * What a name in `spec.hard` counts: `pods`, `services.nodeports`, or `count/<plural>.<group>` of any kind. Undefined
+ * for CPU, memory and the like.
  */
 export function measureOf(name: string): Measure | undefined {
   const counted = /^count\/([^.]+)(?:\.(.+))?$/.exec(name);
@@ -49,7 +48,7 @@ export function measureOf(name: string): Measure | undefined {
   return { group: counted[2] ?? "", resource: counted[1] ?? "" };
 }
 
-/** A limit as a number, whole units rounded up; undefined for what is no quantity. */
+/** In whole units, rounded up; undefined for an invalid quantity. */
 export function quotaAmount(value: JsonValue | undefined): number | undefined {
   const quantity = parseQuantity(scalarText(value));
   return quantity.ok ? Number((quantity.value.nano + 999_999_999n) / 1_000_000_000n) : undefined;

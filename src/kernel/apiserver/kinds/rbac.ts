@@ -15,10 +15,10 @@ import { definitionNames, type Findings, mapItems, mapMember, withMembers } from
 import { bindingTable, roleTable } from "../tables/rbac.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 
-// Roles and bindings as they are stored: Kubernetes' defaults and its validation (rbac/v1). Who may write what into them is another
-// question (authz/rbac/escalation.ts), and so is what follows from them (authz/rbac/rule-index.ts).
+// Roles and bindings as stored: Kubernetes' defaults and validation (rbac/v1). authz/rbac/escalation.ts decides who may
+// write them.
 
-/** The API group of all four kinds, which also stands in `roleRef` and in subjects that are users or groups. */
+/** Also the group of `roleRef` and of users and groups as subjects. */
 export const rbacGroup = "rbac.authorization.k8s.io";
 
 const rbac = { group: rbacGroup, version: "v1" } as const;
@@ -42,7 +42,7 @@ export const ClusterRoleBinding = {
   namespaced: false,
 } as const satisfies ResourceType;
 
-/** A rule is about resources or about paths that are none; those of a namespace can only be about resources. */
+/** A rule is about resources or, in ClusterRoles, about paths. */
 function checkPolicyRules(object: JsonObject, isNamespaced: boolean, { errors }: Findings): void {
   for (const [index, rule] of objectsAt(object, "rules").entries()) {
     const at: FieldPath = ["rules", index];
@@ -69,7 +69,6 @@ function checkPolicyRules(object: JsonObject, isNamespaced: boolean, { errors }:
   }
 }
 
-/** An aggregation without selectors would be a role that nobody can fill. */
 const aggregationRule: Rule = (object, { errors }) => {
   const aggregation = objectAt(object, "aggregationRule");
   if (aggregation === undefined) return;
@@ -84,10 +83,9 @@ const aggregationRule: Rule = (object, { errors }) => {
   }
 };
 
-/** Where the kinds of a subject come from: accounts are objects of the core group, users and groups are no objects at all. */
+/** Accounts are core objects; users and groups are no objects. */
 const groupOfSubject: Readonly<Record<string, string>> = { ServiceAccount: "", User: rbacGroup, Group: rbacGroup };
 
-/** Clients may leave out what can be only one thing. */
 function withGroups(binding: JsonObject): JsonObject {
   const named = mapMember(binding, "roleRef", (role) =>
     textAt(role, "apiGroup") === undefined ? { ...role, apiGroup: rbacGroup } : role,
@@ -100,9 +98,6 @@ function withGroups(binding: JsonObject): JsonObject {
   });
 }
 
-/**
- * A RoleBinding may name a ClusterRole, whose rules then count in its namespace only. A ClusterRoleBinding names nothing else.
- */
 const bindingRule =
   (isNamespaced: boolean): Rule =>
   (object, found) => {
@@ -112,7 +107,7 @@ const bindingRule =
     }
   };
 
-/** Whether the role exists is not asked here, as in Kubernetes; who may bind one that is not there is for escalation.ts to say. */
+/** A missing role is allowed, as in Kubernetes; escalation.ts decides who may bind it. */
 function checkRoleRef(role: JsonObject, kinds: readonly string[], { errors }: Findings): void {
   const group = textAt(role, "apiGroup") ?? "";
   if (group !== rbacGroup) errors.push(fieldError.notSupported(["roleRef", "apiGroup"], group, [rbacGroup]));
@@ -125,7 +120,7 @@ function checkRoleRef(role: JsonObject, kinds: readonly string[], { errors }: Fi
   }
 }
 
-/** The namespace of an account may be left out where the binding has one itself. */
+/** An account's namespace defaults to that of the binding. */
 function checkSubject(subject: JsonObject, at: FieldPath, isNamespaced: boolean, { errors }: Findings): void {
   const kind = textAt(subject, "kind") ?? "";
   const name = textAt(subject, "name");
@@ -148,7 +143,7 @@ function checkSubject(subject: JsonObject, at: FieldPath, isNamespaced: boolean,
   }
 }
 
-/** Whoever may change a binding could otherwise turn it into one of another role: it has to be made anew. */
+/** Otherwise whoever may change a binding could grant another role. */
 const roleRefIsImmutable: Rule = (object, { errors }, old) => {
   if (old !== undefined && !jsonEquals(object["roleRef"], old["roleRef"])) {
     errors.push(fieldError.invalid(["roleRef"], object["roleRef"], "cannot change roleRef"));

@@ -7,13 +7,13 @@ import { resourceQuotaTable } from "../tables/resource-quota.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 import { measureOf } from "./quota-measures.ts";
 
-// Enforced: pods, services(.nodeports|.loadbalancers), configmaps, secrets, persistentvolumeclaims, resourcequotas, count/<plural>.<group>.
-// Kept without effect, with a Warning: amounts of CPU, memory and storage, scopes, names of other domains.
-// ResourceQuotas as they are stored. Counting is done where objects are created (../verbs/quota.ts).
+// Enforced when objects are created (../verbs/quota.ts): pods, services(.nodeports|.loadbalancers), configmaps,
+// secrets, persistentvolumeclaims, resourcequotas, count/<plural>.<group>. Stored with a warning: CPU, memory, storage,
+// scopes, other names.
 
 const at: FieldPath = ["spec", "hard"];
 
-/** Amounts of machines that Kubernetes knows by name. They are kept for those who read them. */
+/** Kubernetes' names that are stored without effect. */
 const amounts: ReadonlySet<string> = new Set([
   "cpu",
   "memory",
@@ -28,13 +28,12 @@ const amounts: ReadonlySet<string> = new Set([
   "replicationcontrollers",
 ]);
 
-/** Limits are quantities that are not negative; what is counted comes in whole numbers. Who believes in a limit that is none is told. */
+/** Limits are not negative, counts are whole numbers. */
 const hardRule: Rule = (quota, { errors, warnings }) => {
   for (const [name, value] of Object.entries(objectAt(quota, "spec", "hard") ?? {})) {
     const here = [...at, name];
     const quantity = parseQuantity(scalarText(value));
     const isCounted = measureOf(name) !== undefined;
-    // Names are keys of a map in the status too, so they follow the rules of keys.
     const problem = qualifiedNameRule(name);
     if (problem !== undefined) errors.push(fieldError.invalid(here, name, problem));
     else if (!isCounted && !amounts.has(name) && !name.includes("/"))
@@ -47,20 +46,18 @@ const hardRule: Rule = (quota, { errors, warnings }) => {
   }
 };
 
-/** A quota that limits nothing is worse than none if nobody says so. */
 const scopeRule: Rule = (quota, { warnings }) => {
   if (valueAt(quota, "spec", "scopes") === undefined && valueAt(quota, "spec", "scopeSelector") === undefined) return;
   warnings.push("spec.scopes, spec.scopeSelector: kept, not evaluated: a quota with scopes limits nothing here");
 };
 
-/** As in Kubernetes: a quota that suddenly means other Pods would be over its limits without anybody having done anything. */
+/** As in Kubernetes: other scopes could suddenly exceed the limits. */
 const scopesAreImmutable: Rule = (quota, { errors }, old) => {
   const [after, before] = [valueAt(quota, "spec", "scopes"), valueAt(old, "spec", "scopes")];
   if (!jsonEquals(after ?? [], before ?? []))
     errors.push(fieldError.invalid("spec.scopes", after, "field is immutable"));
 };
 
-/** Status is written by the server (../gc/quotas.ts). */
 export const resourceQuotaKind: BuiltIn = {
   type: ResourceQuota,
   definition: definitionNames.resourceQuota,

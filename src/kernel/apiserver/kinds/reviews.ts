@@ -3,13 +3,12 @@ import { definitionNames } from "#kernel/specs/index.ts";
 import { nameColumn } from "../tables/columns.ts";
 import type { BuiltIn, TableView } from "./built-in.ts";
 
-// Questions in the form of objects: a client creates one and gets it back with the answer as its status. Nothing is stored, so that
-// `create` is all that can be done with them. What is asked and answered is in authz/reviews.
+// Questions as objects: a create returns the answer in the status and stores nothing. authz/reviews answers them.
 
 const authentication = { group: "authentication.k8s.io", version: "v1" } as const;
 const authorization = { group: "authorization.k8s.io", version: "v1" } as const;
 
-/** No object is ever listed; discovery and OpenAPI ask every kind for columns. */
+/** Never listed; discovery and OpenAPI need columns. */
 const table: TableView = { columns: [nameColumn], row: () => [""] };
 
 const review = (type: ResourceType, definition: string): BuiltIn => ({
@@ -52,7 +51,7 @@ export const subjectAccessReviewKind = review(
   cluster(authorization, "SubjectAccessReview", "subjectaccessreviews"),
   definitionNames.subjectAccessReview,
 );
-/** May somebody do this in the namespace of the question? For those who may only ask about their own namespace. */
+/** For those who may ask about their own namespace only. */
 export const localSubjectAccessReviewKind = review(
   { ...authorization, kind: "LocalSubjectAccessReview", plural: "localsubjectaccessreviews", namespaced: true },
   definitionNames.localSubjectAccessReview,

@@ -6,9 +6,9 @@ import { secretTable } from "../tables/small-kinds.ts";
 import { type BuiltIn, type Rule, textField } from "./built-in.ts";
 import { dataKeyProblem, immutableDataRule, mostDataBytes } from "./small-kinds.ts";
 
-// Secrets: Kubernetes' built-in types with the keys that their readers rely on. Values are base64 in JSON; no message repeats one.
+// Secrets: Kubernetes' built-in types and their keys. No message repeats a value.
 
-/** The keys a type of secret must have; of `anyOf` one is enough. Other types, and the default `Opaque`, may hold anything. */
+/** Required keys by type; of `anyOf` one is enough. Other types may hold anything. */
 const keysByType: Readonly<Record<string, { readonly allOf?: readonly string[]; readonly anyOf?: readonly string[] }>> =
   {
     "kubernetes.io/dockercfg": { allOf: [".dockercfg"] },
@@ -17,26 +17,24 @@ const keysByType: Readonly<Record<string, { readonly allOf?: readonly string[]; 
     "kubernetes.io/ssh-auth": { allOf: ["ssh-privatekey"] },
     "kubernetes.io/tls": { allOf: ["tls.crt", "tls.key"] },
   };
-/** Keys whose decoded value is the configuration of a Docker client: a JSON object. */
+/** Keys that hold a JSON object. */
 const jsonKeys = [".dockercfg", ".dockerconfigjson"];
-/** Which account a token belongs to. */
 const accountAnnotation = "kubernetes.io/service-account.name";
 
-/** `stringData` is only ever a way to write `data`: its texts win over data of the same key, and nobody ever reads it back. */
+/** `stringData` is write-only: merged into `data`, overriding it. */
 function foldStringData(object: JsonObject): JsonObject {
   const texts = objectAt(object, "stringData");
   if (texts === undefined) return withMembers(object, { stringData: undefined });
   const encoded = Object.entries(texts).map(([key, text]): [string, JsonValue] => [
     key,
-    // A value that is no text is left for validation to refuse.
+    // Validation refuses other values.
     typeof text === "string" ? Buffer.from(text).toString("base64") : (text ?? null),
   ]);
   const data = new Map([...Object.entries(objectAt(object, "data") ?? {}), ...encoded]);
-  // By entries: a key named like a part of JavaScript is a key.
   return withMembers(object, { stringData: undefined, data: Object.fromEntries(data) });
 }
 
-/** Keys that can be files, and a total of decoded bytes; that values are base64 is the schema's to check. */
+/** Keys that are valid file names, and the total size; the schema checks base64. */
 const dataRule: Rule = (object, { errors }) => {
   let bytes = 0;
   for (const [key, value] of Object.entries(objectAt(object, "data") ?? {})) {
@@ -47,7 +45,7 @@ const dataRule: Rule = (object, { errors }) => {
   if (bytes > mostDataBytes) errors.push(fieldError.tooLong("data", mostDataBytes, "bytes"));
 };
 
-/** What a type promises must be there. An empty value is a value: only the key is demanded. */
+/** An empty value is fine. */
 const typeRule: Rule = (object, { errors }) => {
   const type = textAt(object, "type") ?? "";
   const data = objectAt(object, "data") ?? {};
@@ -56,7 +54,7 @@ const typeRule: Rule = (object, { errors }) => {
   for (const key of allOf) if (!has(key)) errors.push(fieldError.required(`data[${key}]`));
   if (anyOf.length > 0 && !anyOf.some(has)) for (const key of anyOf) errors.push(fieldError.required(`data[${key}]`));
   for (const key of jsonKeys.filter((key) => allOf.includes(key) && has(key))) {
-    // The value itself is a secret and does not stand in the message.
+    // Without the value, which is secret.
     if (!isBase64Json(data[key]))
       errors.push(fieldError.invalid(`data[${key}]`, "<secret contents redacted>", "must be a JSON object"));
   }
@@ -68,24 +66,21 @@ const typeRule: Rule = (object, { errors }) => {
   }
 };
 
-/** Whether a value, decoded, is a JSON object. Base64 itself has been checked by the schema. */
 function isBase64Json(value: JsonValue | undefined): boolean {
   try {
     return isJsonObject(JSON.parse(Buffer.from(typeof value === "string" ? value : "", "base64").toString()));
   } catch {
-    // Not JSON is the answer that was asked for.
+    // Not JSON.
     return false;
   }
 }
 
-/** Whoever has read a type relies on its keys; another type is another Secret. */
 const typeIsImmutable: Rule = (object, { errors }, old) => {
   if (old !== undefined && object["type"] !== old["type"]) {
     errors.push(fieldError.invalid("type", object["type"], "field is immutable"));
   }
 };
 
-/** `type` is Opaque when absent or empty. A Secret marked immutable keeps its data for good. */
 export const secretKind: BuiltIn = {
   type: Secret,
   definition: definitionNames.secret,

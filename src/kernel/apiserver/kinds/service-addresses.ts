@@ -3,28 +3,24 @@ import { type FieldError, fieldError } from "#lib/schema/index.ts";
 import { withMembers } from "#kernel/specs/index.ts";
 import type { Allotment } from "./served-resource.ts";
 
-// Addresses and ports of Services, which are given out by the server: every one to one Service at a time. The truth are the Services
-// themselves, looked through when one is created; there is no list beside them that could disagree.
+// Assigns Services' addresses and ports. The Services themselves are the record of what is taken.
 
-/** Kubernetes' usual range, 10.96.0.0/16. The first address is left to the API server, the last ones of the range are not special. */
+/** Kubernetes' usual range, 10.96.0.0/16; the first address is the API server's. */
 const network = [10, 96] as const;
 const firstHost = 2;
 const lastHost = 65_534;
 const nodePorts = { from: 30_000, to: 32_767 } as const;
 
-/** Reached from outside by a port of every machine; a load balancer stands before such ports. */
 export const needsNodePorts = (spec: JsonObject): boolean =>
   textAt(spec, "type") === "NodePort" || textAt(spec, "type") === "LoadBalancer";
 
-/** All but names for something outside. */
 export const needsAddress = (spec: JsonObject): boolean => textAt(spec, "type") !== "ExternalName";
 
-/** Headless: a name for the Pods themselves. */
+/** A headless service. */
 export const isNone = (spec: JsonObject): boolean => textAt(spec, "clusterIP") === "None";
 
 /**
- * The Service with an address, and with ports on nodes if it is reached by them. What it asks for by itself it gets, or a refusal that
- * says why not. Asked inside the critical section with all other Services; linear in their number.
+ * The Service with an address and node ports; requested ones are granted or refused. Linear in the number of Services.
  */
 export function allotAddresses(service: JsonObject, others: Iterable<JsonObject>, random: Random): Allotment {
   const spec = objectAt(service, "spec") ?? {};
@@ -44,10 +40,9 @@ export function allotAddresses(service: JsonObject, others: Iterable<JsonObject>
   return { object: withMembers(service, { spec: { ...spec, ...ports, ...one, ...family } }), causes };
 }
 
-/** What all other Services have. */
 interface Taken {
   readonly addresses: ReadonlySet<string>;
-  /** With the protocol: a port of TCP leaves that of UDP free. */
+  /** With the protocol. */
   readonly ports: ReadonlySet<string>;
 }
 
@@ -63,10 +58,7 @@ function takenBy(services: Iterable<JsonObject>): Taken {
 
 const portKey = (port: JsonObject, number: number): string => `${number}/${textAt(port, "protocol") ?? "TCP"}`;
 
-/**
- * Begins anywhere, so that an address that was just given back is not the next one to be given out, while somebody may still remember
- * whose it was.
- */
+/** Starts anywhere, so that a freed address is not reused at once. */
 function freeAddress(taken: ReadonlySet<string>, random: Random): string | undefined {
   return firstFree(firstHost, lastHost, random, (host) => {
     const address = [...network, host >> 8, host & 255].join(".");
@@ -74,7 +66,7 @@ function freeAddress(taken: ReadonlySet<string>, random: Random): string | undef
   });
 }
 
-/** The first of a range that suits, from a random place on and round. */
+/** The first match from a random start, wrapping around. */
 function firstFree<T>(
   from: number,
   to: number,
@@ -93,7 +85,7 @@ function firstFree<T>(
 /** Without leading zeros, which some readers take for octal (CVE-2021-29923). */
 const numberInAddress = /^(?:0|[1-9]\d{0,2})$/;
 
-/** In the words of kube-apiserver, which people search for. */
+/** In kube-apiserver's words. */
 function addressProblem(address: string, taken: ReadonlySet<string>): string | undefined {
   if (address === "None") return undefined;
   const parts = address.split(".");
@@ -104,7 +96,7 @@ function addressProblem(address: string, taken: ReadonlySet<string>): string | u
   return taken.has(address) ? "provided IP is already allocated" : undefined;
 }
 
-/** Every port of the Service with one of the machine. Ports of one Service count as taken for each other too. */
+/** Includes the Service's own other ports as taken. */
 function withNodePorts(spec: JsonObject, taken: ReadonlySet<string>, random: Random, causes: FieldError[]): JsonObject {
   const own = new Set(taken);
   const ports = objectsAt(spec, "ports").map((port, index) => {

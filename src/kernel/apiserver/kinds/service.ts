@@ -29,26 +29,17 @@ import { serviceTable } from "../tables/service.ts";
 import { allotAddresses, isNone, needsAddress, needsNodePorts } from "./service-addresses.ts";
 import { type BuiltIn, type Rule, textField } from "./built-in.ts";
 
-// Services as they are stored: Kubernetes' defaults and validation of core/v1, for one address family (IPv4). What a Service promises is
-// kept by the runtime of Pods, or by nobody: processes of one machine need no addresses of their own.
-
-// What is decided where:
-//   defaults            what a client may leave out and sees again
-//   prepareForUpdate    what was given out stays, unless the type changes
-//   rules               what no Service may say
-//   allot               what only one Service may have (service-addresses.ts), inside the critical section
+// Services as stored: Kubernetes' defaults and validation of core/v1, for IPv4. The Pod runtime makes them reachable.
 
 const at: FieldPath = ["spec"];
 
-/** `targetPort` is the port itself, the type is ClusterIP, and what depends on the type follows. */
 const withServiceDefaults = (service: JsonObject): JsonObject =>
   mapMember(service, "spec", (given) => {
-    // Empty is how a client says that it does not mind.
+    // Empty means any.
     const free = given["clusterIP"] === "" ? withMembers(given, { clusterIP: undefined }) : given;
     const spec = withUnset(free, { type: "ClusterIP", sessionAffinity: "None" });
     const type = textAt(spec, "type");
     const filled = mapItems(spec, "ports", (port) => {
-      // A name or a number, of which either may be nothing.
       const named = port["targetPort"] === "" ? withMembers(port, { targetPort: undefined }) : port;
       return withUnset(named, { protocol: "TCP", targetPort: port["port"] });
     });
@@ -62,7 +53,7 @@ const withServiceDefaults = (service: JsonObject): JsonObject =>
     });
   });
 
-/** A client that sends the whole object back without its address means the same address, as in Kubernetes. */
+/** An update without the address keeps it, as in Kubernetes. */
 function keepAddresses(service: JsonObject, old: JsonObject): JsonObject {
   const [spec, before] = [objectAt(service, "spec") ?? {}, objectAt(old, "spec") ?? {}];
   if (!needsAddress(spec)) return withoutAddress(service, spec, before);
@@ -78,14 +69,13 @@ function keepAddresses(service: JsonObject, old: JsonObject): JsonObject {
   });
 }
 
-/** An ExternalName that still carries the address it had: it gives it back. Another address than its own is refused by the rules. */
+/** Switching to ExternalName gives the address back. */
 function withoutAddress(service: JsonObject, spec: JsonObject, before: JsonObject): JsonObject {
   if (!needsAddress(before) || !jsonEquals(spec["clusterIP"], before["clusterIP"])) return service;
   const { clusterIP: _ip, clusterIPs: _ips, ipFamilies: _families, ipFamilyPolicy: _policy, ...rest } = spec;
   return withMembers(service, { spec: rest });
 }
 
-/** Ports keep their ports on nodes, told apart by port and protocol. */
 function keepPorts(spec: JsonObject, before: JsonObject): JsonObject {
   const known = new Map(objectsAt(before, "ports").map((port) => [portKey(port), valueAt(port, "nodePort")]));
   return mapItems(spec, "ports", (port) => {
@@ -94,16 +84,15 @@ function keepPorts(spec: JsonObject, before: JsonObject): JsonObject {
   });
 }
 
-/** `80/TCP`: by it Kubernetes tells the ports of a Service apart, and server-side apply their entries. */
+/** `80/TCP`: identifies a port of a Service, as in server-side apply. */
 const portKey = (port: JsonObject): string => `${numberAt(port, "port")}/${textAt(port, "protocol")}`;
 
-/** A member as presets for `withAbsent`, if it is there. */
 const present = (object: JsonObject, name: string): JsonObject =>
   object[name] === undefined ? {} : { [name]: object[name] };
 
 const serviceName = /^[a-z](?:[-a-z0-9]*[a-z0-9])?$/;
 
-/** RFC 1035 and not 1123: some resolvers take a name that begins with a digit for an address. */
+/** RFC 1035, not 1123: some resolvers take a name that begins with a digit for an address. */
 const nameRule: Rule = (service, { errors }) => {
   const name = textAt(service, "metadata", "name") ?? "";
   if (!serviceName.test(name) || name.length > 63)
@@ -116,7 +105,6 @@ const nameRule: Rule = (service, { errors }) => {
     );
 };
 
-/** Words, families, and ports. What is said of one port names it by its place in the list. */
 const specRule: Rule = (service, { errors }) => {
   const spec = objectAt(service, "spec") ?? {};
   const report: Report = (error) => void errors.push(error);
@@ -140,7 +128,7 @@ const specRule: Rule = (service, { errors }) => {
   }
 };
 
-/** It is answered by DNS alone, so there is nothing an address could be for. A dot at the end makes a name absolute, and is allowed. */
+/** Resolved by DNS, so it has no address. A trailing dot is allowed. */
 function checkExternalName(spec: JsonObject, report: Report): void {
   if (valueAt(spec, "clusterIP") !== undefined && valueAt(spec, "clusterIP") !== "")
     report(fieldError.forbidden([...at, "clusterIP"], "may not be set for ExternalName services"));
@@ -150,7 +138,7 @@ function checkExternalName(spec: JsonObject, report: Report): void {
   if (problem !== undefined) report(fieldError.invalid([...at, "externalName"], name, problem));
 }
 
-/** Several ports are told apart by names; one may do without. */
+/** Several ports need names. */
 function checkPorts(spec: JsonObject, report: Report): void {
   const ports = objectsAt(spec, "ports");
   const [names, numbers] = [new Set<string>(), new Set<string>()];
@@ -170,10 +158,7 @@ function checkPorts(spec: JsonObject, report: Report): void {
   }
 }
 
-/**
- * A Service leads to its Pods by name, and there is nothing on the way that could map ports. The number of a named target is for each
- * Pod to say, and a headless Service maps none anywhere.
- */
+/** Nothing maps ports on the way to the Pods, so a different number has no effect; a warning says so. */
 const unmappedRule: Rule = (service, { warnings }) => {
   const spec = objectAt(service, "spec") ?? {};
   if (isNone(spec) || textAt(spec, "type") === "ExternalName" || objectAt(spec, "selector") === undefined) return;
@@ -185,7 +170,7 @@ const unmappedRule: Rule = (service, { warnings }) => {
   }
 };
 
-/** Names become parts of DNS names (SRV records), hence labels. */
+/** Port names become parts of DNS names (SRV records). */
 function checkPortName(name: string, names: Set<string>, here: FieldPath, report: Report): void {
   const problem = labelRule(name);
   if (problem !== undefined) report(fieldError.invalid(here, name, problem));
@@ -193,13 +178,12 @@ function checkPortName(name: string, names: Set<string>, here: FieldPath, report
   names.add(name);
 }
 
-/** Port 0 means any free one to the operating system, and nothing to a client. */
 function checkPortNumber(port: JsonValue | undefined, here: FieldPath, report: Report): void {
   if (typeof port !== "number" || port < 1 || port > 65_535)
     report(fieldError.invalid(here, port ?? 0, "must be between 1 and 65535, inclusive"));
 }
 
-/** A number, or the name of a container's port (RFC 6335: at most 15 characters, at least one letter). */
+/** A number or a port name (RFC 6335: at most 15 characters, at least one letter). */
 function checkTarget(target: JsonValue | undefined, here: FieldPath, report: Report): void {
   if (typeof target !== "string") return checkPortNumber(target, here, report);
   if (target.length > 15 || !/^(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)*$/.test(target))
@@ -208,7 +192,7 @@ function checkTarget(target: JsonValue | undefined, here: FieldPath, report: Rep
     );
 }
 
-/** An address is kept for life; only a change of the type gives it back or takes a new one. */
+/** Only a change of the type changes the address. */
 const addressIsImmutable: Rule = (service, { errors }, old) => {
   const [after, before] = [objectAt(service, "spec") ?? {}, objectAt(old, "spec") ?? {}];
   if (!needsAddress(after) || !needsAddress(before)) return;
@@ -216,7 +200,6 @@ const addressIsImmutable: Rule = (service, { errors }, old) => {
     errors.push(fieldError.invalid("spec.clusterIPs[0]", after["clusterIP"], "may not change once set"));
 };
 
-/** Field labels are those of Kubernetes. Status starts without a load balancer, and none will come. */
 export const serviceKind: BuiltIn = {
   type: Service,
   definition: definitionNames.service,

@@ -5,15 +5,15 @@ import { definitionNames, mapMember, withMembers } from "#kernel/specs/index.ts"
 import { configMapTable, leaseTable, namespaceTable, serviceAccountTable } from "../tables/small-kinds.ts";
 import { type BuiltIn, everyVerb, type Rule, textField } from "./built-in.ts";
 
-// Kinds that are little more than their schema. What each may hold is Kubernetes' own (core/v1 and coordination.k8s.io/v1 validation).
+// Kinds that are little more than their schema, with Kubernetes' validation.
 
-/** Most bytes of data in one ConfigMap or Secret, values decoded: 1 MiB, so that several fit into one answer. */
+/** Most data in one ConfigMap or Secret, decoded. */
 export const mostDataBytes = 1_048_576;
 
-/** Given by the server to every namespace (KEP-2161). */
+/** KEP-2161. */
 const nameLabel = "kubernetes.io/metadata.name";
 
-/** The label by which selectors name a namespace follows its name whatever a client writes. */
+/** The label always equals the name. */
 function withNameLabel(object: JsonObject): JsonObject {
   const name = textAt(object, "metadata", "name");
   if (name === undefined || textAt(object, "metadata", "labels", nameLabel) === name) return object;
@@ -24,12 +24,12 @@ function withNameLabel(object: JsonObject): JsonObject {
 }
 
 /**
- * A namespace is Active until it is deleted; then it stays, Terminating, until the collector has emptied it and takes the finalizer
- * `kubernetes` away through `/finalize`. Clients can neither add nor remove that finalizer on the main endpoint.
+ * Deleted namespaces stay until the collector has emptied them and removes the finalizer `kubernetes` through
+ * `/finalize`.
  */
 export const namespaceKind: BuiltIn = {
   type: Namespace,
-  // As in Kubernetes: one slip of a path must not take everything along.
+  // As in Kubernetes: one wrong path must not delete everything.
   verbs: everyVerb.filter((verb) => verb !== "deletecollection"),
   definition: definitionNames.namespace,
   table: namespaceTable,
@@ -40,7 +40,7 @@ export const namespaceKind: BuiltIn = {
     spec: { ...objectAt(object, "spec"), finalizers: withFinalizer(listAt(object, "spec", "finalizers")) },
     status: { phase: "Active" },
   }),
-  // The finalizer keeps the namespace until it is empty; only /finalize takes it away.
+  // Only /finalize changes the finalizers.
   prepareForUpdate: (object, old) =>
     withMembers(object, {
       spec: withMembers(objectAt(object, "spec") ?? {}, { finalizers: valueAt(old, "spec", "finalizers") }),
@@ -48,17 +48,15 @@ export const namespaceKind: BuiltIn = {
   fields: { "status.phase": textField("status", "phase") },
 };
 
-/** A client's own finalizers come first and stay. */
 const withFinalizer = (finalizers: readonly unknown[]): readonly string[] => [
   ...new Set([...finalizers.filter((name) => typeof name === "string"), "kubernetes"]),
 ];
 
-/** Characters of a key, which are those of a portable file name. */
+/** Characters of a portable file name. */
 const dataKey = /^[-._a-zA-Z0-9]+$/;
 
 /**
- * Says what is wrong with a key of a ConfigMap or Secret, or undefined. A key may become the name of a file in a volume, beside the
- * `..data` links by which volumes are updated at once: hence no slash, and nothing that begins with `..`.
+ * The problem of a key, which may become a file name in a volume next to its `..data` links: no slash, no leading `..`.
  */
 export function dataKeyProblem(key: string): string | undefined {
   if (key.length > 253) return "must be no more than 253 characters";
@@ -66,7 +64,7 @@ export function dataKeyProblem(key: string): string | undefined {
   return dataKey.test(key) ? undefined : 'must consist of letters, digits, "-", "_" and "."';
 }
 
-/** Texts and bytes are two members with one space of keys, and one limit of size. */
+/** Both members share keys and the size limit. */
 const configMapRule: Rule = (object, { errors }) => {
   const data = objectAt(object, "data") ?? {};
   const binary = objectAt(object, "binaryData") ?? {};
@@ -88,7 +86,7 @@ const configMapRule: Rule = (object, { errors }) => {
   if (bytes > mostDataBytes) errors.push(fieldError.tooLong("", mostDataBytes, "bytes"));
 };
 
-/** A rule for updates: once immutable, these members stay and so does the mark; only deletion ends it. Absent and empty are the same. */
+/** Once immutable, these members and the mark stay. Absent equals empty. */
 export const immutableDataRule =
   (...members: readonly string[]): Rule =>
   (object, { errors }, old) => {
@@ -102,7 +100,6 @@ export const immutableDataRule =
     }
   };
 
-/** Data for Pods. Has no status and no generation. */
 export const configMapKind: BuiltIn = {
   type: ConfigMap,
   definition: definitionNames.configMap,
@@ -111,7 +108,7 @@ export const configMapKind: BuiltIn = {
   updateRules: [immutableDataRule("data", "binaryData")],
 };
 
-/** An identity for Pods. Tokens are asked for, never listed in the object. */
+/** Tokens are requested, never listed. */
 export const serviceAccountKind: BuiltIn = {
   type: ServiceAccount,
   definition: definitionNames.serviceAccount,
@@ -119,7 +116,7 @@ export const serviceAccountKind: BuiltIn = {
   table: serviceAccountTable,
 };
 
-/** Durations in seconds. An empty holder is allowed: it is how older clients of Kubernetes give a Lease back. */
+/** An empty holder is allowed: older clients release a Lease that way. */
 const leaseRule: Rule = (object, { errors }) => {
   const spec = objectAt(object, "spec") ?? {};
   const duration = numberAt(spec, "leaseDurationSeconds");
@@ -132,7 +129,7 @@ const leaseRule: Rule = (object, { errors }) => {
   }
 };
 
-/** What elections write to. A PUT must say which revision it replaces, or two leaders could overwrite each other unseen. */
+/** A PUT needs a revision, or two leaders could overwrite each other. */
 export const leaseKind: BuiltIn = {
   type: Lease,
   definition: definitionNames.lease,

@@ -18,9 +18,7 @@ import {
 import { type BuiltIn, type Rule, textField } from "./built-in.ts";
 import { notActedUpon } from "./stored-only.ts";
 
-// Further kinds that are stored as they are, see stored-only.ts.
-
-/** These members keep the value that they were created with. */
+/** These members cannot change. */
 const immutable =
   (...names: readonly string[]): Rule =>
   (object, { errors }, old) => {
@@ -29,7 +27,6 @@ const immutable =
         errors.push(fieldError.forbidden([name], "may not be changed in an update."));
   };
 
-/** Every Pod starts at once here, so that none comes before another. */
 export const priorityClassKind: BuiltIn = {
   type: PriorityClass,
   definition: definitionNames.priorityClass,
@@ -39,7 +36,6 @@ export const priorityClassKind: BuiltIn = {
   updateRules: [immutable("value", "preemptionPolicy")],
 };
 
-/** Every claim is a directory, whatever class it names. */
 export const storageClassKind: BuiltIn = {
   type: StorageClass,
   definition: definitionNames.storageClass,
@@ -49,10 +45,7 @@ export const storageClassKind: BuiltIn = {
   updateRules: [immutable("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")],
 };
 
-/**
- * No signer runs here; another program may be one. It decides by the requestor, so that the server writes who that is, and nobody changes
- * the request afterwards.
- */
+/** Other programs may sign. The server records the requestor, and the request cannot change. */
 export const certificateSigningRequestKind: BuiltIn = {
   type: CertificateSigningRequest,
   definition: definitionNames.certificateSigningRequest,
@@ -73,7 +66,6 @@ export const certificateSigningRequestKind: BuiltIn = {
   fields: { "spec.signerName": textField("spec", "signerName") },
 };
 
-/** A template of a StatefulSet. Who reads an old one relies on its being what it was. */
 export const controllerRevisionKind: BuiltIn = {
   type: ControllerRevision,
   definition: definitionNames.controllerRevision,
@@ -86,7 +78,6 @@ export const controllerRevisionKind: BuiltIn = {
   updateRules: [immutable("data")],
 };
 
-/** Nothing acts on it in Kubernetes either. */
 export const podTemplateKind: BuiltIn = {
   type: PodTemplate,
   definition: definitionNames.podTemplate,

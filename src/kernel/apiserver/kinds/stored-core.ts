@@ -6,10 +6,8 @@ import { endpointsTable, replicationControllerTable, volumeTable } from "../tabl
 import type { BuiltIn } from "./built-in.ts";
 import { notActedUpon, withTemplate } from "./stored-only.ts";
 
-// Kinds of core/v1 that nothing here acts on, as those of stored-only.ts. `kubectl apply --prune` looks through all objects of these kinds
-// and does nothing at all on a server that has no such kind.
+// Further stored kinds (stored-only.ts). `kubectl apply --prune` needs all of these to exist.
 
-/** Addresses behind a Service. */
 export const endpointsKind: BuiltIn = {
   type: Endpoints,
   definition: definitionNames.endpoints,
@@ -21,7 +19,6 @@ export const endpointsKind: BuiltIn = {
   rules: [notActedUpon(Endpoints)],
 };
 
-/** A place for data. Claims are bound to places of their own, see claim.ts. */
 export const volumeKind: BuiltIn = {
   type: PersistentVolume,
   definition: definitionNames.persistentVolume,
@@ -35,7 +32,6 @@ export const volumeKind: BuiltIn = {
   rules: [notActedUpon(PersistentVolume)],
 };
 
-/** What ReplicaSets were before there were Deployments. Scaling it changes the number that is stored. */
 export const replicationControllerKind: BuiltIn = {
   type: ReplicationController,
   definition: definitionNames.replicationController,
@@ -51,14 +47,14 @@ export const replicationControllerKind: BuiltIn = {
     },
   },
   defaults: (controller) => withTemplateLabels(withTemplate(controller, { replicas: 1 })),
-  // The schema demands the count.
+  // Required by the schema.
   prepareForCreate: (controller) => ({ ...controller, status: { replicas: 0 } }),
   rules: [notActedUpon(ReplicationController)],
 };
 
 const selected = (controller: JsonObject): JsonObject => objectAt(controller, "spec", "selector") ?? {};
 
-/** Without labels of its own it has those of its Pods, and without a selector it selects them: Kubernetes' defaults of core/v1. */
+/** Kubernetes' defaults: labels and selector of its Pods. */
 function withTemplateLabels(controller: JsonObject): JsonObject {
   const labels = objectAt(controller, "spec", "template", "metadata", "labels") ?? {};
   if (Object.keys(labels).length === 0) return controller;

@@ -19,23 +19,21 @@ import {
 } from "../tables/stored-only.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 
-// Kinds that documents bring along and that nothing here acts on. They are stored and served so that such documents can be applied whole,
-// and every write says that nothing will come of it. What they hold is checked by type alone.
+// Kinds without a controller here, stored so that documents can be applied whole. Every write warns; only types are
+// checked.
 
-/** The Warning of every create and change. */
 export const notActedUpon =
   ({ kind }: ResourceType): Rule =>
   (_object, { warnings }) => {
     warnings.push(`${kind} is stored, not acted upon: this server has no controller for it`);
   };
 
-/** Defaults of the kind, and of the Pods in its template, so that `kubectl diff` and `apply` see what they see in Kubernetes. */
+/** Includes the Pod template's defaults, so that `kubectl diff` and `apply` see what they expect. */
 export const withTemplate = (object: JsonObject, presets: JsonObject): JsonObject =>
   mapMember(object, "spec", (spec) =>
     mapMember(withAbsent(spec, presets), "template", (template) => mapMember(template, "spec", withPodSpecDefaults)),
   );
 
-/** A Pod on every machine. */
 export const daemonSetKind: BuiltIn = {
   type: DaemonSet,
   definition: definitionNames.daemonSet,
@@ -54,7 +52,6 @@ export const daemonSetKind: BuiltIn = {
   rules: [notActedUpon(DaemonSet)],
 };
 
-/** Names of the web that lead to Services. */
 export const ingressKind: BuiltIn = {
   type: Ingress,
   definition: definitionNames.ingress,
@@ -65,7 +62,6 @@ export const ingressKind: BuiltIn = {
   rules: [notActedUpon(Ingress)],
 };
 
-/** Who may talk to whom. Pods of one machine talk as they like, which the Warning says: a policy is not kept by being stored. */
 export const networkPolicyKind: BuiltIn = {
   type: NetworkPolicy,
   definition: definitionNames.networkPolicy,
@@ -74,7 +70,6 @@ export const networkPolicyKind: BuiltIn = {
   rules: [notActedUpon(NetworkPolicy)],
 };
 
-/** How many Pods there are to be, by what they use. Nobody measures that here. */
 export const horizontalPodAutoscalerKind: BuiltIn = {
   type: HorizontalPodAutoscaler,
   definition: definitionNames.horizontalPodAutoscaler,
@@ -85,18 +80,17 @@ export const horizontalPodAutoscalerKind: BuiltIn = {
       const counted = withAbsent(spec, { minReplicas: 1 });
       return objectsAt(counted, "metrics").length > 0 ? counted : { ...counted, metrics: [usualMetric] };
     }),
-  // The schema demands the counts.
+  // Required by the schema.
   prepareForCreate: (scaler) => ({ ...scaler, status: { currentReplicas: 0, desiredReplicas: 0 } }),
   rules: [notActedUpon(HorizontalPodAutoscaler)],
 };
 
-/** What an autoscaler without metrics goes by. */
+/** Default metric. */
 const usualMetric: JsonObject = {
   type: "Resource",
   resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 80 } },
 };
 
-/** How many Pods may be taken away by choice. Nobody here does. */
 export const podDisruptionBudgetKind: BuiltIn = {
   type: PodDisruptionBudget,
   definition: definitionNames.podDisruptionBudget,
@@ -110,7 +104,6 @@ export const podDisruptionBudgetKind: BuiltIn = {
   rules: [notActedUpon(PodDisruptionBudget)],
 };
 
-/** Least, most and usual resources of Pods. Has no status, and no generation in Kubernetes either. */
 export const limitRangeKind: BuiltIn = {
   type: LimitRange,
   definition: definitionNames.limitRange,

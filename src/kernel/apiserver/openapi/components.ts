@@ -4,16 +4,12 @@ import { definitionNames, definitionOfRef, rawDefinitions, refTo } from "#kernel
 import { describeDefinition } from "../kinds/descriptions.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 
-// `components.schemas` of a document: a transitive closure over references, from the served kinds down. Only what a group needs is in its
-// document, so that a client that wants to know one kind reads one group and not the whole API.
+// `components.schemas`: the transitive closure of references from the served kinds.
 
-/** Schemas by their full name, such as `io.k8s.api.core.v1.Pod`; insertion order is the order of the document. */
+/** Schemas by full name, such as `io.k8s.api.core.v1.Pod`, in document order. */
 export type Components = ReadonlyMap<string, JsonObject>;
 
-/**
- * The schemas of some kinds, of their lists, and of everything they refer to. `Status` and `DeleteOptions` are always among them: every
- * group answers with the one and takes the other. Built-in definitions carry our own descriptions.
- */
+/** The schemas of kinds, of their lists and of everything they refer to, always with `Status` and `DeleteOptions`. */
 export function componentsOf(resources: readonly ServedResource[]): Components {
   const found = new Map<string, JsonObject>();
   for (const resource of resources) {
@@ -26,33 +22,32 @@ export function componentsOf(resources: readonly ServedResource[]): Components {
   return found;
 }
 
-/** Adds a schema and the definitions it refers to. Set before its references are followed: types may contain themselves. */
+/** Set before following references: types may be recursive. */
 function add(found: Map<string, JsonObject>, name: string, schema: JsonObject): void {
   found.set(name, schema);
   for (const ref of refsIn(schema)) addDefinition(found, definitionOfRef(ref));
 }
 
-/** A definition of the data, once. A name the data does not have is left out; a test finds such references. */
+/** Unknown names are left out; a test finds them. */
 function addDefinition(found: Map<string, JsonObject>, name: string): void {
   const raw = rawDefinitions()[name];
   if (!found.has(name) && isJsonObject(raw)) add(found, name, describeDefinition(name, raw));
 }
 
-/** Every `$ref` in a schema, at any depth, in order. */
 function* refsIn(value: JsonValue | undefined): Generator<string> {
   if (typeof value !== "object" || value === null) return;
   if (isJsonObject(value) && typeof value["$ref"] === "string") yield value["$ref"];
   for (const child of Object.values(value)) yield* refsIn(child);
 }
 
-/** By this mark clients find the schema of a document's kind. */
+/** Clients find a kind's schema by this mark. */
 const kindOf = ({ type }: ServedResource, kind: string): JsonObject => ({
   "x-kubernetes-group-version-kind": [{ group: type.group, kind, version: type.version }],
 });
 
 /**
- * The schema of a custom kind, with the envelope of every object, which definitions leave out or may only restrict: `metadata` is a
- * reference to ObjectMeta, as kubectl's validation expects.
+ * The schema of a custom kind with the envelope of every object; `metadata` refers to ObjectMeta, as kubectl's
+ * validation expects.
  */
 function customSchema(resource: ServedResource): JsonObject {
   const root = schemaAsJson(resource.schema.root);
@@ -72,7 +67,7 @@ function customSchema(resource: ServedResource): JsonObject {
   };
 }
 
-/** Lists have no definition in the data; they are all alike, and named `<kind>List` whatever the list kind is called. */
+/** Always named `<kind>List`, whatever the list kind is called. */
 const listSchema = (resource: ServedResource): JsonObject => ({
   type: "object",
   description: `Several objects of kind ${resource.type.kind}.`,

@@ -6,13 +6,12 @@ import { swagger, swaggerProtobufType } from "./v2.ts";
 import { encodeSwagger } from "./v2-protobuf.ts";
 import { openApiV3 } from "./v3.ts";
 
-/** The document of a group and version, and the kinds it was made of: by their identity it is known whether they have changed. */
+/** A document and the kinds it was made of, compared by identity. */
 interface CachedDocument {
   readonly resources: readonly ServedResource[];
   readonly document: TaggedText;
 }
 
-/** Version 2 of the kinds of a generation, in the forms that were asked for so far. */
 interface Swagger {
   readonly registry: ResourceRegistry;
   readonly generation: number;
@@ -21,19 +20,18 @@ interface Swagger {
 }
 
 const root = "/openapi/v3";
-/** A date that caches understand as never. */
+/** Never expires. */
 const farFuture = "Thu, 31 Dec 2099 23:59:59 GMT";
 
 /**
- * Answers the OpenAPI paths; undefined for any other. The document of a group and version is made when it is first needed and again
- * only when its kinds change: one new CustomResourceDefinition must not cost the documents of all groups. What was made is kept
- * for the life of the server, at most one text per group and version, and one of each form for version 2.
+ * Answers the OpenAPI paths; undefined for others. Each group and version's document is made on demand and again only
+ * when its kinds change.
  */
 export function openApiDocuments(): Documents {
   const byGroupVersion = new Map<string, CachedDocument>();
   let version2: Swagger | undefined;
 
-  /** Documents by the path they have below `/openapi/v3`: `api/v1`, `apis/batch/v1`. Those no longer served are forgotten. */
+  /** By path below `/openapi/v3`: `api/v1`, `apis/batch/v1`. */
   const current = (registry: ResourceRegistry): ReadonlyMap<string, CachedDocument> => {
     const served = new Map(
       apiGroups(registry).flatMap(({ name, versions }) =>
@@ -65,11 +63,10 @@ export function openApiDocuments(): Documents {
   };
 }
 
-/** Kinds are compared by identity: the registry makes new ones when a definition changes. */
 const isSame = (a: readonly ServedResource[] | undefined, b: readonly ServedResource[]): boolean =>
   a !== undefined && a.length === b.length && a.every((resource, index) => resource === b[index]);
 
-/** `/openapi/v3`: where each document stands, with its hash, so that clients ask again only when it has changed. */
+/** `/openapi/v3`: paths and hashes of the documents. */
 const indexOf = (documents: ReadonlyMap<string, CachedDocument>) => ({
   paths: Object.fromEntries(
     [...documents].map(([path, { document }]) => [
@@ -79,7 +76,7 @@ const indexOf = (documents: ReadonlyMap<string, CachedDocument>) => ({
   ),
 });
 
-/** A document asked for by its hash never changes; by another hash, the caller is sent to the present one. */
+/** A document with a hash never changes; an old hash redirects to the current one. */
 function documentReply(path: string, document: TaggedText, request: DocumentRequest): DocumentReply {
   const hash = request.query.get("hash");
   if (hash === null || hash === "") return taggedReply(document, request, "application/json");
@@ -92,13 +89,10 @@ function documentReply(path: string, document: TaggedText, request: DocumentRequ
   });
 }
 
-/**
- * Version 2, as JSON or as protobuf. Clients that ask for protobuf do so before each document they send, and keep nothing: making it
- * takes a hundred times as long as sending it.
- */
+/** Version 2, as JSON or protobuf. Cached, because clients ask before each document they send. */
 function swaggerReply(request: DocumentRequest, made: Swagger): DocumentReply {
   const document = () => swagger(made.registry.all());
-  // Old clients ask for protobuf alone, and fail on anything else.
+  // Old clients accept nothing else.
   if (!/protobuf/.test(request.accept)) {
     made.text ??= tagged(JSON.stringify(document()));
     return taggedReply(made.text, request, "application/json");

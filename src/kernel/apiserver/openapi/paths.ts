@@ -2,11 +2,11 @@ import type { JsonObject } from "#lib/base/index.ts";
 import { collectionPath } from "#kernel/model/index.ts";
 import { definitionNames, refTo } from "#kernel/specs/index.ts";
 import { subresourceVerbs } from "../discovery/legacy.ts";
-import { isPodStream } from "../http/pod-streams.ts";
+import { isPodStream } from "../http/route.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 
-// The operations of every kind. Clients read little of it: kubectl looks for PATCH operations that carry the kind and list `dryRun`,
-// `fieldManager`, `fieldValidation` and `force`, and takes version 2 when it finds none. The rest is there for generators.
+// The operations of every kind. kubectl looks for PATCH operations with the kind and `dryRun`, `fieldManager`,
+// `fieldValidation` and `force`; the rest is for generators.
 
 const query = (name: string, type: string, description: string): JsonObject => ({
   name,
@@ -14,7 +14,6 @@ const query = (name: string, type: string, description: string): JsonObject => (
   description,
   schema: { type, uniqueItems: true },
 });
-/** Placeholders of a path are always required. */
 const inPath = (name: string, description: string): JsonObject => ({
   name,
   in: "path",
@@ -28,7 +27,7 @@ const dryRun = query("dryRun", "string", "All: do everything but the write.");
 const fieldManager = query("fieldManager", "string", "Name of the program that makes the change.");
 const fieldValidation = query("fieldValidation", "string", "Ignore, Warn or Strict: what to do about unknown fields.");
 const force = query("force", "boolean", "Take over fields that other managers own; only for apply.");
-// `force` is for server-side apply alone, and so only for PATCH.
+// `force` is for apply, hence PATCH only.
 const writeParameters = [dryRun, fieldManager, fieldValidation];
 const listParameters = [
   query("labelSelector", "string", "Only objects with these labels."),
@@ -48,10 +47,7 @@ const deleteParameters = [
   query("propagationPolicy", "string", "What becomes of dependants: Background, Foreground or Orphan."),
 ];
 
-/**
- * The OpenAPI paths of a kind: its collection, its objects and their subresources, and for namespaced kinds the collection of all
- * namespaces, which can only be read. `{name}` and `{namespace}` are the placeholders.
- */
+/** The OpenAPI paths of a kind, with the placeholders `{name}` and `{namespace}`. */
 export function pathsOf(resource: ServedResource): Readonly<Record<string, JsonObject>> {
   const { type, subresources } = resource;
   const scoped = type.namespaced
@@ -69,7 +65,7 @@ export function pathsOf(resource: ServedResource): Readonly<Record<string, JsonO
       parameters: [pretty],
     };
   for (const name of subresources) {
-    // What is no exchange of documents.
+    // Streams exchange no documents.
     if (isPodStream(name)) continue;
     const parts = subresourceOperations.filter(({ verb }) => subresourceVerbs[name].includes(verb));
     paths[`${scoped}/{name}/${name}`] = { ...operations(resource, byMethod(parts)), parameters: one };
@@ -77,21 +73,19 @@ export function pathsOf(resource: ServedResource): Readonly<Record<string, JsonO
   return paths;
 }
 
-/** What is the same of one operation for all kinds. Absent: it answers with the object, and takes no body. */
+/** Common parts of an operation; by default it answers with the object and takes no body. */
 interface OperationShape {
-  /** Kubernetes' word for the verb, which `x-kubernetes-action` carries. */
   readonly action: string;
   readonly parameters: readonly JsonObject[];
   readonly answers?: "list" | "status";
   readonly body?: "object" | "patch" | "options";
 }
 
-// Objects, collections and subresources have these in common.
 const put: OperationShape = { action: "put", parameters: writeParameters, body: "object" };
 const patch: OperationShape = { action: "patch", parameters: [...writeParameters, force], body: "patch" };
 const get: OperationShape = { action: "get", parameters: [] };
 
-/** `watch` is a parameter of the list and no operation of its own: the deprecated `/watch/` paths are not served. */
+/** The deprecated `/watch/` paths are not served. */
 const collectionOperations: Readonly<Record<string, OperationShape>> = {
   get: { action: "list", parameters: listParameters, answers: "list" },
   post: { action: "post", parameters: writeParameters, body: "object" },
@@ -108,7 +102,6 @@ const objectOperations: Readonly<Record<string, OperationShape>> = {
   patch,
   delete: { action: "delete", parameters: deleteParameters, answers: "status", body: "options" },
 };
-/** What may be done to subresources, by the verbs of discovery. */
 const subresourceOperations = [
   { verb: "get", method: "get", shape: get },
   { verb: "update", method: "put", shape: put },
@@ -116,11 +109,9 @@ const subresourceOperations = [
   { verb: "create", method: "post", shape: { action: "post", parameters: writeParameters, body: "object" } },
 ] as const satisfies readonly { readonly verb: string; readonly method: string; readonly shape: OperationShape }[];
 
-/** Operation shapes as `operations` takes them. */
 const byMethod = (parts: readonly { readonly method: string; readonly shape: OperationShape }[]) =>
   Object.fromEntries(parts.map(({ method, shape }) => [method, shape]));
 
-/** Operations by HTTP method. */
 const operations = (
   resource: ServedResource,
   shapes: Readonly<Record<string, OperationShape | undefined>>,
@@ -131,7 +122,7 @@ const operations = (
     ),
   );
 
-/** One operation. Only the answer 200 is described: refusals are Status objects for every kind. */
+/** Only 200 is described: refusals are always Status objects. */
 function operation(resource: ServedResource, shape: OperationShape): JsonObject {
   const { group, version, kind } = resource.type;
   const answer = { object: resource.schema.name, list: `${resource.schema.name}List`, status: definitionNames.status }[
@@ -146,13 +137,11 @@ function operation(resource: ServedResource, shape: OperationShape): JsonObject 
   };
 }
 
-/** Bodies and answers are described as JSON; that YAML is taken too is not for every operation to repeat. */
 const jsonOf = (name: string): JsonObject => ({ "application/json": { schema: { $ref: refTo(name) } } });
 
-/** What every kind takes. */
 const patchTypes = ["application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"];
 
-/** Patches are of any shape that their type allows; a kind without merge keys does not take strategic ones. */
+/** Kinds without merge keys take no strategic patch. */
 function bodyContent(resource: ServedResource, body: "object" | "patch" | "options"): JsonObject {
   if (body === "options") return jsonOf(definitionNames.deleteOptions);
   if (body === "object") return jsonOf(resource.schema.name);

@@ -1,15 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 
-// The protobuf form of a Swagger 2.0 document, message `openapi.v2.Document` of the public OpenAPI schema definitions. Clients before
-// 1.29 read nothing else to check documents before they send them, and those before 1.24 to explain fields.
+// Swagger 2.0 as protobuf, message `openapi.v2.Document`: what clients before 1.29 use for validation.
 
 const textEncoder = new TextEncoder();
 
-/** Field numbers of the messages, as far as definitions need them. */
+/** Field numbers of the messages. */
 const field = {
   document: { swagger: 1, info: 2, paths: 8, definitions: 9 },
   info: { title: 1, version: 2 },
-  // Definitions, Properties: a list of named schemas; NamedSchema, NamedAny: name and value.
   list: { item: 1 },
   named: { name: 1, value: 2 },
   any: { yaml: 2 },
@@ -27,8 +25,8 @@ const field = {
 } as const;
 
 /**
- * Encodes title, version and definitions of a Swagger document. Keywords that old clients do not use are left out. The first five bytes
- * are always `0a 03 32 2e 30`, the version: alone they are a document that every kubectl takes, without checks.
+ * Encodes title, version and definitions, without keywords that old clients ignore. The first five bytes, `0a 03 32 2e
+ * 30`, are always the version.
  */
 export function encodeSwagger(swagger: JsonObject): Uint8Array {
   const info = isJsonObject(swagger["info"]) ? swagger["info"] : {};
@@ -41,7 +39,6 @@ export function encodeSwagger(swagger: JsonObject): Uint8Array {
   ]);
 }
 
-/** Order is kept; clients look schemas up by name. */
 const namedSchemas = (schemas: JsonObject): Uint8Array[] =>
   Object.entries(schemas).map(([name, schema]) =>
     message(field.list.item, [
@@ -50,7 +47,7 @@ const namedSchemas = (schemas: JsonObject): Uint8Array[] =>
     ]),
   );
 
-/** Extensions go as YAML texts, which is where clients find the kind of a definition and its merge keys. */
+/** Extensions are YAML texts. */
 function schemaParts(schema: JsonObject): Uint8Array[] {
   const { $ref, format, description, required, additionalProperties, type, items, properties } = schema;
   const extensions = Object.entries(schema).filter(([keyword]) => keyword.startsWith("x-"));
@@ -77,22 +74,21 @@ function schemaParts(schema: JsonObject): Uint8Array[] {
   ];
 }
 
-/** A field that is absent takes no bytes at all. */
 const none = new Uint8Array(0);
-/** The wire type of texts and messages, which are all this document is made of. */
+/** Wire type of texts and messages. */
 const lengthDelimited = 2;
 
-/** A text field; empty texts are left out, as proto3 leaves out zero values. */
+/** Empty texts are left out, as in proto3. */
 const text = (number: number, value: JsonValue | undefined): Uint8Array =>
   typeof value === "string" && value !== "" ? delimited(number, textEncoder.encode(value)) : none;
 
 const message = (number: number, parts: readonly Uint8Array[]): Uint8Array => delimited(number, join(parts));
 
-/** Tag, length, body. Field numbers here are below 2^28, so the tag is computed with shifts. */
+/** Tag, length, body. Field numbers are below 2^28. */
 const delimited = (number: number, body: Uint8Array): Uint8Array =>
   join([varint((number << 3) | lengthDelimited), varint(body.length), body]);
 
-/** Seven bits a byte, lowest first; the high bit says that more follow. Lengths may go beyond 31 bits, hence no shifts. */
+/** Lengths may exceed 31 bits, hence no shifts. */
 function varint(value: number): Uint8Array {
   const bytes: number[] = [];
   let rest = value;
@@ -101,7 +97,6 @@ function varint(value: number): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** One allocation for all parts. */
 function join(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

@@ -4,30 +4,28 @@ import { ApiError, badRequest, invalid, tooLarge, unsupportedMediaType } from "#
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { applyStrategicMerge } from "./strategic-merge.ts";
 
-/** The patches that are functions of the object alone; server-side apply needs the managers too. */
+/** The patches that depend on the object alone; server-side apply needs the managers too. */
 export type PatchType = "json" | "merge" | "strategic";
 
-/** The Content-Type of server-side apply; a JSON document is YAML too. */
+/** The Content-Type of server-side apply. */
 export const applyMediaType = "application/apply-patch+yaml";
 
-/** The Content-Type of each, without parameters. */
 export const patchMediaTypes: Readonly<Record<PatchType, string>> = {
   json: "application/json-patch+json",
   merge: "application/merge-patch+json",
   strategic: "application/strategic-merge-patch+json",
 };
 
-/** The Content-Types a kind takes, as a 415 lists them: strategic merge needs the merge keys that only built-in kinds have. */
+/** The Content-Types a kind accepts: strategic merge needs the merge keys of built-in kinds. */
 export const acceptedPatchTypes = (resource: ServedResource): readonly string[] =>
   resource.mergeSchema === undefined
     ? [applyMediaType, patchMediaTypes.json, patchMediaTypes.merge]
     : [applyMediaType, patchMediaTypes.json, patchMediaTypes.merge, patchMediaTypes.strategic];
 
 /**
- * Makes the function that patches an object of `resource`. Throws ApiError at once for what is wrong whatever the object is: a body of
- * the wrong shape (400), a type the kind does not take (415). The function itself is pure, may run several times (each time on the
- * newest object), and throws 400 for a patch that is malformed inside, 413 for more than `maxOperations` operations, and 422 when
- * the patch is right and this object does not fit: a failed `test`, a path that is not there. `name` is for those messages.
+ * Returns a pure function that patches an object and may run several times. Throws ApiError at once for a body of the
+ * wrong shape (400) or type (415); the function throws 400 for a malformed patch, 413 beyond `maxOperations`, and 422
+ * when the patch does not fit the object. `name` is for messages.
  */
 export function patcherOf(
   resource: ServedResource,
@@ -48,7 +46,7 @@ export function patcherOf(
   };
 }
 
-/** RFC 6902, bounded: a patch of many operations is as cheap to send as it is dear to apply. */
+/** RFC 6902, bounded: many operations are cheap to send and expensive to apply. */
 function jsonPatched(
   resource: ServedResource,
   object: JsonObject,
@@ -61,7 +59,7 @@ function jsonPatched(
   throw jsonPatchRefusal(resource, name, patched.error);
 }
 
-/** What the patch can be blamed for is a bad request; what depends on the object is an invalid one. */
+/** A malformed patch is a bad request; one that does not fit the object is invalid. */
 function jsonPatchRefusal(resource: ServedResource, name: string, { kind, message }: JsonPatchError): ApiError {
   switch (kind) {
     case "invalid":
@@ -74,7 +72,7 @@ function jsonPatchRefusal(resource: ServedResource, name: string, { kind, messag
   }
 }
 
-/** A patch may replace the root by anything; what comes out must still be an object. */
+/** The result must still be an object. */
 function expectObject(value: JsonValue): JsonObject {
   if (isJsonObject(value)) return value;
   throw badRequest("the patch turns the object into something that is not an object");

@@ -10,18 +10,17 @@ import {
 import { canonicalJson } from "#lib/json/index.ts";
 import type { MergeSchema } from "../kinds/served-resource.ts";
 
-// Kubernetes' strategic merge patch, as `kubectl apply`, `edit` and `set` send it for built-in kinds. The schema of a value tells how its
-// lists merge; where it says nothing, maps merge and lists are replaced, as in a JSON merge patch (RFC 7386). The walk follows the
-// patch, not the object: what the patch does not name is never looked at, and is shared with the result.
+// Kubernetes' strategic merge patch for built-in kinds. The schema says how lists merge; by default maps merge and
+// lists are replaced, as in a JSON merge patch (RFC 7386). What the patch does not name is shared with the result.
 
 const setOrder = "$setElementOrder/";
 const deleteFromList = "$deleteFromPrimitiveList/";
 const retainKeys = "$retainKeys";
 const directive = "$patch";
 
-/** A patch that cannot be applied: which field, and why. Always the patch's fault, whatever the object. */
+/** The patch is at fault, whatever the object. */
 export interface StrategicMergeError {
-  /** Of the patch, directives included: `spec.containers[0].$patch`. */
+  /** In the patch, directives included: `spec.containers[0].$patch`. */
   readonly path: string;
   readonly message: string;
 }
@@ -65,17 +64,16 @@ export function applyStrategicMerge(
 
 type Members = Map<string, JsonValue>;
 
-/** The members that are there; JSON has no undefined. */
 function membersOf(object: JsonObject): Members {
   const members: Members = new Map();
   for (const [name, value] of Object.entries(object)) if (value !== undefined) members.set(name, value);
   return members;
 }
 
-// fromEntries defines own members, so that "__proto__" is an ordinary key.
+// fromEntries makes "__proto__" an ordinary key.
 const toObject = (members: Members): JsonObject => Object.fromEntries(members);
 
-/** Order matters: what is not retained goes first, then members merge, then lists are put in order, whatever the order in the patch. */
+/** Retains first, then merges members, then orders lists. */
 function mergeMap(original: JsonObject, patch: JsonObject, schema: MergeSchema | undefined, path: string): JsonObject {
   const how = directiveOf(patch, path);
   if (how === "replace") return withoutDirectives(patch);
@@ -89,7 +87,7 @@ function mergeMap(original: JsonObject, patch: JsonObject, schema: MergeSchema |
     else if (name.startsWith(deleteFromList)) removeScalars(members, name.slice(deleteFromList.length), value, path);
     else {
       mergeMember(members, name, value, schema, path);
-      // Without an order of its own, a list is in that of the patch as far as the patch names its items.
+      // By default a list takes the order of the patch.
       if (Array.isArray(value) && !Object.hasOwn(patch, setOrder + name)) orders.set(name, value);
     }
   }
@@ -97,7 +95,6 @@ function mergeMap(original: JsonObject, patch: JsonObject, schema: MergeSchema |
   return toObject(members);
 }
 
-/** What `$patch` says of a map or an item; merge when it says nothing. */
 function directiveOf(patch: JsonObject, path: string): "replace" | "delete" | "merge" {
   const value = patch[directive];
   if (value === undefined) return "merge";
@@ -105,7 +102,7 @@ function directiveOf(patch: JsonObject, path: string): "replace" | "delete" | "m
   throw new Refusal(join(path, directive), `expected replace, delete or merge, found ${JSON.stringify(value)}`);
 }
 
-/** Removes directives at any depth, and members set to null, which a replacing patch cannot store. */
+/** Without directives at any depth and members set to null. */
 function withoutDirectives(patch: JsonObject): JsonObject {
   const members = [...membersOf(patch)].filter(([name, value]) => value !== null && !isDirective(name));
   return Object.fromEntries(members.map(([name, value]) => [name, strip(value)]));
@@ -120,8 +117,8 @@ function strip(value: JsonValue): JsonValue {
 }
 
 /**
- * For unions, such as the sources of a volume: whoever sets `configMap` must not leave `emptyDir` behind. A member that the patch
- * sets to null need not be named, because it goes anyway; kubectl sends such members beside the directive.
+ * For unions, such as a volume's sources: setting `configMap` must not leave `emptyDir` behind. Members set to null
+ * need not be named.
  */
 function applyRetainKeys(members: Members, patch: JsonObject, path: string): void {
   const kept = patch[retainKeys];
@@ -135,7 +132,6 @@ function applyRetainKeys(members: Members, patch: JsonObject, path: string): voi
   for (const name of members.keys()) if (!names.has(name)) members.delete(name);
 }
 
-/** One member by the kind of its change: null removes, maps and known lists merge, anything else replaces. */
 function mergeMember(
   members: Members,
   name: string,
@@ -153,7 +149,7 @@ function mergeMember(
   } else members.set(name, strip(change));
 }
 
-/** A map in the patch merges into a map, and takes the place of anything else. Deleting one that is not there is no mistake. */
+/** A map merges into a map and replaces anything else. Deleting a missing member is fine. */
 function mergeObjectMember(
   members: Members,
   name: string,
@@ -162,13 +158,8 @@ function mergeObjectMember(
   path: string,
 ): void {
   const current = members.get(name);
-  if (change[directive] === "delete") {
-    members.delete(name);
-  } else if (isJsonObject(current)) {
-    members.set(name, mergeMap(current, change, schema, path));
-  } else {
-    members.set(name, mergeMap({}, change, schema, path));
-  }
+  if (change[directive] === "delete") members.delete(name);
+  else members.set(name, mergeMap(isJsonObject(current) ? current : {}, change, schema, path));
 }
 
 /** Lists that merge: by a key, or as a set of scalars (`metadata.finalizers`). */
@@ -180,7 +171,7 @@ function mergeList(original: JsonArray, patch: JsonArray, schema: MergeSchema, p
   return mergeKey === undefined ? mergeSet(original, patch) : mergeKeyed(original, patch, schema, mergeKey, path);
 }
 
-/** What is there keeps its place; what is new comes after it, once. */
+/** Existing items keep their places; new ones follow, once. */
 function mergeSet(original: JsonArray, patch: JsonArray): JsonArray {
   const known = new Set(original.map(canonicalJson));
   const result = [...original];
@@ -192,7 +183,7 @@ function mergeSet(original: JsonArray, patch: JsonArray): JsonArray {
   return result;
 }
 
-/** Items are found by their key. Deletions are done before anything is merged, wherever in the patch they stand, as in Kubernetes. */
+/** Items are found by their key. Deletions come first, as in Kubernetes. */
 function mergeKeyed(
   original: JsonArray,
   patch: JsonArray,
@@ -216,13 +207,12 @@ function mergeKeyed(
   return items;
 }
 
-/** What an item of a keyed list is found by; the empty text, which is no JSON, for one that has no key. */
+/** The key of an item; "", which is no JSON, without one. */
 function keyIn(item: JsonValue, mergeKey: string): string {
   const key = isJsonObject(item) ? item[mergeKey] : undefined;
   return key === undefined ? "" : canonicalJson(key);
 }
 
-/** Where each key stands in a list, the first time. */
 function firstPlaces(items: JsonArray, keyOf: (item: JsonValue) => string): Map<string, number> {
   const places = new Map<string, number>();
   for (const [index, item] of items.entries()) {
@@ -232,7 +222,7 @@ function firstPlaces(items: JsonArray, keyOf: (item: JsonValue) => string): Map<
   return places;
 }
 
-/** An item of a keyed list's patch. One that replaces says so of the whole list, and is no item of it. */
+/** A `replace` item concerns the whole list and is not part of it. */
 function readItem(change: JsonValue, mergeKey: string, place: string) {
   if (!isJsonObject(change)) throw new Refusal(place, "expected an object");
   const how = directiveOf(change, place);
@@ -241,7 +231,7 @@ function readItem(change: JsonValue, mergeKey: string, place: string) {
   return { change, key: canonicalJson(key), how, place };
 }
 
-/** Nothing to remove from is no mistake: another client may have been first. */
+/** Removing what is missing is fine: another client may have been first. */
 function removeScalars(members: Members, name: string, value: JsonValue, path: string): void {
   const removed = expectList(value, join(path, deleteFromList + name));
   const current = members.get(name);
@@ -254,8 +244,8 @@ function removeScalars(members: Members, name: string, value: JsonValue, path: s
 }
 
 /**
- * Orders a merged list as Kubernetes does. Items that the order names stand in its order. The others, which the server has and the
- * client did not know, keep the order they had, and each goes before the first named item that it stood before in the object:
+ * Orders a merged list as Kubernetes does. Items in `order` follow it. The others keep their order; each goes before the
+ * first named item that it preceded in the object:
  *
  * object [a, server, b], order [b, a] -> [server, b, a]; object [a, server], order [new, a] -> [new, a, server].
  */
@@ -278,13 +268,15 @@ function applyOrder(
   const [wanted, former] = [rankIn(order), rankIn(before)];
   const ranked = current.map((item: JsonValue) => ({ item, rank: wanted(item) }));
   const named = ranked.filter(({ rank }) => rank >= 0).sort((a, b) => a.rank - b.rank);
-  // Merging has left them in the order they had.
   const others = ranked.filter(({ rank }) => rank < 0);
   const items = (of: typeof ranked): JsonArray => of.map(({ item }) => item);
   members.set(name, interleave(items(others), items(named), former));
 }
 
-/** Both lists keep their order. An item of `others` goes in as soon as it stood before the next of `named`, else at the end. */
+/**
+ * Both lists keep their order. An item of `others` goes before the next item of `named` that it preceded, else at the
+ * end.
+ */
 function interleave(others: JsonArray, named: JsonArray, former: (item: JsonValue) => number): JsonArray {
   const result: JsonValue[] = [];
   let next = 0;

@@ -2,13 +2,11 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Clock, Instant, Millis } from "#lib/base/index.ts";
 import type { Identity } from "../authz/identity.ts";
 
-// Sessions of people in a browser, which can keep no token out of reach of a page. They are in memory only: they end with the server,
-// and a copy of its data lets nobody in. Codes and secrets are 256 random bits, kept as their SHA-256.
+// Browser sessions, in memory only: they end with the server. Codes and secrets are 256 random bits, kept as SHA-256.
 
-/** Asks anew who somebody is, by what he has shown; undefined when that is good no more. */
+/** Identifies somebody again; undefined once revoked. */
 export type Witness = () => Identity | undefined;
 
-/** Somebody who is logged in. */
 export interface Session {
   readonly identity: Identity;
   readonly until: Instant;
@@ -17,7 +15,6 @@ export interface Session {
 const codeMs: Millis = 5 * 60_000;
 const sessionMs: Millis = 12 * 3_600_000;
 
-/** How many there may be, of one user and of all together. */
 interface Bound {
   readonly each: number;
   readonly all: number;
@@ -32,8 +29,8 @@ interface Held {
 }
 
 /**
- * One-time codes and the sessions they become. Both are bounded: a user's oldest gives way to his newer ones, and the oldest of all
- * only when there are as many users.
+ * One-time codes and the sessions they become. A user's oldest is dropped for newer ones; the oldest of all only with
+ * very many users.
  */
 export class Sessions {
   readonly #clock: Clock;
@@ -44,14 +41,14 @@ export class Sessions {
     this.#clock = clock;
   }
 
-  /** A code that is good once, for five minutes. */
+  /** A code that works once, for five minutes. */
   issueCode(witness: Witness): { readonly code: string; readonly until: Instant } {
     const until = this.#clock.now() + codeMs;
     const user = witness()?.user ?? "";
     return { code: keep(this.#codes, mostCodes, { user, witness, until }), until };
   }
 
-  /** The secret of a new session of twelve hours; undefined for a code that is wrong, used, too old, or of somebody who was let in no more. */
+  /** The secret of a new session of twelve hours; undefined for an invalid, used or expired code or a revoked user. */
   redeem(code: string): (Session & { readonly secret: string }) | undefined {
     const held = this.#codes.get(hashOf(code));
     this.#codes.delete(hashOf(code));
@@ -62,14 +59,13 @@ export class Sessions {
     return { identity: session.identity, until, secret };
   }
 
-  /** Whose session it is, as long as what he has shown for it is good. */
+  /** The session, while its credential is valid. */
   find(secret: string): Session | undefined {
     const session = this.#judge(this.#sessions.get(hashOf(secret)));
     if (session === undefined) this.end(secret);
     return session;
   }
 
-  /** There need not be one. */
   end(secret: string): void {
     this.#sessions.delete(hashOf(secret));
   }
@@ -83,7 +79,7 @@ export class Sessions {
 
 const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("base64");
 
-/** Puts it under a new secret, which is returned. Maps keep their order, so that the first is the oldest. */
+/** Returns the new secret. Maps keep their order, so the first is the oldest. */
 function keep(all: Map<string, Held>, most: Bound, held: Held): string {
   const secret = randomBytes(32).toString("base64url");
   all.set(hashOf(secret), held);

@@ -10,20 +10,15 @@ import type { StoreKey } from "./store.ts";
 export interface CheckReport {
   readonly revision: number;
   readonly compacted: number;
-  /** Rows of the two tables, sound or not. */
   readonly objects: number;
   readonly records: number;
-  /** What is wrong, one sentence each; empty when all is well. */
+  /** One sentence per finding; empty when the store is sound. */
   readonly findings: readonly string[];
 }
 
-// Beyond this many the store is beyond reading about.
 const maxFindings = 1_000;
 
-/**
- * Reads every row more strictly than start-up does: parses each object, compares it with its key, its revisions and what
- * the indexes are made from, then lets start-up itself judge the log.
- */
+/** Reads every row more strictly than start-up does, then runs start-up's own checks of the log. */
 export function checkRows(disk: Disk): CheckReport {
   const findings: string[] = [];
   const found = (finding: string): void => {
@@ -45,24 +40,23 @@ export function checkRows(disk: Disk): CheckReport {
     attempt(found, () => checkObject(row, disk.meta.revision, keyByUid, found));
   }
   for (const _ of disk.records(damaged)) records++;
-  // It stops at the first damaged row, and they are all known already.
+  // It stops at the first damaged row; those are reported already.
   if (!isDamaged) attempt(found, () => void loadState(disk, [], 0));
   const { revision, compacted } = disk.meta;
   return { revision, compacted, objects, records, findings };
 }
 
-/** A row that cannot even be decoded is a finding like any other, and the next one is still looked at. */
 function attempt(found: (finding: string) => void, step: () => void): void {
   try {
     step();
   } catch (thrown) {
-    // Nothing is wrong with a store that is asked about without its key.
+    // A missing key is no damage.
     if (codeOf(thrown) === "encryption-key-missing") throw thrown;
     found(messageOf(thrown));
   }
 }
 
-/** `keyByUid` gathers the uids met so far: two objects of one uid would share their dependants. */
+/** `keyByUid` gathers the uids so far: two objects with one uid would share their dependants. */
 function checkObject(
   row: Row,
   revision: number,
@@ -85,7 +79,7 @@ function checkObject(
   keyByUid.set(meta.uid, key);
 }
 
-/** Group and kind stand in the object too, since that is what a backup is restored by; the version may be any. */
+/** Group and kind come from the object when a backup is restored; the version may be any. */
 function checkIdentity(key: StoreKey, object: JsonObject, found: (finding: string) => void): void {
   const { name, namespace, uid } = metadataOf(object);
   if (name !== key.name || namespace !== key.namespace) {

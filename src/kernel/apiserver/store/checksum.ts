@@ -1,12 +1,11 @@
 import { crc32 } from "node:zlib";
 
-/** Of a checksum, which follows what it is of. */
 export const checksumBytes = 4;
 
-/** CRC-32 of several pieces: it finds every change within 32 neighbouring bits, whatever they say. */
+/** CRC-32 of several pieces. */
 export const checksum = (...pieces: readonly Buffer[]): number => pieces.reduce((sum, piece) => crc32(piece, sum), 0);
 
-/** A row's value as it is stored: with a checksum of it and of its key, so that neither can pass for another one's. */
+/** A row's value as stored, with a checksum of key and value, so that no row passes for another. */
 export function sealRow(key: Buffer, value: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe(value.length + checksumBytes);
   bytes.set(value);
@@ -14,7 +13,7 @@ export function sealRow(key: Buffer, value: Buffer): Buffer {
   return bytes;
 }
 
-/** The value that was sealed, a view; undefined when its bytes, or those of its key, are not what they were. */
+/** The sealed value, as a view; undefined when key or value do not match the checksum. */
 export function openRow(key: Buffer, bytes: Buffer): Buffer | undefined {
   const end = bytes.length - checksumBytes;
   if (end < 0) return undefined;

@@ -9,7 +9,8 @@ import type { StoreKey } from "./store.ts";
 //   object value  createRevision:8 revision:8 json
 //   log record    type:1 prevRevision:8 inlined:1 keyLength:2 key valueLength:4 value [value of the previous revision]
 //
-// A log record ends with the object's value, so one buffer serves both tables. Rows of the log table: log-rows.ts.
+// A log record ends with the object's value, so one buffer serves both tables. Rows of the log table are in log-
+// rows.ts.
 
 export type ChangeType = "add" | "modify" | "delete";
 
@@ -17,7 +18,6 @@ export type ChangeType = "add" | "modify" | "delete";
 export const maxKeyBytes = 1978;
 
 const types: readonly ChangeType[] = ["add", "modify", "delete"];
-/** Of a log record, without its key. */
 export const recordHead = 12;
 const valueHead = 16;
 const twoTo32 = 2 ** 32;
@@ -27,7 +27,6 @@ export function writeRevision(target: Buffer, revision: number, offset: number):
   target.writeUInt32BE(revision % twoTo32, offset + 4);
 }
 
-/** Exact up to 2^53, like every number that is a revision. */
 export const readRevision = (source: Buffer, offset: number): number =>
   source.readUInt32BE(offset) * twoTo32 + source.readUInt32BE(offset + 4);
 
@@ -37,12 +36,11 @@ export function encodeRevision(revision: number): Buffer {
   return bytes;
 }
 
-/** The object key as text; also what makes two keys the same. */
 export const keyText = (key: StoreKey): string => `${key.group}\0${key.resource}\0${key.namespace}\0${key.name}`;
 
 export const decodeKey = (bytes: Buffer): StoreKey => parseKey(bytes.toString("utf8"));
 
-/** Throws `store-corrupt` for a text that `keyText` did not make. */
+/** Throws `store-corrupt` unless `keyText` made the text. */
 export function parseKey(text: string): StoreKey {
   const parts = text.split("\0");
   const [group, resource, namespace, name] = parts;
@@ -60,18 +58,15 @@ export interface EncodedRecord {
 }
 
 export const recordKey = (record: EncodedRecord): Buffer => record.bytes.subarray(recordHead, record.keyEnd);
-/** The object's value. Only of a record without an inlined previous value. */
 export const recordValue = (record: EncodedRecord): Buffer => record.bytes.subarray(record.keyEnd + 4);
-/** The object's JSON, under the same condition. */
 export const recordJson = (record: EncodedRecord): Buffer => record.bytes.subarray(record.keyEnd + 4 + valueHead);
 
-/** The revision whose record has to be kept for this one's sake; undefined when it stands in for itself. */
+/** The earlier revision whose record this one needs; undefined when it carries that value itself. */
 export function previousRevisionOf(record: Buffer): number | undefined {
   const revision = record[9] === 1 ? 0 : readRevision(record, 1);
   return revision === 0 ? undefined : revision;
 }
 
-/** A record with the value of the previous revision behind its own, or without: what each table keeps of it. */
 export function splitRecord(bytes: Buffer): { readonly record: EncodedRecord; readonly inlined: Buffer | undefined } {
   const keyEnd = recordHead + bytes.readUInt16BE(recordHead - 2);
   const valueEnd = keyEnd + 4 + bytes.readUInt32BE(keyEnd);
@@ -81,7 +76,7 @@ export function splitRecord(bytes: Buffer): { readonly record: EncodedRecord; re
 
 export const isDelete = (record: Buffer): boolean => types[(record[0] ?? 0) - 1] === "delete";
 
-/** What a log record says. `prevRevision` is 0 for the first revision of an object. */
+/** `prevRevision` is 0 for an object's first revision. */
 export interface RecordFields {
   readonly type: ChangeType;
   readonly prevRevision: number;
@@ -91,7 +86,9 @@ export interface RecordFields {
   readonly text: ObjectText;
 }
 
-/** Writes into bytes taken from `space`. Throws a plain Error when the key is longer than LMDB can hold: names are validated long before. */
+/**
+ * Writes into bytes taken from `space`. Throws a plain Error when the key is too long: names are validated long before.
+ */
 export function encodeRecord(fields: RecordFields, space: Space): EncodedRecord {
   const { key, text } = fields;
   const keyBytes = Buffer.byteLength(key);
@@ -111,14 +108,14 @@ export function encodeRecord(fields: RecordFields, space: Space): EncodedRecord 
   return { bytes, keyEnd };
 }
 
-/** The same record carrying the previous revision's value, for when that one's own record is compacted away. */
+/** The same record with the previous revision's value, used when that revision's own record is compacted away. */
 export function inlinePrevious(record: EncodedRecord, previousValue: Buffer): Buffer {
   const bytes = Buffer.concat([record.bytes, previousValue]);
   bytes[9] = 1;
   return bytes;
 }
 
-/** The object table's value, for the one case in which no record holds it: a previous state that is inlined. */
+/** The object table's value, for a previous state that is inlined. */
 export function encodeValue(createRevision: number, revision: number, json: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe(valueHead + json.length);
   writeRevision(bytes, createRevision, 0);
@@ -146,13 +143,12 @@ export function decodeValue(bytes: Buffer): DecodedValue {
 export interface DecodedRecord {
   readonly type: ChangeType;
   readonly prevRevision: number;
-  /** Not decoded: many records have the same. */
   readonly key: Buffer;
   readonly value: DecodedValue;
   readonly inlined: DecodedValue | undefined;
 }
 
-/** Every length is checked against the others, so that bytes cut short or run together are never read as another record. */
+/** Checks every length against the others, so that truncated bytes are never read as another record. */
 export function decodeRecord(bytes: Buffer): DecodedRecord {
   const type = types[(bytes[0] ?? 0) - 1];
   if (type === undefined || bytes.length < recordHead) throw storeCorrupt("a log record has an unknown type");

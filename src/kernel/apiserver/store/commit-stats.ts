@@ -1,15 +1,13 @@
 import type { StoreStats } from "./store.ts";
 
-/** Upper bounds in seconds, for disks from 0.1 ms (memory) to some that take seconds under load. */
+/** Upper bounds in seconds. */
 const limits = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, Number.POSITIVE_INFINITY];
 
-/** The part of the store's statistics that is counted here. */
 type Counted = Pick<
   StoreStats,
   "commits" | "writes" | "lastBatch" | "commitSeconds" | "commitSecondsSum" | "failedCommits"
 >;
 
-/** Counts commits for the metrics. */
 export class CommitStats {
   readonly #counts = limits.map(() => 0);
   #commits = 0;
@@ -18,7 +16,7 @@ export class CommitStats {
   #seconds = 0;
   #failed = 0;
 
-  /** `seconds` runs from the making of the batch to its flush; waiting in the queue is not in it. */
+  /** `seconds` runs from the making of the batch to its flush, without the time in the queue. */
   committed(writes: number, seconds: number): void {
     this.#commits++;
     this.#writes += writes;
@@ -32,7 +30,6 @@ export class CommitStats {
     this.#failed++;
   }
 
-  /** The buckets are cumulative, as Prometheus wants them: each counts all commits that took at most `upTo`. */
   snapshot(): Counted {
     let count = 0;
     return {

@@ -5,21 +5,19 @@ import { valueOf } from "./entry.ts";
 import { storeBusy } from "./errors.ts";
 import type { Write } from "./session.ts";
 
-// States of a write: queued -> in the batch under way -> durable -> published -> answered. A failure in the batch takes it and
-// everything queued behind it back out, because later writes were built on earlier ones.
+// States of a write: queued, in the current batch, durable, published, answered. A failed batch also takes back
+// everything queued behind it, because later writes were built on earlier ones.
 
-/** What one caller wrote; it is committed and answered as a whole. */
+/** What one caller wrote; committed and answered as a whole. */
 export interface WriteGroup {
   readonly writes: readonly Write[];
   readonly system: readonly SystemChange[];
   readonly bytes: number;
-  /** Resolves the caller's promise; called once, after its writes were published. */
   answer(): void;
-  /** Instead of `answer`: nothing of the group happened. */
   refuse(error: Error): void;
 }
 
-/** Hooks of tests: each may throw what the disk would, or return a promise to hold the commit back. */
+/** Test hooks: each may throw as the disk would, or return a promise to hold the commit back. */
 export interface Failpoints {
   beforeCommit?(batch: CommitBatch): void | Promise<void>;
   beforeCompaction?(): void | Promise<void>;
@@ -27,10 +25,10 @@ export interface Failpoints {
 }
 
 export interface CommitLimits {
-  /** Writes and bytes of one transaction. One caller's writes are never split, so a large one may exceed them. */
+  /** Per transaction. One caller's writes are never split, so a large one may exceed them. */
   readonly batchWrites: number;
   readonly batchBytes: number;
-  /** Bytes waiting in the queue before further writes are refused. */
+  /** Bytes in the queue beyond which writes are refused. */
   readonly queueBytes: number;
 }
 
@@ -44,17 +42,16 @@ export interface CommitterParts {
   readonly disk: Disk;
   readonly failpoints: Failpoints;
   readonly limits: CommitLimits;
-  /** Revision and compacted revision of what is published. */
   readonly published: () => { readonly revision: number; readonly compacted: number };
   /** Called in commit order, once per durable batch, before its groups are answered. */
   readonly publish: (groups: readonly WriteGroup[], took: { readonly since: number; readonly writes: number }) => void;
-  /** Called with the cause when a commit was rejected, after its groups and all queued ones were taken out. */
+  /** Called after a rejected commit, with its groups and all queued ones. */
   readonly fail: (cause: Error, groups: readonly WriteGroup[]) => void;
 }
 
 /**
- * The one that talks to the disk: takes everything that is queued, commits it in one transaction, and while the disk is
- * busy the next writes gather. Nothing waits on purpose. Chores (compaction, probes) take turns with batches.
+ * Commits everything queued in one transaction; meanwhile the next writes queue up. Chores (compaction, probes) take
+ * turns with batches.
  */
 export class Committer {
   readonly #parts: CommitterParts;
@@ -69,19 +66,17 @@ export class Committer {
     this.#parts = parts;
   }
 
-  /** Why another group cannot be taken now, if so. */
   get refusal(): Error | undefined {
     return this.#queuedBytes > this.#parts.limits.queueBytes ? storeBusy(this.#queue.length) : undefined;
   }
 
-  /** The order of calls is the order of commits, of events and of answers. */
   enqueue(group: WriteGroup): void {
     this.#queue.push(group);
     this.#queuedBytes += group.bytes;
     this.#start();
   }
 
-  /** Runs `work` between two batches. Its failure is the caller's: batches go on after it. */
+  /** Runs `work` between two batches. Batches continue if it fails. */
   chore(work: () => Promise<void>): Promise<void> {
     return new Promise((done, failed) => {
       this.#chores.push(() => work().then(done, failed));
@@ -89,7 +84,6 @@ export class Committer {
     });
   }
 
-  /** Resolves when everything queued so far, and what was added meanwhile, is through. */
   async drained(): Promise<void> {
     while (this.#running !== undefined || this.#answering !== undefined) {
       await Promise.all([this.#running, this.#answering]);
@@ -103,10 +97,9 @@ export class Committer {
     });
   }
 
-  /** One chore and one batch a round, so that neither can starve the other. */
   async #run(): Promise<void> {
     for (;;) {
-      // The callers that were just answered, and all requests that arrived in this turn, get to queue first.
+      // Callers that were just answered, and all requests of this turn, get to queue first.
       await endOfTurn();
       const chore = this.#chores.shift();
       if (chore === undefined && this.#queue.length === 0) return;
@@ -115,7 +108,7 @@ export class Committer {
     }
   }
 
-  /** Publishing is inside the attempt: a bug there must not leave callers without an answer. */
+  /** Publishing is inside the `try`: a bug there must not leave callers without an answer. */
   async #commit(groups: readonly WriteGroup[]): Promise<void> {
     const { disk, failpoints, published, publish, fail } = this.#parts;
     const since = performance.now();
@@ -133,10 +126,7 @@ export class Committer {
     }
   }
 
-  /**
-   * Answers some groups per turn. What they do next then reaches the disk while others are still being answered, and a
-   * large batch does not hold the event loop with its callers' work.
-   */
+  /** Answers a few groups per turn, so that a large batch does not block the event loop with its callers' work. */
   #answer(groups: readonly WriteGroup[]): void {
     this.#durable.push(...groups);
     this.#answering ??= this.#answerAll().finally(() => {
@@ -159,7 +149,7 @@ export class Committer {
     }
   }
 
-  /** At least one group, however large; the queue is mostly taken whole, without a copy. */
+  /** At least one group, however large; usually the whole queue, without a copy. */
   #take(): readonly WriteGroup[] {
     const { batchWrites, batchBytes } = this.#parts.limits;
     let [count, writes, bytes] = [0, 0, 0];
@@ -179,12 +169,10 @@ export class Committer {
   }
 }
 
-/** A caller's next step takes some 0.1 ms, so this holds the event loop for less than the 10 ms that are allowed. */
 const answersPerTurn = 64;
 
 const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** The revision to store is that of the last write, since revisions have no gaps. */
 function batchOf(
   groups: readonly WriteGroup[],
   published: { readonly revision: number; readonly compacted: number },
@@ -194,7 +182,7 @@ function batchOf(
   for (const group of groups) {
     for (const write of group.writes) {
       const { previous, record } = write;
-      // Decided here and not when the write was queued, because a compaction may have come in between.
+      // Decided now, because a compaction may have run since the write was queued.
       if (previous !== undefined && previous.revision <= published.compacted) {
         write.inlined = inlinePrevious(record, valueOf(previous));
       }

@@ -2,13 +2,11 @@ import type { EventRing } from "./ring.ts";
 import type { StoreState } from "./state.ts";
 
 export interface RetentionLimits {
-  /** Time between two looks. */
   readonly everyMs: number;
-  /** Looks an event survives: with one each 30 s, 10 of them make 5 minutes whatever the wall clock does. */
+  /** Looks that an event survives: 10 looks 30 s apart keep it for 5 minutes, whatever the wall clock does. */
   readonly looks: number;
-  /** Events that stay however old they are. */
   readonly minEvents: number;
-  /** Above either, the oldest go however young they are. */
+  /** Above either limit the oldest events are dropped however young they are. */
   readonly maxEvents: number;
   readonly maxBytes: number;
 }
@@ -21,12 +19,12 @@ export const defaultRetention: RetentionLimits = {
   maxBytes: 16 * 2 ** 20,
 };
 
-// Keeps one transaction, and the turn that prepares it, short. Larger compactions are done in several.
+// Keeps each transaction short.
 const eventsPerStep = 2_000;
-// A forced compaction makes this much room at once, so that it is not needed again for every commit.
+// A forced compaction goes this far below the limits, so that not every commit needs one.
 const forcedShare = 0.9;
 
-/** Says how far events may be dropped. Counts looks instead of reading a clock, which may be set back or forth. */
+/** Decides how far events may be dropped. Counts looks because a clock may be changed. */
 export class Retention {
   readonly #limits: RetentionLimits;
   readonly #revisionAtLook: number[] = [];
@@ -39,7 +37,7 @@ export class Retention {
     return this.#limits.everyMs;
   }
 
-  /** The regular look: the largest revision that is old enough and leaves enough events. */
+  /** The largest revision that is old enough and leaves enough events. */
   look(state: StoreState): number {
     const { looks, minEvents } = this.#limits;
     this.#revisionAtLook.push(state.revision);
@@ -51,7 +49,6 @@ export class Retention {
     return ring.length > this.#limits.maxEvents || ring.bytes > this.#limits.maxBytes;
   }
 
-  /** The revision to drop through so that the ring is comfortably below its limits. */
   forced(state: StoreState): number {
     const { maxEvents, maxBytes } = this.#limits;
     let events = state.ring.length;
@@ -67,7 +64,7 @@ export class Retention {
   }
 }
 
-/** The steps of a compaction, each small enough for one transaction: revisions to compact through, one after another. */
+/** The revisions to compact through one after another, each small enough for one transaction. */
 export function* stepsThrough(state: StoreState, through: number): Generator<number> {
   while (state.compacted < through) yield Math.min(through, state.compacted + eventsPerStep);
 }

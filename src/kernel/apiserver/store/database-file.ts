@@ -3,8 +3,7 @@ import { codeOf } from "#lib/base/index.ts";
 import { PageWalk, pageBytes } from "./database-pages.ts";
 import { storeCorrupt } from "./errors.ts";
 
-// LMDB maps the file into memory: a file that is not a database, that was cut short or whose pages lead nowhere would end the process
-// by a signal instead of an error. So it is looked at first.
+// LMDB maps the file into memory: a damaged or truncated one would end the process by a signal. So it is checked first.
 
 /** Offsets in a meta page of LMDB's format 2 with 64-bit sizes, in bytes. */
 const metaOffset = {
@@ -23,15 +22,14 @@ const metaOffset = {
 const metaPageFlag = 0x08;
 const magic = 0xbeefc0de;
 const version = 2;
-/** Of the table of free pages: its keys are numbers, and the file has no directory of its own. */
+/** Flags of the free page table: integer keys, and a file without a directory of its own. */
 const freeFlags = 0x4008;
 const tableBytes = 48;
-/** The most that a copy without the free pages at its end lacks: a transaction's. */
 const mostMissing = 2 ** 30;
 
 /**
- * Makes sure that LMDB can open what is at `path`, and says whether there is anything. A file that is all zeros is empty: that is what
- * a power cut during creation leaves, before anything was acknowledged. Throws `store-corrupt` for anything else than a database.
+ * Checks that LMDB can open `path`. A file of zeros is empty: a power cut during creation leaves one. Throws `store-
+ * corrupt` for a file that is not a database.
  */
 export async function prepareDatabaseFile(path: string): Promise<"absent" | "empty" | "present"> {
   const file = await openExisting(path);
@@ -72,8 +70,8 @@ function assertMeta(page: Buffer, path: string): void {
 }
 
 /**
- * A file may rightly be shorter than its last page, when pages at its end are free; but one that was cut short looks the same, and
- * the library ends the process on its way through pages that are not there. Free pages get zeros.
+ * A file may be shorter than its last page when pages at its end are free, but a truncated one looks the same. Free
+ * pages are filled with zeros.
  */
 async function complete(file: FileHandle, path: string, size: number, head: Buffer): Promise<void> {
   const pages = [head.subarray(0, pageBytes), head.subarray(pageBytes)];

@@ -1,39 +1,37 @@
 import { readSync } from "node:fs";
 import { storeCorrupt } from "./errors.ts";
 
-// The pages of LMDB's format 2 with 64-bit sizes, as far as one has to know them to follow every reference. Offsets in bytes.
+// The pages of LMDB's format 2 with 64-bit sizes, as far as they are needed to follow every reference. Offsets in
+// bytes.
 
 export const pageBytes = 4096;
 const headBytes = 24;
 const page = { number: 0, transaction: 8, flags: 18, lower: 20, upper: 22, count: 20 } as const;
 const kind = { branch: 1, leaf: 2, overflow: 4 } as const;
-/** Of an entry: the size of its value, or the page it leads to, then its flags and the length of its key. */
+/** An entry: the size of its value or its child page, flags, and the length of its key. */
 const node = { size: 0, flags: 4, keyLength: 6, key: 8 } as const;
-/** Where the value of an entry is. */
 const place = { here: 0, ownPages: 1, table: 2 } as const;
 const ownPageCount = 16;
 const ownPageBytes = 24;
-/** What stands for a table. */
 const table = { flags: 4, depth: 6, branches: 8, leaves: 16, overflow: 24, entries: 32, root: 40, bytes: 48 } as const;
 const integerKeys = 0x08;
 const noRoot = 0xffff_ffff_ffff_ffffn;
 
-/** What has been met of a table. */
 interface Tally {
   branches: number;
   leaves: number;
   overflow: number;
   entries: number;
-  /** The key that the next one has to be beyond; `mayEqual` for one that only leads to it. */
+  /** The next key must be greater; or equal if `mayEqual`, after a branch's key. */
   least: Buffer | undefined;
   mayEqual: boolean;
   readonly compare: (a: Buffer, b: Buffer) => number;
 }
 
 /**
- * Reads every page that is in use, but those of large values, and proves that all of them lie in the file, are referred to once, hold
- * their keys in order and are as many as their table says. The library itself looks at none of this: it would end the process on its
- * way, or miss objects. Throws `store-corrupt` otherwise.
+ * Reads every page in use except those of large values, and proves that each lies in the file, has one reference, holds
+ * its keys in order and is counted by its table. LMDB checks none of this and would crash or miss objects. Throws
+ * `store-corrupt`.
  */
 export class PageWalk {
   readonly #file: number;
@@ -41,7 +39,7 @@ export class PageWalk {
   readonly #transaction: bigint;
   readonly #met: Uint8Array;
 
-  /** Of an open file, of which `pages` may be in use, written by transactions up to `transaction`. */
+  /** `file` is open; `pages` may be in use, written by transactions up to `transaction`. */
   constructor(file: number, pages: number, transaction: bigint) {
     this.#file = file;
     this.#pages = pages;
@@ -49,7 +47,6 @@ export class PageWalk {
     this.#met = new Uint8Array(pages);
   }
 
-  /** A table, and those whose roots it holds. */
   table(record: Buffer): void {
     const compare = (record.readUInt16LE(table.flags) & integerKeys) === 0 ? compareBytes : compareIntegers;
     const tally = { branches: 0, leaves: 0, overflow: 0, entries: 0, least: undefined, mayEqual: false, compare };
@@ -72,7 +69,7 @@ export class PageWalk {
       const key = at + node.key;
       const keyEnd = key > pageBytes ? key : key + bytes.readUInt16LE(at + node.keyLength);
       if (at < headBytes + upper || keyEnd > pageBytes) throw damaged(number);
-      // What leads to the first child of a page needs no key.
+      // A branch's first entry needs no key.
       const isFirstChild = depth > 1 && index === 0;
       if (!isFirstChild && !isNext(tally, bytes.subarray(key, keyEnd), depth > 1)) throw damaged(number);
       if (depth > 1) this.#tree(childOf(bytes, at), depth - 1, tally);
@@ -80,7 +77,6 @@ export class PageWalk {
     }
   }
 
-  /** False when an entry of a leaf makes no sense. */
   #value(bytes: Buffer, at: number, start: number, tally: Tally): boolean {
     tally.entries++;
     const [flags, size] = [bytes.readUInt16LE(at + node.flags), bytes.readUInt32LE(at + node.size)];
@@ -97,15 +93,13 @@ export class PageWalk {
     return head.readUInt32LE(page.count) === count;
   }
 
-  /** The first page of a run that is referred to from one place. */
   #read(number: number, count: number, wanted: number): Buffer {
-    // The first two are no table's.
     if (number < 2 || number + count > this.#pages) throw damaged(number);
     const bytes = Buffer.allocUnsafe(pageBytes);
     readSync(this.#file, bytes, 0, pageBytes, number * pageBytes);
     const isWanted =
       bytes.readBigUInt64LE(page.number) === BigInt(number) &&
-      // The library writes to a page of its present transaction in its place.
+      // LMDB rewrites a page of its current transaction in place.
       bytes.readBigUInt64LE(page.transaction) <= this.#transaction &&
       bytes.readUInt16LE(page.flags) === wanted;
     if (!isWanted || this.#met.subarray(number, number + count).some((met) => met === 1)) throw damaged(number);
@@ -116,7 +110,7 @@ export class PageWalk {
 
 const damaged = (number: number): Error => storeCorrupt(`page ${number} of its file is damaged or missing`);
 
-/** Takes note of a key if it is in order. */
+/** Records a key if it is in order. */
 function isNext(tally: Tally, key: Buffer, leads: boolean): boolean {
   const { least, mayEqual, compare } = tally;
   const order = least === undefined ? 1 : compare(key, least);

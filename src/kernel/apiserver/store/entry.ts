@@ -6,14 +6,13 @@ import { ownCopy, type Space } from "./slab.ts";
 import { type Parts, withRevision } from "./object-bytes.ts";
 import type { Entry, StoreKey } from "./store.ts";
 
-/** What is known of an entry whose bytes have just been written. */
 interface Fresh {
   readonly source: JsonObject;
   readonly parts: Parts;
   readonly prunedBy: object | undefined;
 }
 
-/** An Entry as the store keeps it. The parsed form comes and goes with the cache; everything else never changes its value. */
+/** An Entry whose parsed form comes and goes with the cache; everything else never changes its value. */
 export class StoredEntry implements Entry, CacheSlot {
   readonly key: StoreKey;
   readonly createRevision: number;
@@ -24,9 +23,9 @@ export class StoredEntry implements Entry, CacheSlot {
   older: CacheSlot | undefined;
   younger: CacheSlot | undefined;
   readonly #cache: ObjectCache;
-  /** Read from the bytes when first asked for: nobody may ever ask for that of a revision which only the log holds. */
+  /** Read from the bytes when first needed. */
   #meta: Metadata | undefined;
-  /** The object this entry's bytes were made from, not frozen yet. Kept until its writer has been answered. */
+  /** The object the bytes were made from, not frozen yet; kept until its writer has been answered. */
   #source: JsonObject | undefined;
   #object: JsonObject | undefined;
   #parts: Parts | undefined;
@@ -81,55 +80,49 @@ export class StoredEntry implements Entry, CacheSlot {
   }
 
   object(): JsonObject {
-    // Local, because an object larger than the whole cache is forgotten again at once.
+    // Local, because the cache forgets an object larger than itself at once.
     const object = this.#object ?? this.#build();
     this.#object = object;
     this.#cache.touch(this);
     return object;
   }
 
-  /** The parsed form, if it is there. */
   get parsed(): JsonObject | undefined {
     return this.#object;
   }
 
-  /** Undefined for an entry from the disk and for one that has been outdated: then a write makes all of its text anew. */
+  /** Undefined for an entry from disk and for an outdated one: the next write then encodes all of the text. */
   get parts(): Parts | undefined {
     return this.#parts;
   }
 
-  /** A later revision has been made from this one: where its parts stand is of no more use. */
   outdate(): void {
     this.#parts = undefined;
   }
 
-  /** Called by the cache: the parsed form has to go. */
   forget(): void {
     this.#object = undefined;
   }
 
   /**
-   * Lets go of the object it was written from: whoever asks for the parsed form usually does so when told of the event or
-   * answered, and what is kept longer than that is moved about by the garbage collector.
+   * Drops the source object: readers that need the parsed form usually ask right away, and garbage collection moves
+   * what is kept longer.
    */
   settle(): void {
     this.#source = undefined;
   }
 
-  /**
-   * Called when this is not the current state, or no state, of an object and everybody was told: hardly anybody asks for its parsed
-   * form again, and the cache would keep that, and the slab of its bytes, in place of a current one's.
-   */
+  /** Called when this is no longer an object's current state: the cache keeps its space for current ones. */
   retire(): void {
     this.#cache.drop(this);
   }
 
-  /** Moves the bytes out of the slab they were written into, for an entry that stays while its neighbours go. */
+  /** Copies the bytes out of their slab, for an entry that outlives its neighbours. */
   moveOut(): void {
     this.bytes = ownCopy(this.bytes);
   }
 
-  // Freezing waits until somebody asks for the object: it costs as much as all the rest of a write.
+  // Frozen only when needed: freezing costs as much as the rest of a write.
   #build(): JsonObject {
     const source = this.#source;
     this.#source = undefined;
@@ -139,8 +132,8 @@ export class StoredEntry implements Entry, CacheSlot {
 }
 
 /**
- * Freezes a value and says whether JSON would give back exactly this: members that are undefined or not finite make the
- * bytes differ from the object, and what readers see must be what is stored.
+ * Freezes a value. False when JSON would not give back exactly this value (undefined members, numbers that are not
+ * finite): readers must see what is stored.
  */
 function freezeExact(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
@@ -152,17 +145,13 @@ function freezeExact(value: unknown): boolean {
   return true;
 }
 
-/** Bytes come from `objectText` or from a disk whose rows were scanned, so anything but an object is a bug. */
 function parseObject(bytes: Buffer): JsonObject {
   const parsed: unknown = JSON.parse(bytes.toString("utf8"));
   if (!isJsonObject(parsed)) throw new Error("a stored object is not a JSON object");
   return parsed;
 }
 
-/**
- * An entry read from disk: bytes only, its metadata scanned and its object parsed when first asked for. The bytes are copied to
- * `space`.
- */
+/** An entry from disk: bytes copied to `space`; metadata and object are read when first needed. */
 export const loadEntry = (key: StoreKey, value: DecodedValue, cache: ObjectCache, space: Space): StoredEntry =>
   new StoredEntry(
     key,
@@ -173,5 +162,4 @@ export const loadEntry = (key: StoreKey, value: DecodedValue, cache: ObjectCache
     cache,
   );
 
-/** The value an entry has on disk. */
 export const valueOf = (entry: StoredEntry): Buffer => encodeValue(entry.createRevision, entry.revision, entry.bytes);

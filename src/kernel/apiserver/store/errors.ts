@@ -1,28 +1,22 @@
 import { codeOf, messageOf, SlipwayError } from "#lib/base/index.ts";
 import type { StoreKey } from "./store.ts";
 
-/** Every code a store raises as a SlipwayError. */
 export type StoreErrorCode =
-  /** The asked revision lies below the compacted one: list again. */
+  /** The requested revision is below the compacted one: list again. */
   | "revision-compacted"
-  /** What is on disk contradicts itself; the server exits 4. */
+  /** The store is inconsistent; the server exits 4. */
   | "store-corrupt"
-  /** The directory was written by a program with another format; the server exits 4. */
+  /** Written in another format; the server exits 4. */
   | "store-format"
-  /** Another process owns the data directory. */
   | "store-locked"
-  /** A commit was rejected. The write did not happen. */
   | "store-commit-failed"
-  /** The disk is full: reads go on, writes are refused until a probe succeeds. */
+  /** The disk is full: reads continue, writes are refused until a probe succeeds. */
   | "store-full"
-  /** The disk failed for good: reads may be stale; the server exits 5 and a restart reads the truth. */
+  /** The disk failed for good: reads may be stale; the server exits 5 and a restart reads what is stored. */
   | "store-failed"
-  /** More writes are waiting than the queue may hold. */
   | "store-busy"
-  /** The store is closing or closed. */
   | "store-closed";
 
-/** All of them are made here, so that codes and hints stay in one place. */
 const failure = (
   code: StoreErrorCode,
   message: string,
@@ -38,7 +32,7 @@ export const storeCorrupt = (finding: string, cause?: unknown): SlipwayError =>
     ...(cause === undefined ? {} : { cause }),
   });
 
-/** The store of a data directory is missing. An empty one in its place would look as if everything had been deleted. */
+/** A new store in place of a missing one would look as if everything had been deleted. */
 export const storeLost = (path: string, found: "absent" | "empty" | "foreign"): SlipwayError => {
   const finding = { absent: "is missing", empty: "is empty", foreign: "is not a store of Slipway" }[found];
   return failure("store-corrupt", `${path} ${finding}, but this data directory has held a store; nothing was changed`, {
@@ -71,7 +65,7 @@ export const storeBusy = (queued: number): SlipwayError =>
 
 export const storeClosed = (): SlipwayError => failure("store-closed", "the store is closed");
 
-/** The directory's owner lives. `url` is what it wrote about itself, if anything. */
+/** `url` is what the owner wrote into the lock, if anything. */
 export class StoreLockedError extends SlipwayError {
   readonly pid: number;
   readonly url: string | undefined;
@@ -86,17 +80,17 @@ export class StoreLockedError extends SlipwayError {
   }
 }
 
-// MDB_MAP_FULL and MDB_DBS_FULL are LMDB's own; the others are the system's, by name or by number.
+// The negative codes are LMDB's MDB_MAP_FULL and MDB_DBS_FULL; the others are the system's, by name or number.
 const fullCodes: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EFBIG", 28, 122, 27, -30792]);
 
-/** The tables were closed and cannot be opened again. Whatever the reason, this process has no store any more: only a restart helps. */
+/** The tables were closed and cannot be opened again: only a restart helps, whatever the cause. */
 export class TablesLostError extends Error {
   constructor(cause: unknown) {
     super(`the database cannot be opened again: ${messageOf(cause)}`, { cause });
   }
 }
 
-/** Whether a rejected commit means that space ran out, which passes, and not that the disk broke, which does not. */
+/** Whether a rejected commit means that space ran out, which passes. */
 export function isDiskFull(thrown: unknown): boolean {
   if (thrown instanceof TablesLostError) return false;
   if (fullCodes.has(codeOf(thrown))) return true;
@@ -104,15 +98,15 @@ export function isDiskFull(thrown: unknown): boolean {
   return /no space left|disk quota exceeded|file too large|MDB_MAP_FULL/i.test(messageOf(thrown));
 }
 
-/** An error of the database library while reading, in the store's words: pages that make no sense are corruption. */
+/** LMDB's errors about pages that make no sense become `store-corrupt`. */
 export function readFailure(thrown: unknown): unknown {
   const isLibrary =
     typeof thrown === "object" && thrown !== null && "code" in thrown && typeof thrown.code === "number";
-  // LMDB's own errors are a block of negative numbers; positive ones are the system's and mean what they say.
+  // LMDB's own errors are a block of negative numbers; positive ones are the system's.
   return isLibrary && Number(thrown.code) <= -30_700 ? storeCorrupt(messageOf(thrown), thrown) : thrown;
 }
 
-/** `pods "default/web"`, `namespaces "default"`: how messages name an object. */
+/** How messages name an object: `pods "default/web"`. */
 export function nameOf(key: StoreKey): string {
   const kind = key.group === "" ? key.resource : `${key.resource}.${key.group}`;
   return `${kind} ${JSON.stringify(key.namespace === "" ? key.name : `${key.namespace}/${key.name}`)}`;

@@ -1,10 +1,8 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import type { Entry, Store } from "./store.ts";
 
-// What others need before they can be created.
 const first: readonly string[] = ["namespaces", "customresourcedefinitions"];
 
-/** Lower goes first; everything else shares the last rank. */
 const rankOf = ({ group, resource }: { readonly group: string; readonly resource: string }): number => {
   const isFoundation = group === "" || group === "apiextensions.k8s.io";
   const rank = isFoundation ? first.indexOf(resource) : -1;
@@ -12,9 +10,8 @@ const rankOf = ({ group, resource }: { readonly group: string; readonly resource
 };
 
 /**
- * All objects in an order in which they can be created again: namespaces, custom resource definitions, then everything else
- * with owners before what they own; otherwise by group, resource, namespace and name. All of one revision, if the caller
- * does not wait in between. Objects are whole: dropping what the server owns is the caller's choice.
+ * All objects of one revision, in an order in which they can be created again: namespaces, custom resource definitions,
+ * then the rest with owners before their dependants.
  */
 export function exportObjects(store: Store): readonly JsonObject[] {
   const collections = [...store.collections()].sort(
@@ -27,7 +24,9 @@ export function exportObjects(store: Store): readonly JsonObject[] {
   return Array.from(ordered, (entry) => entry.object());
 }
 
-/** A stack of its own, since chains of owners may be longer than the call stack; owners in a circle come as they are met. */
+/**
+ * An explicit stack, since chains of owners may be longer than the call stack. Cycles come in the order they are met.
+ */
 function addWithOwners(entry: Entry, store: Store, ordered: Set<Entry>): void {
   const waiting = [entry];
   const visited = new Set<Entry>();
@@ -39,7 +38,7 @@ function addWithOwners(entry: Entry, store: Store, ordered: Set<Entry>): void {
   }
 }
 
-/** Owners that still have to come before the entry; those already on the stack are left out, or a circle would never end. */
+/** Owners on the stack are left out, or a cycle would never end. */
 function missingOwners(
   entry: Entry,
   store: Store,

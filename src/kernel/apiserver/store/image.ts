@@ -1,10 +1,43 @@
+import type { JsonObject } from "#lib/base/index.ts";
 import type { StoredEntry } from "./entry.ts";
-import { ExtraIndex, type IndexDefinition } from "./extra-index.ts";
 import { EventRing } from "./ring.ts";
 import { SortedIds } from "./sorted-ids.ts";
-import { addTo, publishedOf, removeFrom, type Slot } from "./slot.ts";
 import type { Collection, StoreEvent, StoreKey } from "./store.ts";
 import type { Subscriber } from "./subscribers.ts";
+
+/**
+ * One object's place. `published` is what everybody reads; `head` is what the next write builds on, and differs from it
+ * while a write is on its way to disk. A slot without either is taken out of its collection.
+ */
+export interface Slot {
+  readonly key: StoreKey;
+  readonly id: string;
+  readonly collection: CollectionImage;
+  /** Undefined before the first commit and after a removal. */
+  published: StoredEntry | undefined;
+  /** Undefined when a removal is under way. */
+  head: StoredEntry | undefined;
+  /** Revision of the last write begun here, 0 for a slot that was only loaded: a removal has no head to tell it. */
+  headRevision: number;
+}
+
+export function addTo(index: Map<string, Set<Slot>>, value: string, slot: Slot): void {
+  const slots = index.get(value);
+  if (slots === undefined) index.set(value, new Set([slot]));
+  else slots.add(slot);
+}
+
+/** A value without slots leaves the index, so that it cannot grow with values of the past. */
+export function removeFrom(index: Map<string, Set<Slot>>, value: string, slot: Slot): void {
+  const slots = index.get(value);
+  if (slots?.delete(slot) === true && slots.size === 0) index.delete(value);
+}
+
+export function publishedOf(slots: Iterable<Slot>): readonly StoredEntry[] {
+  const entries: StoredEntry[] = [];
+  for (const slot of slots) if (slot.published !== undefined) entries.push(slot.published);
+  return entries;
+}
 
 // Collections are found by group and resource, objects within by one text of namespace and name. What is published and what is
 // under way live in the same slot, so that a write finds its head and its index entries with one look-up.
@@ -136,5 +169,51 @@ export class Image {
     if (before.length === 0 && after.length === 0) return;
     for (const owner of before) if (!after.includes(owner)) removeFrom(this.#byOwner, owner, slot);
     for (const owner of after) if (!before.includes(owner)) addTo(this.#byOwner, owner, slot);
+  }
+}
+
+/** An index of one collection by values found in its objects, such as the object an Event is about. */
+export interface IndexDefinition {
+  readonly name: string;
+  readonly collection: Collection;
+  /** Pure. An object with no values is not in the index. */
+  values(object: JsonObject): readonly string[];
+}
+
+/**
+ * Built when first asked, because it parses every object of its collection, and kept up to date from then on. The first
+ * question therefore costs O(objects of the collection), each later one O(answers).
+ */
+export class ExtraIndex {
+  readonly definition: IndexDefinition;
+  readonly #slotsByValue = new Map<string, Set<Slot>>();
+  /** What each slot was filed under, because its earlier state is gone when the new one is filed. */
+  readonly #valuesBySlot = new Map<Slot, readonly string[]>();
+  #built = false;
+
+  constructor(definition: IndexDefinition) {
+    this.definition = definition;
+  }
+
+  find(value: string, all: () => Iterable<Slot>): Iterable<Slot> {
+    if (!this.#built) {
+      this.#built = true;
+      for (const slot of all()) this.update(slot);
+    }
+    return this.#slotsByValue.get(value) ?? [];
+  }
+
+  /** Takes note of a slot's newly published state. */
+  update(slot: Slot): void {
+    const { group, resource } = this.definition.collection;
+    const { collection } = slot.collection;
+    if (!this.#built || collection.resource !== resource || collection.group !== group) return;
+    for (const value of this.#valuesBySlot.get(slot) ?? []) removeFrom(this.#slotsByValue, value, slot);
+    this.#valuesBySlot.delete(slot);
+    if (slot.published === undefined) return;
+    const values = this.definition.values(slot.published.object());
+    if (values.length === 0) return;
+    this.#valuesBySlot.set(slot, values);
+    for (const value of values) addTo(this.#slotsByValue, value, slot);
   }
 }

@@ -22,40 +22,38 @@ import type {
   Transaction,
 } from "./store.ts";
 
-/** How often a store whose disk was full tries again. */
 export const probeEveryMs: Millis = 5_000;
 
-/** What a store is made of. `state` is the one that `loadState` built from `disk`; nobody else may hold on to either. */
+/** Nobody else may hold `state`, which `loadState` built from `disk`, or `disk`. */
 export interface LiveStoreParts {
   readonly state: StoreState;
   readonly disk: Disk;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The disk broke: memory may differ from it from now on. The server exits 5; a restart reads the truth. */
+  /** The disk broke and memory may differ from it. The server exits 5; a restart reads what is stored. */
   readonly onFatal: (error: Error) => void;
   readonly failpoints: Failpoints;
   readonly limits: CommitLimits;
   readonly retention: RetentionLimits;
 }
 
-/** The store over any disk. Everything but the disk is here, so the durable and the in-memory store cannot differ. */
+/** The store over any disk, so the durable and the in-memory store cannot differ. */
 export class LiveStore implements Store {
   readonly #parts: LiveStoreParts;
   readonly #state: StoreState;
   readonly #committer: Committer;
   readonly #publisher: Publisher;
-  /** Decides how far events may go; asked at every look and after every commit. */
   readonly #retention: Retention;
   readonly #stats = new CommitStats();
   #compactions = 0;
   #forcedCompactions = 0;
-  /** One compaction at a time; a look that finds one running leaves it at that. */
+  /** One compaction at a time. */
   #compacting: Promise<void> | undefined;
-  /** True while a caller's work runs. A write begun in there would give out revisions inside another's all-or-nothing. */
+  /** True while a caller's work runs, which must not begin another write. */
   #inSection = false;
-  /** Refuses writes while set. A full disk unsets it after a successful probe; a broken disk and `close` do not. */
+  /** Writes are refused while this is set. Only the failure of a full disk is unset, by a successful probe. */
   #failure: Error | undefined;
-  /** The disk failed for good: it is abandoned, not closed. */
+  /** The disk failed for good; it is abandoned instead of closed. */
   #isBroken = false;
   #cancelLook: Cancel = () => undefined;
   #cancelProbe: Cancel = () => undefined;
@@ -98,12 +96,11 @@ export class LiveStore implements Store {
     return this.#failure;
   }
 
-  /** The published state, without a look at the disk: O(1). */
   get(key: StoreKey): Entry | undefined {
     return this.#state.image.find(key.group, key.resource)?.get(key.namespace, key.name)?.published;
   }
 
-  /** Throws a plain Error for a revision that is not reached yet: callers wait for it first (`reached`). */
+  /** Throws a plain Error for a future revision: callers wait with `reached` first. */
   page(collection: Collection, request: PageRequest): Page {
     const { revision } = request;
     this.#assertRetained(revision);
@@ -130,22 +127,16 @@ export class LiveStore implements Store {
     return namespace === undefined ? image.count : countNamespace(image, namespace);
   }
 
-  /** In no particular order; collections whose last object went are left out. */
   collections(): readonly Collection[] {
     const held: Collection[] = [];
     for (const image of this.#state.image.collections()) if (image.count > 0) held.push(image.collection);
     return held;
   }
 
-  /** O(1), by an index that is kept with every commit. */
   byUid(uid: string): Entry | undefined {
     return this.#state.image.byUid(uid);
   }
 
-  /**
-   * Objects that name the uid among their owners, whether that owner exists or not: the collector asks for those whose owner is
-   * gone.
-   */
   dependants(uid: string): readonly Entry[] {
     return this.#state.image.dependants(uid);
   }
@@ -155,8 +146,8 @@ export class LiveStore implements Store {
   }
 
   /**
-   * One critical section. Since nothing else runs meanwhile, two writers with the same expected revision cannot both win (S6).
-   * The answer, a refusal included, comes when everything the work has seen is durable (S2).
+   * One synchronous critical section, so of two writers with the same expected revision only one wins. The answer, even
+   * a refusal, comes when everything the work has seen is durable.
    */
   write<T>(work: (transaction: Transaction) => T): Promise<T> {
     const refusal = this.#refusal();
@@ -168,19 +159,16 @@ export class LiveStore implements Store {
     } catch (thrown) {
       session.rollback();
       if (session.seen <= this.#state.revision) return Promise.reject(thrown);
-      // A refusal tells of what it saw, too. Waiting also keeps callers that try again from spinning on a head they cannot read.
+      // A refusal also depends on what it saw. Waiting keeps callers that retry from spinning on a head they cannot
+      // read.
       return this.#enqueue([], [], undefined).then(() => Promise.reject(thrown));
     }
     if (session.writes.length > 0) return this.#enqueue(session.writes, [], result);
     if (session.seen <= this.#state.revision) return Promise.resolve(result);
-    // Queued behind what was seen, and writing nothing itself, it is answered when that is durable, and refused with it.
+    // Queued behind what it has seen, and refused with it.
     return this.#enqueue([], [], result);
   }
 
-  /**
-   * Events after `from`, each once and in order, then what comes. Throws when those events are compacted already: the caller has
-   * to list anew.
-   */
   subscribe(
     collection: Collection,
     from: number,
@@ -194,19 +182,17 @@ export class LiveStore implements Store {
     return this.#publisher.subscribeAll(deliver);
   }
 
-  /** Resolves when everything up to the revision is published; rejects with the reason of the signal. */
   reached(revision: number, signal: AbortSignal): Promise<void> {
     return this.#publisher.reached(revision, signal);
   }
 
-  /** The value is copied; records of one key are written in the order of the calls. */
+  /** The value is copied; records of one key are written in call order. */
   readonly system = {
     get: (key: string): Buffer | undefined => this.#state.system.get(key),
     put: (key: string, value: Buffer): Promise<void> => this.#writeSystem({ key, value: Buffer.from(value) }),
     remove: (key: string): Promise<void> => this.#writeSystem({ key, value: undefined }),
   };
 
-  /** O(number of buckets): nothing is counted anew. */
   stats(): StoreStats {
     const { image, ring, cache, revision, compacted } = this.#state;
     return {
@@ -224,29 +210,26 @@ export class LiveStore implements Store {
     };
   }
 
-  /** Idempotent: every call answers the same end. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
   }
 
-  /** New writes are refused from here on; those queued are still committed and answered. */
+  /** New writes are refused from here on; queued ones are still committed. */
   async #close(): Promise<void> {
     this.#failure ??= storeClosed();
     this.#cancelLook();
     this.#cancelProbe();
     await this.#committer.drained();
-    // Closing a disk that broke would wait for a lock that its failed commit may still hold.
+    // Closing a broken disk would wait for a lock that its failed commit may still hold.
     await (this.#isBroken ? this.#parts.disk.abandon() : this.#parts.disk.close());
   }
 
-  /** Why no write may begin now; a bug of the caller first, since it would be hidden by the others. */
   #refusal(): Error | undefined {
     if (this.#inSection) return new Error("a store write was begun inside another one's critical section");
     return this.#failure ?? this.#committer.refusal;
   }
 
-  /** Whatever happens in the work, its transaction is of no use afterwards. */
   #runSection<T>(work: (transaction: Transaction) => T, session: Session): T {
     this.#inSection = true;
     try {
@@ -259,7 +242,7 @@ export class LiveStore implements Store {
     }
   }
 
-  /** An empty group waits its turn like any other: that is how an answer waits for what it has seen. */
+  /** An empty group is queued as well: the answer then waits for what it has seen. */
   #enqueue<T>(writes: WriteGroup["writes"], system: readonly SystemChange[], result: T): Promise<T> {
     let bytes = 0;
     for (const write of writes) bytes += write.record.bytes.length;
@@ -269,7 +252,7 @@ export class LiveStore implements Store {
     });
   }
 
-  /** Has no revision and no event, but the same order, group commit and durability as object writes. */
+  /** No revision and no event, but the same order and durability as object writes. */
   #writeSystem(change: SystemChange): Promise<void> {
     const keyBytes = Buffer.byteLength(change.key);
     if (keyBytes === 0 || keyBytes > maxKeyBytes) {
@@ -279,16 +262,13 @@ export class LiveStore implements Store {
     return refusal === undefined ? this.#enqueue([], [change], undefined) : Promise.reject(refusal);
   }
 
-  /** What lies before the compacted revision cannot be told any more: 410 for clients, who then begin again with a list. */
   #assertRetained(revision: number | undefined): void {
     if (revision !== undefined && revision < this.#state.compacted) {
       throw revisionCompacted(revision, this.#state.compacted);
     }
   }
 
-  // --- failure
-
-  /** Memory goes back to what is published (S13). Everything queued built on the lost writes, so all of it is refused. */
+  /** Resets memory to what is published, and refuses everything queued, since it was built on the lost writes. */
   #commitFailed(cause: Error, groups: readonly WriteGroup[]): void {
     this.#stats.failed();
     this.#state.head = this.#state.revision;
@@ -304,7 +284,7 @@ export class LiveStore implements Store {
     for (const group of groups) group.refuse(error);
   }
 
-  /** A full disk passes: reads are right and go on. Anything else may have left the disk in a state that memory does not know. */
+  /** A full disk passes. Any other failure may have left the disk in a state that memory does not know. */
   #diskFailed(cause: Error): void {
     if (isDiskFull(cause)) {
       this.#parts.log.error("the store is read-only: its disk is full", { error: cause.message });
@@ -321,14 +301,13 @@ export class LiveStore implements Store {
     }
   }
 
-  /** A repeated failure only moves the one probe that is planned. */
   #probeLater(): void {
     this.#cancelProbe();
     if (this.#closed !== undefined) return;
     this.#cancelProbe = this.#parts.clock.after(probeEveryMs, () => void this.#probe());
   }
 
-  /** Between batches, so that it cannot overtake or overlap a commit. */
+  /** Runs between batches. */
   async #probe(): Promise<void> {
     try {
       await this.#committer.chore(async () => {
@@ -342,9 +321,7 @@ export class LiveStore implements Store {
     }
   }
 
-  // --- compaction
-
-  /** Planned anew before the compaction starts: a slow one does not move the looks, which are what events' age is counted in. */
+  /** Planned before the compaction starts: events' age is counted in looks, which a slow compaction must not delay. */
   #look(): void {
     this.#cancelLook = this.#parts.clock.after(this.#retention.everyMs, () => {
       this.#look();
@@ -352,14 +329,13 @@ export class LiveStore implements Store {
     });
   }
 
-  /** Counted apart, because it may end watches and listings that are younger than promised. */
+  /** Counted separately: it may end watches and listings that are younger than promised. */
   #compactForced(): void {
     if (this.#compacting !== undefined || this.#failure !== undefined) return;
     this.#forcedCompactions++;
     this.#compact(this.#retention.forced(this.#state));
   }
 
-  /** Never two at a time, never while writes are refused, and never back. A disk that fails here fails like in a commit. */
   #compact(through: number): void {
     if (this.#compacting !== undefined || this.#failure !== undefined || through <= this.#state.compacted) return;
     this.#compacting = this.#compactThrough(through)
@@ -369,7 +345,7 @@ export class LiveStore implements Store {
       });
   }
 
-  /** Writes get their turn between two steps; a store that failed meanwhile is left as far as it came. */
+  /** Writes get their turn between two steps. */
   async #compactThrough(through: number): Promise<void> {
     for (const step of stepsThrough(this.#state, through)) {
       await this.#committer.chore(() => this.#compactStep(step));
@@ -378,7 +354,7 @@ export class LiveStore implements Store {
     this.#compactions++;
   }
 
-  // Runs between batches, so what is published is all that is on disk.
+  // Runs between batches: everything on disk is published.
   async #compactStep(through: number): Promise<void> {
     const { state, disk, failpoints } = this.#parts;
     const doomed = state.ring.through(through);

@@ -23,17 +23,14 @@ import { FileReserve } from "./file-reserve.ts";
 import { ensurePrivateFile, flush, makeFile } from "./files.ts";
 import { decodeRow, encodeRow, LogIndex, logRows } from "./log-rows.ts";
 
-/** The database's file within a data directory. A backup is such a file. */
+/** The database's file in a data directory. A backup is such a file. */
 export const storeFile = "store.mdb";
-/** Of the tables and their rows (codec.ts, checksum.ts, log-rows.ts). Any other is refused. */
+/** Format of the tables and their rows. Any other is refused. */
 const format = "3";
 
 const binary = { encoding: "binary", keyEncoding: "binary" } as const;
 
-/**
- * Values are read where the library puts them, in memory that the next read overwrites: a copy for each would be a buffer of
- * its own, which makes loading twice as slow.
- */
+/** Values are read in place, in memory that the next read overwrites: copying each would make loading twice as slow. */
 const inPlace = {
   encode: (value: Buffer): Buffer => value,
   decode: (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length),
@@ -41,7 +38,7 @@ const inPlace = {
 
 const tableOptions = { ...binary, encoder: inPlace };
 
-/** What is used of a table. The library's own types lack `put`'s third argument. */
+/** LMDB's own types lack `put`'s third argument. */
 interface Table {
   get(key: Buffer): Buffer | undefined;
   getRange(options: object): Iterable<{ readonly key: Uint8Array; readonly value: Buffer }>;
@@ -59,7 +56,10 @@ const metaKeys = {
   redo: Buffer.from("redo"),
 } as const;
 
-/** `obj` holds the state of every object, `log` the records of retained revisions, `sys` what is no API object. */
+/**
+ * `obj` has the state of every object, `log` the records of retained revisions, `sys` the records that are no API
+ * objects.
+ */
 interface Tables {
   readonly env: RootDatabase<Buffer, Buffer>;
   readonly meta: Table;
@@ -69,16 +69,16 @@ interface Tables {
 }
 
 /**
- * Opens a database file. With `createdAt` one that is missing or empty is made and marked with that time; without, it is an error, and
- * nothing is touched. The caller holds the lock of the directory that the file belongs to.
+ * Opens a database file. A missing or empty one is created with `createdAt`, and an error without. The caller holds the
+ * directory's lock.
  */
 export async function openLmdb(path: string, createdAt?: string): Promise<LmdbDisk> {
   await makeDirectories(dirname(path), 0o700);
   const found = await prepareDatabaseFile(path);
   if (found !== "present" && createdAt === undefined) throw storeLost(path, found);
-  // LMDB opens no file of zeros.
+  // LMDB does not open a file of zeros.
   if (found === "empty") await rm(path);
-  // LMDB makes files that all may read, and the directory of a copy may be open to all.
+  // LMDB creates files that everybody may read.
   await ensurePrivateFile(path);
   await ensurePrivateFile(`${path}-lock`);
   const tables = await openTables(path).catch((thrown: unknown) => {
@@ -88,7 +88,7 @@ export async function openLmdb(path: string, createdAt?: string): Promise<LmdbDi
     if (tables.meta.get(metaKeys.format) === undefined) {
       if (createdAt === undefined) throw storeLost(path, "foreign");
       await initialise(tables, createdAt);
-      // Keys and a redo log are made only now: where they are, there has been a store.
+      // Keys and redo log are created later: a directory that has them has had a store.
       await flush(dirname(path));
       await flush(dirname(dirname(path)));
     }
@@ -99,16 +99,16 @@ export async function openLmdb(path: string, createdAt?: string): Promise<LmdbDi
   }
 }
 
-// Imported on use: loading the library takes tens of milliseconds that commands without a store need not pay.
+// Imported on use: loading LMDB takes tens of milliseconds.
 async function openTables(path: string): Promise<Tables> {
   const { open } = await import("lmdb");
   const env = open<Buffer, Buffer>({
     ...binary,
     path,
     noSubdir: true,
-    // With overlapping flushes a commit is visible to readers before it is durable, and stays so when the flush fails.
+    // With overlapping flushes a commit is visible before it is durable, and stays visible when the flush fails.
     overlappingSync: false,
-    // Batches are begun by the store, at the end of a turn; the library need not wait for another.
+    // The store makes the batches itself.
     eventTurnBatching: false,
     compression: false,
     maxDbs: 8,
@@ -124,7 +124,7 @@ async function initialise({ env, meta }: Tables, createdAt: string): Promise<voi
     sealed(meta, metaKeys.createdAt, Buffer.from(createdAt)),
     sealed(meta, metaKeys.revision, encodeRevision(0)),
     sealed(meta, metaKeys.compacted, encodeRevision(0)),
-    // Without a checksum: programs with other formats have to find it.
+    // Without a checksum, so that programs with other formats can read it.
     put(meta, metaKeys.format, Buffer.from(format)),
   ]);
 }
@@ -151,12 +151,12 @@ function readSealed(meta: Table, key: Buffer): Buffer | undefined {
 
 const damage = (what: string): Error => storeCorrupt(`${what} is damaged: its bytes were changed`);
 
-/** The tables. Every change is a transaction of its own, so that they are whole at any moment; the redo log makes one of many. */
+/** The tables. Every change is a transaction of its own; the redo log groups many changes into one. */
 export class LmdbDisk implements Disk {
   readonly #path: string;
   #tables: Tables;
   #meta: DiskMeta;
-  /** Undefined until the log has been read whole. */
+  /** Undefined until the whole log has been read. */
   #index: LogIndex | undefined;
   #probes = 0;
   #copies = 0;
@@ -174,7 +174,7 @@ export class LmdbDisk implements Disk {
     return this.#meta;
   }
 
-  /** The segment of the redo log that is to be replayed first; undefined when everything is in the tables. */
+  /** The redo segment to replay first; undefined when the tables have everything. */
   get redo(): Buffer | undefined {
     const id = readSealed(this.#tables.meta, metaKeys.redo);
     return id === undefined ? undefined : Buffer.from(id);
@@ -188,7 +188,7 @@ export class LmdbDisk implements Disk {
     }
   }
 
-  /** Takes note of what a compaction has to know on the way, because that is the same pass over all of the log. */
+  /** Builds the index for compactions in the same pass. */
   *records(damaged: Damaged = refuse): Generator<Row> {
     const index = new LogIndex();
     for (const { key, value } of rows(this.#tables.log)) {
@@ -201,7 +201,7 @@ export class LmdbDisk implements Disk {
     this.#index = index;
   }
 
-  /** Copied, unlike rows: these stay in memory for good. */
+  /** Copied, because these stay in memory. */
   *system(): Generator<readonly [string, Buffer]> {
     for (const { key, value } of rows(this.#tables.sys)) {
       const name = key.toString("utf8");
@@ -210,12 +210,10 @@ export class LmdbDisk implements Disk {
   }
 
   /**
-   * Lets go of the pages that have been read. The file is mapped into memory, and after loading, or some seconds of
-   * writing, all of it counts as this process's. Not to be called while anything but a backup reads or writes. Rejects with
-   * `TablesLostError` when the file cannot be opened again.
+   * Reopens the file, so that the mapped pages no longer count as this process's memory. Only a backup may run
+   * meanwhile. Rejects with `TablesLostError` when the file cannot be opened again.
    */
   async releasePages(): Promise<void> {
-    // Backups are made at any time.
     if (this.#copies > 0) return;
     const reopened = this.#tables.env.close().then(async () => {
       return await openTables(this.#path).catch((thrown: unknown) => refuse(new TablesLostError(thrown)));
@@ -228,10 +226,7 @@ export class LmdbDisk implements Disk {
     return this.#write(batch, []);
   }
 
-  /**
-   * Commits what the redo log holds, however much has been written to one object in it. `redo` is the segment from which a start
-   * has to replay what comes next, if any.
-   */
+  /** Commits what the redo log holds. `redo` is the segment from which a start has to replay what follows, if any. */
   checkpoint(batch: CommitBatch, redo: Buffer | undefined): Promise<void> {
     const { meta } = this.#tables;
     return this.#write(batch, [redo === undefined ? remove(meta, metaKeys.redo) : sealed(meta, metaKeys.redo, redo)]);
@@ -243,7 +238,7 @@ export class LmdbDisk implements Disk {
       changes.push(deletes ? remove(obj, recordKey(record)) : sealed(obj, recordKey(record), recordValue(record)));
     }
     const added = logRows(batch.writes);
-    // Revisions only grow: appending fills pages to the end, which is a fifth of a commit's time.
+    // Revisions only grow: appending fills pages to the end, which saves a fifth of a commit's time.
     for (const row of added)
       changes.push({ table: log, key: encodeRevision(row.first), value: encodeRow(row), append: true });
     for (const { key, value } of batch.system) {
@@ -255,7 +250,7 @@ export class LmdbDisk implements Disk {
     this.#meta = { ...this.#meta, revision: batch.revision };
   }
 
-  /** One transaction, so that a crash leaves either all of the step or nothing of it. */
+  /** One transaction: all of the step or nothing. */
   async compact(compacted: number): Promise<void> {
     const { meta, log } = this.#tables;
     const index = this.#index ?? this.#readIndex();
@@ -275,24 +270,21 @@ export class LmdbDisk implements Disk {
     return (this.#index = index);
   }
 
-  /** Goes the way of every commit, so that its success means that commits succeed. */
   probe(): Promise<void> {
     const { meta } = this.#tables;
     this.#probes++;
     return this.#commit([sealed(meta, metaKeys.probe, encodeRevision(this.#probes))]);
   }
 
-  onFailure(): void {
-    // Nothing is done here that nobody asked for.
-  }
+  onFailure(): void {}
 
   figures(): DiskFigures {
     return { redoBytes: 0, checkpoints: 0 };
   }
 
   /**
-   * Moves the revision forward to `revision` and forgets the log, so that everybody who saw a revision up to it has to list
-   * again. For a store that takes the place of a newer one; not to be used while it serves.
+   * Sets the revision and drops the log, so that everybody with an older revision lists again. For a restored store;
+   * not while it serves.
    */
   raiseRevision(revision: number): Promise<void> {
     const { meta, log } = this.#tables;
@@ -303,8 +295,8 @@ export class LmdbDisk implements Disk {
   }
 
   /**
-   * A write that the disk takes half of is a broken disk to the library (EIO), and most disks fill up in just that way. Whether
-   * there is room tells one from the other.
+   * LMDB reports EIO when the disk takes only part of a write, which most disks do when they fill up. The free space
+   * decides which one it is.
    */
   async #commit(changes: Change[]): Promise<void> {
     const { env } = this.#tables;
@@ -318,7 +310,7 @@ export class LmdbDisk implements Disk {
     }
   }
 
-  /** Puts objects and records in the place of those with their keys, in one transaction. Not to be used while it serves. */
+  /** Replaces objects and records in one transaction. Not while the store serves. */
   rewrite(objects: readonly Row[], records: readonly Row[]): Promise<void> {
     const { obj, log } = this.#tables;
     const changes = objects.map(({ key, value }) => sealed(obj, key, value));
@@ -333,9 +325,9 @@ export class LmdbDisk implements Disk {
     return this.#commit(changes);
   }
 
-  /** A consistent copy, compacted. It still asks for the redo log that it has now. */
+  /** A consistent, compacted copy. It still needs the current redo log. */
   async copyTo(file: string): Promise<void> {
-    // Counted first: nothing is reopened from here on.
+    // Counted first, so that nothing is reopened from here on.
     this.#copies++;
     try {
       await this.#reopened;
@@ -359,7 +351,7 @@ export class LmdbDisk implements Disk {
   }
 }
 
-/** Where the last page in use ends. The library's own types lack what `getStats` answers. */
+/** Where the last used page ends. LMDB's types lack what `getStats` returns. */
 function usedBytes(env: Tables["env"]): number {
   const stats: { readonly lastPageNumber?: unknown } = env.getStats();
   if (typeof stats.lastPageNumber !== "number")
@@ -371,8 +363,8 @@ function usedBytes(env: Tables["env"]): number {
 const roomForEach = 64 * pageBytes;
 
 /**
- * The most that a transaction adds to the file, in bytes: the leaf of every change is copied, and may be split; values of more
- * than half a page have pages of their own.
+ * The most a transaction adds to the file, in bytes: each change copies and may split a leaf, and large values have
+ * pages of their own.
  */
 function roomFor(changes: readonly Change[]): number {
   let pages = 0;
@@ -383,23 +375,19 @@ function roomFor(changes: readonly Change[]): number {
 interface Change {
   readonly table: Table;
   readonly key: Buffer;
-  /** Absent: the key is removed. */
   readonly value: Buffer | undefined;
   readonly append: boolean;
 }
 
-/** A key that is there gets the new value. */
 const put = (table: Table, key: Buffer, value: Buffer): Change => ({ table, key, value, append: false });
-/** The same with a checksum. */
 const sealed = (table: Table, key: Buffer, value: Buffer): Change => put(table, key, sealRow(key, value));
 const remove = (table: Table, key: Buffer): Change => ({ table, key, value: undefined, append: false });
 const appended = { append: true } as const;
 
 /**
- * Commits all changes in one transaction and resolves after the flush. The transaction runs in the library's writer thread,
- * so that this thread goes on serving; its `transaction(callback)` would run every put here. Medians of alternating runs, in
- * writes per second: 1,620 against 1,310 with one writer, 11,700 against 10,200 with 256. Both were tested with failing writes
- * and failing flushes: rejected, and nothing visible (test/crash/store-fault.test.ts).
+ * Commits all changes in one transaction and resolves after the flush. The transaction runs in LMDB's writer thread,
+ * which is a fifth faster than `transaction(callback)` on this one; failing writes and flushes are rejected as a whole
+ * (test/crash/store-fault.test.ts).
  */
 async function commitWhole(env: Tables["env"], changes: readonly Change[]): Promise<void> {
   try {
@@ -408,7 +396,7 @@ async function commitWhole(env: Tables["env"], changes: readonly Change[]): Prom
       for (const { table, key, value, append } of changes) {
         const outcome =
           value === undefined ? table.remove(key) : append ? table.put(key, value, appended) : table.put(key, value);
-        // Most changes of a batch are answered with one and the same promise.
+        // Most changes of a batch share one promise.
         if (outcome !== handled) outcome.catch(ignore);
         handled = outcome;
       }
@@ -418,7 +406,7 @@ async function commitWhole(env: Tables["env"], changes: readonly Change[]): Prom
   }
 }
 
-/** Less than a commit takes: it ends in the middle of one. */
+/** Less than a commit takes. */
 const leastRoom = 1_048_576;
 
 const isIoError = (thrown: unknown): boolean =>
@@ -427,7 +415,6 @@ const isIoError = (thrown: unknown): boolean =>
   /input\/output error/i.test(messageOf(thrown));
 
 async function isWithoutRoom(directory: string): Promise<boolean> {
-  // A disk that cannot even be asked is broken indeed.
   const room = await statfs(directory).catch(() => undefined);
   return room !== undefined && room.bavail * room.bsize < leastRoom;
 }
@@ -435,18 +422,17 @@ async function isWithoutRoom(directory: string): Promise<boolean> {
 const noSpaceLeft = (cause: unknown): Error =>
   Object.assign(new Error("no space left on device: a write was cut short", { cause }), { code: "ENOSPC" });
 
-// Each put has a promise of its own besides the batch's; they fail together, and the batch's is the one that is awaited.
+// Each put has its own promise besides the batch's; they fail together, and the batch's is awaited.
 const ignore = (): void => undefined;
 
-/** A snapshot: the library reads all of a range in one transaction. */
+/** A snapshot: LMDB reads a range in one transaction. */
 function* rows(table: Table): Generator<Row> {
   for (const { key, value } of table.getRange({})) yield { key: asBuffer(key), value };
 }
 
-/** Keys come as byte arrays of their own. */
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** A failed commit says only that it failed; the reason is behind a second promise, which nobody else handles. */
+/** A failed commit hides its cause behind a second promise, which nothing else handles. */
 async function commitCause(thrown: unknown): Promise<unknown> {
   if (typeof thrown !== "object" || thrown === null || !("commitError" in thrown)) return thrown;
   try {
@@ -457,7 +443,7 @@ async function commitCause(thrown: unknown): Promise<unknown> {
   }
 }
 
-/** Copies a database that another process may be using, as `copyTo` does. Reads only. */
+/** Copies a database that another process may be using. Reads only. */
 export async function copyDatabase(path: string, file: string): Promise<void> {
   const { open } = await import("lmdb");
   const env = open<Buffer, Buffer>({ ...binary, path, noSubdir: true, readOnly: true, maxDbs: 8 });
@@ -468,7 +454,6 @@ export async function copyDatabase(path: string, file: string): Promise<void> {
   }
 }
 
-/** The last write of each object. */
 function latestOf(writes: readonly DiskWrite[]): Iterable<DiskWrite> {
   if (writes.length < 2) return writes;
   const latest = new Map<string, DiskWrite>();

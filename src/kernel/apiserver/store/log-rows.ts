@@ -3,26 +3,24 @@ import { parseKey, previousRevisionOf, recordHead } from "./codec.ts";
 import { type Damaged, type DiskWrite, refuse } from "./disk.ts";
 import { nameOf, storeCorrupt } from "./errors.ts";
 
-// A row of the log table holds the records of successive revisions; its key is the first of them. A row for each record would
-// cost the database more than the object itself.
+// A row of the log table holds the records of successive revisions; its key is the first of them. One row per record
+// would cost more than the object itself.
 //
 //   (length:4 record checksum:4)*
 //
 // The checksum is of the length and the record.
 
-/** Of a record in a row, besides itself. */
 const frameBytes = 4 + checksumBytes;
 
-/** Pages of a row lie side by side; larger rows find no gap between others when those are dropped. */
+/** Larger rows find no gap when others are dropped. */
 export const rowBytes = 64 * 1024;
 
-/** A row to be written. */
 export interface LogRow {
   readonly first: number;
   readonly records: readonly Buffer[];
 }
 
-/** The rows of writes with successive revisions. A record that is larger than a row has one of its own. */
+/** A record larger than a row has one of its own. */
 export function logRows(writes: readonly DiskWrite[]): readonly LogRow[] {
   const rows: { first: number; records: Buffer[] }[] = [];
   let [row, bytes] = [rows[0], 0];
@@ -51,10 +49,7 @@ export function encodeRow({ records }: Pick<LogRow, "records">): Buffer {
   return bytes;
 }
 
-/**
- * The records of the row that begins with revision `first`, in order of revision, as views of it. Of what lies behind a damaged
- * record nothing is known.
- */
+/** The records of the row that begins with revision `first`, as views. Reading stops at a damaged record. */
 export function decodeRow(bytes: Buffer, first: number, damaged: Damaged = refuse): readonly Buffer[] {
   const records: Buffer[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -73,7 +68,6 @@ export function decodeRow(bytes: Buffer, first: number, damaged: Damaged = refus
   return records;
 }
 
-/** Whose record this is, as far as its key can be read. */
 function ownerOf(record: Buffer): string {
   if (record.length < recordHead) return "";
   try {
@@ -92,13 +86,12 @@ interface IndexedRow {
 }
 
 /**
- * Which rows a compaction may drop: those whose records are all compacted, and are the previous state of no event that is not. A
- * record that carries its previous state needs no other.
+ * Finds the rows that a compaction may drop: all their records are compacted and not the previous state of a retained
+ * event.
  */
 export class LogIndex {
   #rows: IndexedRow[] = [];
 
-  /** Rows come in order of revision. */
   add({ first, records }: LogRow): void {
     this.#rows.push({ first, last: first + records.length - 1, neededUntil: 0 });
     for (const [index, record] of records.entries()) {
@@ -108,7 +101,6 @@ export class LogIndex {
     }
   }
 
-  /** Keys of the rows that may go when everything up to `compacted` does. */
   droppable(compacted: number): readonly number[] {
     const keys: number[] = [];
     for (const row of this.#rows) {
@@ -122,7 +114,6 @@ export class LogIndex {
     this.#rows = this.#rows.filter((row) => !isDroppable(row, compacted));
   }
 
-  /** The row that holds a revision; undefined when it is gone. */
   #find(revision: number): IndexedRow | undefined {
     let [low, high] = [0, this.#rows.length];
     while (low < high) {

@@ -10,12 +10,15 @@ import { openLmdb, storeFile } from "./lmdb-disk.ts";
 import { copyStore, openRedo } from "./redo-disk.ts";
 import { moveRedoAway } from "./redo-log.ts";
 
-// What `slipway store …` does with a data directory besides serving it. But for backup the caller holds the directory's lock.
+// The `slipway store …` commands. Except for backup the caller holds the directory's lock.
 
-/** Copies the store of a directory to `file`, consistently, also while a server is using it. */
+/** Copies a store to `file` consistently, also while a server uses it. */
 export const backupStore = copyStore;
 
-/** Looks at every row; `keys` open encrypted Secrets. What is wrong is in the report; only a store that does not open at all rejects. */
+/**
+ * Checks every row; `keys` open encrypted Secrets. Findings are in the report; rejects only when the store does not
+ * open.
+ */
 export async function checkStore(directory: string, keys: readonly SealingKey[] = []): Promise<CheckReport> {
   const disk = await openRedo(directory, systemClock);
   try {
@@ -26,9 +29,8 @@ export async function checkStore(directory: string, keys: readonly SealingKey[] 
 }
 
 /**
- * Makes a backup the store of a directory. The backup is checked before anything is touched; the store that was there is
- * kept beside it, and its path returned. Revisions go on above those of the replaced store, so that a watch from before the
- * restore is told to list again instead of waiting for revisions that mean something else now.
+ * Makes a backup the store of a directory, after checking it. Returns the path of the replaced store. Revisions
+ * continue above the replaced store's, so that old watches list again.
  */
 export async function restoreStore(
   file: string,
@@ -54,7 +56,7 @@ export async function restoreStore(
   }
 }
 
-/** Makes the copy fit to take the place of a store at `replacedRevision`, or throws with everything that is wrong with it. */
+/** Prepares the copy to replace a store at `replacedRevision`; throws with all findings. */
 async function prepare(
   copy: string,
   file: string,
@@ -77,7 +79,7 @@ async function prepare(
 const unsound = (file: string, findings: readonly string[], cause?: unknown): Error =>
   storeCorrupt(`${file} is not a sound backup: ${findings.join("; ")}`, cause);
 
-/** 0 when there is no store or none that opens: the one to be replaced may well be broken. */
+/** 0 when there is no store or it does not open: the replaced store may be broken. */
 async function revisionOf(directory: string): Promise<number> {
   try {
     const disk = await openRedo(directory, systemClock);
@@ -88,7 +90,7 @@ async function revisionOf(directory: string): Promise<number> {
   }
 }
 
-/** The replaced file stays under one name: a second restore replaces the first one's leftovers. */
+/** A second restore replaces the first one's leftovers. */
 async function moveAway(place: string): Promise<string | undefined> {
   const replaced = `${place}.replaced`;
   try {
@@ -97,7 +99,6 @@ async function moveAway(place: string): Promise<string | undefined> {
     if (codeOf(thrown) === "ENOENT") return undefined;
     throw thrown;
   }
-  // The lock file belongs to the old file's readers, of which there are none while the directory's lock is held.
   await rm(`${place}-lock`, { force: true });
   return replaced;
 }

@@ -2,20 +2,16 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import { storeCorrupt } from "./errors.ts";
 import { metadataStart } from "./object-bytes.ts";
 
-// Selectors, owners and the laws of writes need a few members of metadata for every object, parsed or not. They are read from
-// the parsed object when it is written and from its bytes when it is loaded, and both must agree (`store check` compares them).
+// The store needs a few members of every object's metadata. They are read from the parsed object on write and from its
+// bytes on load; `store check` compares both.
 
-/** The part of an object's metadata that the store itself works with. */
 export interface Metadata {
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
-  /** RFC 3339, as the object says it; empty when it has none. */
   readonly created: string;
-  /** Has a deletionTimestamp. */
   readonly terminating: boolean;
   readonly hasFinalizers: boolean;
-  /** Shared with the parsed object it was read from. */
   readonly labels: Readonly<Record<string, string>>;
   /** uids; owner references without one are left out. */
   readonly owners: readonly string[];
@@ -25,7 +21,7 @@ const noLabels: Readonly<Record<string, string>> = Object.freeze({});
 const noOwners: readonly string[] = Object.freeze([]);
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-// Labels of an API object have been validated as texts; anything else never gets here.
+// Labels of a stored object have been validated.
 const labelsOf = (value: unknown): Readonly<Record<string, string>> =>
   isJsonObject(value) ? (value as Readonly<Record<string, string>>) : noLabels;
 
@@ -36,7 +32,6 @@ function ownersOf(value: unknown): readonly string[] {
   return owners;
 }
 
-/** Reads the metadata of a parsed object. */
 export function metadataOf(object: JsonObject): Metadata {
   const { metadata } = object;
   if (!isJsonObject(metadata)) throw new Error("a stored object needs metadata");
@@ -53,7 +48,7 @@ export function metadataOf(object: JsonObject): Metadata {
   };
 }
 
-/** The earlier metadata when it says the same, so that the many revisions of an object share it. */
+/** The earlier metadata if equal, so that the revisions of an object share it. */
 export function shared(next: Metadata, previous: Metadata | undefined): Metadata {
   const isSame =
     previous !== undefined &&
@@ -69,7 +64,6 @@ export function shared(next: Metadata, previous: Metadata | undefined): Metadata
   return isSame ? previous : next;
 }
 
-/** Order does not matter, as it does not in JSON. */
 function sameLabels(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
   const names = Object.keys(a);
   return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && a[name] === b[name]);
@@ -77,7 +71,6 @@ function sameLabels(a: Readonly<Record<string, string>>, b: Readonly<Record<stri
 
 type Wanted = keyof typeof readers;
 
-/** How each wanted member of metadata is read from the bytes of its value. */
 const readers = {
   name: readText,
   namespace: readText,
@@ -89,16 +82,12 @@ const readers = {
   ownerReferences: readJson,
 } as const;
 
-/** Only own names: `constructor` is no member that is wanted. */
 const isWanted = (name: string): name is Wanted => Object.hasOwn(readers, name);
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 
-/**
- * Reads the metadata out of stored JSON without parsing the object: members are walked by their first level and only the
- * wanted ones are parsed, so that loading costs a fraction of parsing. The JSON is our own, compact and well formed.
- */
+/** Reads the metadata of stored JSON, which is compact and well formed, without parsing the object. */
 export function scanMetadata(json: Buffer): Metadata {
   const found: Partial<Record<Wanted, JsonValue>> = {};
   let at = metadataStart(json);
@@ -113,20 +102,17 @@ export function scanMetadata(json: Buffer): Metadata {
   return metadataOf({ metadata: found });
 }
 
-/** Labels and the like are small; parsing them costs less than walking them here would. */
 function readJson(json: Buffer, start: number, end: number): JsonValue {
   return JSON.parse(json.toString("utf8", start, end)) as JsonValue;
 }
 
 const special = /[\\\x80-\xff]/;
 
-/** A text without escapes is its own bytes. */
 function readText(json: Buffer, start: number, end: number): JsonValue {
   const text = json[start] === quote ? json.toString("latin1", start + 1, end - 1) : "\\";
   return special.test(text) ? readJson(json, start, end) : text;
 }
 
-/** Index behind the string that starts at `at`. */
 function endOfString(json: Buffer, at: number): number {
   for (let index = at + 1; index < json.length; index++) {
     const byte = json[index];
@@ -136,7 +122,6 @@ function endOfString(json: Buffer, at: number): number {
   throw storeCorrupt("an object's JSON ends inside a string");
 }
 
-/** Index of the comma or brace behind the value that starts at `at`. */
 function endOfValue(json: Buffer, at: number): number {
   let depth = 0;
   for (let index = at; index < json.length; index++) {

@@ -2,22 +2,21 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import { storeCorrupt } from "./errors.ts";
 import { ownBuffers, type Space } from "./slab.ts";
 
-// An object's JSON is written once, with its resourceVersion as the first member of metadata, and these bytes are what the disk
-// keeps, what a GET copies and what a watch sends:
+// An object's JSON is encoded once, with resourceVersion as the first member of metadata. The disk, GET and watches use
+// these bytes:
 //
 //   {"apiVersion":…,"kind":…,"metadata":{"resourceVersion":"7",…},…,"spec":{…},"status":{…}}
 //
-// spec and status come last because they belong to different writers: most writes change one of them, and the bytes of the
-// other are copied from the revision before. No other object or array comes before metadata, so that the first `"metadata":{`
-// in the text is the right one. Inside a string that text cannot occur, because a quote in a string is always preceded by a
-// backslash and never followed by a colon and a brace.
+// spec and status come last: most writes change one of them, and the bytes of the other are copied from the revision
+// before. No other container comes before metadata, so the first `"metadata":{` is the right one; inside a string its
+// quotes would be escaped.
 
 const marker = '"metadata":{';
 const member = '"resourceVersion":"';
 
 const isContainer = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** Where spec and status stand in an object's bytes; [0, 0] for one that is not there or no object or list. */
+/** Positions of spec and status; [0, 0] for one that is absent or a scalar. */
 export interface Parts {
   readonly spec: Range;
   readonly status: Range;
@@ -25,17 +24,16 @@ export interface Parts {
 
 type Range = readonly [start: number, end: number];
 
-/** A revision whose bytes may be used again: `parsed` is the object that `bytes` were made from or parsed to. */
+/** A revision whose bytes may be reused: `parsed` is the object that `bytes` were made from or parsed to. */
 export interface Earlier {
   readonly bytes: Buffer;
   readonly parsed: JsonObject | undefined;
   readonly parts: Parts | undefined;
 }
 
-/** The JSON of an object: texts to be encoded and bytes to be copied, one after another. */
+/** An object's JSON: texts to encode and bytes to copy. */
 export interface ObjectText {
   readonly pieces: readonly Piece[];
-  /** Length of all pieces in UTF-8. */
   readonly bytes: number;
   readonly parts: Parts;
 }
@@ -49,18 +47,17 @@ const specHead: Piece = { source: ',"spec":', bytes: 8 };
 const statusHead: Piece = { source: ',"status":', bytes: 10 };
 const closing: Piece = { source: "}", bytes: 1 };
 
-/** Writes a text to `target` from `at` on. */
 export function writeText(text: ObjectText, target: Buffer, at: number): void {
   let position = at;
   for (const { source, bytes } of text.pieces) {
     if (typeof source !== "string") target.set(source, position);
-    // All ASCII, which is copied without looking at each character.
+    // ASCII is copied without looking at each character.
     else target.write(source, position, bytes, bytes === source.length ? "latin1" : "utf8");
     position += bytes;
   }
 }
 
-/** A shallow copy of the object and of its metadata at a revision, whatever resourceVersion it had. */
+/** A shallow copy of the object and its metadata with this resourceVersion. */
 export function atRevision(object: JsonObject, revision: number): JsonObject {
   const { metadata } = object;
   if (!isJsonObject(metadata)) throw new Error("a stored object needs metadata");
@@ -71,13 +68,13 @@ export function atRevision(object: JsonObject, revision: number): JsonObject {
   return copy;
 }
 
-/** Assignment to this one name would set the prototype. */
+/** Assigning to `__proto__` would set the prototype. */
 function setOwn(target: Record<string, JsonValue | undefined>, name: string, value: JsonValue | undefined): void {
   if (name !== "__proto__") target[name] = value;
   else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** The text of an object made by `atRevision`. What it shares with the earlier revision is not made into text again. */
+/** The text of an object made by `atRevision`; parts equal to the earlier revision's are copied. */
 export function objectText(object: JsonObject, earlier?: Earlier): ObjectText {
   const pieces = [pieceOf(restJson(object))];
   const spec = addPart(pieces, specHead, object["spec"], reusable("spec", object, earlier));
@@ -94,7 +91,7 @@ function lengthOf(pieces: readonly Piece[]): number {
   return bytes;
 }
 
-/** Adds a member that is an object or a list; answers where its value stands. */
+/** Adds a member that is an object or a list; returns the position of its value. */
 function addPart(pieces: Piece[], head: Piece, value: JsonValue | undefined, known: Buffer | undefined): Range {
   if (!isContainer(value)) return absent;
   pieces.push(head);
@@ -104,7 +101,6 @@ function addPart(pieces: Piece[], head: Piece, value: JsonValue | undefined, kno
   return [start, start + piece.bytes];
 }
 
-/** Everything but spec and status, without the closing brace. */
 function restJson(object: JsonObject): string {
   const rest: Record<string, JsonValue | undefined> = {};
   let [hasMetadata, isOrdered] = [false, true];
@@ -134,7 +130,6 @@ function reusable(name: keyof Parts, object: JsonObject, earlier: Earlier | unde
 
 const absent: Range = [0, 0];
 
-/** Index just behind the brace that opens `metadata`. */
 export function metadataStart(json: Buffer): number {
   const at = json.indexOf(marker, 0, "latin1");
   if (at < 0) throw storeCorrupt("an object has no metadata");
@@ -142,8 +137,8 @@ export function metadataStart(json: Buffer): number {
 }
 
 /**
- * A copy in `space` of an object's bytes as they are on disk. Bytes that leave the resourceVersion out get it; bytes that
- * name another one than `revision` are corrupt.
+ * A copy of stored bytes in `space`, with resourceVersion added where absent. Bytes with another resourceVersion are
+ * corrupt.
  */
 export function withRevision(json: Buffer, revision: number, space: Space = ownBuffers): Buffer {
   const at = metadataStart(json);

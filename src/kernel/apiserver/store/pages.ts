@@ -3,16 +3,13 @@ import { type CollectionImage, idOf } from "./image.ts";
 import { lowerBound } from "./sorted-ids.ts";
 import type { Page, PageRequest } from "./store.ts";
 
-/** States that differ from the current ones at an earlier revision: by id, undefined where there was no object. */
+/** States at an earlier revision that differ from the current ones, by id; undefined where there was no object. */
 type Undone = ReadonlyMap<string, StoredEntry | undefined>;
 
-// Namespaces and names contain no byte below this one, so it bounds a namespace's ids from above.
+// Names contain no character below this one, so it bounds a namespace's ids from above.
 const afterSeparator = "\u0001";
 
-/**
- * One page of a collection. At an earlier revision the state is rebuilt by undoing the collection's later events against
- * the current one: O(later events + page).
- */
+/** One page of a collection. An earlier revision is rebuilt by undoing later events: O(later events + page). */
 export function readPage(image: CollectionImage, request: PageRequest, current: number): Page {
   const revision = request.revision ?? current;
   const undone = undoTo(image, revision, current);
@@ -35,7 +32,7 @@ export function readPage(image: CollectionImage, request: PageRequest, current: 
   return { entries, revision, remaining, next: { namespace: tail.namespace, name: tail.name } };
 }
 
-/** `low` and `high` bound the ids themselves, also of objects that are not there any more; `start` and `end` are places in `sorted`. */
+/** `low` and `high` bound the ids; `start` and `end` are positions in `sorted`. */
 interface Range {
   readonly sorted: readonly string[];
   readonly start: number;
@@ -44,37 +41,34 @@ interface Range {
   readonly high: string | undefined;
 }
 
-/** The part of the sorted ids that a request is about: its namespace, strictly after its `after`. */
+/** The ids of a request's namespace after its `after`. */
 function idRange(sorted: readonly string[], request: PageRequest): Range {
   const { namespace, after } = request;
   const floor = namespace === undefined ? "" : idOf(namespace, "");
   const high = namespace === undefined ? undefined : `${namespace}${afterSeparator}`;
-  // Appending the lowest character gives the first text behind the id itself.
+  // The first text after the id itself.
   const follow = after === undefined ? "" : `${idOf(after.namespace, after.name)}\0`;
   const low = follow > floor ? follow : floor;
   const end = high === undefined ? sorted.length : lowerBound(sorted, high);
   return { sorted, start: Math.min(lowerBound(sorted, low), end), end, low, high };
 }
 
-/** Number of current objects in a namespace. */
 export function countNamespace(image: CollectionImage, namespace: string): number {
   const range = idRange(image.published.sorted(), { namespace });
   return range.end - range.start;
 }
 
-/** Nothing is undone for the present revision, which is what most listings ask for. */
 function undoTo(image: CollectionImage, revision: number, current: number): Undone {
   const undone = new Map<string, StoredEntry | undefined>();
   if (revision >= current) return undone;
   for (const event of image.ring.after(revision)) {
     const id = idOf(event.entry.key.namespace, event.entry.key.name);
-    // The first later event of an object knows its state at the revision.
     if (!undone.has(id)) undone.set(id, event.previous);
   }
   return undone;
 }
 
-/** What undoing changes within a range: ids to be added back, in order, and current ids that did not exist yet. */
+/** What undoing changes in a range: ids to add back, in order, and current ids that did not exist yet. */
 function inRange(undone: Undone, range: Range): { readonly restored: string[]; readonly absent: ReadonlySet<string> } {
   const restored: string[] = [];
   const absent = new Set<string>();
@@ -87,7 +81,6 @@ function inRange(undone: Undone, range: Range): { readonly restored: string[]; r
   return { restored: restored.sort(), absent };
 }
 
-/** Both are in order, so is the result: current ids but for those that did not exist, and between them those that did. */
 function* merged(range: Range, restored: readonly string[], absent: ReadonlySet<string>): Generator<string> {
   let next = 0;
   for (let index = range.start; index < range.end; index++) {

@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import type { Logger } from "#lib/base/index.ts";
 import type { WriteGroup } from "./committer.ts";
 import type { CollectionImage } from "./image.ts";
@@ -7,13 +8,12 @@ import type { StoreState } from "./state.ts";
 import type { Collection, StoreEvent, Subscription } from "./store.ts";
 import { deliver, deliverTo, type Subscriber } from "./subscribers.ts";
 
-/** Somebody in `reached`; taken out when its revision is published or its signal aborts. */
 interface Waiter {
   readonly revision: number;
   readonly resolve: () => void;
 }
 
-// The last step of a write: everything here runs in one turn after the flush, so that no reader ever sees half of a commit.
+// Everything here runs in one turn after the flush, so that no reader sees half a commit.
 
 /** Makes durable writes visible: first the image, then the events. */
 export class Publisher {
@@ -27,10 +27,7 @@ export class Publisher {
     this.#log = log;
   }
 
-  /**
-   * Applies the writes in the order of their revisions, then tells each subscriber once, whatever the number of writes. O(writes +
-   * subscribers of the collections touched).
-   */
+  /** Applies the writes by revision, then notifies each subscriber once. */
   publish(groups: readonly WriteGroup[]): void {
     const state = this.#state;
     const touched = new Set<CollectionImage>();
@@ -48,10 +45,7 @@ export class Publisher {
     this.#tell(touched, fresh);
   }
 
-  /**
-   * Delivers what is retained after `from` before it returns. The caller has made sure that `from` is not below the compacted
-   * revision; one beyond the published revision gets nothing until that is passed.
-   */
+  /** Delivers what is retained after `from` before it returns; `from` must not be below the compacted revision. */
   subscribe(collection: Collection, from: number, tell: Subscriber["deliver"]): Subscription {
     const image = this.#state.image.ensure(collection.group, collection.resource);
     const { revision } = this.#state;
@@ -62,14 +56,14 @@ export class Publisher {
     return { close: () => void image.subscribers.delete(subscriber) };
   }
 
-  /** From the next commit on; nothing retained is delivered. */
+  /** From the next commit on. */
   subscribeAll(tell: (events: readonly StoreEvent[]) => void): Subscription {
     const subscriber = { deliver: tell, position: this.#state.revision };
     this.#everything.add(subscriber);
     return { close: () => void this.#everything.delete(subscriber) };
   }
 
-  /** Resolves in the turn that publishes `revision`, after its subscribers have been told. */
+  /** Resolves in the turn that publishes `revision`, after its subscribers. */
   reached(revision: number, signal: AbortSignal): Promise<void> {
     if (this.#state.revision >= revision) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -90,7 +84,7 @@ export class Publisher {
     });
   }
 
-  /** The image first: a subscriber that looks at the store while it is told finds the state it is told of, or a later one. */
+  /** The image first: subscribers that read the store must find the event's state or a later one. */
   #apply(write: Write, touched: Set<CollectionImage>): StoredEvent {
     const { type, slot, revision, entry, previous } = write;
     const { collection } = slot;
@@ -108,7 +102,7 @@ export class Publisher {
 
   #tell(touched: ReadonlySet<CollectionImage>, fresh: readonly StoreEvent[]): void {
     const { revision } = this.#state;
-    // What was gathered is taken before anyone is told, since a listener may make the next change at once.
+    // Taken before anyone is notified, since a listener may write at once.
     const rounds = [...touched].map((image) => ({ image, events: image.fresh.splice(0) }));
     for (const { image, events } of rounds) deliverTo(image.subscribers, events, revision, this.#log);
     if (fresh.length > 0) deliverTo(this.#everything, fresh, revision, this.#log);
@@ -118,4 +112,31 @@ export class Publisher {
       waiter.resolve();
     }
   }
+}
+
+/** How long writes may be acknowledged into a removed file. A look costs 30 us, a commit at least 100. */
+const lookEveryMs = 100;
+
+/** Files that must stay in place while in use: flushing a removed file succeeds, but nobody will ever read it. */
+export class WatchedFiles {
+  readonly #placeByPath = new Map<string, string | undefined>();
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  async add(path: string): Promise<void> {
+    this.#placeByPath.set(path, await placeOf(path));
+  }
+
+  /** Rejects when a file is gone or replaced. */
+  async assertInPlace(): Promise<void> {
+    if (performance.now() < this.#lookedAt + lookEveryMs) return;
+    this.#lookedAt = performance.now();
+    for (const [path, place] of this.#placeByPath) {
+      if ((await placeOf(path)) !== place) throw new Error(`${path} has been removed or replaced while it was in use`);
+    }
+  }
+}
+
+async function placeOf(path: string): Promise<string | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`;
 }

@@ -2,8 +2,7 @@ import { type DecodedRecord, type DecodedValue, decodeRecord, decodeValue, parse
 import type { Disk } from "./disk.ts";
 import { loadEntry, type StoredEntry } from "./entry.ts";
 import { nameOf, storeCorrupt } from "./errors.ts";
-import { Image, idOf } from "./image.ts";
-import type { IndexDefinition } from "./extra-index.ts";
+import { idOf, Image, type IndexDefinition } from "./image.ts";
 import { ObjectCache } from "./object-cache.ts";
 import { EventRing, type StoredEvent } from "./ring.ts";
 import { Slab } from "./slab.ts";
@@ -11,9 +10,9 @@ import type { StoreState } from "./state.ts";
 import type { StoreKey } from "./store.ts";
 
 /**
- * Builds the memory image from the disk and proves on the way that the two tables and the revision agree: every retained
- * revision has its record, no object is newer than the revision, and the last record of each object is its stored state.
- * Throws `store-corrupt` otherwise. Objects stay bytes until somebody asks for them.
+ * Builds the memory image and proves that the tables agree: every retained revision has its record, no object is newer
+ * than the revision, and the last record of each object is its stored state. Throws `store-corrupt` otherwise. Objects
+ * stay bytes until needed.
  */
 export function loadState(disk: Disk, indexes: readonly IndexDefinition[], cacheBytes: number): StoreState {
   const { clusterUid, revision, compacted } = disk.meta;
@@ -33,13 +32,13 @@ export function loadState(disk: Disk, indexes: readonly IndexDefinition[], cache
   return state;
 }
 
-/** The one key that everything of an object has, and its state. */
+/** The shared key of everything about an object, and its state. */
 interface Known {
   readonly key: StoreKey;
   readonly current: StoredEntry | undefined;
 }
 
-/** One entry per object, its bytes copied out of the database's pages, which the next row overwrites. Answers them by the texts of their keys. */
+/** Copies each object's bytes out of the database's pages. Returns the entries by key text. */
 function loadObjects(disk: Disk, state: StoreState): Map<string, Known> {
   const known = new Map<string, Known>();
   for (const row of disk.objects()) {
@@ -58,11 +57,10 @@ function loadObjects(disk: Disk, state: StoreState): Map<string, Known> {
 }
 
 /**
- * One pass in order of revision, so that each event finds its object's state before it among the records already read.
- * O(records), and no JSON is parsed.
+ * One pass by revision, so that each event finds its previous state among the records already read. No JSON is parsed.
  */
 function loadLog(disk: Disk, state: StoreState, known: Map<string, Known>): void {
-  // Records below the compacted revision are there because a retained event has them as its previous state.
+  // Records below the compacted revision are the previous states of retained events.
   const byRevision = new Map<number, StoredEntry>();
   let expected = state.compacted + 1;
   for (const row of disk.records()) {
@@ -84,7 +82,7 @@ function loadLog(disk: Disk, state: StoreState, known: Map<string, Known>): void
   assertLatest(state);
 }
 
-/** What a record is of; one that is gone is known from its first record on. */
+/** A deleted object is known from its first record on. */
 function objectOf(record: DecodedRecord, known: Map<string, Known>): Known {
   const text = record.key.toString("utf8");
   const object = known.get(text) ?? { key: parseKey(text), current: undefined };
@@ -92,11 +90,11 @@ function objectOf(record: DecodedRecord, known: Map<string, Known>): Known {
   return object;
 }
 
-/** The object's own entry when the record holds its current state, so that its bytes are in memory once. */
+/** Shares the entry of the current state, so that its bytes are in memory once. */
 const entryOf = ({ key, current }: Known, value: DecodedValue, state: StoreState): StoredEntry =>
   current?.revision === value.revision ? current : loadEntry(key, value, state.cache, state.slab);
 
-/** An event is complete when its previous state is exactly the revision its record names: in the log, or inlined in the record. */
+/** An event needs exactly the previous revision its record names, from the log or inlined. */
 function eventOf(
   { key }: Known,
   record: DecodedRecord,
@@ -118,9 +116,8 @@ function pushEvent(event: StoredEvent, state: StoreState): void {
   state.image.ensure(group, resource).ring.push(event);
 }
 
-/** After its last retained event an object must be exactly what that event says. */
+/** After its last retained event an object must be what that event says. */
 function assertLatest(state: StoreState): void {
-  // Whatever is of one object has the very same key.
   const latest = new Map<StoreKey, StoredEvent>();
   for (const image of state.image.collections()) {
     latest.clear();

@@ -8,13 +8,13 @@ import { copyDatabase, type LmdbDisk, openLmdb, storeFile } from "./lmdb-disk.ts
 import { assertTaken, readSegments, redoFiles, removeRedo, replay, replayCopied } from "./redo-log.ts";
 import { idBytes, joined } from "./redo-segment.ts";
 import { SegmentFile } from "./segment-file.ts";
-import { WatchedFiles } from "./watched-files.ts";
+import { WatchedFiles } from "./publisher.ts";
 
-/** How long, and how far, writes are only in the redo log: what a start has to replay, and the tables to take at once. */
+/** How long and how much may be in the redo log alone, to be replayed on start. */
 export interface CheckpointLimits {
   readonly everyMs: Millis;
   readonly segmentBytes: number;
-  /** The tables are given this many in one turn of the event loop, and have room set aside for as many pages and more. */
+  /** The tables take these in one turn of the event loop and reserve as many pages. */
   readonly segmentWrites: number;
 }
 
@@ -25,12 +25,11 @@ export const defaultCheckpointLimits: CheckpointLimits = {
 };
 
 const lookBytes = 2 ** 20;
-/** Two seconds of writing. While the tables are opened again, commits wait. */
+/** Commits wait while the tables are opened again. */
 const checkpointsPerRelease = 2;
-/** Objects and records, each in pages that are not full, and the other file of the log. */
+/** Objects and records in pages that are not full, and the other file of the log. */
 const roomPerByte = 4;
 
-/** What the redo log is in front of. */
 export type CheckpointedTables = Pick<
   LmdbDisk,
   | "meta"
@@ -47,9 +46,8 @@ export type CheckpointedTables = Pick<
 >;
 
 /**
- * Opens the store of a data directory with everything that was acknowledged in the tables. With `createdAt` a missing one is made,
- * unless there is the redo log of one.
- * The caller holds the lock of the directory.
+ * Opens a data directory's store with every acknowledged write in the tables. With `createdAt` a missing one is
+ * created, unless its redo log exists. The caller holds the directory's lock.
  */
 export async function openRedo(
   directory: string,
@@ -58,14 +56,14 @@ export async function openRedo(
   limits = defaultCheckpointLimits,
 ): Promise<RedoDisk> {
   const segments = await readSegments(directory);
-  // The log is made after the store.
+  // The log is made after the store, so there has been one.
   const tables = await openLmdb(join(directory, storeFile), segments === undefined ? createdAt : undefined);
   try {
     const { redo } = tables;
     if (redo === undefined) assertTaken(segments ?? [], tables.meta);
     else {
       await tables.checkpoint(replay(segments ?? [], redo, tables.meta), undefined);
-      // Not used again: Secrets from before they were encrypted would stay in there.
+      // Removed, because it may hold Secrets from before they were encrypted.
       await removeRedo(directory);
     }
     const disk = new RedoDisk(directory, tables, clock, limits);
@@ -78,9 +76,9 @@ export async function openRedo(
 }
 
 /**
- * Commits to a redo log: one write and one flush for a batch, whatever the number of objects. The tables take what has gathered
- * there once in a while, in one transaction. Two files take turns, so that commits go on meanwhile: a segment ends with the
- * beginning of the next one, and its file is free when the tables have what it holds.
+ * Commits to a redo log: one write and one flush per batch. The tables take the log's content now and then in one
+ * transaction. Two files alternate, so that commits continue meanwhile: a segment ends when the next one has begun, and
+ * its file is free when the tables have its content.
  */
 export class RedoDisk implements Disk {
   readonly #directory: string;
@@ -90,18 +88,18 @@ export class RedoDisk implements Disk {
   readonly #files = new WatchedFiles();
   #active: SegmentFile | undefined;
   #spare: SegmentFile | undefined;
-  /** What the active segment holds. */
+  /** Content of the active segment. */
   #pending: CommitBatch[] = [];
   #pendingWrites = 0;
-  /** Length of the active segment at which to look for the disk's room again. */
+  /** Length of the active segment at which to check the disk's free space. */
   #nextLook = lookBytes;
-  /** What the other one holds, as long as it is not in the tables. */
+  /** Content of the other segment that is not in the tables yet. */
   #moving: readonly CommitBatch[] = [];
   #moved: Promise<void> = Promise.resolve();
   #revision: number;
   #checkpoints = 0;
   #nextRelease = checkpointsPerRelease;
-  /** Why nothing more is taken. A successful probe unsets it. */
+  /** Commits are refused while set; a successful probe unsets it. */
   #failure: Error | undefined;
   #tell: (cause: Error) => void = () => undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -141,7 +139,7 @@ export class RedoDisk implements Disk {
     return { redoBytes: (this.#active?.bytes ?? 0) + moving, checkpoints: this.#checkpoints };
   }
 
-  /** A file that commits need in its place, besides those of the log. */
+  /** Also fails commits when this file is removed or replaced. */
   watch(path: string): Promise<void> {
     return this.#files.add(path);
   }
@@ -161,7 +159,7 @@ export class RedoDisk implements Disk {
     });
   }
 
-  /** What the log holds goes first: a record in there may need one that is to be dropped. */
+  /** Flushes the log first: one of its records may need one that is to be dropped. */
   compact(compacted: number): Promise<void> {
     return this.#inTurn(async () => {
       await this.#flush();
@@ -172,7 +170,7 @@ export class RedoDisk implements Disk {
     });
   }
 
-  /** First what has failed, then a batch of nothing. */
+  /** Retries what failed, then writes an empty batch. */
   probe(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#moved;
@@ -184,12 +182,12 @@ export class RedoDisk implements Disk {
     });
   }
 
-  /** Not to be used once something has been committed. */
+  /** Only before the first commit. */
   rewrite(objects: readonly Row[], records: readonly Row[]): Promise<void> {
     return this.#tables.rewrite(objects, records);
   }
 
-  /** Not to be used once something has been committed, but by a compaction. */
+  /** Only before the first commit or by a compaction. */
   releasePages(): Promise<void> {
     return this.#tables.releasePages();
   }
@@ -198,7 +196,7 @@ export class RedoDisk implements Disk {
     return writeBackup(this.#directory, file, (copy) => this.#tables.copyTo(copy));
   }
 
-  /** After this the tables hold everything, and there is no log. When they cannot take it, it stays for the next start. */
+  /** Moves everything to the tables and removes the log. If they cannot take it, the log stays for the next start. */
   close(): Promise<void> {
     return this.#inTurn(async () => {
       this.#isClosed = true;
@@ -212,7 +210,7 @@ export class RedoDisk implements Disk {
     });
   }
 
-  /** Not the segments: something may still be written to them, and a descriptor that is closed may be another file's a moment later. */
+  /** Leaves the segments open: a write may still be under way, and a closed descriptor may soon be another file's. */
   async abandon(): Promise<void> {
     this.#isClosed = true;
     this.#cancelTimer?.();
@@ -229,14 +227,13 @@ export class RedoDisk implements Disk {
     }
   }
 
-  /** One thing after the other: the timer comes at any moment. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => undefined);
     return turn;
   }
 
-  /** The tables ask for the log before anything is in it: without it their next start is refused. */
+  /** The tables refer to the log before it holds anything: the next start then refuses to run without it. */
   async #beginLog(): Promise<SegmentFile> {
     const file = await this.#beginSegment((this.#spare ??= await this.#openFile(0)));
     await this.#tables.checkpoint(joined([], this.#revision), file.link?.id);
@@ -257,7 +254,7 @@ export class RedoDisk implements Disk {
     return file;
   }
 
-  /** The tables get what the log holds while the disk has room for it: a full disk is met with little in the log. */
+  /** Long segments are also moved when the disk runs low, so that a full disk finds little in the log. */
   async #isLongEnough({ bytes }: SegmentFile): Promise<boolean> {
     const { segmentBytes, segmentWrites } = this.#limits;
     if (bytes > segmentBytes || this.#pendingWrites > segmentWrites) return true;
@@ -272,17 +269,17 @@ export class RedoDisk implements Disk {
     this.#inTurn(() => this.#rotate()).catch((thrown: unknown) => this.#fail(thrown));
   }
 
-  /** Ends the active segment, and lets the tables take what it holds. Waits for them only when they are still at the one before. */
+  /** Ends the active segment and starts moving it to the tables; waits if they are still busy with the one before. */
   async #rotate(): Promise<void> {
     await this.#moved;
-    // A timer may have come while the disk was closing.
+    // The timer may have fired during `close`.
     if (this.#isClosed) return;
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#active === undefined || this.#pending.length === 0) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     const next = await this.#beginSegment((this.#spare ??= await this.#openFile(1)));
-    // A start that finds this one must know that there is another: that it is missing would be taken for the end of the log.
+    // Tells a start that another segment must follow this one.
     if (next.link !== undefined) await this.#active.end(next.link.id, this.#revision);
     [this.#active, this.#spare] = [next, this.#active];
     [this.#moving, this.#pending, this.#pendingWrites] = [this.#pending, [], 0];
@@ -302,7 +299,6 @@ export class RedoDisk implements Disk {
     );
   }
 
-  /** Resolves when the tables have everything. */
   async #flush(): Promise<void> {
     await this.#rotate();
     await this.#moved;
@@ -315,11 +311,11 @@ export class RedoDisk implements Disk {
   }
 }
 
-/** Copies the store of a directory to `file`, consistently, also while another process is using it. Only `file` is written. */
+/** Copies a store consistently, also while another process uses it. Only `file` is written. */
 export const copyStore = (directory: string, file: string): Promise<void> =>
   writeBackup(directory, file, (copy) => copyDatabase(join(directory, storeFile), copy));
 
-/** The log is read before the tables are copied: so it misses nothing that they do. */
+/** The log is read before the tables are copied, so that it has everything they lack. */
 async function writeBackup(directory: string, file: string, copyTo: (path: string) => Promise<void>): Promise<void> {
   const segments = (await readSegments(directory)) ?? [];
   await makeFile(file, async (draft) => {

@@ -5,17 +5,17 @@ import type { CommitBatch, DiskMeta } from "./disk.ts";
 import { storeCorrupt } from "./errors.ts";
 import { joined, readSegment, type Segment } from "./redo-segment.ts";
 
-// The two files of the redo log in a data directory, and what a start has to replay of them.
+// The two files of the redo log, and what a start has to replay.
 
 const names = ["store.redo-0", "store.redo-1"] as const;
 
-/** They take turns: while one is written to, the tables take what the other one holds. */
+/** While one is written to, the tables take the content of the other. */
 export const redoFiles = (directory: string): readonly [string, string] => [
   join(directory, names[0]),
   join(directory, names[1]),
 ];
 
-/** The segments that there are, undefined without any file for them; files that hold none are left out. At most twice a segment's bytes are read. */
+/** The segments found; undefined when there is no file. */
 export async function readSegments(directory: string): Promise<readonly Segment[] | undefined> {
   const found = await Promise.all(redoFiles(directory).map(readIfThere));
   if (found.every((bytes) => bytes === undefined)) return undefined;
@@ -32,9 +32,8 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Everything that has been acknowledged and is not in the tables, which ask for the segment `first`. Only the end of the last
- * segment may be damaged: that is a batch whose flush was cut short, which nobody was told of. Throws `store-corrupt` for anything
- * else.
+ * All acknowledged writes that are not in the tables, which ask for the segment `first`. Only the end of the last
+ * segment may be damaged: a batch whose flush was cut short. Throws `store-corrupt` otherwise.
  */
 export function replay(segments: readonly Segment[], first: Buffer, meta: DiskMeta): CommitBatch {
   const begin = segments.find(({ head }) => head.id.equals(first));
@@ -56,8 +55,8 @@ export function replay(segments: readonly Segment[], first: Buffer, meta: DiskMe
 }
 
 /**
- * That the tables have everything, when they ask for no segment: what a file still holds is older then. Throws for a store that was put
- * in the place of another one, or of its own later state, whose log would be lost.
+ * Throws when the tables ask for no segment but one holds later writes, or belongs to another store: somebody replaced
+ * the store's file.
  */
 export function assertTaken(segments: readonly Segment[], meta: DiskMeta): void {
   for (const segment of segments) {
@@ -72,8 +71,8 @@ export function assertTaken(segments: readonly Segment[], meta: DiskMeta): void 
 }
 
 /**
- * The same for a copy of tables that were in use, with segments that were read before the copy was made: so the tables have all
- * that the segments had when the one they ask for is not among them. What was being written meanwhile may be torn anywhere.
+ * Like `replay` for a copy of tables in use, with segments read before the copy: if the requested one is not among
+ * them, the tables have everything. What was being written meanwhile may be torn.
  */
 export function replayCopied(segments: readonly Segment[], first: Buffer, meta: DiskMeta): CommitBatch {
   const begin = segments.find(({ head }) => head.id.equals(first));
@@ -87,12 +86,11 @@ const following = ({ head: { id } }: Segment, segments: readonly Segment[]): Seg
 
 const revisionOf = ({ head, batches }: Segment): number => batches.at(-1)?.revision ?? head.firstRevision - 1;
 
-/** For when everything is in the tables. */
 export async function removeRedo(directory: string): Promise<void> {
   await Promise.all(redoFiles(directory).map((path) => rm(path, { force: true })));
 }
 
-/** Keeps what is left of a store that another one takes the place of. */
+/** Keeps the log of a replaced store. */
 export async function moveRedoAway(directory: string): Promise<void> {
   for (const path of redoFiles(directory)) {
     await rename(path, `${path}.replaced`).catch((thrown: unknown) => {

@@ -3,16 +3,16 @@ import { isDelete, readRevision, splitRecord, writeRevision } from "./codec.ts";
 import type { CommitBatch, DiskWrite, SystemChange } from "./disk.ts";
 import { ownBuffers, type Space } from "./slab.ts";
 
-// The bytes of a segment of the redo log. Integers are big-endian. Batches follow the head without gaps; behind the last one lie
-// zeros, or what an earlier use of the file has left, which no checksum fits.
+// The bytes of a redo log segment. Integers are big-endian. Batches follow the head without gaps; behind the last one
+// are zeros or leftovers of the file's earlier use, which no checksum fits.
 //
 //   head     "SLIPREDO" version:1 storeLength:1 0:6 id:8 previousId:8 previousEnd:8 firstRevision:8 store 0… checksum:8   4,096 bytes
 //   batch    id:8 payloadLength:4 firstRevision:8 records:4 changes:4 payload checksum:8
 //   payload  (length:4 record)* (keyLength:2 hasValue:1 valueLength:4 key value)*
 //   end      a batch of no records and no changes, whose payload is the id of the segment that follows
 //
-// Every checksum is the first 8 bytes of SHA-256 over the checksum before it and the bytes in front of it, so that a batch is only
-// taken where it was written: behind all those that are before it.
+// Every checksum is the first 8 bytes of SHA-256 over the checksum before it and the bytes since, so that a batch is
+// only accepted in its place.
 
 /** A page, so that no write of a batch touches the head. */
 export const headBytes = 4096;
@@ -31,19 +31,15 @@ const checksumBytes = 8;
 const batchHead = 28;
 export const idBytes = 8;
 
-/** What the head of a segment says. */
 export interface SegmentHead {
-  /** Random: tells this use of the file from every other. */
+  /** Random, one for each use of the file. */
   readonly id: Buffer;
-  /** The cluster's uid. */
   readonly store: string;
-  /** Revision of the first write that may follow. */
   readonly firstRevision: number;
-  /** The segment before it, and the checksum of its last batch; undefined for the first one after everything was in the tables. */
+  /** The previous segment and the checksum of its last batch; undefined when the tables had everything. */
   readonly previous: { readonly id: Buffer; readonly end: Buffer } | undefined;
 }
 
-/** Encoded bytes, and the checksum that they end with. */
 export interface Sealed {
   readonly bytes: Buffer;
   readonly end: Buffer;
@@ -54,9 +50,9 @@ const none = Buffer.alloc(idBytes);
 const checksum = (before: Buffer, bytes: Buffer): Buffer =>
   createHash("sha256").update(before).update(bytes).digest().subarray(0, checksumBytes);
 
-/** Puts the checksum of everything else into the last bytes. */
+/** Writes the checksum into the last bytes. */
 function seal(bytes: Buffer, before: Buffer): Sealed {
-  // Of its own: the bytes may be in memory that is used again.
+  // A copy: the bytes may be in reused memory.
   const end = checksum(before, bytes.subarray(0, -checksumBytes));
   bytes.set(end, bytes.length - checksumBytes);
   return { bytes, end };
@@ -104,7 +100,7 @@ export function encodeBatch(batch: CommitBatch, id: Buffer, before: Buffer, spac
   return seal(bytes, before);
 }
 
-/** What closes a segment: nothing follows in it, and the segment `next` is there. */
+/** Closes a segment whose successor `next` has begun. */
 export function encodeEnd(next: Buffer, revision: number, id: Buffer, before: Buffer): Sealed {
   const bytes = Buffer.alloc(batchHead + idBytes + checksumBytes);
   bytes.set(id, 0);
@@ -114,19 +110,18 @@ export function encodeEnd(next: Buffer, revision: number, id: Buffer, before: Bu
   return seal(bytes, before);
 }
 
-/** A segment as it was found. */
 export interface Segment {
   readonly head: SegmentHead;
   readonly batches: readonly CommitBatch[];
-  /** The last checksum of a batch that fits. */
+  /** The last valid checksum. */
   readonly end: Buffer;
-  /** The segment that follows, if this one was closed: what was acknowledged after that is in there. */
+  /** The following segment, if this one was closed. */
   readonly next: Buffer | undefined;
-  /** Another batch begins behind the place where the checksums end: it is not the last one that is damaged. */
+  /** Another batch begins behind the last valid one, so it is not just the last one that is damaged. */
   readonly isBroken: boolean;
 }
 
-/** Undefined for bytes that do not begin with the head of a segment. Batches are views of `bytes`. */
+/** Undefined when the bytes do not begin with a segment's head. Batches are views of `bytes`. */
 export function readSegment(bytes: Buffer): Segment | undefined {
   const head = decodeHead(bytes);
   if (head === undefined) return undefined;
@@ -165,7 +160,7 @@ function decodeHead(bytes: Buffer): SegmentHead | undefined {
   };
 }
 
-/** The batch at a position, if one was written whole there, in this use of the file and behind the checksum `before`. */
+/** The batch at a position if it is whole and follows the checksum `before`. */
 function sealedBatch(bytes: Buffer, position: number, id: Buffer, before: Buffer): Sealed | undefined {
   const payload = position + batchHead;
   if (payload + checksumBytes > bytes.length || !bytes.subarray(position, position + idBytes).equals(id))
@@ -182,7 +177,7 @@ function decodeEnd(bytes: Buffer): Buffer | undefined {
   return isEnd ? bytes.subarray(batchHead, batchHead + idBytes) : undefined;
 }
 
-/** Nothing is checked that the checksum has vouched for. */
+/** The checksum has vouched for everything here. */
 function decodeBatch(bytes: Buffer): CommitBatch {
   const firstRevision = readRevision(bytes, 12);
   const [records, changes] = [bytes.readUInt32BE(20), bytes.readUInt32BE(24)];
@@ -205,7 +200,6 @@ function decodeBatch(bytes: Buffer): CommitBatch {
   return { writes, system, revision: firstRevision + records - 1 };
 }
 
-/** One batch with what several have written. */
 export function joined(batches: readonly CommitBatch[], revision: number): CommitBatch {
   return {
     writes: batches.flatMap(({ writes }) => writes),

@@ -4,16 +4,16 @@ import { decodeRecord, type EncodedRecord, readRevision } from "./codec.ts";
 import type { CommitBatch, Damaged, Disk, DiskFigures, DiskMeta, DiskWrite, Row } from "./disk.ts";
 import { storeCorrupt } from "./errors.ts";
 
-// Secrets are sealed on their way to the disk and opened on their way from it; in memory, and for everybody who reads the API, they
-// are as they were. Rows of other kinds pass by after a look at the first bytes of their key.
+// Secrets are encrypted on their way to the disk and decrypted on the way back; in memory and in the API they are
+// plain.
 //
 //   value    createRevision:8 revision:8 json
 //   sealed   createRevision:8 revision:8 1:1 key id:8 nonce:12 tag:16 ciphertext       AES-256-GCM (NIST SP 800-38D)
 //
-// JSON begins with a brace, so one byte tells them apart. Object key and revisions are authenticated too: a row that was copied to
-// another place does not open.
+// JSON begins with a brace, so one byte tells them apart. Key and revisions are authenticated: a row copied elsewhere
+// does not open.
 
-/** A key of 256 bits. `id` tells which one a row was sealed with, and nothing about the key. */
+/** A key of 256 bits. `id` identifies it without revealing anything about it. */
 export interface SealingKey {
   readonly id: Buffer;
   readonly bytes: Buffer;
@@ -31,21 +31,19 @@ const tagStart = 21;
 const textStart = 37;
 const valueHead = 16;
 const recordHead = 12;
-/** Group (empty), resource. */
 const secretsPrefix = Buffer.from("\0secrets\0");
 
 const isSecret = (key: Buffer): boolean =>
   key[0] === 0 && key.length > secretsPrefix.length && secretsPrefix.compare(key, 0, secretsPrefix.length) === 0;
 
-/** What of a disk a rewrite needs besides reading. */
 export interface RewritableDisk extends Disk {
-  /** Puts rows in the place of those with their keys, in one transaction. Not to be used while it serves. */
+  /** Replaces rows by key in one transaction. Not while the store serves. */
   rewrite(objects: readonly Row[], records: readonly Row[]): Promise<void>;
 }
 
 /**
- * A disk with sealed Secrets. New rows are sealed with the first key; the others are for reading what is older. Without keys nothing
- * is sealed, and a sealed row is an error that says so.
+ * A disk with encrypted Secrets. New rows use the first key; the others decrypt older ones. Without keys nothing is
+ * encrypted, and reading an encrypted row fails.
  */
 export class SealedDisk implements Disk {
   readonly #disk: RewritableDisk;
@@ -88,8 +86,8 @@ export class SealedDisk implements Disk {
   }
 
   /**
-   * Seals with the first key whatever is not: Secrets from before there was a key, and from under older ones, which are needed no
-   * longer then. Nothing without keys. Pages that are free now may hold older bytes until a backup takes the place of the file.
+   * Encrypts with the first key whatever is not, so that older keys are no longer needed. Free pages may hold older
+   * bytes until a backup replaces the file.
    */
   async reseal(): Promise<number> {
     const [first] = this.#keys;
@@ -137,7 +135,7 @@ export class SealedDisk implements Disk {
   }
 }
 
-/** The rows of Secrets whose value `change` makes another one. Copied: what is read is overwritten by the next row. */
+/** The Secrets' rows that `change` changes, copied because the next row overwrites what is read. */
 function* renewed(
   rows: Iterable<Row>,
   keyOf: (row: Row) => Buffer,
@@ -153,7 +151,7 @@ function* renewed(
 
 const keyOfRecord = (record: Buffer): Buffer =>
   record.subarray(recordHead, recordHead + record.readUInt16BE(recordHead - 2));
-/** Without a view of the key: this is asked of every write. */
+/** Without making a view of the key: this runs for every write. */
 const isSecretRecord = ({ bytes, keyEnd }: EncodedRecord): boolean =>
   bytes[recordHead] === 0 &&
   keyEnd - recordHead > secretsPrefix.length &&
@@ -171,7 +169,7 @@ function sealWrite(key: SealingKey, write: DiskWrite): DiskWrite {
   };
 }
 
-/** The record with its value, and the value of the previous revision if it carries one, changed. */
+/** The record with `change` applied to its value and its inlined previous value. */
 function mapRecord(record: Buffer, key: Buffer, change: (value: Buffer) => Buffer): Buffer {
   const keyEnd = recordHead + key.length;
   const valueEnd = keyEnd + 4 + record.readUInt32BE(keyEnd);
@@ -183,11 +181,10 @@ function mapRecord(record: Buffer, key: Buffer, change: (value: Buffer) => Buffe
   return Buffer.concat([record.subarray(0, keyEnd), length, value, ...previous]);
 }
 
-/** A value that is sealed stays as it is. */
 function sealValue(key: SealingKey, name: Buffer, value: Buffer): Buffer {
   if (value[valueHead] === marker) return value;
   const head = value.subarray(0, valueHead);
-  // 96 random bits: far below the 2^32 values of one key that SP 800-38D 8.3 allows.
+  // 96 random bits: far below the 2^32 values per key that SP 800-38D 8.3 allows.
   const nonce = randomBytes(12);
   const cipher = createCipheriv("aes-256-gcm", key.bytes, nonce);
   cipher.setAAD(Buffer.concat([head, name]));
@@ -198,7 +195,6 @@ function sealValue(key: SealingKey, name: Buffer, value: Buffer): Buffer {
 const isSealedWith = (key: SealingKey, value: Buffer): boolean =>
   value[valueHead] === marker && key.id.equals(value.subarray(valueHead + idStart, valueHead + nonceStart));
 
-/** A value that is not sealed stays as it is. */
 function openValue(keys: readonly SealingKey[], name: Buffer, value: Buffer): Buffer {
   if (value[valueHead] !== marker) return value;
   const key = keys.find((known) => isSealedWith(known, value));

@@ -15,7 +15,7 @@ import {
 } from "./redo-segment.ts";
 import type { Space } from "./slab.ts";
 
-// Callbacks made promises: a FileHandle costs twice as much a call, and there are two for every commit.
+// Callbacks made promises: a FileHandle costs twice as much a call.
 const [openFile, closeFile, statFile, writeFile, syncFile] = [
   promisify(open),
   promisify(close),
@@ -24,11 +24,11 @@ const [openFile, closeFile, statFile, writeFile, syncFile] = [
   promisify(fdatasync),
 ];
 
-/** A file that grows with every batch is flushed half as fast as one that is long enough and full of zeros. */
+/** Space is added in steps: flushing a file that grows with every batch takes twice as long. */
 const growBytes = 2 ** 20;
 const zeros = Buffer.alloc(growBytes);
 
-/** Memory that is used again: buffers made for each batch are a burden to the garbage collector. */
+/** Reused memory: a buffer for each batch would burden the garbage collector. */
 class Scratch implements Space {
   #bytes = Buffer.alloc(0);
 
@@ -43,11 +43,11 @@ class Scratch implements Space {
 export class SegmentFile {
   readonly path: string;
   readonly #file: number;
-  /** The same file; what is written to it is durable when the write ends. Where there is none, a flush follows each batch. */
+  /** The same file opened for durable writes. Without it a flush follows each batch. */
   readonly #durable: number | undefined;
-  /** Up to here there is room in the file. */
+  /** Length of the file. */
   #room: number;
-  /** What there was no room for: until there is, smaller batches get none either, since the disk is full. */
+  /** The largest refused batch. Until it fits, smaller ones are refused as well: the disk is full. */
   #refused = 0;
   #position = headBytes;
   #end: Buffer = Buffer.alloc(0);
@@ -61,7 +61,7 @@ export class SegmentFile {
     this.#room = room;
   }
 
-  /** Opens the file, which is made if there is none. What it holds is of no interest any more. */
+  /** Opens or creates the file; its content is ignored. */
   static async open(path: string): Promise<SegmentFile> {
     const file = await openFile(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     try {
@@ -76,12 +76,11 @@ export class SegmentFile {
     }
   }
 
-  /** How the next segment names this one. */
   get link(): { readonly id: Buffer; readonly end: Buffer } | undefined {
     return this.#head === undefined ? undefined : { id: this.#head.id, end: this.#end };
   }
 
-  /** Of the segment, head excluded. */
+  /** Length of the segment without its head. */
   get bytes(): number {
     return this.#position - headBytes;
   }
@@ -93,13 +92,13 @@ export class SegmentFile {
     this.#head = head;
   }
 
-  /** Adds a batch. It is durable when the promise resolves, and will not be found when it rejects. */
+  /** Adds a batch: durable when resolved, never found again when rejected. */
   async append(batch: CommitBatch): Promise<void> {
     if (this.#head === undefined) throw new Error(`${this.path} has no segment yet`);
     await this.#append(encodeBatch(batch, this.#head.id, this.#end, this.#scratch));
   }
 
-  /** Closes the segment: `next` is another one that has begun. To be durable before that one is given anything to keep. */
+  /** Closes the segment, after `next` has begun and before it holds anything. */
   async end(next: Buffer, revision: number): Promise<void> {
     if (this.#head === undefined) throw new Error(`${this.path} has no segment yet`);
     await this.#append(encodeEnd(next, revision, this.#head.id, this.#end));
@@ -117,7 +116,7 @@ export class SegmentFile {
     this.#end = end;
   }
 
-  /** A full disk is met here, before anything of a batch is written. What was refused goes first when there is room again. */
+  /** A full disk fails here, before anything of a batch is written. */
   async #ensureRoom(bytes: number): Promise<void> {
     const needed = Math.max(bytes, this.#refused);
     const end = this.#position + needed;
@@ -127,7 +126,7 @@ export class SegmentFile {
       const { bytesWritten } = await writeFile(this.#file, zeros, 0, growBytes - (this.#room % growBytes), this.#room);
       this.#room += bytesWritten;
     }
-    // Otherwise every batch would wait until the file system has found blocks for it and noted the file's length.
+    // Otherwise every batch would wait for the file system to allocate blocks.
     await syncFile(this.#file);
     this.#refused = 0;
   }
@@ -148,17 +147,17 @@ export class SegmentFile {
       }
       if (this.#durable === undefined) await syncFile(this.#file);
     } catch (thrown) {
-      // A durable write that fails may have failed in its flush, with all of it in the file.
+      // A durable write may fail in its flush, with all of it in the file.
       if (written > 0 || this.#durable !== undefined) await this.#blankOut(thrown);
       throw thrown;
     }
   }
 
-  /** What was refused must not be found by the next start, though it may be in the file, whole even. */
+  /** A refused batch may be whole in the file; the next start must not find it. */
   async #blankOut(cause: unknown): Promise<void> {
     try {
       await writeFile(this.#file, zeros, 0, idBytes, this.#position);
-      // Where flushes fail the disk is given up, and the system's memory has the last word.
+      // If even flushes fail, the disk is given up.
       if (isDiskFull(cause)) await syncFile(this.#file);
     } catch (thrown) {
       throw new Error(`${this.path} keeps a write that was refused`, { cause: thrown });

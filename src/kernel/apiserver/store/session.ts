@@ -3,7 +3,7 @@ import { type ChangeType, encodeRecord, keyText, recordJson } from "./codec.ts";
 import type { DiskWrite } from "./disk.ts";
 import { StoredEntry } from "./entry.ts";
 import { nameOf } from "./errors.ts";
-import type { Slot } from "./slot.ts";
+import type { Slot } from "./image.ts";
 import { type Metadata, metadataOf, shared } from "./metadata.ts";
 import { atRevision, objectText } from "./object-bytes.ts";
 import type { StoreState } from "./state.ts";
@@ -16,7 +16,7 @@ export interface Write extends DiskWrite {
   /** The new state; for a delete the last one, under the revision of the deletion. */
   readonly entry: StoredEntry;
   readonly previous: StoredEntry | undefined;
-  /** The slot's head revision before, for taking the change back. */
+  /** The slot's head revision before, for the rollback. */
   readonly formerRevision: number;
 }
 
@@ -25,10 +25,10 @@ export class Session implements Transaction {
   readonly writes: Write[] = [];
   readonly #state: StoreState;
   readonly #firstRevision: number;
-  /** Highest revision among the heads that were read; 0 when only published states were. */
+  /** Highest revision among the heads read; 0 when only published states were. */
   #seen = 0;
   #ended = false;
-  /** The place found last, since most work reads a head and then writes it. */
+  /** The slot found last: most work reads a head and then writes it. */
   #lastKey: StoreKey | undefined;
   #lastSlot: Slot | undefined;
 
@@ -37,7 +37,6 @@ export class Session implements Transaction {
     this.#firstRevision = state.head;
   }
 
-  /** The latest revision that what was read depends on. */
   get seen(): number {
     return this.#seen;
   }
@@ -49,7 +48,7 @@ export class Session implements Transaction {
     return slot?.head;
   }
 
-  /** What is decided by all of them depends on every write under way, so the latest counts as seen. */
+  /** A decision from all of them depends on every write under way, so the latest counts as seen. */
   *heads({ group, resource }: Collection, namespace?: string): Generator<Entry> {
     this.#assertOpen();
     const slots = this.#state.image.find(group, resource)?.slots.values() ?? [];
@@ -58,10 +57,7 @@ export class Session implements Transaction {
       if (head !== undefined && (namespace === undefined || key.namespace === namespace)) yield head;
   }
 
-  /**
-   * Takes no copy: members of `object` that are frozen may be shared with other revisions, and all of them are frozen when
-   * somebody asks for the entry's object.
-   */
+  /** Takes no copy: `object` is frozen when its entry's object is first read. */
   put(key: StoreKey, object: JsonObject, prunedBy?: object): Entry {
     this.#assertOpen();
     const before = this.#find(key)?.head;
@@ -71,7 +67,7 @@ export class Session implements Transaction {
     return this.#write(before === undefined ? "add" : "modify", key, before, object, meta, prunedBy);
   }
 
-  /** An object with finalizers is refused here whatever the caller thinks (S12). */
+  /** Refuses an object with finalizers. */
   remove(key: StoreKey, last?: JsonObject): Entry {
     this.#assertOpen();
     const before = this.#find(key)?.head;
@@ -85,8 +81,8 @@ export class Session implements Transaction {
   }
 
   /**
-   * Takes everything back; backwards, because one object may have been written twice. Revisions given out are given out again:
-   * nobody has seen them.
+   * Undoes the writes, last first, since an object may have been written twice. Their revisions are reused: nobody has
+   * seen them.
    */
   rollback(): void {
     for (const { slot, previous, formerRevision } of this.writes.reverse()) {
@@ -102,7 +98,7 @@ export class Session implements Transaction {
     this.#ended = true;
   }
 
-  /** All that can throw (size of the key, JSON) comes first, so that a failed write leaves no trace. */
+  /** Everything that can throw comes first, so that a failed write leaves no trace. */
   #write(
     type: ChangeType,
     key: StoreKey,
@@ -118,7 +114,7 @@ export class Session implements Transaction {
     const source = atRevision(object, revision);
     const text = objectText(source, previous);
     const record = encodeRecord({ type, prevRevision, key: keyText(key), createRevision, revision, text }, slab);
-    // From here on nothing can fail: a slot that is made is filled.
+    // Nothing can fail from here on.
     const slot = this.#find(key) ?? image.ensure(key.group, key.resource).ensure(key);
     const ownMeta = shared(meta, previous?.meta);
     const fresh = { source, parts: text.parts, prunedBy };
@@ -133,7 +129,6 @@ export class Session implements Transaction {
     return entry;
   }
 
-  // Work usually reads the head of what it then writes, with the same key in hand.
   #find(key: StoreKey): Slot | undefined {
     if (key === this.#lastKey && this.#lastSlot !== undefined) return this.#lastSlot;
     this.#lastKey = key;
@@ -146,13 +141,12 @@ export class Session implements Transaction {
   }
 }
 
-/** What the store knows of the metadata of `object`. A status write leaves it the very object that it was. */
+/** A status write keeps the very metadata of the parsed object, which then need not be read again. */
 const metadataAfter = (before: StoredEntry | undefined, object: JsonObject): Metadata =>
   before?.parsed !== undefined && before.parsed["metadata"] === object["metadata"] ? before.meta : metadataOf(object);
 
-// The request pipeline keeps these laws and answers in the API's words; here a broken one is a bug, and nothing is written.
+// The request pipeline ensures these rules and answers in the API's words; a broken one here is a bug.
 
-/** S10: an object is found where its metadata says, and never without a uid. */
 function assertNamed(key: StoreKey, meta: Metadata): void {
   if (meta.name !== key.name || meta.namespace !== key.namespace) {
     throw new Error(`${nameOf(key)} was given an object named ${JSON.stringify(`${meta.namespace}/${meta.name}`)}`);
@@ -160,7 +154,6 @@ function assertNamed(key: StoreKey, meta: Metadata): void {
   if (meta.uid === "") throw new Error(`${nameOf(key)} was given an object without uid`);
 }
 
-/** S10 and S11: what identifies an object stays, and its end is not called off. */
 function assertSame(key: StoreKey, before: Metadata, after: Metadata): void {
   if (before.uid !== after.uid) throw new Error(`${nameOf(key)} must not change its uid`);
   if (before.created !== after.created) throw new Error(`${nameOf(key)} must not change its creationTimestamp`);

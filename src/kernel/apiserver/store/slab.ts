@@ -1,19 +1,16 @@
 const slabBytes = 64 * 1024;
-// Larger pieces would waste the rest of a slab, and cost little more alone.
+// Larger pieces would waste the rest of a slab.
 const ownBuffer = slabBytes / 8;
 
-/** Where bytes are written to. */
 export interface Space {
-  /** Uninitialised bytes. */
   take(length: number): Buffer;
 }
 
-/** Gives each piece memory of its own. */
 export const ownBuffers: Space = { take: (length) => Buffer.allocUnsafeSlow(length) };
 
 /**
- * Cuts buffers out of larger ones: making a buffer of its own for each object costs as much as encoding it. A slab lives as
- * long as any of its pieces, so a piece that outlives its neighbours should be copied out (`ownCopy`).
+ * Cuts buffers out of larger ones: allocating one per object costs as much as encoding it. A slab lives as long as any
+ * of its pieces, so copy out (`ownCopy`) a piece that outlives the others.
  */
 export class Slab implements Space {
   #slab = Buffer.alloc(0);

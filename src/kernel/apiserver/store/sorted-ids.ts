@@ -1,33 +1,27 @@
-// Beyond this many strangers, merging all of them in one pass is cheaper than moving the tail for each.
+// Beyond this many changes one merge is cheaper than moving the tail for each.
 const fewChanges = 16;
 
-/**
- * A set of texts with a sorted view that is brought up to date only when somebody looks: a burst of writes without reads
- * costs two set operations each.
- */
+/** A set of texts with a sorted view that is updated only on read, so that writes stay cheap. */
 export class SortedIds {
   readonly #added = new Set<string>();
   readonly #removed = new Set<string>();
   #sorted: string[] = [];
 
-  /** `id` must not be in the set. */
   add(id: string): void {
     if (!this.#removed.delete(id)) this.#added.add(id);
   }
 
-  /** `id` must be in the set. */
   remove(id: string): void {
     if (!this.#added.delete(id)) this.#removed.add(id);
   }
 
-  /** All ids in order. Valid until the next change of the set; not to be edited. */
+  /** All ids in order; valid until the next change, not to be edited. */
   sorted(): readonly string[] {
     if (this.#added.size + this.#removed.size > fewChanges) this.#merge();
     else if (this.#added.size + this.#removed.size > 0) this.#patch();
     return this.#sorted;
   }
 
-  /** O(changes x log n) to find the places, and one move of the tail each. */
   #patch(): void {
     for (const id of this.#removed) this.#sorted.splice(lowerBound(this.#sorted, id), 1);
     for (const id of this.#added) this.#sorted.splice(lowerBound(this.#sorted, id), 0, id);
@@ -35,7 +29,6 @@ export class SortedIds {
     this.#removed.clear();
   }
 
-  /** O(n + changes log changes). */
   #merge(): void {
     const removed = this.#removed;
     const kept = removed.size === 0 ? this.#sorted : this.#sorted.filter((id) => !removed.has(id));
@@ -45,7 +38,6 @@ export class SortedIds {
   }
 }
 
-/** Index of the first element that is not below `id`. */
 export function lowerBound(sorted: readonly string[], id: string): number {
   let low = 0;
   let high = sorted.length;
@@ -57,7 +49,6 @@ export function lowerBound(sorted: readonly string[], id: string): number {
   return low;
 }
 
-/** Merges two sorted lists that share no element. */
 export function mergeSorted(a: readonly string[], b: readonly string[]): string[] {
   const merged: string[] = [];
   let [i, j] = [0, 0];

@@ -1,16 +1,15 @@
 import { messageOf, type Logger } from "#lib/base/index.ts";
 import type { StoreEvent } from "./store.ts";
 
-/** Somebody who is told of events. `position` is the revision up to which it has been told. */
+/** `position` is the revision up to which events were delivered. */
 export interface Subscriber {
   readonly deliver: (events: readonly StoreEvent[], revision: number) => void;
-  /** Events up to here are never delivered again, also when a subscriber joins while a round is under way. */
   position: number;
 }
 
 /**
- * Tells each subscriber the events it has not seen. A subscriber that joined during the round has seen them as retained
- * events. One that throws has a bug of its own, which must not keep a durable write from its caller.
+ * Delivers to each subscriber the events it has not seen; one that joined during the round has seen them as retained
+ * events. An exception must not keep a durable write from its caller.
  */
 export function deliverTo(
   subscribers: ReadonlySet<Subscriber>,

@@ -3,10 +3,9 @@ import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, shown, wide } from "./columns.ts";
 import { formatSelector } from "./job.ts";
 
-/** Absent counts are 0: Kubernetes leaves zeros out of a status. */
+/** Kubernetes omits zeros. */
 const count = (object: JsonObject, ...path: readonly string[]): number => numberAt(object, ...path) ?? 0;
 
-/** Shown with `-o wide` only. */
 const podColumns = [
   wide("Containers", "Names of the containers."),
   wide("Images", "Images of the containers."),
@@ -19,7 +18,6 @@ function podCells(object: JsonObject): readonly string[] {
   return [join("name"), join("image"), formatSelector(objectAt(object, "spec", "selector"))];
 }
 
-/** Ready of those wanted; those with the present template; those that have been ready for long enough. */
 export const deploymentTable: TableView = {
   columns: [
     nameColumn,
@@ -39,7 +37,6 @@ export const deploymentTable: TableView = {
   ],
 };
 
-/** Wanted, there, ready: the three numbers by which a set that does not get its Pods is found. */
 export const replicaSetTable: TableView = {
   columns: [
     nameColumn,
@@ -59,7 +56,7 @@ export const replicaSetTable: TableView = {
   ],
 };
 
-/** No counts of updated Pods, as in Kubernetes: names tell the Pods of a StatefulSet apart. */
+/** Without updated Pods, as in Kubernetes. */
 export const statefulSetTable: TableView = {
   columns: [nameColumn, shown("Ready", "Pods that are ready, of those wanted."), ageColumn, ...podColumns.slice(0, 2)],
   row: (set, now) => [

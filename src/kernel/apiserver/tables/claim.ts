@@ -3,7 +3,7 @@ import { scalarText } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, shown, wide } from "./columns.ts";
 
-/** Short forms of access modes, in the order in which Kubernetes prints them. */
+/** In Kubernetes' order. */
 const shortModes = [
   ["ReadWriteOnce", "RWO"],
   ["ReadOnlyMany", "ROX"],
@@ -11,11 +11,10 @@ const shortModes = [
   ["ReadWriteOncePod", "RWOP"],
 ] as const;
 
-/** `RWO,ROX`. */
 export const shortAccessModes = (modes: readonly JsonValue[]): string =>
   shortModes.flatMap(([mode, short]) => (modes.includes(mode) ? [short] : [])).join(",");
 
-/** PersistentVolumeClaims. Capacity and modes are those of what it is bound to: empty while it waits. */
+/** Capacity and modes are empty until bound. */
 export const claimTable: TableView = {
   columns: [
     nameColumn,

@@ -2,7 +2,7 @@ import { isTrueAt, listAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
 
-/** CronJobs. The selector is empty, as in Kubernetes: every Job has one of its own. */
+/** The selector is empty, as in Kubernetes. */
 export const cronJobTable: TableView = {
   columns: [
     nameColumn,
@@ -23,7 +23,6 @@ export const cronJobTable: TableView = {
       textAt(cron, "metadata", "name") ?? "",
       textAt(cron, "spec", "schedule") ?? "",
       textAt(cron, "spec", "timeZone") ?? none,
-      // Capitals are those of Go, which prints the word.
       isTrueAt(cron, "spec", "suspend") ? "True" : "False",
       listAt(cron, "status", "active").length,
       last === undefined ? none : ageOf(last, now),

@@ -2,10 +2,7 @@ import { type JsonObject, numberAt, objectAt, textAt } from "#lib/base/index.ts"
 import type { TableView } from "../kinds/built-in.ts";
 import { ageOf, shown, wide } from "./columns.ts";
 
-/**
- * Events as core/v1 has them, in both ways they are counted: `firstTimestamp`, `lastTimestamp` and `count` of older reporters, `eventTime`
- * and `series` of newer ones. Where both are given, the series is the newer truth.
- */
+/** Events of core/v1. The series of newer reporters wins over `count` and the timestamps of older ones. */
 export const eventTable: TableView = {
   columns: [
     shown("Last Seen", "Time since it was last observed."),
@@ -20,7 +17,6 @@ export const eventTable: TableView = {
     wide("Name", "Name of the event.", { format: "name" }),
   ],
   row(event, now) {
-    // An Event that was seen once was seen last when it was seen first.
     const first = textAt(event, "firstTimestamp") ?? textAt(event, "eventTime");
     const last = textAt(event, "series", "lastObservedTime") ?? textAt(event, "lastTimestamp") ?? first;
     return [
@@ -38,19 +34,18 @@ export const eventTable: TableView = {
   },
 };
 
-/** `pod/web-1`, which can be typed after `kubectl get`. */
 function aboutText(object: JsonObject): string {
   const kind = (textAt(object, "kind") ?? "").toLowerCase();
   const name = textAt(object, "name");
   return name === undefined ? kind : `${kind}/${name}`;
 }
 
-/** Who reported it and where: `runner, host-1`. */
+/** `runner, host-1` */
 function sourceText(event: JsonObject): string {
   const component = textAt(event, "source", "component") ?? textAt(event, "reportingComponent") ?? "";
   const host = textAt(event, "source", "host") ?? textAt(event, "reportingInstance");
   return host === undefined ? component : `${component}, ${host}`;
 }
 
-/** New-style events leave the count at 0 until they repeat; an Event always happened at least once. */
+/** New Events have count 0 until they repeat. */
 const countOf = (event: JsonObject): number => Math.max(1, numberAt(event, "count") ?? 1);

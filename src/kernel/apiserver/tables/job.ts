@@ -14,7 +14,7 @@ import { scalarText } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
 
-/** Jobs. Duration runs until completion; a Job that failed has no completion time, and goes on counting, as in Kubernetes. */
+/** A failed Job has no completion time and keeps counting, as in Kubernetes. */
 export const jobTable: TableView = {
   columns: [
     nameColumn,
@@ -27,7 +27,7 @@ export const jobTable: TableView = {
     wide("Selector", "Labels of the job's pods."),
   ],
   row(job, now) {
-    // Those that do the work; init containers are not shown, as in Kubernetes.
+    // Without init containers, as in Kubernetes.
     const containers = objectsAt(job, "spec", "template", "spec", "containers");
     return [
       textAt(job, "metadata", "name") ?? "",
@@ -42,7 +42,7 @@ export const jobTable: TableView = {
   },
 };
 
-/** The end wins over deletion, deletion over everything that is still going on. */
+/** An end wins over a deletion. */
 function jobStatus(job: JsonObject): string {
   const conditions = objectsAt(job, "status", "conditions");
   const holds = (type: string) => conditions.some((one) => one["type"] === type && one["status"] === "True");
@@ -52,25 +52,23 @@ function jobStatus(job: JsonObject): string {
   return ["Suspended", "FailureTarget", "SuccessCriteriaMet"].find(holds) ?? "Running";
 }
 
-/** `2/5`; of a work queue `0/1 of 3`, as kubectl words it. */
+/** `2/5`; `0/1 of 3` for a work queue. */
 function completions(job: JsonObject): string {
   const succeeded = numberAt(job, "status", "succeeded") ?? 0;
   const wanted = numberAt(job, "spec", "completions");
   if (wanted !== undefined) return `${succeeded}/${wanted}`;
   const parallelism = numberAt(job, "spec", "parallelism") ?? 0;
-  // A work queue: one success ends it, whatever the number of workers.
+  // One success ends a work queue.
   return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
 }
 
-/** Empty before the Job has started. */
 function duration(job: JsonObject, now: Instant): string {
-  // A time that cannot be read counts as none: a table must not fail on one object.
   const instant = (name: string) => parseInstant(textAt(job, "status", name) ?? "");
   const start = instant("startTime");
   return start === undefined ? "" : formatAge((instant("completionTime") ?? now) - start);
 }
 
-/** A label selector in the syntax of `-l`: labels and expressions together, sorted by key; `<none>` when it is empty. */
+/** In the syntax of `-l`, sorted by key; `<none>` when empty. */
 export function formatSelector(selector: JsonObject | undefined): string {
   const labels = Object.entries(objectAt(selector, "matchLabels") ?? {}).map(([key, value]) => ({
     key,
@@ -84,7 +82,6 @@ export function formatSelector(selector: JsonObject | undefined): string {
   return all.length === 0 ? none : all.map(({ text }) => text).join(",");
 }
 
-/** One expression: `k in (x,y)`, `k notin (z)`, `!k`, `k`. */
 function formatRequirement(requirement: JsonObject): string {
   const key = textAt(requirement, "key") ?? "";
   const operator = textAt(requirement, "operator");

@@ -7,7 +7,6 @@ const rolePrefix = "node-role.kubernetes.io/";
 const roleLabel = "kubernetes.io/role";
 const unknown = "<unknown>";
 
-/** Nodes, as Kubernetes prints them; roles are labels. */
 export const nodeTable: TableView = {
   columns: [
     nameColumn,
@@ -38,14 +37,13 @@ export const nodeTable: TableView = {
   },
 };
 
-/** A Node that nobody has described yet is Unknown; cordoning is shown behind the word, as kubectl users know it. */
 function status(node: JsonObject): string {
   const ready = objectsAt(node, "status", "conditions").find((condition) => condition["type"] === "Ready");
   const word = ready === undefined ? "Unknown" : ready["status"] === "True" ? "Ready" : "NotReady";
   return isTrueAt(node, "spec", "unschedulable") ? `${word},SchedulingDisabled` : word;
 }
 
-/** `node-role.kubernetes.io/worker`, or `kubernetes.io/role: worker` → `worker`; none is usual here. */
+/** From `node-role.kubernetes.io/worker` or `kubernetes.io/role: worker`. */
 function roles(node: JsonObject): string {
   const labels = Object.entries(objectAt(node, "metadata", "labels") ?? {});
   const found = labels.map(([label, value]) =>
@@ -55,7 +53,6 @@ function roles(node: JsonObject): string {
   return named.size === 0 ? none : [...named].sort().join(",");
 }
 
-/** The first of its kind: a machine with two families shows the first. */
 const address = (node: JsonObject, type: string): string =>
   textAt(
     objectsAt(node, "status", "addresses").find((one) => one["type"] === type),

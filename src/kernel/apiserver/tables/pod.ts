@@ -3,7 +3,6 @@ import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
 import { type PodSummary, summarizePod } from "./pod-summary.ts";
 
-/** Pods. The summary is one walk over the status; a list of 10,000 Pods is printed from it. */
 export const podTable: TableView = {
   columns: [
     nameColumn,
@@ -16,7 +15,6 @@ export const podTable: TableView = {
     wide("Nominated Node", "Machine on which room is being made for the pod."),
     wide("Readiness Gates", "Conditions that must hold besides ready containers."),
   ],
-  // What is wide is read too: which columns a client shows, the server does not know.
   row(pod, now) {
     const summary = summarizePod(pod);
     return [
@@ -33,11 +31,9 @@ export const podTable: TableView = {
   },
 };
 
-/** `3 (5m ago)`; without a time when nothing has ended yet. */
 const restartsText = ({ restarts, lastRestart }: PodSummary, now: Instant): string =>
   restarts === 0 || lastRestart === undefined ? `${restarts}` : `${restarts} (${ageOf(lastRestart, now)} ago)`;
 
-/** `1/2`: gates that hold, of all. */
 function gatesText(pod: JsonObject): string {
   const gates = objectsAt(pod, "spec", "readinessGates").map((gate) => gate["conditionType"]);
   if (gates.length === 0) return none;

@@ -2,17 +2,15 @@ import { type Instant, type JsonObject, objectAt, objectsAt, textAt, valueAt } f
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, shown, wide } from "./columns.ts";
 
-// Tables of roles and of who has them.
-
 const name = (object: JsonObject): string => textAt(object, "metadata", "name") ?? "";
 
-/** Kubernetes prints the time itself for roles and not an age. */
+/** Kubernetes prints the time instead of an age. */
 export const roleTable: TableView = {
   columns: [nameColumn, shown("Created At", "When the role was created.", { type: "date" })],
   row: (object) => [name(object), textAt(object, "metadata", "creationTimestamp") ?? ""],
 };
 
-/** The role as `ClusterRole/view`, because a RoleBinding may name one of either kind. */
+/** `ClusterRole/view` */
 export const bindingTable: TableView = {
   columns: [
     nameColumn,

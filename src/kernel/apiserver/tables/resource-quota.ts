@@ -3,7 +3,7 @@ import { scalarText } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, shown } from "./columns.ts";
 
-/** Used of the limit, by name: `count/jobs.batch: 2/5, pods: 3/10`. What is said of limits of containers has a column of its own. */
+/** `count/jobs.batch: 2/5, pods: 3/10`; limits have a column of their own. */
 export const resourceQuotaTable: TableView = {
   columns: [
     nameColumn,

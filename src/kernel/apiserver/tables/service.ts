@@ -3,7 +3,6 @@ import { scalarText } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
 
-/** Services, as Kubernetes prints them: what is not there is `<none>`, a load balancer to come is `<pending>`. */
 export const serviceTable: TableView = {
   columns: [
     nameColumn,
@@ -32,17 +31,15 @@ export const serviceTable: TableView = {
   },
 };
 
-/** Parts joined without spaces, because scripts cut tables at spaces. */
+/** Without spaces, for scripts. */
 const list = (texts: readonly string[]): string => (texts.length === 0 ? none : texts.join(","));
 
-/** `80/TCP`, `80:30080/TCP`. */
 function portText(port: JsonObject): string {
   const nodePort = numberAt(port, "nodePort") ?? 0;
   const outside = nodePort === 0 ? "" : `:${nodePort}`;
   return `${numberAt(port, "port") ?? 0}${outside}/${textAt(port, "protocol") ?? "TCP"}`;
 }
 
-/** Of a name outside it is that name; of a load balancer what the status says it was given, which on this server is nothing. */
 function externalAddress(service: JsonObject, spec: JsonObject): string {
   const own = listAt(spec, "externalIPs").map(scalarText);
   if (textAt(spec, "type") === "ExternalName") return textAt(spec, "externalName") ?? none;
@@ -51,7 +48,7 @@ function externalAddress(service: JsonObject, spec: JsonObject): string {
   return given.length + own.length === 0 ? "<pending>" : list([...given, ...own]);
 }
 
-/** Where the load balancer of a Service or Ingress is reached: each address once, sorted. */
+/** Each address once, sorted. */
 export function balancerAddresses(object: JsonObject): readonly string[] {
   const given = objectsAt(object, "status", "loadBalancer", "ingress");
   return [...new Set(given.flatMap((one) => textAt(one, "ip") ?? textAt(one, "hostname") ?? []))].sort();

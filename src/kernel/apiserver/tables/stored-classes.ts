@@ -5,7 +5,6 @@ import { ageColumn, nameColumn, none, shown, wide } from "./columns.ts";
 import { formatSelector } from "./job.ts";
 import { age, integer, name } from "./stored-only.ts";
 
-/** kubectl sorts by the number, and scripts read the boolean. */
 export const priorityClassTable: TableView = {
   columns: [
     nameColumn,
@@ -25,7 +24,7 @@ export const priorityClassTable: TableView = {
 
 const defaultClass = "storageclass.kubernetes.io/is-default-class";
 
-/** The default class is marked in its name, as Kubernetes does. */
+/** Marks the default class, as in Kubernetes. */
 export const storageClassTable: TableView = {
   columns: [
     nameColumn,
@@ -45,7 +44,6 @@ export const storageClassTable: TableView = {
   ],
 };
 
-/** Requestor is the user who created the request, as the server saw them. */
 export const certificateSigningRequestTable: TableView = {
   columns: [
     nameColumn,
@@ -75,7 +73,6 @@ function conditionOf(request: JsonObject): string {
   return judged + failed + (textAt(request, "status", "certificate") === undefined ? "" : ",Issued");
 }
 
-/** The controller as kubectl names it: `statefulset.apps/web`. */
 export const controllerRevisionTable: TableView = {
   columns: [
     nameColumn,

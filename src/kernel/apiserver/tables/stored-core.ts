@@ -6,9 +6,7 @@ import { ageColumn, nameColumn, none, shown, wide } from "./columns.ts";
 import { formatSelector } from "./job.ts";
 import { age, containers, count, integer, name } from "./stored-only.ts";
 
-// Tables of the kinds of core/v1 that nobody acts on here.
-
-/** The first three addresses, as kubectl's users know them. */
+/** The first three addresses, as in kubectl. */
 export const endpointsTable: TableView = {
   columns: [nameColumn, shown("Endpoints", "Addresses that are ready."), ageColumn],
   row: (endpoints, now) => [name(endpoints), addressesOf(objectsAt(endpoints, "subsets")), age(endpoints, now)],
@@ -23,7 +21,6 @@ function addressesOf(subsets: readonly JsonObject[]): string {
   return all.length > mostAddresses ? `${text} + ${all.length - mostAddresses} more...` : text;
 }
 
-/** Every address with every port; without ports the addresses alone. */
 function hostPorts(subset: JsonObject): readonly string[] {
   const hosts = objectsAt(subset, "addresses").map((address) => textAt(address, "ip") ?? "");
   const ports = objectsAt(subset, "ports");
@@ -33,7 +30,6 @@ function hostPorts(subset: JsonObject): readonly string[] {
   );
 }
 
-/** What there is and who has it. */
 export const volumeTable: TableView = {
   columns: [
     nameColumn,
@@ -67,7 +63,6 @@ export const volumeTable: TableView = {
   },
 };
 
-/** As that of ReplicaSets; its selector has no operators. */
 export const replicationControllerTable: TableView = {
   columns: [
     nameColumn,

@@ -5,23 +5,19 @@ import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
 import { formatSelector } from "./job.ts";
 import { balancerAddresses } from "./service.ts";
 
-// Tables of kinds that nobody acts on here: counts are those that a client has written into the status, and 0 without one.
+// Tables of kinds without a controller here; counts come from a status that a client wrote.
 
-/** Every table begins with it. */
 export const name = (object: JsonObject): string => textAt(object, "metadata", "name") ?? "";
 export const age = (object: JsonObject, now: Instant): string =>
   ageOf(valueAt(object, "metadata", "creationTimestamp"), now);
 export const count = (object: JsonObject, ...path: readonly string[]): number => numberAt(object, ...path) ?? 0;
-/** Of all containers of the template, joined as kubectl prints lists. */
 export const containers = (object: JsonObject, member: string): string =>
   objectsAt(object, "spec", "template", "spec", "containers")
     .map((container) => textAt(container, member) ?? "")
     .join(",");
 
-/** kubectl aligns numbers by it, and `--sort-by` needs it. */
 export const integer = { type: "integer" } as const;
 
-/** Wanted is what the status says, not a number in the spec: it depends on the machines there are. */
 export const daemonSetTable: TableView = {
   columns: [
     nameColumn,
@@ -51,7 +47,7 @@ export const daemonSetTable: TableView = {
   ],
 };
 
-/** Ports are 80, and 443 where there is TLS, whatever an Ingress says: it cannot say anything else. */
+/** 80, and 443 with TLS. */
 export const ingressTable: TableView = {
   columns: [
     nameColumn,
@@ -71,7 +67,7 @@ export const ingressTable: TableView = {
   ],
 };
 
-/** The first three, and how many rules there are besides, as kubectl's users know them. */
+/** The first three and the number of further rules, as in kubectl. */
 function hostsOf(rules: readonly JsonObject[]): string {
   const named = rules
     .map((rule, index) => ({ host: textAt(rule, "host") ?? "", index }))
@@ -81,18 +77,17 @@ function hostsOf(rules: readonly JsonObject[]): string {
     .slice(0, 3)
     .map(({ host }) => host)
     .join(",");
-  // Rules are counted and not hosts, once the third host has others behind it: so does Kubernetes.
+  // Kubernetes counts rules here, not hosts.
   const [, , third] = named;
   return third !== undefined && third.index < rules.length - 1 ? `${text} + ${rules.length - 3} more...` : text;
 }
 
-/** Whom it is about. */
 export const networkPolicyTable: TableView = {
   columns: [nameColumn, shown("Pod-Selector", "Labels of the Pods it is about."), ageColumn],
   row: (policy, now) => [name(policy), formatSelector(objectAt(policy, "spec", "podSelector")), age(policy, now)],
 };
 
-/** Nothing is measured, so every target is compared with what is unknown. */
+/** Nothing is measured. */
 export const horizontalPodAutoscalerTable: TableView = {
   columns: [
     nameColumn,
@@ -117,7 +112,7 @@ export const horizontalPodAutoscalerTable: TableView = {
   },
 };
 
-/** The first two, as kubectl's users know them: `cpu: <unknown>/80%`. */
+/** The first two, as in kubectl: `cpu: <unknown>/80%`. */
 function targetsOf(metrics: readonly JsonObject[]): string {
   const texts = metrics.slice(0, 2).map((metric) => {
     const kind = textAt(metric, "type") ?? "";
@@ -128,7 +123,7 @@ function targetsOf(metrics: readonly JsonObject[]): string {
     const amount = target["averageValue"] ?? target["value"] ?? (isResource ? "<auto>" : undefined);
     const wanted = percent === undefined ? scalarText(amount) : `${percent}%`;
     const label = isResource ? `${scalarText(source["name"])}: ` : "";
-    // Of Pods an average is all there can be, and nobody says so.
+    // Metrics of Pods are always averages.
     const isAverage = target["averageValue"] !== undefined && (kind === "Object" || kind === "External");
     return `${label}<unknown>/${wanted}${isAverage ? " (avg)" : ""}`;
   });
@@ -136,7 +131,6 @@ function targetsOf(metrics: readonly JsonObject[]): string {
   return texts.join(", ") + (metrics.length > 2 ? ` + ${metrics.length - 2} more...` : "");
 }
 
-/** What it allows is what nobody has counted. */
 export const podDisruptionBudgetTable: TableView = {
   columns: [
     nameColumn,
@@ -154,7 +148,7 @@ export const podDisruptionBudgetTable: TableView = {
   ],
 };
 
-/** The time itself and not an age, as Kubernetes prints it. */
+/** The time instead of an age, as in Kubernetes. */
 export const limitRangeTable: TableView = {
   columns: [nameColumn, shown("Created At", "When it was created.", { type: "date" })],
   row: (range) => [name(range), textAt(range, "metadata", "creationTimestamp") ?? ""],

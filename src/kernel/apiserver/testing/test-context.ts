@@ -6,8 +6,7 @@ import { memoryStore } from "../store/open.ts";
 import type { Entry } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { defaultLimits, type Limits } from "../verbs/limits.ts";
-import { noPodLogs } from "../verbs/pod-log.ts";
-import { noPodSessions } from "../verbs/pod-sessions.ts";
+import { noPodLogs, noPodSessions } from "../verbs/sources.ts";
 import { Turns } from "../verbs/turns.ts";
 
 /** The verbs' context without a server around it: a store in memory, the built-in kinds, a clock that stands still. */

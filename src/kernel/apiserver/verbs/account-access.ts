@@ -6,18 +6,16 @@ import type { StoreKey, Transaction } from "../store/store.ts";
 import type { ApiContext } from "./context.ts";
 import { metaText } from "./metadata.ts";
 
-// Kubernetes' ServiceAccount admission: a Pod that does not say otherwise finds the API server, and a token for it, in its files.
+// Kubernetes' ServiceAccount admission: by default a Pod finds a token for the API server in its files.
 
-/** Where clients look for their credentials in a cluster. */
 export const accountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** A token of an hour and seven seconds, by which people tell that it was not asked for by the Pod. */
+/** An hour and seven seconds, by which people recognize the default token. */
 const defaultSeconds = 3607;
 const defaultMode = 0o644;
 
 const isPod = ({ type }: ServedResource): boolean => type.plural === Pod.plural && type.group === Pod.group;
 
-/** What a Pod's spec names; admission puts the account of the namespace there when nothing is named. */
 const accountOf = (pod: JsonObject): string => textAt(pod, "spec", "serviceAccountName") ?? "default";
 
 const accountKey = (pod: JsonObject): StoreKey => ({
@@ -27,7 +25,7 @@ const accountKey = (pod: JsonObject): StoreKey => ({
   name: accountOf(pod),
 });
 
-/** 403 for a Pod whose account does not exist, in Kubernetes' words; of any other kind nothing is asked. */
+/** 403 for a Pod whose account does not exist, in Kubernetes' words. */
 export function checkAccount(transaction: Transaction, resource: ServedResource, pod: JsonObject): void {
   if (!isPod(resource) || transaction.head(accountKey(pod)) !== undefined) return;
   const { namespace, name } = accountKey(pod);
@@ -45,8 +43,8 @@ export function withPullSecrets(transaction: Transaction, resource: ServedResour
 }
 
 /**
- * The Pod with a volume of its account's credentials, mounted in every container that has nothing at that place; as it was where Pods have
- * no use for it, or where the Pod or its account does not want it.
+ * The Pod with its account's credentials as a volume, mounted in every container that has nothing at that path;
+ * unchanged where Pods cannot use them, or the Pod or account opts out.
  */
 export function withAccountAccess(
   context: ApiContext,

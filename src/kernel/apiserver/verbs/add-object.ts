@@ -6,9 +6,8 @@ import { metaText, withMetadata } from "./metadata.ts";
 import { keyFor } from "./storage-view.ts";
 
 /**
- * Stores an object that the server makes itself, as part of a write; nothing of it is checked. False when there is one of this name,
- * whatever is in it: what a user has changed is not changed back. It gets what a create would give it: uid, time, generation, defaults of
- * its kind.
+ * Stores an object made by the server as part of a write, without checks but with uid, time, generation and defaults.
+ * False when the name exists: a user's changes are kept.
  */
 export function addObject(
   context: ApiContext,
@@ -31,7 +30,7 @@ export function addObject(
   return true;
 }
 
-/** The account of a new namespace, in the same write: Pods that come right after the namespace find it. Kubernetes makes it a moment later. */
+/** The account of a new namespace, in the same write: Pods may follow at once. */
 export function addDefaultAccount(context: ApiContext, transaction: Transaction, namespace: string): void {
   addObject(context, transaction, ServiceAccount, { metadata: { name: "default", namespace } });
 }

@@ -5,13 +5,11 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import { metadataOf, metaText, withMetadata } from "./metadata.ts";
 import type { WriteRequest } from "./options.ts";
 
-/** A decoded body, the fields its kind does not know taken out. */
 export interface Admitted {
   readonly object: JsonObject;
   readonly warnings: readonly string[];
 }
 
-/** The body as an object of the kind the path names, or 400 naming what is missing or different. */
 export function expectKind(body: unknown, resource: ServedResource): JsonObject {
   if (!isJsonObject(body)) {
     throw badRequest(`the body must be an object with apiVersion and kind, found ${nameOfType(body)}`);
@@ -26,8 +24,8 @@ export function expectKind(body: unknown, resource: ServedResource): JsonObject 
 }
 
 /**
- * As `expectKind`, for what is sent whole: a body of a built-in kind may leave out what it is, as clients in Python do, and the path says
- * it, as in Kubernetes. Custom kinds and documents that are applied must say it there, too; `{}` is refused as nobody's object.
+ * Like `expectKind`, but a body of a built-in kind may omit apiVersion and kind, as Python clients do. Custom kinds and
+ * applied documents must have them, as in Kubernetes.
  */
 export function namedKind(body: unknown, resource: ServedResource): JsonObject {
   if (!isJsonObject(body) || resource.custom || Object.keys(body).length === 0) return expectKind(body, resource);
@@ -36,11 +34,10 @@ export function namedKind(body: unknown, resource: ServedResource): JsonObject {
     apiVersion: body["apiVersion"] || apiVersionOf(resource.type),
     kind: body["kind"] || resource.type.kind,
   };
-  // Named twice: the first time for the order of the members, which is the one that readers see.
+  // Spread twice: the first time decides the order of the members.
   return expectKind({ ...named, ...body, ...named }, resource);
 }
 
-/** The path decides which kind is meant; a body that says otherwise was sent to the wrong place. */
 function expectText(body: JsonObject, member: string, wanted: string): void {
   const found = body[member];
   if (found === wanted) return;
@@ -48,7 +45,7 @@ function expectText(body: JsonObject, member: string, wanted: string): void {
   throw badRequest(`${member} in the body (${JSON.stringify(found)}) is not the one of the path ("${wanted}")`);
 }
 
-/** As messages say it: `a list`, `a string`, `nothing`. */
+/** For messages: `a list`, `a string`, `nothing`. */
 function nameOfType(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
@@ -56,8 +53,8 @@ function nameOfType(value: unknown): string {
 }
 
 /**
- * Field validation of what clients send whole: unknown and repeated fields are refused (400), warned about or dropped in silence, as the
- * caller asked. Parts of `known` (`prunedBefore`) are not looked at again.
+ * Field validation: unknown and duplicate fields are refused (400), warned about or dropped, as requested. Parts of
+ * `known` (`prunedBefore`) are not checked again.
  */
 export function admit(
   object: JsonObject,
@@ -71,7 +68,7 @@ export function admit(
   throw badRequest(refusal);
 }
 
-/** As `admit`, for what a patch has made of an object: as in Kubernetes it is the patch that is invalid (422), not the request. */
+/** Like `admit` for the result of a patch: 422, as in Kubernetes. */
 export function admitPatched(
   object: JsonObject,
   resource: ServedResource,
@@ -86,14 +83,14 @@ export function admitPatched(
   throw invalid(resource.type, name, errors.length > 0 ? errors : [strict]);
 }
 
-/** `refusal` is why strict validation does not let it pass. */
+/** `refusal` is the finding of strict validation. */
 function judge(object: JsonObject, resource: ServedResource, request: WriteRequest, known: JsonObject | undefined) {
   const pruned = resource.prune(object, known);
   const findings = [
     ...pruned.unknown.map((path) => `unknown field "${path}"`),
     ...(request.duplicateFields ?? []).map((path) => `duplicate field "${path}"`),
   ];
-  // Kubernetes' default since 1.27 for requests that do not say.
+  // Kubernetes' default since 1.27.
   const mode = request.fieldValidation ?? "Warn";
   const isRefused = findings.length > 0 && mode === "Strict";
   return {
@@ -104,8 +101,8 @@ function judge(object: JsonObject, resource: ServedResource, request: WriteReque
 }
 
 /**
- * 400 when a refused document cannot even be read as its kind, as Kubernetes answers it: that is told before all else. No values are
- * repeated, which may be secrets. In the result of a patch it is a wrong value like any other.
+ * 400 when a refused document does not even fit its kind, which Kubernetes reports first. Values are not repeated: they
+ * may be secrets.
  */
 export function refuseUnreadable(object: JsonObject, resource: Pick<ServedResource, "type" | "unreadable">): void {
   const errors = resource.unreadable(object);
@@ -116,8 +113,8 @@ export function refuseUnreadable(object: JsonObject, resource: Pick<ServedResour
 }
 
 /**
- * Metadata in the form in which it is kept: without what clients cannot simply set (owners of fields are worked out, see
- * field-owners.ts) and without empty collections, which mean the same as none.
+ * Metadata as stored: without what clients cannot set (field-owners.ts determines owners) and without empty
+ * collections.
  */
 export function tidyMetadata(object: JsonObject): JsonObject {
   const metadata = metadataOf(object);
@@ -130,7 +127,7 @@ export function tidyMetadata(object: JsonObject): JsonObject {
   return changes === undefined ? object : withMetadata(object, changes);
 }
 
-/** Members that are not named here are kept or refused by the schema of ObjectMeta. */
+/** Other members are left to the schema of ObjectMeta. */
 function isKept(name: string, value: JsonValue | undefined): boolean {
   switch (name) {
     case "managedFields":
@@ -147,7 +144,7 @@ function isKept(name: string, value: JsonValue | undefined): boolean {
   }
 }
 
-/** Takes the namespace from the path; a body that names another one is a mistake. */
+/** Takes the namespace from the path; the body must not name another one. */
 export function inNamespace(object: JsonObject, resource: ServedResource, namespace: string): JsonObject {
   const found = metaText(object, "namespace");
   if (!resource.type.namespaced) {
@@ -162,7 +159,7 @@ export function inNamespace(object: JsonObject, resource: ServedResource, namesp
   return withMetadata(object, { namespace });
 }
 
-/** The body names the object of the path or nothing. */
+/** The body must name the path's object or nothing. */
 export function expectName(object: JsonObject, name: string): JsonObject {
   const found: JsonValue | undefined = metadataOf(object)["name"];
   if (found === name) return object;

@@ -7,8 +7,8 @@ import { metaText } from "./metadata.ts";
 import { collectionOf } from "./storage-view.ts";
 
 /**
- * The object with what its kind gives out, each thing once: 422 when it asks for what another one has. The object itself for kinds
- * that give nothing out, which are all but Services. Inside the critical section, so that two objects cannot be given the same.
+ * The object with what only one object may have, such as a Service's address; 422 when it asks for what another one
+ * has. Runs in the critical section.
  */
 export function withAllotment(
   context: ApiContext,

@@ -15,13 +15,13 @@ import { metadataOf, metaText } from "./metadata.ts";
 import type { WriteRequest } from "./options.ts";
 import { keyFor } from "./storage-view.ts";
 
-// Server-side apply (KEP-555) around the pure functions of ../apply: what is read before the critical section, what is decided in it, and
-// the race between "create" and "change", which look alike to the client. Several applies at once to one name all succeed: one creates.
+// Server-side apply (KEP-555) around the pure functions of ../apply. Of several applies to one name one creates the
+// object; all succeed.
 
-/** Between the look and the write the object may come or go; more often than this is no coincidence. */
+/** Tries when the object comes or goes between look and write. */
 const maxTurns = 5;
 
-/** What is applied to. A missing object is created on the main endpoint; elsewhere it is 404. */
+/** A missing object is created on the main endpoint; elsewhere it is 404. */
 export interface ApplyTarget {
   readonly namespace: string;
   readonly name: string;
@@ -29,9 +29,9 @@ export interface ApplyTarget {
 }
 
 /**
- * Server-side apply: creates the object (`created` in the answer) or lays the document over the newest state. Applying the same again
- * writes nothing. 400 without a manager, 409 with one cause for each field that another manager owns and that would change, unless the
- * request forces; 422 for what the document has wrong by itself.
+ * Server-side apply: creates the object (`created` in the answer) or merges the document into it. Applying the same
+ * again writes nothing. 400 without a manager, 409 with a cause for each changed field of another manager unless
+ * forced, 422 for an invalid document.
  */
 export async function applyObject(
   context: ApiContext,
@@ -55,15 +55,14 @@ export async function applyObject(
   }
 }
 
-/** A document that is applied. */
 export interface Declaration {
-  /** What it declares, in the form in which it is stored. */
+  /** What it declares, as stored. */
   readonly object: JsonObject;
-  /** As its author wrote it, `1000m` where `1` is stored: what kubectl keeps to find out later what has been taken out. */
+  /** As its author wrote it (`1000m` where `1` is stored), which kubectl needs to find removed fields. */
   readonly sent: JsonObject;
 }
 
-/** Everything that is wrong with the document whatever it is applied to. */
+/** Checks what does not depend on the existing object. */
 export function readDocument(
   resource: ServedResource,
   { namespace, name }: Pick<ApplyTarget, "namespace" | "name">,
@@ -74,13 +73,13 @@ export function readDocument(
   if (request.fieldManager === undefined) throw badRequest("fieldManager is required for apply patches");
   const sent = expectName(inNamespace(expectKind(body, resource), resource, namespace), name);
   if ((metadataOf(sent)["managedFields"] ?? null) !== null) throw badRequest("metadata.managedFields must be nil");
-  // Nulls go before unknown fields are looked for: they declare nothing, wherever they stand.
+  // Nulls declare nothing; they go before unknown fields are looked for.
   const { object, causes } = readApplied(sent, type);
   if (causes.length > 0) throw invalid(resource.type, name, causes);
   return { ...admit(object, resource, request), sent: object };
 }
 
-/** On the head, inside the critical section: what was looked at before may be older. 404 when the object is gone meanwhile. */
+/** Inside the critical section. 404 when the object is gone meanwhile. */
 function applyToExisting(
   context: ApiContext,
   resource: ServedResource,
@@ -100,7 +99,7 @@ function applyToExisting(
   });
 }
 
-/** An ordinary creation, but for its owners. A uid in the document says which object is meant, and that one is not there. */
+/** A creation with owners from the apply. A uid in the document names an object that does not exist. */
 async function applyToNothing(
   context: ApiContext,
   resource: ServedResource,
@@ -119,7 +118,7 @@ async function applyToNothing(
   return { ...answer, warnings: [...warnings, ...answer.warnings], created: true };
 }
 
-/** The merged object and who owns what in it, or 409. `live` is absent for an object about to be created. */
+/** The merged object and its owners, or 409. `live` is absent for an object to be created. */
 export function applied(
   context: ApiContext,
   resource: ServedResource,

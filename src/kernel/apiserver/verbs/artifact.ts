@@ -1,26 +1,16 @@
 import { ArtifactError, digestsIn, isDigest } from "#kernel/artifacts/index.ts";
-import type { GroupKind } from "#engine/index.ts";
 import { ApiError, badRequest } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { answerObject } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { getObject } from "./get.ts";
 
-/** Where the bytes of artifacts are, and whose objects have some; the store of artifacts implements `read`. */
-export interface ArtifactSource {
-  /** Kinds with the subresource `artifacts`: what their status mentions can be read there. */
-  readonly kinds: readonly GroupKind[];
-  /** Rejects with an `ArtifactError` where there is nothing of the digest. */
-  readonly read: (namespace: string, digest: string) => Promise<AsyncIterable<Uint8Array>>;
-}
-
-/** Whether objects of this kind have the subresource. */
 export const hasArtifacts = ({ artifacts }: ApiContext, { type }: ServedResource): boolean =>
   artifacts?.kinds.some(({ group, kind }) => group === type.group && kind === type.kind) === true;
 
 /**
- * The bytes of one artifact of an object. Only what the object's status mentions is given: the digest of something else is no right
- * to read it. Refusals come from the call, before the first chunk.
+ * The bytes of one artifact that the object's status mentions: knowing another digest grants no access. Refusals come
+ * before the first chunk.
  */
 export async function openArtifact(
   context: ApiContext,

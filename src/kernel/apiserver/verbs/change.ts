@@ -1,3 +1,5 @@
+import { invalid, invalidValue, notFound, required, staleRevision, uidMismatch } from "#kernel/model/index.ts";
+import { withMembers } from "#kernel/specs/index.ts";
 import {
   deepFreeze,
   isJsonObject,
@@ -6,47 +8,46 @@ import {
   type JsonValue,
   parseInstant,
 } from "#lib/base/index.ts";
-import { invalid, invalidValue, notFound, required, staleRevision, uidMismatch } from "#kernel/model/index.ts";
 import type { Manager } from "../apply/managers.ts";
-import { withMembers } from "#kernel/specs/index.ts";
 import { withWriters } from "../authz/acts-for.ts";
 import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 import type { Entry, StoreKey, Transaction } from "../store/store.ts";
-import { checkSize, refuseUnreadable, tidyMetadata } from "./admission.ts";
+import { admit, checkSize, expectName, inNamespace, namedKind, refuseUnreadable, tidyMetadata } from "./admission.ts";
 import { withAllotment } from "./allotment.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { type Owned, withAppliedOwners, withOwnersMoved } from "./field-owners.ts";
-import { finalizersOf, isTerminating, metadataOf, metaNumber, metaText, withMetadata } from "./metadata.ts";
+import { frozenCopy } from "./frozen-copy.ts";
 import { checkMetadata, checkMetadataUpdate } from "./metadata-rules.ts";
+import { finalizersOf, isTerminating, metadataOf, metaNumber, metaText, withMetadata } from "./metadata.ts";
 import { specFinalizers } from "./namespace-rules.ts";
 import type { WriteRequest } from "./options.ts";
 import { keyFor, prunedBefore, viewOf } from "./storage-view.ts";
 
-/** The part of an object a request writes to; `whole` is the main part and the status, which only this process writes in one. */
+/** What a request writes to; `whole` is main part and status in one, for this process only. */
 export type Endpoint = "main" | "status" | "whole" | "finalize" | "scale";
 
-/** Turns the stored object into the wanted one; runs inside the critical section and must not wait. */
+/** Computes the new object inside the critical section, synchronously. */
 export interface Change {
   readonly resource: ServedResource;
   readonly namespace: string;
   readonly name: string;
   readonly endpoint: Endpoint;
   readonly request: WriteRequest;
-  /** A PUT replaces what it read, so kinds may insist on its resourceVersion. */
+  /** For PUT: kinds may insist on a resourceVersion. */
   readonly replaces: boolean;
-  /** `pruned` is the stored object too, when its kind's present schema has pruned it (`prunedBefore`). */
+  /** `pruned` is the stored object if its kind's current schema has pruned it (`prunedBefore`). */
   compute(old: JsonObject, pruned: JsonObject | undefined): Computed;
 }
 
 export interface Computed {
   readonly object: JsonObject;
   readonly warnings: readonly string[];
-  /** The owners after an apply, which knows them; those of other changes follow from what changes. */
+  /** The owners after an apply; those of other changes follow from the change. */
   readonly managers?: readonly Manager[];
 }
 
-/** The one path of PUT and PATCH. Resolves when the outcome is durable; a change that changes nothing writes nothing. */
+/** The common path of PUT and PATCH. Resolves when durable; an unchanged object is not written. */
 export function changeObject(context: ApiContext, change: Change): Promise<Answer> {
   const { resource, name, request } = change;
   const key = keyFor(resource, change.namespace, name);
@@ -63,7 +64,7 @@ export function changeObject(context: ApiContext, change: Change): Promise<Answe
     if (owned.object === next && jsonEquals(next, old)) return { resource, entry, warnings: known };
     const found = validate(change, owned.object, old);
     if (found.causes.length > 0) {
-      // What was sent is a document, and no patch: that it cannot be read is told first.
+      // A whole document: report unreadable members first.
       if (change.replaces || computed.managers !== undefined) refuseUnreadable(computed.object, resource);
       throw invalid(resource.type, name, found.causes);
     }
@@ -71,13 +72,13 @@ export function changeObject(context: ApiContext, change: Change): Promise<Answe
     const object = withAllotment(context, transaction, resource, owned.object, key);
     const warnings = [...known, ...found.warnings];
     if (request.dryRun === true) return { resource, warnings, draft: deepFreeze(object) };
-    // What was sent has been pruned, and what is kept from the stored object if that was; else a look at all of it tells.
+    // Sent and kept parts have been pruned, or a check of the whole object decides.
     const pruner = pruned !== undefined || resource.prune(next).object === next ? resource : undefined;
     return { resource, warnings, entry: writeNext(context, transaction, resource, key, object, pruner) };
   });
 }
 
-/** The prepared object with its owners. Most objects that this process writes have none, and then nothing is looked at. */
+/** The prepared object with its owners. Most objects of this process have none. */
 function withOwners(context: ApiContext, change: Change, computed: Computed, next: JsonObject, old: JsonObject): Owned {
   const { resource, request, endpoint } = change;
   if (computed.managers !== undefined) {
@@ -87,7 +88,7 @@ function withOwners(context: ApiContext, change: Change, computed: Computed, nex
   const requested = metadataOf(computed.object)["managedFields"];
   if (stored === undefined && requested === undefined) return { object: next, warnings: [] };
   if (endpoint !== "whole") return withOwnersMoved(context, { resource, request, endpoint, old, next, requested });
-  // What a writer owns of an object and what of its status are two entries, as if these were two writes.
+  // Main part and status have separate entries, as if these were two writes.
   const main = withMembers(next, { status: old["status"] });
   const first = withOwnersMoved(context, { resource, request, endpoint: "main", old, next: main, requested });
   const before = first.object;
@@ -98,8 +99,8 @@ function withOwners(context: ApiContext, change: Change, computed: Computed, nex
 }
 
 /**
- * 409 when the caller means another object of the name or another revision (S6), 422 for a PUT without revision of a kind that
- * wants one. Metadata that is the stored object's own has passed already.
+ * 409 for another uid or revision, 422 for a PUT without a required revision. Metadata identical to the stored one has
+ * passed already.
  */
 function checkPreconditions(change: Change, object: JsonObject, old: JsonObject): void {
   if (object["metadata"] === old["metadata"]) return;
@@ -108,7 +109,7 @@ function checkPreconditions(change: Change, object: JsonObject, old: JsonObject)
   if (uid !== "" && uid !== metaText(old, "uid")) throw uidMismatch(type, change.name, uid, metaText(old, "uid"));
   const { resourceVersion: revision = "" } = metadataOf(object);
   const field = "metadata.resourceVersion";
-  // No object has the revision 0, by which Kubernetes means none.
+  // Kubernetes treats 0 as none.
   if (revision === "" || revision === "0" || revision === null) {
     if (!change.replaces || allowsUnconditionalUpdate) return;
     throw invalid(type, change.name, [required(field, "must be specified for an update")]);
@@ -120,19 +121,19 @@ function checkPreconditions(change: Change, object: JsonObject, old: JsonObject)
 }
 
 /**
- * The next state: defaults, what the endpoint leaves alone, and the metadata that is the server's. Its resourceVersion is the
- * stored object's, so that the two are equal when nothing changes; the store gives it its own.
+ * The next state: defaults, what the endpoint keeps, and the server's metadata. It has the stored resourceVersion, so
+ * that an unchanged object is equal to the stored one.
  */
 function prepare(change: Change, object: JsonObject, old: JsonObject): JsonObject {
   const { resource } = change;
-  // Metadata that is the stored object's own is tidy.
+  // Stored metadata is tidy.
   const sent = object["metadata"] === old["metadata"] ? object : tidyMetadata(object);
   const prepared = prepareEndpoint(change, sent, old);
   const isNew = resource.hasGeneration && resource.changesGeneration(prepared, old);
   return withKeptMetadata(prepared, old, isNew);
 }
 
-/** Each endpoint takes its own part of what was sent and everything else from the stored object. */
+/** Each endpoint takes its own part of what was sent and the rest from the stored object. */
 function prepareEndpoint(change: Change, candidate: JsonObject, old: JsonObject): JsonObject {
   const { resource } = change;
   switch (change.endpoint) {
@@ -157,8 +158,7 @@ function prepareEndpoint(change: Change, candidate: JsonObject, old: JsonObject)
   }
 }
 
-// Clients may leave these out, and may write an instant as they like: those that keep time in milliseconds send `…00.000Z`.
-// Otherwise what they send must be what is stored, which checkMetadataUpdate sees to.
+// Clients may omit these, and may format instants differently (`…00.000Z`); checkMetadataUpdate refuses changes.
 const keptWhenAbsent = [
   "uid",
   "creationTimestamp",
@@ -167,7 +167,7 @@ const keptWhenAbsent = [
   "namespace",
 ] as const;
 
-/** One copy at most: this runs on every write. `isNew`: the change makes a new generation. */
+/** At most one copy, since this runs on every write. `isNew`: the change makes a new generation. */
 function withKeptMetadata(object: JsonObject, old: JsonObject, isNew: boolean): JsonObject {
   const before = metadataOf(old);
   const after = metadataOf(object);
@@ -176,7 +176,7 @@ function withKeptMetadata(object: JsonObject, old: JsonObject, isNew: boolean): 
   for (const member of keptWhenAbsent) {
     if (before[member] !== undefined && isLeftAsItWas(after[member], before[member])) changes[member] = before[member];
   }
-  // Never the client's: a generation it read may be an old one.
+  // The client's generation may be outdated.
   const generation = isNew ? (metaNumber(old, "generation") ?? 0) + 1 : before["generation"];
   if (after["generation"] !== generation) changes["generation"] = generation;
   if (before["managedFields"] !== undefined) changes["managedFields"] = before["managedFields"];
@@ -184,7 +184,7 @@ function withKeptMetadata(object: JsonObject, old: JsonObject, isNew: boolean): 
   return Object.keys(changes).length === 0 ? object : withMetadata(object, changes);
 }
 
-/** Absent, or the same instant in other words. What is equal needs no change. */
+/** Absent, or the same instant formatted differently. */
 function isLeftAsItWas(sent: JsonValue | undefined, stored: JsonValue): boolean {
   if ((sent ?? "") === "") return true;
   if (sent === stored || typeof sent !== "string" || typeof stored !== "string") return false;
@@ -192,7 +192,7 @@ function isLeftAsItWas(sent: JsonValue | undefined, stored: JsonValue): boolean 
   return instant !== undefined && parseInstant(sent) === instant;
 }
 
-/** Metadata first: a kind's own rules count on labels and names that are what they say. */
+/** Metadata first: a kind's rules rely on valid labels and names. */
 function validate(change: Change, next: JsonObject, old: JsonObject): Validation {
   const { resource } = change;
   if (next["metadata"] !== old["metadata"]) {
@@ -203,7 +203,7 @@ function validate(change: Change, next: JsonObject, old: JsonObject): Validation
     case "status":
       return resource.validateStatusUpdate(next, old);
     case "whole":
-      // A definition's schema is about all of an object, so that one look is enough.
+      // A definition's schema covers the whole object.
       return resource.custom ? resource.validateUpdate(next, old) : validatedTwice(resource, next, old);
     case "finalize":
       return { causes: [], warnings: [] };
@@ -213,15 +213,15 @@ function validate(change: Change, next: JsonObject, old: JsonObject): Validation
   }
 }
 
-/** Built-in kinds ask other rules of a status. */
+/** Built-in kinds have separate rules for their status. */
 function validatedTwice(resource: ServedResource, next: JsonObject, old: JsonObject): Validation {
   const [main, status] = [resource.validateUpdate(next, old), resource.validateStatusUpdate(next, old)];
   return { causes: [...main.causes, ...status.causes], warnings: [...main.warnings, ...status.warnings] };
 }
 
 /**
- * Stores the new state, or removes the object when it was only waiting for its last finalizer. `pruner` is the kind whose
- * schema has pruned all of it, if one has.
+ * Stores the new state, or removes an object that only waited for its last finalizer. `pruner` is the kind whose schema
+ * has pruned all of it, if any.
  */
 export function writeNext(
   context: ApiContext,
@@ -238,6 +238,27 @@ export function writeNext(
   return entry;
 }
 
-/** True while a finalizer stands between the object and its removal. */
+/** True while finalizers keep a deleted object. */
 export const isHeld = (object: JsonObject): boolean =>
   finalizersOf(object).length > 0 || specFinalizers(object).length > 0;
+
+/**
+ * PUT of an existing object. `body` is copied, sharing what is equal to the stored object (`frozenCopy`). May throw or
+ * reject.
+ */
+export function updateObject(
+  context: ApiContext,
+  resource: ServedResource,
+  target: { readonly namespace: string; readonly name: string; readonly endpoint: Endpoint },
+  body: unknown,
+  request: WriteRequest,
+): Promise<Answer> {
+  const entry = context.store.get(keyFor(resource, target.namespace, target.name));
+  const old = entry === undefined ? undefined : viewOf(resource, entry);
+  // Not an object: refused below.
+  const own = isJsonObject(body) ? frozenCopy(body, old) : body;
+  const sent = expectName(inNamespace(namedKind(own, resource), resource, target.namespace), target.name);
+  const known = entry === undefined ? undefined : prunedBefore(resource, entry);
+  const admitted = admit(sent, resource, request, known);
+  return changeObject(context, { ...target, resource, request, replaces: true, compute: () => admitted });
+}

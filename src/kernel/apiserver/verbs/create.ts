@@ -28,10 +28,10 @@ import type { WriteRequest } from "./options.ts";
 import { checkQuotas } from "./quota.ts";
 import { keyFor } from "./storage-view.ts";
 
-/** Of 27^5 suffixes; eight that are all taken mean a name that is used up, not bad luck. */
+/** Of 27^5 suffixes; eight taken ones mean that the name is used up. */
 const maxNameTries = 8;
 
-/** How to create: `managers` are the owners of an object that an apply creates. */
+/** `managers` are the owners of an object created by an apply. */
 export interface CreateRequest extends WriteRequest {
   readonly managers?: readonly Manager[];
   /** Awaited when the object was judged and before it is stored: each takes its time where the object is large. */
@@ -39,8 +39,8 @@ export interface CreateRequest extends WriteRequest {
 }
 
 /**
- * POST to a collection. Resolves when the object is durable. What is wrong is told in the order of Kubernetes: the form of the body (400),
- * the namespace (404, 403), a Pod's account (403), the object (422), its name (409). A generated name is tried eight times.
+ * POST to a collection. Resolves when durable. Errors in Kubernetes' order: the form of the body (400), the namespace
+ * (404, 403), a Pod's account (403), the object (422), its name (409). A generated name is tried eight times.
  */
 export async function createObject(
   context: ApiContext,
@@ -54,10 +54,7 @@ export async function createObject(
   return context.store.write((transaction) => storeDraft(context, transaction, draft));
 }
 
-/**
- * Several creations of one kind in one transaction: all of them or, when one is refused, none. What is stored is what
- * `createObject` would store for each.
- */
+/** Creates several objects of a kind in one transaction: all or, when one is refused, none. */
 export async function createObjects(
   context: ApiContext,
   resource: ServedResource,
@@ -68,17 +65,16 @@ export async function createObjects(
   return context.store.write((transaction) => drafts.map((draft) => storeDraft(context, transaction, draft)));
 }
 
-/** An object about to be created, as far as that can be prepared without looking at the store. */
 interface Draft {
   readonly resource: ServedResource;
   readonly namespace: string;
   readonly request: CreateRequest;
   readonly first: Built;
-  /** The same under another name; absent when the name was given. */
+  /** Another try at a generated name. */
   readonly renamed: (() => Built) | undefined;
 }
 
-/** Everything that needs no look at the store, done before the critical section. */
+/** Prepares everything that needs no look at the store. */
 function draftOf(
   context: ApiContext,
   resource: ServedResource,
@@ -90,18 +86,18 @@ function draftOf(
   const { managedFields } = metadataOf(whole);
   const sent = tidyMetadata(whole);
   const owned = (built: Built): Built => withOwners(context, resource, built, request, managedFields);
-  // No object has the revision 0, by which Kubernetes means none.
+  // Kubernetes treats 0 as none.
   if (!["", "0"].includes(metaText(sent, "resourceVersion"))) {
     throw badRequest("resourceVersion must not be set on an object to be created");
   }
-  // One uid for all tries at a name: it becomes the object's only when a name is free.
+  // One uid for all tries at a name.
   const birth = { uid: context.newUid(), creationTimestamp: formatTime(context.clock.now()) };
   if (request.duplicateFields === undefined && resource.isPlain?.(sent) === true) {
     const first = { object: withMetadata(sent, birth), causes: [], warnings: resource.warnings };
     return { resource, namespace, request, first: owned(first), renamed: undefined };
   }
   const admitted = admit(sent, resource, request);
-  // Only the absence of a name is an invitation to make one; a wrong one stays and is refused.
+  // Only a missing name is generated; an invalid one is refused.
   const { name: sentName = "" } = metadataOf(sent);
   const generateName = sentName === "" ? metaText(sent, "generateName") : "";
   if (generateName === "") {
@@ -120,7 +116,7 @@ function draftOf(
   return { resource, namespace, request, first: renamed(), renamed };
 }
 
-/** Inside the critical section: the kind, the namespace and the name are judged by the state that the write builds on. */
+/** Inside the critical section. */
 function storeDraft(context: ApiContext, transaction: Transaction, draft: Draft): Answer {
   const { resource, namespace, request, first, renamed } = draft;
   checkDefinition(transaction, resource);
@@ -128,7 +124,7 @@ function storeDraft(context: ApiContext, transaction: Transaction, draft: Draft)
   checkAccount(transaction, resource, first.object);
   if (first.causes.length > 0) throw invalid(resource.type, metaText(first.object, "name"), first.causes);
   request.permit?.(first.object, undefined);
-  // Only generated names are tried again; the rest of the object is judged once.
+  // Only the name is generated again.
   let built = first;
   let key = keyOfNew(resource, built);
   for (let tries = 1; transaction.head(key) !== undefined; tries++) {
@@ -147,18 +143,12 @@ function storeDraft(context: ApiContext, transaction: Transaction, draft: Draft)
   return answer;
 }
 
-/**
- * An object as it would be stored, or what is wrong with it. The refusal waits for the critical section, because a missing
- * namespace is told before a wrong object.
- */
+/** An object as it would be stored, or its errors, which are thrown later: a missing namespace is reported first. */
 interface Built extends Admitted {
   readonly causes: readonly StatusCause[];
 }
 
-/**
- * Stamps, defaults, prepares and validates, in this order, so that defaults are validated like what was sent. Throws 400 for what cannot
- * be read as the kind: that is the form of the body, and told first.
- */
+/** Stamps, defaults, prepares and validates, in this order. Throws 400 for a body that does not fit the kind. */
 function buildObject(
   resource: ServedResource,
   admitted: Admitted,
@@ -183,7 +173,7 @@ function judgedObject(
     deletionTimestamp: undefined,
     deletionGracePeriodSeconds: undefined,
   });
-  // Wrong metadata may have any shape, and the functions of a kind count on a right one.
+  // The functions of a kind rely on valid metadata.
   const metadataCauses = checkMetadata(stamped, resource.type);
   if (metadataCauses.length > 0) return { object: stamped, causes: metadataCauses, warnings: [] };
   const prepared = resource.prepareForCreate(resource.withDefaults(stamped), soleWriter(writers));
@@ -196,7 +186,7 @@ function judgedObject(
   };
 }
 
-/** The object with its owners, unless it is refused anyway. An apply knows them already. */
+/** The object with its owners, unless it is refused anyway. */
 function withOwners(
   context: ApiContext,
   resource: ServedResource,
@@ -217,7 +207,7 @@ function withOwners(
 const keyOfNew = (resource: ServedResource, { object }: Built): StoreKey =>
   keyFor(resource, metaText(object, "namespace"), metaText(object, "name"));
 
-/** The size is known when the bytes are made; a refusal then takes the write back. */
+/** The size is known when the bytes are made; a refusal then rolls the write back. */
 function store(
   context: ApiContext,
   transaction: Transaction,

@@ -7,7 +7,7 @@ import { finalizersOf, isTerminating, withMetadata } from "./metadata.ts";
 /** Keeps a deleted CustomResourceDefinition until its objects are gone. */
 export const crdCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-/** A definition that is about to be deleted: it stays until its objects are gone, and says so. */
+/** A definition about to be deleted stays, marked as terminating, until its objects are gone. */
 export function leavingDefinition(definition: JsonObject, now: Instant): JsonObject {
   const finalizers = finalizersOf(definition);
   const terminating = {
@@ -24,16 +24,15 @@ export function leavingDefinition(definition: JsonObject, now: Instant): JsonObj
     : withMetadata(told, { finalizers: [...finalizers, crdCleanupFinalizer] });
 }
 
-/** Where CustomResourceDefinitions are stored. */
 export const definitions = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" } as const;
 
-/** `name` is `plural.group`, as every CustomResourceDefinition is named. */
+/** `name` is `plural.group`. */
 export const definitionKey = (name: string): StoreKey => ({ ...definitions, namespace: "", name });
 
 export const isDefinition = ({ type }: ServedResource): boolean =>
   type.group === definitions.group && type.plural === definitions.resource;
 
-// A key made anew is a name to be joined and hashed for every object.
+// Cached, since it is needed for every object.
 const keyByType = new WeakMap<ResourceType, StoreKey>();
 
 function keyOfDefinition(type: ResourceType): StoreKey {
@@ -42,7 +41,7 @@ function keyOfDefinition(type: ResourceType): StoreKey {
   return key;
 }
 
-/** Refuses a new object of a custom kind that is going away: it would be left behind. */
+/** Refuses a new object of a custom kind that is being removed. */
 export function checkDefinition(transaction: Transaction, { type, custom }: ServedResource): void {
   if (!custom) return;
   const entry = transaction.head(keyOfDefinition(type));

@@ -6,19 +6,18 @@ import { listObjects } from "./list.ts";
 import type { DeleteRequest, ListRequest } from "./options.ts";
 import { checkPolicy } from "./propagation.ts";
 
-// Objects deleted in one critical section; between two sections other writes have their turn.
+// Deleted in one critical section; other writes run in between.
 const batchSize = 200;
 
-/** What became of each selected object, and where to go on when a limit left some for the next request. */
+/** `continue` is set when a limit left objects for the next request. */
 export interface CollectionDeletion {
   readonly deletions: readonly Deletion[];
   readonly continue?: string;
 }
 
 /**
- * DELETE of a collection: every selected object by the rules of a single DELETE, in the order of a list. A `limit` counts as in a list: who
- * asks for one object to be deleted must not lose all. Not one transaction: when one object is refused, those of the batches before are
- * gone. Objects that were gone before their turn are left out of the answer.
+ * DELETE of a collection: every selected object like a single DELETE, in list order. `limit` counts as in a list. Not
+ * one transaction: a refusal does not undo earlier batches. Objects already gone are left out.
  */
 export async function deleteCollection(
   context: ApiContext,
@@ -27,14 +26,14 @@ export async function deleteCollection(
   request: DeleteRequest,
 ): Promise<CollectionDeletion> {
   checkPolicy(request);
-  // Objects created after this list are not deleted, as in Kubernetes.
+  // Objects created after this list stay, as in Kubernetes.
   const { entries, continue: token } = await listObjects(context, resource, list);
   const deletions: Deletion[] = [];
   for (let start = 0; start < entries.length; start += batchSize) {
     const batch = entries.slice(start, start + batchSize);
     const done = await context.store.write((transaction) =>
       batch.map(({ key, uid }) => {
-        // The object listed, not another one that took its name in between.
+        // Not a successor of the same name.
         const preconditions = { ...request.preconditions, uid };
         try {
           return deleteHead(context, transaction, resource, key, { ...request, preconditions });

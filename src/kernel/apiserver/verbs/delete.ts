@@ -12,22 +12,21 @@ import type { DeleteRequest } from "./options.ts";
 import { checkPolicy, withPropagation } from "./propagation.ts";
 import { keyFor, viewOf } from "./storage-view.ts";
 
-// A deletion is one write or two. An object that nothing holds is removed at once. One that is held (a finalizer, a grace period) is
-// marked with the time of its end, and the update that takes the last finalizer away removes it (change.ts). Marks are never taken back.
+// An object that nothing holds is removed at once. One with a finalizer or grace period is marked with its end, and the
+// update that removes the last finalizer removes it (change.ts). Marks are never taken back.
 //
 //   request            not held            held                        terminating already
 //   no grace period    removed             marked, period 0            as it is, or removed when nothing holds it any more
 //   a grace period     marked              marked                      the shorter of the two periods counts
 
-/** What a DELETE did: `removed` when the object is gone, else it is terminating. */
 export interface Deletion {
   readonly answer: Answer;
   readonly removed: boolean;
 }
 
 /**
- * DELETE of one object; what becomes of its dependants is in `propagation.ts`. Resolves when the removal or the mark is durable: what the
- * deletion brings about (dependants, the content of a namespace) comes afterwards.
+ * DELETE of one object; `propagation.ts` decides about its dependants. Resolves when the removal or mark is durable;
+ * dependants and a namespace's content follow later.
  */
 export async function deleteObject(
   context: ApiContext,
@@ -40,8 +39,8 @@ export async function deleteObject(
 }
 
 /**
- * The rules of deletion, inside the critical section: 404, 409 for a precondition that does not hold, 403 for a protected namespace. A dry
- * run goes all the way but for the write. Deleting what is terminating already, in the same way, writes nothing (S7).
+ * The rules of deletion in the critical section: 404, 409 for a failed precondition, 403 for a protected namespace. A
+ * dry run only skips the write. Repeating a deletion writes nothing.
  */
 export function deleteHead(
   context: ApiContext,
@@ -69,7 +68,7 @@ export function deleteHead(
   return { answer: { resource, entry: written, warnings }, removed: false };
 }
 
-/** 409 for either, so that a client that deletes what it saw never deletes what came after. */
+/** 409, so that a client never deletes another object than the one it saw. */
 function checkPreconditions(resource: ServedResource, name: string, request: DeleteRequest, old: JsonObject): void {
   const { uid, resourceVersion } = request.preconditions ?? {};
   const found = metaText(old, "uid");
@@ -79,7 +78,7 @@ function checkPreconditions(resource: ServedResource, name: string, request: Del
   }
 }
 
-/** What deletion adds to an object of some kinds before anything else. */
+/** What deletion adds to objects of some kinds. */
 function beforeDeletion({ clock }: ApiContext, resource: ServedResource, old: JsonObject): JsonObject {
   if (isTerminating(old)) return old;
   if (isNamespace(resource)) {
@@ -88,18 +87,18 @@ function beforeDeletion({ clock }: ApiContext, resource: ServedResource, old: Js
   return isDefinition(resource) ? leavingDefinition(old, clock.now()) : old;
 }
 
-/** Seconds until the object may be removed. Only kinds that end gracefully have a choice. */
+/** Seconds until the object may be removed. */
 function graceOf(resource: ServedResource, old: JsonObject, request: DeleteRequest): number {
   const own = resource.gracePeriodSeconds(old);
   const { gracePeriodSeconds: wanted } = request;
-  // Also of an object that is terminating: a Pod whose containers have ended meanwhile has nothing left to wait for.
+  // Also for a terminating object: a Pod whose containers have ended need not wait.
   if (own === 0 || wanted === 0) return 0;
   if (wanted === undefined) return isTerminating(old) ? (metaNumber(old, "deletionGracePeriodSeconds") ?? own) : own;
-  // Kubernetes reads a negative period as the shortest one that is still graceful.
+  // As in Kubernetes: a negative period is the shortest graceful one.
   return wanted < 0 ? 1 : wanted;
 }
 
-/** The generation grows so that controllers see a change of intent. The time is when the grace period ends, as in Kubernetes. */
+/** The generation grows, so that controllers see the change. The timestamp is the end of the grace period. */
 function marked(context: ApiContext, object: JsonObject, graceSeconds: number): JsonObject {
   const generation = metaNumber(object, "generation") ?? 0;
   return withMetadata(object, {
@@ -109,7 +108,7 @@ function marked(context: ApiContext, object: JsonObject, graceSeconds: number): 
   });
 }
 
-/** A repeated DELETE can only bring the end closer. */
+/** A repeated DELETE can only shorten the grace period. */
 function shortened(old: JsonObject, graceSeconds: number): JsonObject {
   const before = metaNumber(old, "deletionGracePeriodSeconds") ?? 0;
   const end = parseInstant(metaText(old, "deletionTimestamp"));
@@ -120,7 +119,7 @@ function shortened(old: JsonObject, graceSeconds: number): JsonObject {
   });
 }
 
-/** Watchers get `last`, which has no finalizers, under the revision of the removal. */
+/** Watchers get `last` under the revision of the removal. */
 function remove(
   transaction: Transaction,
   resource: ServedResource,
@@ -132,11 +131,10 @@ function remove(
   if (request.dryRun === true) return { answer: { resource, warnings, draft: deepFreeze(last) }, removed: true };
   const bare = withoutRevision(last);
   const removed = transaction.remove(entry.key, resource.storage?.encode(bare) ?? bare);
-  // The caller is answered when the removal is durable, like any write.
   return { answer: { resource, warnings, entry: removed }, removed: true };
 }
 
-/** A kind that leaves its dependants alone unless told says so to whoever did not tell it, in the words of Kubernetes. */
+/** Kubernetes' warning for kinds that orphan their dependants by default. */
 function warningsOf(resource: ServedResource, request: DeleteRequest): readonly string[] {
   const { propagationPolicy, orphanDependents } = request;
   if (resource.dependants !== "orphaned" || propagationPolicy !== undefined || orphanDependents !== undefined) {
@@ -145,11 +143,10 @@ function warningsOf(resource: ServedResource, request: DeleteRequest): readonly 
   return [...resource.warnings, orphanedPodsWarning];
 }
 
-/** Clients show it word for word. */
 const orphanedPodsWarning =
   "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
-/** The body that tells of a removal. */
+/** The body that reports a removal. */
 export function removalStatus(resource: ServedResource, object: JsonObject): Status {
   const { group, plural } = resource.type;
   return {

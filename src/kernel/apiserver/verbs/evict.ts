@@ -10,10 +10,10 @@ import type { DeleteRequest } from "./options.ts";
 import { checkPolicy } from "./propagation.ts";
 import { keyFor } from "./storage-view.ts";
 
-// An eviction is a deletion under another right, for whoever empties a machine (`kubectl drain`). Nothing stands in its way here:
-// PodDisruptionBudgets are stored only.
+// An eviction (`kubectl drain`) is a deletion with a permission of its own. PodDisruptionBudgets are stored but not
+// enforced.
 
-/** What `pods/eviction` takes. Nothing of it is stored. */
+/** The body of `pods/eviction`; never stored. */
 export const evictionType = { group: "policy", version: "v1", kind: "Eviction" } as const;
 
 interface Target {
@@ -21,16 +21,16 @@ interface Target {
   readonly name: string;
 }
 
-/** The DeleteOptions of an Eviction; 400 for a body that is none, or is another Pod's. */
+/** The DeleteOptions of an Eviction; 400 for any other body or another Pod's. */
 export function evictionOptions(resource: ServedResource, target: Target, body: unknown): JsonValue | undefined {
   const served = { ...resource, type: { ...evictionType, plural: "evictions", namespaced: true } };
-  // Kubernetes takes the older version here, which it serves nowhere else; the two have the same fields.
+  // Kubernetes accepts this older version here only; the fields are the same.
   const isOlder = isJsonObject(body) && body["apiVersion"] === "policy/v1beta1";
   const sent = namedKind(isOlder ? { ...body, apiVersion: "policy/v1" } : body, served);
   return expectName(inNamespace(sent, served, target.namespace), target.name)["deleteOptions"];
 }
 
-/** Resolves when the removal, or the mark of the deletion, is durable. Jobs see by the Pod's condition that it did not fail by itself. */
+/** Resolves when the removal or its mark is durable. The Pod's condition tells Jobs that it did not fail by itself. */
 export async function evictPod(
   context: ApiContext,
   resource: ServedResource,
@@ -39,7 +39,7 @@ export async function evictPod(
 ): Promise<void> {
   checkPolicy(request);
   await context.store.write((transaction) => {
-    // The revision that the caller expects is that before the condition.
+    // The precondition refers to the revision before the condition.
     deleteHead(context, transaction, resource, target, { ...request, dryRun: true });
     if (request.dryRun === true) return;
     putCondition(context, transaction, resource, target);
@@ -52,7 +52,7 @@ function putCondition(context: ApiContext, transaction: Transaction, resource: S
   const key = keyFor(resource, target.namespace, target.name);
   const pod = transaction.head(key)?.object();
   if (pod === undefined || isTerminating(pod)) return;
-  // Conditions of stored Pods have the members that their schema demands.
+  // Stored conditions have the members that their schema demands.
   const before = objectsAt(pod, "status", "conditions") as unknown as readonly Condition[];
   const conditions = withCondition(before, disrupted, context.clock.now());
   const status: JsonObject = {

@@ -1,7 +1,7 @@
 import { formatTime, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
 import { asksToForget, decodeManagers, encodeManagers, isSameOwnership, type Manager } from "../apply/managers.ts";
-import type { Scope } from "../apply/scope.ts";
+import type { Scope } from "../apply/field-set-of.ts";
 import { typeNodeOf } from "../apply/type-node.ts";
 import { soleOwner } from "../apply/sole-owner.ts";
 import { updateManagers } from "../apply/update-managers.ts";
@@ -10,16 +10,14 @@ import type { ApiContext } from "./context.ts";
 import { metadataOf, withMetadata } from "./metadata.ts";
 import type { WriteRequest } from "./options.ts";
 
-// `metadata.managedFields` around the write path. Objects that API clients create have owners from the beginning; those that this
-// process creates for itself have none until somebody applies to them, and writing them costs nothing more
-// (docs/decisions/0012-field-owners.md). An object without owners stays without when it is updated, as in Kubernetes.
+// Maintains `metadata.managedFields`. Objects that this process creates for itself have no owners until a client
+// applies to them (docs/decisions/0012-field-owners.md). An object without owners stays without, as in Kubernetes.
 
-/** The manager of writes by this process that name none. */
+/** The manager of this process's writes. */
 const ownManager = "slipway";
 
 const managerOf = ({ fieldManager, program }: WriteRequest): string => fieldManager ?? program ?? ownManager;
 
-/** The writer of a request to a kind, as entries name it. */
 export const writerOf = (resource: ServedResource, request: WriteRequest) => ({
   name: managerOf(request),
   apiVersion: apiVersionOf(resource.type),
@@ -30,7 +28,7 @@ export const scopeOf = (resource: ServedResource, endpoint: string): Scope => ({
   hasStatus: resource.subresources.includes("status"),
 });
 
-/** A new object with its owners: the writer owns all of it. `requested` is what the body had as managedFields. */
+/** A new object, owned by its writer. `requested` is the managedFields of the body. */
 export function withFirstOwners(
   context: ApiContext,
   resource: ServedResource,
@@ -59,18 +57,18 @@ export interface Owned {
   readonly warnings: readonly string[];
 }
 
-/** What an update did: `next` has the owners that `old` has, and everything else as it will be stored. */
+/** `next` is what will be stored, with the owners of `old`. */
 export interface OwnedChange {
   readonly resource: ServedResource;
   readonly request: WriteRequest;
   readonly endpoint: string;
   readonly old: JsonObject;
   readonly next: JsonObject;
-  /** What the client would have as managedFields; the stored list when it did not touch them. */
+  /** The managedFields the client sent; the stored ones when it did not touch them. */
   readonly requested: JsonValue | undefined;
 }
 
-/** Moves the ownership of what an update changed to its writer. The very `next` when nobody owns anything, or nothing moves. */
+/** Gives what an update changed to its writer. Returns `next` itself when nothing moves. */
 export function withOwnersMoved(context: ApiContext, change: OwnedChange): Owned {
   const { resource, request, endpoint, old, next, requested } = change;
   const stored = metadataOf(old)["managedFields"];
@@ -96,7 +94,7 @@ interface Wanted {
   readonly warnings: readonly string[];
 }
 
-/** Clients may write the list, which kubectl does to hand over its fields, or empty it; a wrong one is put aside with a warning. */
+/** kubectl writes the list to hand over its fields; an invalid list is ignored with a warning. */
 function wantedManagers(requested: JsonValue | undefined, stored: JsonValue | undefined): Wanted {
   if (requested === undefined || requested === stored) return storedManagers(stored);
   if (asksToForget(requested)) return { managers: [], warnings: [] };
@@ -108,13 +106,13 @@ function wantedManagers(requested: JsonValue | undefined, stored: JsonValue | un
   return read.value.length === 0 ? storedManagers(stored) : { managers: read.value, warnings: [] };
 }
 
-/** The owners an object has. What is stored was written here, so that it can be read. */
+/** The stored owners, which are always readable. */
 export function storedManagers(stored: JsonValue | undefined): Wanted {
   const read = decodeManagers(stored);
   return { managers: read.ok ? read.value : [], warnings: [] };
 }
 
-/** The object with these owners; the very object when it has them already. */
+/** The object with these owners; the same object when unchanged. */
 export function withManagers(object: JsonObject, managers: readonly Manager[]): JsonObject {
   const { managedFields: before } = metadataOf(object);
   const after = encodeManagers(managers, before);
@@ -123,7 +121,7 @@ export function withManagers(object: JsonObject, managers: readonly Manager[]): 
     : withMetadata(object, { managedFields: after });
 }
 
-/** An applied object with its owners. When the object stays as it is and the same managers own the same, the stored times stay too. */
+/** An applied object with its owners; unchanged ones keep their times. */
 export function withAppliedOwners(next: JsonObject, old: JsonObject, managers: readonly Manager[]): JsonObject {
   const before = storedManagers(metadataOf(old)["managedFields"]).managers;
   return isSameOwnership(before, managers) && jsonEquals(next, old) ? next : withManagers(next, managers);

@@ -4,17 +4,17 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry } from "../store/store.ts";
 import { viewOf } from "./storage-view.ts";
 
-/** A compiled field selector. `name` is set when only the object of that name can match. */
+/** `name` is set when only the object of that name can match. */
 export interface FieldSelector {
   readonly name: string | undefined;
-  /** Name and namespace are known without a look at the object. */
+  /** Name and namespace need no parsed object. */
   readonly readsObjects: boolean;
   matches(entry: Entry): boolean;
 }
 
 /**
- * Compiles `a=b,c!=d` for a kind; undefined when it selects everything. 400 for bad syntax, and for field labels the kind does not
- * support: every kind has `metadata.name` and `metadata.namespace`, the others are its `fieldLabels`.
+ * Compiles `a=b,c!=d`; undefined when it selects everything. 400 for bad syntax and unsupported fields:
+ * `metadata.name`, `metadata.namespace` and the kind's `fieldLabels` are supported.
  */
 export function compileFieldSelector(text: string, resource: ServedResource): FieldSelector | undefined {
   const parsed = parseFieldSelector(text);
@@ -31,8 +31,7 @@ export function compileFieldSelector(text: string, resource: ServedResource): Fi
 }
 
 /**
- * The name that a field selector narrows a list or watch to, by which roles may allow it (`resourceNames`). "" when it names none, and
- * for other verbs: Kubernetes has no deletion of collections by name.
+ * The name to which a list or watch is narrowed, for roles with `resourceNames`. "" without one and for other verbs.
  */
 export function selectedName(verb: string, fieldSelector: string): string {
   if (verb !== "list" && verb !== "watch") return "";
@@ -48,7 +47,7 @@ function checkLabel(label: string, resource: ServedResource): void {
   throw badRequest(`field label not supported: ${label}`);
 }
 
-/** Name and namespace come from the key, so that selecting by them parses no object. */
+/** Name and namespace come from the key, without parsing the object. */
 function fieldOf(entry: Entry, label: string, resource: ServedResource): string | undefined {
   if (label === "metadata.name") return entry.key.name;
   if (label === "metadata.namespace") return entry.key.namespace;

@@ -1,13 +1,12 @@
-import { notFound } from "#kernel/model/index.ts";
+import { ApiError, badRequest, notFound } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
-import { parseRevision, waitForRevision } from "./revision.ts";
 import { keyFor } from "./storage-view.ts";
 
 /**
- * GET of one object; 404 when it is not there. A `resourceVersion` means "not older than": the answer waits a little for a revision of the
- * future, then is 504; 400 for a text that is no revision. Constant time, and no copy.
+ * GET of one object; 404 when missing. `resourceVersion` means "not older than": waits briefly for a future revision,
+ * then 504; 400 for an invalid one.
  */
 export async function getObject(
   context: ApiContext,
@@ -16,8 +15,40 @@ export async function getObject(
   resourceVersion = "",
 ): Promise<Answer> {
   if (resourceVersion !== "") await waitForRevision(context, parseRevision(resourceVersion));
-  // The published state: what is still on its way to the disk is not shown (S2).
   const entry = context.store.get(keyFor(resource, target.namespace, target.name));
   if (entry === undefined) throw notFound(resource.type, target.name);
   return { resource, entry, warnings: resource.warnings };
+}
+
+/** A resourceVersion as a number; 400 for anything else. */
+export function parseRevision(text: string): number {
+  const value = /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(value)) throw badRequest(`invalid resourceVersion ${JSON.stringify(text)}`);
+  return value;
+}
+
+/**
+ * Waits briefly for a future revision (`Limits.futureRevisionWaitMs`), then 504 with the cause that client-go expects.
+ * Rejects when the signal aborts.
+ */
+export async function waitForRevision(context: ApiContext, revision: number, signal?: AbortSignal): Promise<void> {
+  const { store, clock, limits } = context;
+  if (revision <= store.revision) return;
+  // A client may have the revision from another server's recent answer.
+  const timeUp = new AbortController();
+  const cancel = clock.after(limits.futureRevisionWaitMs, () => timeUp.abort());
+  const either = signal === undefined ? timeUp.signal : AbortSignal.any([signal, timeUp.signal]);
+  try {
+    await store.reached(revision, either);
+  } catch (cause) {
+    if (!timeUp.signal.aborted) throw cause;
+    throw new ApiError("Timeout", `Too large resource version: ${revision}, current: ${store.revision}`, {
+      details: {
+        causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+        retryAfterSeconds: 1,
+      },
+    });
+  } finally {
+    cancel();
+  }
 }

@@ -1,13 +1,12 @@
-/** Bounds that keep one caller from harming the others. Sizes in bytes, times in milliseconds. */
+/** Bounds that keep one caller from harming others, in bytes and milliseconds. */
 export interface Limits {
   readonly maxBodyBytes: number;
-  /** Of all bodies under way together that are beyond 64 KiB or come in more than one piece. */
+  /** All bodies under way that exceed 64 KiB or come in several pieces. */
   readonly maxLargeBodyBytes: number;
-  /** The same of one user. */
   readonly maxLargeBodyBytesPerUser: number;
-  /** Objects, arrays and scalars in one body: what is done with a body takes time for each of them. */
+  /** Objects, arrays and scalars in one body, each of which takes time. */
   readonly maxBodyValues: number;
-  /** Members of one object in a body. */
+  /** Of one object in a body. */
   readonly maxObjectMembers: number;
   /** JSON size of one stored object. */
   readonly maxObjectBytes: number;
@@ -17,30 +16,33 @@ export interface Limits {
   readonly maxPatchOperations: number;
   /** Characters of a label or field selector. */
   readonly maxSelectorLength: number;
-  /** Watches are counted apart from requests, because they stay. */
+  /** Counted apart from requests, because they last. */
   readonly maxWatches: number;
   readonly maxWatchesPerUser: number;
-  /** Streams into Pods, each with a process or connections of its own. */
+  /** Streams into Pods, each with a process or connection. */
   readonly maxPodStreams: number;
   readonly maxPodStreamsPerUser: number;
-  /** Requests under way at once, by kind; more are answered 429 with Retry-After. */
+  /** Requests at once; more are answered 429 with Retry-After. */
   readonly maxMutatingRequests: number;
   readonly maxReadingRequests: number;
-  /** Unsent bytes after which a watcher that does not read is cut. */
+  /** Unsent bytes after which a watcher is cut. */
   readonly maxWatchBufferBytes: number;
-  /** The same of all watchers together: each may have an equal share. */
+  /** For all watchers together, in equal shares. */
   readonly maxWatchBuffersBytes: number;
-  /** How long a read waits for a revision that has not come yet. */
+  /** How long a read waits for a future revision. */
   readonly futureRevisionWaitMs: number;
-  /** Between two bookmarks of a watch that asked for them. */
+  /** Between two bookmarks of a watch. */
   readonly bookmarkIntervalMs: number;
   /** Since an Event last changed. */
   readonly eventTtlMs: number;
-  /** Above it the oldest Events go before their time. */
+  /** Above it the oldest Events are removed early. */
   readonly maxEvents: number;
 }
 
-/** Kubernetes' own where it has such a limit (body 3 MiB, object as etcd's request of 1.5 MiB), else far above what clients need: the largest definitions known have 50,000 values. */
+/**
+ * Kubernetes' own limits where it has them (body 3 MiB, object 1.5 MiB), else far above what clients need: the largest
+ * known definitions have 50,000 values.
+ */
 export const defaultLimits: Limits = {
   maxBodyBytes: 3 * 1024 * 1024,
   maxLargeBodyBytes: 32 * 1024 * 1024,

@@ -1,35 +1,35 @@
-import { codeOf, type JsonObject } from "#lib/base/index.ts";
+import { createHash } from "node:crypto";
 import { badRequest, expired, invalidOption } from "#kernel/model/index.ts";
+import { codeOf, isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { parseJson } from "#lib/json/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import type { Entry, Page, PageRequest } from "../store/store.ts";
-import { type ContinueToken, formatToken, parseToken } from "./continue-token.ts";
+import type { Collection, Entry, Page, PageRequest } from "../store/store.ts";
 import type { ApiContext } from "./context.ts";
+import { parseRevision, waitForRevision } from "./get.ts";
 import type { ListRequest } from "./options.ts";
-import { parseRevision, waitForRevision } from "./revision.ts";
 import { type Selector, selectorOf } from "./selector.ts";
 import { collectionOf, keyFor, viewOf } from "./storage-view.ts";
 
-/** One page of a listing, or all of it. */
+/** One page of a list, or all of it. */
 export interface Listing {
   readonly entries: readonly Entry[];
-  /** What all of it is of; a watch from here misses nothing and repeats nothing (S5). */
+  /** A watch from this revision misses and repeats nothing. */
   readonly revision: number;
   /** The token of the next page; absent on the last. */
   readonly continue?: string;
-  /** Only without selectors, as Kubernetes does. */
   readonly remaining?: number;
 }
 
-// Entries looked at in one turn of the event loop: about a quarter of a millisecond.
+// Entries looked at in one turn: a quarter of a millisecond.
 const scanChunk = 500;
 
-// A state of the past is made by undoing the events after it, a microsecond each, in one go. So many are no more than a chunk.
+// Undoing an event for a past state takes a microsecond.
 const cheapEvents = 500;
 
-// Of objects that are parsed in one turn for a reader in this process: a millisecond.
+// Parsed in one turn for readers in this process: a millisecond.
 const parsedChunkBytes = 64 * 1024;
 
-/** What the kind shows of each entry. After a start nothing is parsed yet: 10,000 objects would hold the loop for 0.1 s. */
+/** The objects of entries. After a start nothing is parsed yet: 10,000 objects would block the event loop for 0.1 s. */
 export async function viewsOf(
   { turns }: ApiContext,
   resource: ServedResource,
@@ -49,16 +49,16 @@ export async function viewsOf(
   return views;
 }
 
-/** Where a listing reads: at an exact revision, or at the present one. */
+/** Whether to read at an exact revision, and after which object. */
 interface Plan {
   readonly exact?: number;
   readonly after?: ContinueToken;
 }
 
 /**
- * GET of a collection. Every page of one listing describes the same revision, whatever is written meanwhile (S8). 400 for a token that is
- * none of this collection's, 410 for a revision that is no longer kept, 422 for options that contradict each other, 504 for a revision that
- * does not come in time. Cost: O(objects of the namespace) with a selector, O(page) without; nothing is copied.
+ * GET of a collection. All pages of a list show the same revision. 400 for a token of another collection, 410 for a
+ * compacted revision, 422 for contradicting options, 504 for a revision that does not come in time. O(objects of the
+ * namespace) with a selector, else O(page).
  */
 export async function listObjects(
   context: ApiContext,
@@ -66,7 +66,7 @@ export async function listObjects(
   request: ListRequest,
   signal?: AbortSignal,
 ): Promise<Listing> {
-  // Refusals that need no store first: a wrong selector must not wait for a revision.
+  // Refuse what needs no store before waiting for a revision.
   const selector = selectorOf(request, resource, context.limits);
   const plan = await planOf(context, resource, request, selector, signal);
   if (
@@ -80,7 +80,7 @@ export async function listObjects(
   return scan(context, resource, selector, plan, request.limit ?? 0);
 }
 
-/** No scan for the one object that can match; also how clients watch a single object. */
+/** Only one object can match; clients also watch single objects this way. */
 function listByName(context: ApiContext, resource: ServedResource, selector: Selector, name: string): Listing {
   const entry = context.store.get(keyFor(resource, selector.namespace ?? "", name));
   const entries = entry !== undefined && selector.matches(entry) ? [entry] : [];
@@ -88,8 +88,8 @@ function listByName(context: ApiContext, resource: ServedResource, selector: Sel
 }
 
 /**
- * The table of list requests: resourceVersion, resourceVersionMatch, limit and continue against each other (Kubernetes API concepts,
- * "resource versions"). `N` is any revision above 0; `now` is the present state, which is N or later.
+ * resourceVersion (`N` above 0), resourceVersionMatch, limit and continue (Kubernetes API concepts, "resource versions");
+ * `now` is the present state.
  *
  *                  no match     Exact     NotOlderThan
  *   none           now          422       422
@@ -121,7 +121,7 @@ async function planOf(
   return exact ? { exact: revision } : {};
 }
 
-/** 422 in Kubernetes' words for what the table refuses whatever the revision is. */
+/** 422 in Kubernetes' words for what is wrong at any revision. */
 function checkCombination(request: ListRequest): void {
   const { resourceVersion = "", resourceVersionMatch: match = "" } = request;
   const refuse = (detail: string) => invalidOption("resourceVersionMatch", `Forbidden: ${detail}`);
@@ -139,7 +139,7 @@ function checkCombination(request: ListRequest): void {
   if (resourceVersion === "") throw refuse("it needs a resourceVersion");
 }
 
-/** The token says where and at which revision; limit and selectors are the request's own and may differ from page to page. */
+/** Limit and selectors may differ from page to page. */
 function continuation(context: ApiContext, resource: ServedResource, selector: Selector, text: string): Plan {
   const { store } = context;
   const after = parseToken(text, collectionOf(resource), store.clusterUid);
@@ -153,7 +153,7 @@ function continuation(context: ApiContext, resource: ServedResource, selector: S
   return { exact: after.revision, after };
 }
 
-/** 410 with a new token, which goes on at the present state: clients that can live with an inconsistent rest need not start over. */
+/** 410 with a new token that continues at the present state, for clients that accept an inconsistent list. */
 const tokenExpired = (context: ApiContext, resource: ServedResource, after: ContinueToken): Error =>
   expired(
     "the continue parameter is too old to show a consistent list; start again without it, or use the continue token of this answer to go on at the present state",
@@ -168,7 +168,6 @@ async function scan(
   plan: Plan,
   limit: number,
 ): Promise<Listing> {
-  // A page without limit still yields to others every chunk, but is one answer.
   const most = limit > 0 ? limit : Number.POSITIVE_INFINITY;
   const entries: Entry[] = [];
   let page = await readPage(context, resource, selector, plan, plan.exact, plan.after, most);
@@ -176,7 +175,7 @@ async function scan(
     const stopped = await take(context, page, selector, entries, most);
     if (stopped !== undefined) return listing(context, resource, entries, page, stopped);
     if (page.next === undefined || entries.length === most) break;
-    // Others get their turn between two chunks; the revision keeps the chunks together.
+    // The revision keeps the chunks consistent.
     await context.turns.piece();
     page = await readPage(context, resource, selector, plan, page.revision, page.next, most - entries.length);
   }
@@ -184,7 +183,7 @@ async function scan(
   return page.next !== undefined && selector.everything ? { ...listed, remaining: page.remaining } : listed;
 }
 
-/** What to wait for before an entry is matched: a turn, when a millisecond has been spent on those before it. */
+/** Returns what to await before matching an entry: a turn after each millisecond of work. */
 export function pausesOf(selector: Selector, turns: ApiContext["turns"]): (entry: Entry) => Promise<void> | undefined {
   let spent = 0;
   return (entry) => {
@@ -195,7 +194,7 @@ export function pausesOf(selector: Selector, turns: ApiContext["turns"]): (entry
   };
 }
 
-/** Appends the page's matches. When the listing is full before the page ends, answers with the place where it stopped. */
+/** Appends the page's matches. Returns where it stopped when the list is full before the page ends. */
 async function take(
   { turns }: ApiContext,
   page: Page,
@@ -216,7 +215,7 @@ async function take(
   return undefined;
 }
 
-/** With `next` the listing goes on behind that object. */
+/** With `next` the list continues after that object. */
 function listing(
   context: ApiContext,
   resource: ServedResource,
@@ -231,7 +230,7 @@ function listing(
   return { entries, revision, continue: token };
 }
 
-/** A revision compacted between two pages is the client's to deal with: 410, with a token where there was one. */
+/** A revision compacted between two pages is 410, with a new token where there was one. */
 async function readPage(
   context: ApiContext,
   resource: ServedResource,
@@ -243,7 +242,7 @@ async function readPage(
 ): Promise<Page> {
   if (revision !== undefined && context.store.eventsAfter(collectionOf(resource), revision) > cheapEvents)
     await context.turns.turn(after === plan.after ? undefined : "patient");
-  // A selector may let few of many pass, so then the page is as large as one turn allows.
+  // Few objects may match, so take as many as one turn allows.
   const limit = selector.everything ? Math.min(missing, scanChunk) : scanChunk;
   try {
     return context.store.page(collectionOf(resource), {
@@ -257,4 +256,40 @@ async function readPage(
     if (plan.after !== undefined) throw tokenExpired(context, resource, plan.after);
     throw expired(`the resourceVersion for the provided list is too old: ${revision ?? 0}`);
   }
+}
+
+/** Where the next page of a list starts. Revision -1 continues at the current state. */
+export interface ContinueToken {
+  readonly revision: number;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The token's text, valid for this collection of this server. */
+export function formatToken(token: ContinueToken, collection: Collection, secret: string): string {
+  const start = `${token.namespace}/${token.name}\u0000`;
+  const content = { v: "meta.k8s.io/v1", rv: token.revision, start };
+  return Buffer.from(JSON.stringify({ ...content, sum: checksum(content, collection, secret) })).toString("base64url");
+}
+
+/** Undoes formatToken; 400 for any other text. */
+export function parseToken(text: string, collection: Collection, secret: string): ContinueToken {
+  const parsed = parseJson(Buffer.from(text, "base64url"));
+  const content = parsed.ok ? parsed.value : undefined;
+  if (!isJsonObject(content)) throw badToken();
+  const { v, rv, start, sum } = content;
+  if (v !== "meta.k8s.io/v1" || typeof rv !== "number" || typeof start !== "string") throw badToken();
+  if (sum !== checksum({ v, rv, start }, collection, secret)) throw badToken();
+  const slash = start.indexOf("/");
+  return { revision: rv, namespace: start.slice(0, slash), name: start.slice(slash + 1, -1) };
+}
+
+const badToken = () => badRequest("the continue parameter is not valid for this list");
+
+/**
+ * Detects tokens of other collections and servers. Not a secret: a token opens nothing that its reader could not list.
+ */
+function checksum(content: { v: string; rv: number; start: string }, collection: Collection, secret: string): string {
+  const parts = [secret, collection.group, collection.resource, content.v, content.rv, content.start];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 12);
 }

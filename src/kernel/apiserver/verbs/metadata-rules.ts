@@ -17,12 +17,11 @@ import {
 import { finalizersOf, isTerminating, metadataOf } from "./metadata.ts";
 import { foregroundFinalizer, orphanFinalizer } from "./propagation.ts";
 
-// Metadata is the same for every kind, and so are its rules. All that is wrong is told at once, each with the field it stands in.
+// The rules of metadata are the same for every kind.
 
 /** Kubernetes' limit, keys and values together. */
 const maxAnnotationBytes = 256 * 1024;
 
-/** Members that are lists or maps, each with what may be wrong with it. */
 const collectionRules: readonly (readonly [string, (value: JsonValue) => readonly StatusCause[]])[] = [
   ["labels", checkLabels],
   ["annotations", checkAnnotations],
@@ -31,8 +30,8 @@ const collectionRules: readonly (readonly [string, (value: JsonValue) => readonl
 ];
 
 /**
- * Everything wrong with the metadata of an object about to be stored, beyond what only its history can tell. Collections that
- * are the very ones of `old`, the stored object, were found right when that was written.
+ * All errors in the metadata of an object to be stored. Collections shared with `old`, the stored object, were checked
+ * before.
  */
 export function checkMetadata(object: JsonObject, type: ResourceType, old: JsonObject = {}): readonly StatusCause[] {
   const metadata = metadataOf(object);
@@ -45,7 +44,7 @@ export function checkMetadata(object: JsonObject, type: ResourceType, old: JsonO
   return causes;
 }
 
-/** A namespace's name becomes a part of host names, so it has no dots; roles may be named `system:node`. */
+/** Namespace names become parts of host names, so they have no dots; roles may be named `system:node`. */
 function nameRuleOf({ group, plural }: ResourceType): NameRule {
   if (group === "rbac.authorization.k8s.io") return pathSegmentRule;
   return group === "" && plural === "namespaces" ? labelRule : subdomainRule;
@@ -54,7 +53,7 @@ function nameRuleOf({ group, plural }: ResourceType): NameRule {
 const pathSegmentRule: NameRule = (name) =>
   isPathSegment(name) ? undefined : 'may not be "." or "..", or contain "/" or "%"';
 
-/** `generateName` has been turned into a name before; both absent is what is left to refuse. */
+/** `generateName` has already become a name. */
 function checkName(metadata: JsonObject, type: ResourceType): readonly StatusCause[] {
   const { name } = metadata;
   if (name === undefined || name === "") return [required("metadata.name", "name or generateName is required")];
@@ -63,7 +62,7 @@ function checkName(metadata: JsonObject, type: ResourceType): readonly StatusCau
   return wrong === undefined ? [] : [invalidValue("metadata.name", name, wrong)];
 }
 
-/** Keys and values are named separately: `metadata.labels: Invalid value: "a b": …`, `metadata.labels[a]: …`. */
+/** Keys and values have separate fields: `metadata.labels: Invalid value: "a b": …`, `metadata.labels[a]: …`. */
 function checkLabels(labels: JsonValue | undefined): readonly StatusCause[] {
   return stringMap(labels, "metadata.labels", (key, value, field) => [
     ...cause(qualifiedNameRule(key), "metadata.labels", key),
@@ -71,7 +70,7 @@ function checkLabels(labels: JsonValue | undefined): readonly StatusCause[] {
   ]);
 }
 
-/** Values may be anything; the size of all together is bounded, because every list carries them. */
+/** Values are free; their total size is bounded, because every list carries them. */
 function checkAnnotations(annotations: JsonValue | undefined): readonly StatusCause[] {
   let bytes = 0;
   const causes = stringMap(annotations, "metadata.annotations", (key, value) => {
@@ -87,7 +86,7 @@ function checkAnnotations(annotations: JsonValue | undefined): readonly StatusCa
 const cause = (wrong: string | undefined, field: string, value: unknown): readonly StatusCause[] =>
   wrong === undefined ? [] : [invalidValue(field, value, wrong)];
 
-/** Calls `check` for each entry that is a text and answers for those that are none. */
+/** Calls `check` for each text; other values are errors. */
 function stringMap(
   value: JsonValue | undefined,
   field: string,
@@ -101,7 +100,6 @@ function stringMap(
   });
 }
 
-/** A finalizer is a qualified name; whether anybody feels responsible for it is not the server's business. */
 function checkFinalizers(finalizers: JsonValue | undefined): readonly StatusCause[] {
   if (finalizers === undefined || finalizers === null) return [];
   if (!Array.isArray(finalizers)) return [wrongType("metadata.finalizers", finalizers, "a list of strings")];
@@ -116,7 +114,7 @@ function checkFinalizers(finalizers: JsonValue | undefined): readonly StatusCaus
   return [...causes, invalidValue("metadata.finalizers", finalizers, detail)];
 }
 
-/** At most one controller, so that adoption has one answer. Owners need not exist: their absence is what collects the object. */
+/** At most one controller. Owners need not exist: the collector removes objects whose owners are missing. */
 function checkOwners(owners: JsonValue | undefined): readonly StatusCause[] {
   const field = "metadata.ownerReferences";
   if (owners === undefined || owners === null) return [];
@@ -127,7 +125,7 @@ function checkOwners(owners: JsonValue | undefined): readonly StatusCause[] {
   return [...causes, invalidValue(field, controllers.length, "only one reference may have controller set to true")];
 }
 
-/** A reference without uid could not be told from one to a namesake. Empty texts count as absent. */
+/** Without a uid an owner could be confused with a namesake. Empty texts count as absent. */
 function checkOwner(owner: JsonValue, field: string): readonly StatusCause[] {
   if (!isJsonObject(owner)) return [wrongType(field, owner, "an object")];
   if (owner["apiVersion"] === "v1" && owner["kind"] === "Event")
@@ -142,8 +140,8 @@ function checkOwner(owner: JsonValue, field: string): readonly StatusCause[] {
 }
 
 /**
- * What an update may not do to the metadata of the object it changes: give it another identity (S10), take back its deletion (S11), or add
- * finalizers while it goes, which would make a deletion that nobody expects to wait.
+ * What an update must not change: the object's identity, its deletion, and finalizers being added to a terminating
+ * object.
  */
 export function checkMetadataUpdate(object: JsonObject, old: JsonObject): readonly StatusCause[] {
   const metadata = metadataOf(object);

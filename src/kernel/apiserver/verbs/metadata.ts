@@ -1,30 +1,28 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { copyOf } from "#kernel/specs/index.ts";
 
-// Typed access to `metadata` of untyped objects, and copies with one member changed. Nothing is edited in place.
+// Typed access to `metadata` of untyped objects, and changed copies.
 
-/** Stands for metadata that is not there; shared, hence frozen. */
 const none: JsonObject = Object.freeze({});
 
-/** Empty for an object that has none or whose metadata is no object: the refusal of such is admission's. */
+/** Empty when missing or not an object, which admission refuses. */
 export function metadataOf(object: JsonObject): JsonObject {
   const { metadata } = object;
   return isJsonObject(metadata) ? metadata : none;
 }
 
-/** A member of metadata that is a text; empty when it is absent or something else. */
+/** A text in the metadata, or "". */
 export function metaText(object: JsonObject, name: string): string {
   const value = metadataOf(object)[name];
   return typeof value === "string" ? value : "";
 }
 
-/** A member of metadata that is a number. */
 export function metaNumber(object: JsonObject, name: string): number | undefined {
   const value = metadataOf(object)[name];
   return typeof value === "number" ? value : undefined;
 }
 
-/** Items that are no texts are left out; validation refuses them. */
+/** Items that are not texts are left out; validation refuses them. */
 export function finalizersOf(object: JsonObject): readonly string[] {
   const value: JsonValue | undefined = metadataOf(object)["finalizers"];
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
@@ -37,7 +35,7 @@ export const isTerminating = (object: JsonObject): boolean => metaText(object, "
 export function withMetadata(object: JsonObject, changes: JsonObject): JsonObject {
   const before = metadataOf(object);
   const metadata: Record<string, JsonValue | undefined> = {};
-  // Its members are those ObjectMeta has; one that is deleted afterwards would make the object slow.
+  // Deleting members afterwards would make the object slow.
   for (const name of Object.keys(before)) {
     const value = name in changes ? changes[name] : before[name];
     if (value !== undefined) metadata[name] = value;
@@ -48,10 +46,9 @@ export function withMetadata(object: JsonObject, changes: JsonObject): JsonObjec
   return copy;
 }
 
-/** The object without `metadata.resourceVersion`, the form in which it is stored. */
+/** The object without `metadata.resourceVersion`, as stored. */
 export function withoutRevision(object: JsonObject): JsonObject {
   const members = metadataOf(object);
-  // Its members are those ObjectMeta has: pruning has left no other name.
   const metadata: Record<string, JsonValue | undefined> = {};
   for (const name of Object.keys(members)) if (name !== "resourceVersion") metadata[name] = members[name];
   const copy = copyOf(object);

@@ -5,7 +5,6 @@ import type { Transaction } from "../store/store.ts";
 import { isTerminating } from "./metadata.ts";
 import { namespaceKey } from "./storage-view.ts";
 
-/** The namespaces every server has. */
 export const initialNamespaces = ["default", "kube-system", "kube-public", "slipway-system"] as const;
 /** kube-apiserver refuses the same three. */
 const undeletable: readonly string[] = ["default", "kube-system", "kube-public"];
@@ -14,8 +13,8 @@ export const isNamespace = (resource: ServedResource): boolean =>
   resource.type.group === "" && resource.type.plural === "namespaces";
 
 /**
- * Refuses a create in a namespace that does not exist (404, naming the namespace and not the object) or is going away (403, with the cause
- * by which clients tell this refusal from one of authorization).
+ * Refuses a create in a missing namespace (404, naming the namespace) or a terminating one (403, with the cause by
+ * which clients recognize it).
  */
 export function checkNamespace(
   transaction: Transaction,
@@ -24,7 +23,7 @@ export function checkNamespace(
   name: string,
 ): void {
   if (!resource.type.namespaced) return;
-  // The head, so that an object cannot slip into a namespace whose deletion is on its way to the disk.
+  // The head: the namespace's deletion may be on its way to the disk.
   const entry = transaction.head(namespaceKey(namespace));
   if (entry === undefined) throw notFound(Namespace, namespace);
   if (!isTerminating(entry.object())) return;
@@ -44,7 +43,7 @@ export function checkNamespaceDeletion(resource: ServedResource, name: string): 
   }
 }
 
-/** `spec.finalizers`, which only namespaces have: they hold a namespace until its content is gone. */
+/** `spec.finalizers`, which keep a namespace until its content is gone. */
 export function specFinalizers(object: JsonObject): readonly string[] {
   const { spec } = object;
   const finalizers = isJsonObject(spec) ? spec["finalizers"] : undefined;

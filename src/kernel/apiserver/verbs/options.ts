@@ -1,31 +1,31 @@
 import type { Identity } from "../authz/identity.ts";
 import type { WritePermit } from "../authz/write-permit.ts";
 
-/** How a write is to be done. Absent members mean what they mean in a query without them. */
+/** Options of a write, with the defaults of the query parameters. */
 export interface WriteRequest {
   readonly dryRun?: boolean;
   readonly fieldValidation?: "Strict" | "Warn" | "Ignore";
-  /** Paths the body named twice, found by its decoder. */
+  /** Duplicate keys of the body, found by its decoder. */
   readonly duplicateFields?: readonly string[];
-  /** Who owns the fields written, as the caller names itself; an apply must have it. */
+  /** The owner of the fields written; required for an apply. */
   readonly fieldManager?: string;
-  /** The program of the caller, from its User-Agent: the manager of those who name none. Absent for this process itself. */
+  /** The program in User-Agent: the default manager. Absent for this process itself. */
   readonly program?: string;
-  /** Who asks, for kinds that keep it; several where a controller acts for all of them. Absent for this process itself. */
+  /** The callers, for kinds that record them; several where a controller acts for all of them. */
   readonly writers?: readonly Identity[];
-  /** Asked before anything is stored, where the caller's rights depend on what that is. */
+  /** Called before storing, where permissions depend on the object. */
   readonly permit?: WritePermit;
-  /** An apply takes over fields that others own. */
+  /** Take over fields of other managers. */
   readonly force?: boolean;
 }
 
-/** The DeleteOptions of a request, from its body or its query. */
+/** DeleteOptions from the body or the query. */
 export interface DeleteRequest {
   readonly propagationPolicy?: string;
-  /** The older way to say `propagationPolicy: Orphan`; not to be set together with a policy. */
+  /** The older form of `propagationPolicy: Orphan`; excludes a policy. */
   readonly orphanDependents?: boolean;
   readonly gracePeriodSeconds?: number;
-  /** What the object must still be; 409 otherwise. */
+  /** 409 unless the object still has these. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly dryRun?: boolean;
 }
@@ -36,16 +36,16 @@ export interface ListRequest {
   readonly fieldSelector?: string;
   readonly resourceVersion?: string;
   readonly resourceVersionMatch?: string;
-  /** Objects of one page; 0 or absent means all. */
+  /** Objects per page; 0 or absent means all. */
   readonly limit?: number;
   /** The token of the page before; empty counts as absent. */
   readonly continue?: string;
   readonly sendInitialEvents?: boolean;
 }
 
-/** `sendInitialEvents` belongs to watches only; a list that has it is refused. */
+/** `sendInitialEvents` is for watches only. */
 export interface WatchRequest extends Omit<ListRequest, "limit" | "continue"> {
-  /** Bookmarks are sent once a minute and at the end. */
+  /** Send bookmarks once a minute and at the end. */
   readonly allowBookmarks?: boolean;
   readonly timeoutSeconds?: number;
 }

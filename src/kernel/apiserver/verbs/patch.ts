@@ -10,7 +10,7 @@ import type { ApiContext } from "./context.ts";
 import { metadataOf, withMetadata } from "./metadata.ts";
 import type { WriteRequest } from "./options.ts";
 
-/** PATCH. Runs on the newest state, so it conflicts only when the patch itself names a resourceVersion or uid. */
+/** PATCH of the newest state: it conflicts only when it names a resourceVersion or uid. */
 export async function patchObject(
   context: ApiContext,
   resource: ServedResource,
@@ -34,11 +34,11 @@ export async function patchObject(
   });
 }
 
-/** A patch may remove metadata; what the server owns comes back from the stored object. */
+/** A patch may remove metadata; the server's part comes back from the stored object. */
 const withMetadataObject = (object: JsonObject): JsonObject =>
   object["metadata"] === undefined || object["metadata"] === null ? withMetadata(object, {}) : object;
 
-/** What makes an object this object. A PUT that names another one does not reach it; a patch can only try. */
+/** Changes of the object's identity, which a patch must not make. */
 function identityChanges(object: JsonObject, old: JsonObject): readonly StatusCause[] {
   if (!isJsonObject(object["metadata"])) return [invalidValue("metadata", object["metadata"], "must be an object")];
   const causes = ["apiVersion", "kind"]

@@ -4,23 +4,22 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import { finalizersOf, withMetadata } from "./metadata.ts";
 import type { DeleteRequest } from "./options.ts";
 
-// What becomes of the objects that name a deleted one as their owner. The choice is stored with the object, as one of two finalizers
-// that the server itself takes away (gc/owners.ts), so that it survives a restart:
+// What happens to the dependants of a deleted object. The choice is stored as one of two finalizers, which gc/owners.ts
+// removes:
 //
 //   Background    no finalizer: the object goes, its dependants are collected afterwards
 //   Foreground    `foregroundDeletion`: dependants first; those with blockOwnerDeletion keep the object until they are gone
 //   Orphan        `orphan`: dependants lose their reference to the object, then it goes, and they stay
 
-/** Keeps a deleted object until those of its dependants are gone that block its deletion. */
+/** Keeps a deleted object until its blocking dependants are gone. */
 export const foregroundFinalizer = "foregroundDeletion";
-/** Keeps a deleted object until its dependants have forgotten it. */
+/** Keeps a deleted object until its dependants no longer refer to it. */
 export const orphanFinalizer = "orphan";
 
 const policies = ["Background", "Foreground", "Orphan"] as const;
-/** One of the three ways above. */
 export type Propagation = (typeof policies)[number];
 
-/** 422 for a policy that does not exist, and for one that is said in both ways at once. */
+/** 422 for an unknown policy, or one given in both ways. */
 export function checkPolicy({ propagationPolicy: policy, orphanDependents }: DeleteRequest): void {
   if (policy !== undefined && orphanDependents !== undefined) {
     throw invalidOption("propagationPolicy", "orphanDependents and propagationPolicy cannot both be set");
@@ -33,10 +32,7 @@ export function checkPolicy({ propagationPolicy: policy, orphanDependents }: Del
   );
 }
 
-/**
- * What a deletion is to do with dependants: what the request says, else what a finalizer of the object says (a client may have put it
- * there at creation), else what the kind does.
- */
+/** From the request, else a finalizer of the object, else the kind's default. */
 export function propagationOf(resource: ServedResource, object: JsonObject, request: DeleteRequest): Propagation {
   const { propagationPolicy, orphanDependents } = request;
   const policy = policies.find((known) => known === propagationPolicy);
@@ -45,14 +41,14 @@ export function propagationOf(resource: ServedResource, object: JsonObject, requ
   return heldPropagation(object) ?? (resource.dependants === "orphaned" ? "Orphan" : "Background");
 }
 
-/** The choice that is stored with an object; undefined when none is. `orphan` wins, as in Kubernetes. */
+/** The stored choice, if any. `orphan` wins, as in Kubernetes. */
 export function heldPropagation(object: JsonObject): Exclude<Propagation, "Background"> | undefined {
   const finalizers = finalizersOf(object);
   if (finalizers.includes(orphanFinalizer)) return "Orphan";
   return finalizers.includes(foregroundFinalizer) ? "Foreground" : undefined;
 }
 
-/** The object with the finalizer of the policy instead of those of the others; the object itself when it has just that. */
+/** The object with only the policy's finalizer of the two; the same object when unchanged. */
 export function withPropagation(resource: ServedResource, object: JsonObject, request: DeleteRequest): JsonObject {
   if (resource.dependants === "none") return object;
   const before = finalizersOf(object);

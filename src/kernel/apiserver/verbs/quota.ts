@@ -7,13 +7,11 @@ import type { Entry, Transaction } from "../store/store.ts";
 import { metaText } from "./metadata.ts";
 import { collectionOf } from "./storage-view.ts";
 
-/** Where ResourceQuotas are stored. */
 export const quotas = { group: "", resource: "resourcequotas" } as const;
 
 /**
- * 403 when the namespace may not hold the object besides what it holds. Counted in the critical section, writes under way included, so
- * that no two creations take the last place. Costs nothing in a namespace without quotas, and one look at the objects of the kind in one
- * whose quota speaks of the kind.
+ * 403 when a quota of the namespace is exceeded. Counted in the critical section, so that two creations cannot both
+ * take the last place. Free in namespaces without quotas.
  */
 export function checkQuotas(transaction: Transaction, resource: ServedResource, object: JsonObject): void {
   if (!resource.type.namespaced) return;
@@ -42,11 +40,11 @@ function checkQuota(transaction: Transaction, resource: ServedResource, object: 
   throw forbidden(resource.type, metaText(object, "name"), why);
 }
 
-/** Scopes choose Pods by what they are; they are kept and not evaluated, so such a quota limits nothing. The kind warns of it. */
+/** Scopes are stored but not evaluated, so such a quota limits nothing; the kind warns about it. */
 export const hasScopes = (quota: JsonObject): boolean =>
   listAt(quota, "spec", "scopes").length > 0 || objectAt(quota, "spec", "scopeSelector") !== undefined;
 
-/** How much of something that can be counted a namespace holds; 0 of what cannot. */
+/** How much the namespace holds of something; 0 for what cannot be counted. */
 export function usedOf(transaction: Transaction, name: string, namespace: string): number {
   const measure = measureOf(name);
   if (measure === undefined) return 0;

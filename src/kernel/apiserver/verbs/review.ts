@@ -8,13 +8,12 @@ import { admit, namedKind, inNamespace, refuseUnreadable } from "./admission.ts"
 import type { ApiContext } from "./context.ts";
 import type { WriteRequest } from "./options.ts";
 
-/** The object of a question with its answer, and the warnings about how it was asked. */
 export interface Reviewed {
   readonly object: JsonObject;
   readonly warnings: readonly string[];
 }
 
-/** POST of a kind that is a question. Judged like any new object, and answered instead of stored. */
+/** POST of a kind that is a question: validated like a new object and answered instead of stored. */
 export function reviewObject(
   context: ApiContext,
   identity: Identity,
@@ -24,7 +23,7 @@ export function reviewObject(
   request: WriteRequest,
 ): Reviewed {
   const { type } = resource;
-  // Clients send the status they have, which is none: members that an answer must have are null in it.
+  // Clients send an empty status, whose required members are null.
   const sent = withMembers(namedKind(body, resource), { status: undefined });
   const admitted = admit(inNamespace(sent, resource, namespace), resource, request);
   const object = resource.prepareForCreate(admitted.object);

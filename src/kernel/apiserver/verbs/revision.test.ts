@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type TestContext, testContext } from "../testing/index.ts";
 import { listObjects } from "./list.ts";
-import { waitForRevision } from "./revision.ts";
+import { waitForRevision } from "./get.ts";
 
 let context: TestContext;
 beforeEach(() => void (context = testContext()));

@@ -1,30 +1,16 @@
-import type { GroupKind } from "#engine/index.ts";
 import type { LogRequest } from "#kernel/logs/index.ts";
 import { badRequest, type KubeObject, unknownResource } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { ApiContext } from "./context.ts";
-
-/** Where logs are kept of objects that are no Pods, and whose. */
-export interface LogSource {
-  /** Kinds with the subresource `log`. */
-  readonly kinds: readonly GroupKind[];
-  /** The parameter of a query that says which log of an object is meant, in the words of its language; `container` says it, too. */
-  readonly parameter: string;
-  /**
-   * One log as bytes of whole or partial lines; `part` is empty for the only one. Refusals (`ApiError`) come from the call, before the
-   * first chunk; a follower ends when nothing more is expected, or the signal aborts.
-   */
-  open(object: KubeObject, part: string, request: LogRequest): Promise<AsyncIterable<Uint8Array>>;
-}
+import type { LogSource } from "./sources.ts";
 
 const sourceOf = ({ logSources = [] }: ApiContext, { type }: ServedResource): LogSource | undefined =>
   logSources.find(({ kinds }) => kinds.some(({ group, kind }) => group === type.group && kind === type.kind));
 
-/** Whether objects of this kind have the subresource without being Pods. */
 export const hasLogs = (context: ApiContext, resource: ServedResource): boolean =>
   sourceOf(context, resource) !== undefined;
 
-/** `parameter` looks up what the query says. Refused for kinds without logs, and for two names of one log. */
+/** `parameter` reads the query. Refuses kinds without logs and contradicting parameters. */
 export async function openRunLog(
   context: ApiContext,
   resource: ServedResource,

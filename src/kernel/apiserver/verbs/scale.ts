@@ -23,10 +23,9 @@ import { getObject } from "./get.ts";
 import { metadataOf, withMetadata } from "./metadata.ts";
 import type { WriteRequest } from "./options.ts";
 
-// `autoscaling/v1 Scale` is a view: three numbers and a selector of an object of another kind, so that autoscalers and `kubectl
-// scale` need to know none of those kinds. Nothing is stored under it; a write to it is a write of one number to the object.
+// `autoscaling/v1 Scale` is a view of objects of other kinds, so that autoscalers and `kubectl scale` need not know
+// those. A write to it writes one number to the object.
 
-/** What clients call the kind, whatever it is a view of. */
 export const scaleType = {
   group: "autoscaling",
   version: "v1",
@@ -35,24 +34,22 @@ export const scaleType = {
   namespaced: true,
 } as const;
 
-/** The object that is scaled. */
 interface Target {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** The Scale of an object as stored; 404 when the object is not there. Its uid and revision are those of the object. */
+/** The Scale of an object; 404 when missing. Uid and revision are the object's. */
 export async function getScale(context: ApiContext, resource: ServedResource, target: Target): Promise<JsonObject> {
   return scaleOf(resource, answerObject(await getObject(context, resource, target)));
 }
 
-/** What is answered to a write, with what is to be said about it. */
 export interface ScaleAnswer {
   readonly scale: JsonObject;
   readonly warnings: readonly string[];
 }
 
-/** PUT: 422 unless `spec.replicas` is a count. A `resourceVersion` in the body is a precondition, as everywhere. */
+/** PUT: 422 unless `spec.replicas` is a count. A `resourceVersion` is a precondition. */
 export function updateScale(
   context: ApiContext,
   resource: ServedResource,
@@ -83,8 +80,8 @@ export function patchScale(
 }
 
 /**
- * The document is laid over the object as one that declares the number and nothing else, so that owners and conflicts are those of the
- * object. Whoever declares the number no more gives it up, and an object that nobody gives a number has 0, as in Kubernetes.
+ * Applies a document that declares only the number to the object, so that owners and conflicts are the object's. A
+ * number that nobody declares any more becomes 0, as in Kubernetes.
  */
 async function applyScale(
   context: ApiContext,
@@ -119,7 +116,7 @@ async function applyScale(
   return { scale: scaleOf(resource, answerObject(answer)), warnings };
 }
 
-/** There are no lists in it. */
+/** It has no lists. */
 const mapsOnly: MergeSchema = { field: () => undefined, items: undefined, mergeKey: undefined, strategies: [] };
 
 const count: Schema = { type: "integer", format: "int32" };
@@ -149,13 +146,13 @@ const scaleResource = (resource: ServedResource): ServedResource => ({
   unreadable: (object) => unreadableBy(scaleFields, object),
 });
 
-/** A document of which all can be read; it is small, so that this is asked of every one. */
+/** Refuses a document with unreadable members. */
 function readable(admitted: Admitted, served: ServedResource): Admitted {
   refuseUnreadable(admitted.object, served);
   return admitted;
 }
 
-/** One write of one number, at the head. Everything else about the object stays, and its own rules judge the result. */
+/** Writes one number at the head; the object's own rules judge the result. */
 async function change(
   context: ApiContext,
   resource: ServedResource,
@@ -181,13 +178,13 @@ async function change(
   return { scale: scaleOf(resource, answerObject(answer)), warnings };
 }
 
-/** What the writer has read, so that the usual preconditions are asked. */
+/** With the revision and uid that the writer has read, as preconditions. */
 function claiming(object: JsonObject, scale: JsonObject): JsonObject {
   const { resourceVersion, uid } = metadataOf(scale);
   return resourceVersion === undefined && uid === undefined ? object : withMetadata(object, { resourceVersion, uid });
 }
 
-/** Of an object that says nothing of replicas the count is 0, as it is for Kubernetes. */
+/** An object without replicas has 0, as in Kubernetes. */
 function replicasOf(scale: JsonObject): { readonly replicas: number; readonly causes: readonly StatusCause[] } {
   const { spec } = scale;
   const value = isJsonObject(spec) ? (spec["replicas"] ?? 0) : 0;
@@ -196,7 +193,7 @@ function replicasOf(scale: JsonObject): { readonly replicas: number; readonly ca
   return isCount ? { replicas: value, causes: [] } : { replicas: 0, causes: [cause] };
 }
 
-/** `selector` is a text here, `a=b,c in (d)`, because autoscalers pass it on as a query. */
+/** `selector` is a text (`a=b,c in (d)`), which autoscalers use in queries. */
 function scaleOf(resource: ServedResource, object: JsonObject): JsonObject {
   const paths = pathsOf(resource);
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadataOf(object);
@@ -210,13 +207,13 @@ function scaleOf(resource: ServedResource, object: JsonObject): JsonObject {
   };
 }
 
-/** Asked only of kinds with the subresource. */
+/** Only for kinds with the subresource. */
 function pathsOf({ scale, type }: ServedResource): ScalePaths {
   if (scale === undefined) throw new ApiError("NotFound", `${type.plural} cannot be scaled`);
   return scale;
 }
 
-/** `.spec.replicas` -> `spec`, `replicas`: the rules for CRDs allow nothing but names between the dots. */
+/** CRD paths consist of names and dots only. */
 const namesIn = (path: string): readonly string[] => path.split(".").filter((name) => name !== "");
 
 function valueAt(object: JsonObject, path: string): JsonValue | undefined {
@@ -227,13 +224,13 @@ function valueAt(object: JsonObject, path: string): JsonValue | undefined {
 
 const isNumberAt = (object: JsonObject, path: string): boolean => typeof valueAt(object, path) === "number";
 
-/** 0 for what is absent or no number: a count that nobody has set yet. */
+/** 0 when absent or not a number. */
 function numberAt(object: JsonObject, path: string): number {
   const value = valueAt(object, path);
   return typeof value === "number" ? value : 0;
 }
 
-/** Objects on the way are made where they are missing; 400 when the path leads through a list or a text. */
+/** Missing objects on the path are created; 400 when it leads through a list or a text. */
 function withNumber(object: JsonObject, path: string, number: number): JsonObject {
   const set = (value: JsonValue | undefined, [name, ...rest]: readonly string[]): JsonValue => {
     if (name === undefined) return number;

@@ -5,38 +5,36 @@ import type { Entry } from "../store/store.ts";
 import { compileFieldSelector } from "./field-selector.ts";
 import type { Limits } from "./limits.ts";
 
-/** Which objects of a collection a list or watch is about. */
 export interface Selector {
   readonly namespace: string | undefined;
-  /** True when labels and fields select everything, so that counts and raw bytes can be used. */
+  /** True when everything matches, so that counts and raw bytes can be used. */
   readonly everything: boolean;
   /** Set when only the object of that name can match. */
   readonly name: string | undefined;
   matches(entry: Entry): boolean;
-  /** What matching costs beside a look at the entry, as a share of a millisecond: most by the size of what it has to parse. */
+  /** Estimated time of matching in milliseconds, mostly for parsing. */
   costOf(entry: Entry): number;
   /** Equal for selectors that select the same, so that work can be shared. */
   readonly key: string;
 }
 
-/** An empty namespace means all namespaces; kinds without namespaces ignore it. */
+/** An empty namespace means all; kinds without namespaces ignore it. */
 export interface SelectorRequest {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }
 
-/** Bytes parsed, and labels looked up, in a millisecond, the slowest of them. */
+/** Bytes parsed, and labels looked up, in a millisecond. */
 const parsedBytes = 64 * 1024;
 const lookedUpLabels = 5000;
 
-/** Compiles both selectors; 400 when one cannot be read. */
+/** Compiles both selectors; 400 when one is invalid. */
 export function selectorOf(request: SelectorRequest, resource: ServedResource, limits: Limits): Selector {
   const { labelSelector = "", fieldSelector = "" } = request;
   const namespace = resource.type.namespaced && request.namespace !== "" ? request.namespace : undefined;
   checkLength("label", labelSelector, limits);
   checkLength("field", fieldSelector, limits);
-  // Compiled once per request; `matches` runs for every object and every event.
   const byLabels = readLabels(labelSelector);
   const matchesLabels = labelMatcher(byLabels);
   const byFields = compileFieldSelector(fieldSelector, resource);
@@ -55,13 +53,12 @@ export function selectorOf(request: SelectorRequest, resource: ServedResource, l
   };
 }
 
-/** Before anything is read: what reading costs grows with the length. */
+/** Checked first: parsing costs grow with the length. */
 function checkLength(which: string, text: string, { maxSelectorLength }: Limits): void {
   if (text.length <= maxSelectorLength) return;
   throw badRequest(`the ${which} selector is longer than ${maxSelectorLength} characters`);
 }
 
-/** An empty list of requirements selects everything. */
 function readLabels(text: string): LabelSelector {
   const parsed = parseLabelSelector(text);
   if (parsed.ok) return parsed.value;

@@ -18,7 +18,7 @@ import { unreadableBy } from "../kinds/built-in.ts";
 import { refuseUnreadable } from "./admission.ts";
 import type { ApiContext } from "./context.ts";
 
-/** What `serviceaccounts/token` takes and gives. Nothing of it is stored. */
+/** The body of `serviceaccounts/token`; never stored. */
 export const tokenRequestType = {
   group: "authentication.k8s.io",
   version: "v1",
@@ -31,12 +31,12 @@ export const tokenRequestType = {
 const defaultSeconds = 3600;
 const leastSeconds = 600;
 const mostSeconds = 2 ** 32;
-/** Kinds that a token may be bound to, by the collection they are in. */
+/** Kinds that a token may be bound to. */
 const boundKinds = { Pod, Secret } as const;
 
 /**
- * POST to `serviceaccounts/<name>/token`: a new token of the account, in the status of the request. 404 when the account or the object
- * it is to be bound to does not exist, 409 when that is another one by now, 422 for durations out of bounds.
+ * POST `serviceaccounts/<name>/token`: a new token of the account, in the status. 404 when the account or the object to
+ * bind to is missing, 409 when that is another one by now, 422 for durations out of bounds.
  */
 export function requestToken(
   context: ApiContext,
@@ -70,10 +70,10 @@ export function requestToken(
   };
 }
 
-/** The body, with right types. Everything in it may be left out, and so may the body. */
+/** Everything in the body is optional, and so is the body. */
 function readRequest(body: unknown, target: { readonly namespace: string; readonly name: string }): JsonObject {
   const schema = compileSchema({ $ref: definitionNames.tokenRequest }, { resolve: definition });
-  // Older clients send null for whatever they leave out.
+  // Older clients send null for absent members.
   const sent = schema.prune((body ?? {}) as JsonObject).value as JsonObject;
   const { kind = tokenRequestType.kind } = sent;
   if (kind !== tokenRequestType.kind)
@@ -88,7 +88,7 @@ function readRequest(body: unknown, target: { readonly namespace: string; readon
   return sent;
 }
 
-/** Kubernetes' bounds. What is shorter would end before a client has renewed it. */
+/** Kubernetes' bounds. */
 function checkSeconds(seconds: number): readonly StatusCause[] {
   const field = "spec.expirationSeconds";
   if (seconds < leastSeconds) return [invalidValue(field, seconds, "may not specify a duration less than 10 minutes")];
@@ -98,7 +98,7 @@ function checkSeconds(seconds: number): readonly StatusCause[] {
   return [];
 }
 
-/** The object as it is now. A Pod must be one of the account: a token would else outlive what it is for. */
+/** A Pod must belong to the account, or the token would outlive its purpose. */
 function boundObject(
   context: ApiContext,
   { namespace, name: account }: { readonly namespace: string; readonly name: string },

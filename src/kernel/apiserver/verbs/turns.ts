@@ -1,17 +1,16 @@
 import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
 import { tooManyRequests } from "#kernel/model/index.ts";
 
-/** A GET that waits so long takes a few times as long as on an idle server. */
+/** Others are hardly delayed by less. */
 const harmlessMs: Millis = 4;
-/** How many times as long as it was held the loop is left to others. */
+/** Rest after a long turn, relative to its length. */
 const restShare = 4;
 const longestRestMs: Millis = 2000;
-/** The same for shares. */
 const shareRest = 2;
-/** A third of the places for changes (`Limits.maxMutatingRequests`). */
+/** A third of `Limits.maxMutatingRequests`. */
 const mostWaiting = 64;
 
-/** Shares of the event loop for what takes much of it. One per server: whoever asks for little gets on between two of them. */
+/** Shares of the event loop for expensive work; cheap requests run in between. One per server. */
 export class Turns {
   readonly #clock: Clock;
   #rested = Promise.resolve();
@@ -25,11 +24,9 @@ export class Turns {
   }
 
   /**
-   * Resolves in a turn of the event loop in which nothing else of its kind is done, so that what has come meanwhile is answered between two
-   * of them. What has kept the loop for long is followed by a rest of several times as long, in which nobody but the small ones gets
-   * on: one in a hundred of those is late, whatever large ones do. First come, first served. Rejects with 429 when too many
-   * wait already: they hold places among the requests under way, and small ones need some, too. An answer that has begun is `patient`,
-   * and waits with any number of others.
+   * Resolves in a turn with no other work of this kind. A long turn is followed by a rest of several times its length,
+   * so that cheap requests stay fast. First come, first served; 429 when too many wait, except for a `patient` caller,
+   * whose answer has begun.
    */
   async turn(patience?: "patient"): Promise<void> {
     if (patience === undefined && this.#waiting >= mostWaiting) throw tooManyRequests("requests about large objects");
@@ -40,8 +37,8 @@ export class Turns {
   }
 
   /**
-   * Resolves in a turn of which no other piece takes a part: for work of a millisecond of which there may be much at once, such as looking
-   * through a collection or making the parts of a list. Whoever asks for little waits for one piece, however many ask for much.
+   * Resolves in a turn with no other piece: for much work in steps of a millisecond, such as scanning a collection or
+   * encoding a list. Cheap requests wait for one piece at most.
    */
   piece(): Promise<void> {
     this.#lastPiece = this.#lastPiece.then(nextTurn);
@@ -49,9 +46,8 @@ export class Turns {
   }
 
   /**
-   * As `piece`, for what clients can bring about without end and almost for nothing, such as reading what they send: after each the loop is left to
-   * others for twice as long as that turn of it took, whoever's work was done in it. `who` is what the work is done for, with one share at a time; as long
-   * as nothing else waits for a share it need not rest.
+   * Like `piece`, for work that clients can cause endlessly and cheaply, such as reading bodies: afterwards others have
+   * the loop for twice as long, unless only `who` itself, which has one share at a time, is waiting.
    */
   share(who: object): Promise<void> {
     const waiting = this.#waitingShares.add(who);
@@ -65,14 +61,13 @@ export class Turns {
     return granted;
   }
 
-  /** Begins with the turn, and so looks at what is done in it. */
+  /** Starts with the turn and measures it. */
   async #rest(): Promise<void> {
     this.#waiting -= 1;
     const held = await this.#timeOfTurn();
     if (held > harmlessMs) await sleep(this.#clock, Math.min(held * restShare, longestRestMs));
   }
 
-  /** From now to the next turn. */
   async #timeOfTurn(): Promise<Millis> {
     const begun = this.#clock.monotonic();
     await nextTurn();

@@ -3,13 +3,12 @@ import type { Entry, StoreEvent } from "../store/store.ts";
 import { withMetadata } from "../verbs/metadata.ts";
 import type { Selector } from "../verbs/selector.ts";
 
-/** What one watcher sees of a change. */
 export interface WatchChange {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly entry: Entry;
 }
 
-/** The changes a selector lets through: an object that begins to match is added, one that ceases to match is deleted. */
+/** The changes of matching objects: one that begins to match is added, one that stops matching is deleted. */
 export function changesOf(events: readonly StoreEvent[], selector: Selector): readonly WatchChange[] {
   const changes: WatchChange[] = [];
   for (const event of events) {
@@ -26,15 +25,13 @@ export function changesOf(events: readonly StoreEvent[], selector: Selector): re
  */
 function changeOf({ type, entry, previous, revision }: StoreEvent, selector: Selector): WatchChange | undefined {
   const did = previous !== undefined && selector.matches(previous);
-  // The last state may differ from the one before it, when the update that removed the last finalizer changed more; what counts is
-  // whether the watcher knows the object.
+  // The final state may no longer match; what counts is whether the watcher knows the object.
   if (type === "delete") return did ? { type: "DELETED", entry } : undefined;
   if (selector.matches(entry)) return { type: did ? "MODIFIED" : "ADDED", entry };
-  // The watcher knows the object as it was while it matched; the revision is that of the change.
+  // The last matching state, under the revision of the change.
   return did ? { type: "DELETED", entry: restamped(previous, revision) } : undefined;
 }
 
-/** The same object under another resourceVersion. */
 function restamped(entry: Entry, revision: number): Entry {
   const { key, uid, createRevision, labels, owners, created, terminating } = entry;
   const restored = deepFreeze(withMetadata(entry.object(), { resourceVersion: String(revision) }));

@@ -7,22 +7,20 @@ import type { WatchSink } from "./watch.ts";
 import type { WatchChange } from "./transitions.ts";
 
 /**
- * A watch for a reader in this process: an async iterable of shared, frozen objects. A reader that falls `maxBytes` of JSON
- * behind is cut (the iteration ends, and it resumes from its last revision); it is never waited for.
+ * A watch for a reader in this process: an async iterable of shared, frozen objects. A reader `maxBytes` of JSON behind
+ * is cut and resumes from its last revision.
  */
 export class WatchQueue implements WatchSink {
   readonly #resource: ServedResource;
   readonly #maxBytes: number;
   readonly #close: () => void;
-  /** What the reader has not taken. Taken events are let go in chunks, also while it is always a little behind. */
   readonly #waiting = new Fifo<{ readonly event: WatchEvent; readonly bytes: number }>();
-  /** JSON bytes of what waits. */
   #bytes = 0;
   #ended = false;
   #refusal: ApiError | undefined;
   /** Set while the reader waits for an event. */
   #wake: (() => void) | undefined;
-  /** Set while somebody waits for the reader to have taken everything. */
+  /** Set while a caller waits for the reader to catch up. */
   #drain: (() => void) | undefined;
 
   constructor(resource: ServedResource, maxBytes: number, close: () => void) {
@@ -32,24 +30,21 @@ export class WatchQueue implements WatchSink {
   }
 
   changes(changes: readonly WatchChange[], source: readonly StoreEvent[] | undefined): void {
-    // Judged by what was left from before: one large commit does not cut a reader that keeps up.
+    // Judged before adding: one large commit does not cut a reader that keeps up.
     if (source !== undefined && this.#bytes > this.#maxBytes) return this.#close();
     for (const { type, entry } of changes) {
-      // What the kind serves is a KubeObject; storage knows it as JSON.
+      // The API serves KubeObjects.
       const object = viewOf(this.#resource, entry) as unknown as Stored;
       this.#push({ type, object }, entry.bytes.length);
     }
   }
 
-  /**
-   * Reckoned at 100 bytes. Never a reason to cut by itself: the first one follows the present objects, with which a reader may be
-   * behind, and later ones come about once a minute. The next change judges them with the rest.
-   */
+  /** Counted as 100 bytes; never cuts a reader by itself. */
   bookmark(revision: number, initial: boolean): void {
     this.#push({ type: "BOOKMARK", object: bookmarkObject(this.#resource, revision, initial) }, 100);
   }
 
-  /** What waits is still yielded before the end. */
+  /** Waiting events are still delivered. */
   end(refusal?: ApiError): void {
     this.#ended = true;
     this.#refusal = refusal;
@@ -91,7 +86,7 @@ export class WatchQueue implements WatchSink {
   }
 }
 
-/** The object of a BOOKMARK event: only its revision means something. */
+/** The object of a BOOKMARK event: only its revision counts. */
 export function bookmarkObject(resource: ServedResource, revision: number, initial: boolean): KubeObject {
   const { type } = resource;
   const metadata = { resourceVersion: String(revision) };

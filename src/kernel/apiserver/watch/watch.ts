@@ -5,48 +5,43 @@ import type { Entry, StoreEvent, Subscription } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import type { WatchRequest } from "../verbs/options.ts";
 import { pausesOf } from "../verbs/list.ts";
-import { parseRevision, waitForRevision } from "../verbs/revision.ts";
+import { parseRevision, waitForRevision } from "../verbs/get.ts";
 import { type Selector, selectorOf } from "../verbs/selector.ts";
 import { collectionOf } from "../verbs/storage-view.ts";
 import { changesOf, type WatchChange } from "./transitions.ts";
 
-// A watch is a subscription of the store, the changes of its events as the selector sees them, and a sink that shows them: to a
-// reader in this process (watch-queue.ts) or over HTTP. Nobody waits for a reader: it is cut when it falls too far behind.
+// A watch connects a subscription of the store with a sink: a reader in this process (watch-queue.ts) or over HTTP.
+// Nothing waits for a reader: it is cut when it falls too far behind.
 
-/** Where the events of a watch go. No method may throw. */
 export interface WatchSink {
   /**
-   * `source` identifies the commit batch, so that watchers which show it alike can share the encoded form. It is absent for
-   * what the reader missed before (present objects, retained events): being behind with those is no reason to cut it.
+   * `source` identifies the commit, so that watchers can share encoded events. It is absent for present objects and
+   * retained events, which never cut a reader.
    */
   changes(changes: readonly WatchChange[], source: readonly StoreEvent[] | undefined): void;
-  /** Nothing up to `revision` is missing. `initial`: the present objects have all been sent. */
+  /** Nothing up to `revision` is missing. `initial`: all present objects were sent. */
   bookmark(revision: number, initial: boolean): void;
-  /** The last call. With a refusal the watcher must start anew. */
+  /** The last call. After a refusal the watcher must start anew. */
   end(refusal?: ApiError): void;
-  /** Resolves when the reader has caught up; asked between two parts of the present objects. */
+  /** Resolves when the reader has caught up; awaited between two parts of the present objects. */
   drained(): Promise<void>;
 }
 
-/**
- * Present objects or missed events sent between two looks at whether the reader keeps up, and between two turns of the event loop: few
- * enough that to parse them all, as a reader in this process needs it, or to encrypt them takes a millisecond.
- */
+/** Objects or events sent in one turn of the event loop: about a millisecond of parsing or encrypting. */
 const partItems = 100;
 const partBytes = 64 * 1024;
-/** Longer ones are cut to a day: a watch that never ends would hide a client that is gone. */
+/** A watch that never ended would hide a client that is gone. */
 const longestTimeoutSeconds = 24 * 3600;
 
-/** Where a watch begins: with the present objects (at `revision` or later), or after a revision. */
+/** Begin with the present objects (at `revision` or later) or after a revision. */
 interface Start {
   readonly initial: boolean;
   readonly from: number | undefined;
 }
 
 /**
- * Starts a watch: each later matching change reaches `sink` exactly once, in revision order, one call per commit. Throws a
- * refusal for a request that is wrong; a revision that is already compacted ends the watch through the sink. The sink must be
- * connected by `connect`, which is called once, before the first event.
+ * Starts a watch: each matching change reaches `sink` once, by revision, one call per commit. Throws for a bad request;
+ * a compacted revision ends the watch through the sink. `connect` is called once, before the first event.
  */
 export async function startWatch(
   context: ApiContext,
@@ -63,17 +58,17 @@ export async function startWatch(
   new RunningWatch(context, resource, request, selector, connect(selector), signal).run(start, timeoutMs);
 }
 
-/** Milliseconds; 30 to 60 minutes when the client names no time, as kube-apiserver does it. */
+/** Milliseconds; 30 to 60 minutes by default, as in kube-apiserver. */
 function timeoutOf(context: ApiContext, { timeoutSeconds = 0 }: WatchRequest): number {
   if (timeoutSeconds < 0) throw badRequest("timeoutSeconds must not be negative");
-  // Spread, so that watches that began together do not all come back together.
+  // Spread, so that watches do not all reconnect together.
   if (timeoutSeconds === 0) return Math.round(1_800_000 * (1 + context.random()));
   return Math.min(timeoutSeconds, longestTimeoutSeconds) * 1000;
 }
 
 /**
- * The table of KEP-3157: `sendInitialEvents` says whether present objects come first, and without it the absence of a
- * resourceVersion (or 0) says so. 422 for combinations that Kubernetes refuses.
+ * KEP-3157: `sendInitialEvents` says whether present objects come first; without it a missing resourceVersion (or 0)
+ * does. 422 for combinations that Kubernetes refuses.
  */
 function startOf(request: WatchRequest): Start {
   const { sendInitialEvents, resourceVersionMatch: match = "", resourceVersion = "" } = request;
@@ -89,7 +84,7 @@ function startOf(request: WatchRequest): Start {
   return { initial: from === undefined, from };
 }
 
-/** Present objects as changes, few enough in each part; one empty part when there are none. */
+/** Present objects as changes; one empty part when there are none. */
 function* partsOf(entries: readonly Entry[]): Generator<readonly WatchChange[]> {
   let rest = entries;
   do {
@@ -99,24 +94,24 @@ function* partsOf(entries: readonly Entry[]): Generator<readonly WatchChange[]> 
   } while (rest.length > 0);
 }
 
-/** As many from the beginning as are a part by their size; at least one, if there is one. */
+/** At least one item, if there is one. */
 function firstPart<T>(items: readonly T[], entryOf: (item: T) => Entry): readonly T[] {
   let bytes = 0;
   const end = items.findIndex((item) => (bytes += entryOf(item).bytes.length) >= partBytes);
   return end < 0 ? items : items.slice(0, end + 1);
 }
 
-/** A watch with its subscription and timers. Ends once: by its reader, its time, its store or its kind's removal. */
+/** A watch with its subscription and timers. Ends once: by its reader, timeout, store or the removal of its kind. */
 class RunningWatch {
   readonly #context: ApiContext;
   readonly #resource: ServedResource;
   readonly #request: WatchRequest;
   readonly #selector: Selector;
   readonly #sink: WatchSink;
-  /** Undoes timers, subscriptions and listeners; run once, in `#finish`. */
+  /** Run once, in `#finish`. */
   readonly #cleanup: (() => void)[] = [];
   #closed = false;
-  /** False while present objects are still being sent: until then no revision is complete. */
+  /** False while present objects are being sent: no revision is complete yet. */
   #live = false;
 
   constructor(
@@ -137,25 +132,25 @@ class RunningWatch {
     this.#cleanup.push(() => signal.removeEventListener("abort", abort));
   }
 
-  /** Returns at once; whatever happens from here on reaches the sink. */
+  /** Returns at once; errors reach the sink. */
   run(start: Start, timeoutMs: number): void {
     this.#cleanup.push(this.#context.clock.after(timeoutMs, () => this.#timeUp()));
     this.#cleanup.push(this.#context.onKindsChange(() => this.#checkServed()));
     if (this.#request.allowBookmarks === true) this.#scheduleBookmark();
     if (!start.initial) {
-      // Live only: from the revision named; with sendInitialEvents=false there need be none, and then from now.
+      // Without a revision: from now.
       this.#resume(start.from ?? this.#context.store.revision).catch((thrown: unknown) => this.#fail(thrown));
       return;
     }
     this.#sendInitial().catch((thrown: unknown) => this.#fail(thrown));
   }
 
-  /** The reader is gone. Twice is harmless, as is closing after the end. */
+  /** The reader is gone. Idempotent. */
   close(): void {
     this.#finish(undefined);
   }
 
-  /** All pages are of one revision, and the live events follow from that one, so that nothing is missed or told twice (S5). */
+  /** All pages show one revision, from which the live events follow. */
   async #sendInitial(): Promise<void> {
     const { store } = this.#context;
     const collection = collectionOf(this.#resource);
@@ -191,22 +186,21 @@ class RunningWatch {
     return matching;
   }
 
-  /** Until the reader has taken what it was sent, and everybody has had a turn. */
   async #letOthers(): Promise<void> {
     await this.#sink.drained();
     await this.#context.turns.piece();
   }
 
   /**
-   * What the reader missed is told in parts, at its own pace, until one part is left, which comes with the subscription. Whoever takes it
-   * more slowly than changes are forgotten has to list anew.
+   * Sends missed events in parts at the reader's pace; the last part comes with the subscription. A reader slower than
+   * compaction has to list anew.
    */
   async #resume(from: number): Promise<void> {
     const { store } = this.#context;
     const collection = collectionOf(this.#resource);
     let position = from;
     for (;;) {
-      // One more than a part has, to see whether that is all.
+      // One more, to see whether that is all.
       const missed = store.missed(collection, position, partItems + 1);
       const part = firstPart(missed.slice(0, partItems), ({ entry }) => entry);
       if (part.length === missed.length) return this.#follow(position);
@@ -218,7 +212,7 @@ class RunningWatch {
     }
   }
 
-  /** What the subscription delivers before it returns is what the reader missed: being behind with that is not held against it. */
+  /** Events delivered before `subscribe` returns were missed before and do not cut the reader. */
   #follow(from: number): void {
     if (this.#closed) return;
     let replaying = true;
@@ -231,14 +225,14 @@ class RunningWatch {
       replaying = false;
       this.#live = true;
       this.#cleanup.push(() => subscription.close());
-      // The retained events may have filled the sink, which then closed this watch already.
+      // The retained events may have closed this watch already.
       if (this.#closed) subscription.close();
     } catch (thrown) {
       this.#fail(thrown);
     }
   }
 
-  /** Bookmarks move a quiet watcher's revision on, so that it can resume after the events it saw last are compacted. */
+  /** Bookmarks advance a quiet watcher's revision, so that it can resume after compactions. */
   #scheduleBookmark(): void {
     const { clock, limits, store } = this.#context;
     let cancel: Cancel = () => undefined;
@@ -252,19 +246,19 @@ class RunningWatch {
     this.#cleanup.push(() => cancel());
   }
 
-  /** A last bookmark saves the client from asking again for what it has seen. */
+  /** A last bookmark, so that the client resumes from here. */
   #timeUp(): void {
     if (this.#live && this.#request.allowBookmarks === true) this.#sink.bookmark(this.#context.store.revision, false);
     this.#finish(undefined);
   }
 
-  /** After its kind is gone no event can come any more; the client learns that by asking anew. */
+  /** Ends the watch when its kind is gone; the client finds out when it reconnects. */
   #checkServed(): void {
     const { group, version, plural } = this.#resource.type;
     if (this.#context.registry().find(group, version, plural) === undefined) this.#finish(undefined);
   }
 
-  /** 410 sends the client back to a list; anything else is a bug and is logged. */
+  /** 410 makes the client list again; anything else is a bug and logged. */
   #fail(thrown: unknown): void {
     if (codeOf(thrown) === "revision-compacted") {
       this.#finish(expired("too old resource version: the changes after it are no longer kept"));

@@ -3,30 +3,28 @@ import { type FieldType, type MessageType, messageType } from "./messages.ts";
 import { embeddedJson, jsonTypes, specials } from "./special.ts";
 import { malformed, type WireReader, wireType } from "./wire-reader.ts";
 
-// Go's generated clients write every field that is not a pointer, zero or not, and JSON leaves zeros out: so plain scalars that
-// are zero and plain messages that are empty are dropped, while what a pointer points to is kept (`replicas: 0`, `emptyDir: {}`).
+// Go writes plain fields even when zero, and JSON omits those; values behind pointers are kept (`replicas: 0`,
+// `emptyDir: {}`).
 
 const maxDepth = 100;
-/** Bytes of memory a decoded object or list item is counted with, beside its text. */
 const objectCost = 16;
 
 type Draft = Record<string, JsonValue | undefined>;
 
 /**
- * The JSON object that a message of this type encodes. A field whose number the type does not have becomes the member `#7`, which
- * no schema knows either: so that field validation tells of it like of any unknown field. Throws ApiError 400 naming the byte.
- * Time and memory are linear in the bytes: 100 levels, and at most four times the size of the body for what is made of it.
+ * The JSON object that a message encodes. An unknown field becomes the member `#7`, for field validation to report.
+ * Throws ApiError 400 with the byte position. At most 100 levels and four times the body's size.
  */
 export function decodeMessage(type: MessageType, message: WireReader): JsonObject {
   return new Decoding(message.left).object(type, message, 0);
 }
 
-/** One body. What is left of its budget is all the state there is: the reader knows the place, the draft what was found. */
+/** One body, with its remaining budget. */
 class Decoding {
   #budget: number;
 
   constructor(bodyBytes: number) {
-    // The constant lets small bodies through that are nothing but empty messages.
+    // The constant allows small bodies of empty messages.
     this.#budget = 4 * bodyBytes + 4096;
   }
 
@@ -36,7 +34,7 @@ class Decoding {
     return draft;
   }
 
-  /** Fields may come in any order and more than once, as protobuf allows. */
+  /** Fields may come in any order and repeatedly. */
   #readInto(draft: Draft, type: MessageType, reader: WireReader, depth: number): void {
     if (depth > maxDepth) throw malformed(reader.at, `messages are nested deeper than ${maxDepth} levels`);
     while (!reader.isAtEnd) {
@@ -51,7 +49,7 @@ class Decoding {
     }
   }
 
-  /** Reads the value behind a tag whose field is known, and puts it where its cardinality says. The last of equal fields wins. */
+  /** The last of equal fields wins. */
   #field(draft: Draft, field: FieldType, wire: number, reader: WireReader, depth: number): void {
     const { name, type } = field;
     switch (field.cardinality) {
@@ -75,7 +73,7 @@ class Decoding {
     }
   }
 
-  /** One item; or many, for numbers may also come packed into one field. */
+  /** One item, or packed numbers. */
   #append(list: JsonValue[], field: FieldType, wire: number, reader: WireReader, depth: number): void {
     const isPacked = wire === wireType.bytes && scalarWire(field.type) !== wireType.bytes;
     if (!isPacked) return void list.push(this.#value(field, wire, reader, depth) ?? null);
@@ -83,7 +81,7 @@ class Decoding {
       list.push(this.#value(field, scalarWire(field.type), items, depth) ?? null);
   }
 
-  /** An entry of a map is a message of its key and its value. */
+  /** Map entries are messages of key and value. */
   #entry(map: Draft, field: FieldType, reader: WireReader, depth: number): void {
     let key = "";
     let value: JsonValue | undefined = field.type === "string" || field.type === "bytes" ? "" : {};
@@ -96,7 +94,7 @@ class Decoding {
     if (value !== undefined) set(map, key, value);
   }
 
-  /** One value. 64-bit numbers beyond what JSON keeps exact are refused rather than rounded. */
+  /** 64-bit numbers that JSON cannot hold exactly are refused. */
   #value(field: FieldType, wire: number, reader: WireReader, depth: number): JsonValue | undefined {
     expect(field, wire, scalarWire(field.type), reader);
     const { at } = reader;
@@ -118,7 +116,6 @@ class Decoding {
     }
   }
 
-  /** A message as the JSON of its type: an object, or what `special.ts` makes of it. */
   #message(name: string, reader: WireReader, depth: number): JsonValue | undefined {
     const { at } = reader;
     const type = messageType(name);
@@ -130,23 +127,20 @@ class Decoding {
     return special === undefined ? fields : special(fields, at);
   }
 
-  /** Charged against the budget of the body. */
   #text(text: string): string {
     this.#spend(text.length, 0);
     return text;
   }
 
-  /** Refuses a small body that unfolds into something large, before that is built. */
+  /** Refuses small bodies that expand into large objects. */
   #spend(cost: number, at: number): void {
     this.#budget -= cost;
     if (this.#budget < 0) throw malformed(at, "what is encoded takes more than four times the size of the body");
   }
 }
 
-/** Names of messages have dots, those of scalars do not. */
 const isScalar = (type: string): boolean => !type.includes(".");
 
-/** The wire type of a value of this type. */
 function scalarWire(type: string): number {
   switch (type) {
     case "bool":
@@ -160,25 +154,24 @@ function scalarWire(type: string): number {
   }
 }
 
-/** A known field of another wire type is a mistake of the sender, not a newer schema: those get new numbers. */
 function expect({ name }: FieldType, wire: number, expected: number, reader: WireReader): void {
   if (wire !== expected) throw malformed(reader.at, `${name} has wire type ${wire}, expected ${expected}`);
 }
 
-/** Negative ones arrive sign-extended to 64 bits; what does not fit would have been cut in silence by Go. */
+/** Negative ones are sign-extended to 64 bits; refuses what Go would truncate. */
 function int32(value: number, at: number): number {
   if (value !== (value | 0)) throw malformed(at, `${value} has more than 32 bits`);
   return value;
 }
 
-/** What JSON leaves out of a field that is no pointer. `targetPort: 0` has its own type, and stays. */
+/** Zero values of non-pointers. `targetPort: 0` has a type of its own and stays. */
 function isAbsent(type: string, value: JsonValue | undefined): boolean {
   if (value === undefined) return true;
   if (isScalar(type)) return value === "" || value === 0 || value === false;
   return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
-/** The bytes of field 1, which types that embed JSON keep it in; empty when there is none. */
+/** Field 1 of types that embed JSON. */
 function firstBytes(reader: WireReader): Uint8Array {
   let found: Uint8Array = new Uint8Array();
   while (!reader.isAtEnd) {
@@ -189,11 +182,10 @@ function firstBytes(reader: WireReader): Uint8Array {
   return found;
 }
 
-/** Names of fields are the table's, keys of maps are anybody's: `toString` must not be found where nobody put it. */
+/** Map keys may be anything, such as `toString`. */
 const own = (draft: Draft, name: string): JsonValue | undefined =>
   Object.hasOwn(draft, name) ? draft[name] : undefined;
 
-/** The list under a name, made at the first of its items. */
 function listOf(draft: Draft, name: string): JsonValue[] {
   const list = own(draft, name);
   if (Array.isArray(list)) return list;
@@ -202,17 +194,16 @@ function listOf(draft: Draft, name: string): JsonValue[] {
   return fresh;
 }
 
-/** The map under a name, made at the first of its entries. */
 function mapOf(draft: Draft, name: string): Draft {
   const map = own(draft, name);
-  // Whatever is under the name of a map was put there by this function.
+  // Only maps are put under this name.
   if (map !== undefined) return map as Draft;
   const fresh: Draft = {};
   set(draft, name, fresh);
   return fresh;
 }
 
-/** Keys of maps come from outside; assignment to this one name would set the prototype. */
+/** Assigning to `__proto__` would set the prototype. */
 function set(draft: Draft, name: string, value: JsonValue | undefined): void {
   if (name !== "__proto__") draft[name] = value;
   else Object.defineProperty(draft, name, { value, enumerable: true, configurable: true, writable: true });

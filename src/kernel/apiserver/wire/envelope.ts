@@ -4,10 +4,9 @@ import { decodeMessage } from "./decode.ts";
 import { messageNameOf, messageType } from "./messages.ts";
 import { malformed, WireReader, wireType } from "./wire-reader.ts";
 
-/** What clients that encode built-in kinds as protobuf send as the type of their body. */
 export const protobufMediaType = "application/vnd.kubernetes.protobuf";
 
-/** Four bytes in front of every body: `k8s` and a zero, so that it is never taken for JSON. */
+/** `k8s` and a zero, before every body. */
 const magic = [0x6b, 0x38, 0x73, 0x00] as const;
 
 // message Unknown { TypeMeta typeMeta = 1; bytes raw = 2; string contentEncoding = 3; string contentType = 4 }
@@ -15,9 +14,8 @@ const magic = [0x6b, 0x38, 0x73, 0x00] as const;
 const unknownFields = { typeMeta: 1, raw: 2, contentEncoding: 3, contentType: 4 } as const;
 
 /**
- * The object in a protobuf body, as its JSON would be: kubectl from 1.32 on and Go programs of the same age send built-in kinds
- * in no other way. 400 for bytes that are not protobuf, 415 with what to send instead for kinds without a message, which all
- * custom kinds are.
+ * The object in a protobuf body, which current kubectl and Go clients send for built-in kinds. 400 for malformed bytes,
+ * 415 for kinds without a message, such as custom ones.
  */
 export function decodeProtobuf(body: Uint8Array): JsonObject {
   if (magic.some((byte, index) => body[index] !== byte)) {
@@ -33,7 +31,6 @@ export function decodeProtobuf(body: Uint8Array): JsonObject {
   return { apiVersion, kind, ...decodeMessage(type, raw) };
 }
 
-/** Fields in any order, as protobuf allows; unknown ones are passed over. */
 function readEnvelope(reader: WireReader) {
   let apiVersion = "";
   let kind = "";
@@ -52,7 +49,6 @@ function readEnvelope(reader: WireReader) {
   return { apiVersion, kind, raw };
 }
 
-/** The type of the object inside: the outer message is the same for all kinds. */
 function readTypeMeta(reader: WireReader) {
   let apiVersion = "";
   let kind = "";

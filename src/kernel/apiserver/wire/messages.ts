@@ -1,24 +1,19 @@
 import { protoFieldsText } from "./proto-fields.ts";
 
-// The table of `proto-fields.ts` as lookups. Data and not code, because it is data: about 300 messages and 1,000 fields whose numbers
-// have never changed and never will, as Kubernetes promises its clients.
+// Lookups in the table of `proto-fields.ts`: about 300 messages and 1,000 fields, whose numbers never change.
 
-/** How a field's values are joined: one, one whose presence has a meaning, a list, a map, or members of the parent itself. */
 export type Cardinality = "plain" | "pointer" | "list" | "map" | "embedded";
 
-/** One field as a decoder needs it. */
 export interface FieldType {
-  /** Its key in JSON. */
   readonly name: string;
-  /** A scalar of protobuf (`string`, `int32`, …) or the name of a message. */
+  /** A protobuf scalar (`string`, `int32`, …) or a message. */
   readonly type: string;
   readonly cardinality: Cardinality;
 }
 
-/** A message's fields by number. */
 export type MessageType = ReadonlyMap<number, FieldType>;
 
-/** Number, name, type, flags: as `proto-fields.ts` has them. */
+/** Number, name, type, flags. */
 type Row = readonly [number, string, string, string];
 
 const cardinalities: Readonly<Record<string, Cardinality>> = {
@@ -29,7 +24,6 @@ const cardinalities: Readonly<Record<string, Cardinality>> = {
   "~": "embedded",
 };
 
-/** Fields whose JSON key is not the field's own name. */
 const renamed: Readonly<Record<string, string>> = {
   uID: "uid",
   ref: "$ref",
@@ -43,11 +37,11 @@ const renamed: Readonly<Record<string, string>> = {
   xKubernetesValidations: "x-kubernetes-validations",
 };
 
-// The whole table is parsed once (1 ms), messages are kept as maps once somebody has sent one: few kinds ever arrive.
+// Parsed once (1 ms); few messages are ever used.
 let rows: Readonly<Record<string, readonly Row[]>> | undefined;
 const read = new Map<string, MessageType>();
 
-/** The message of this name (`core.v1.Pod`), or undefined. The table is parsed at the first call, each message when asked for. */
+/** The message of this name (`core.v1.Pod`), if any. */
 export function messageType(name: string): MessageType | undefined {
   const known = read.get(name);
   if (known !== undefined) return known;
@@ -59,16 +53,16 @@ export function messageType(name: string): MessageType | undefined {
   return type;
 }
 
-/** Schemas of CustomResourceDefinitions have keys that are no identifiers; their fields are named after the Go struct. */
+/** Keys of CRD schemas that are no identifiers differ from their Go field. */
 function fieldOf(message: string, [, name, type, flags]: Row): FieldType {
   const isRenamed = message === "apiextensions.v1.JSONSchemaProps" || name === "uID";
   const key = isRenamed ? (renamed[name] ?? name) : name;
-  // `~` on a scalar says no more than that its key is another one.
+  // `~` on a scalar only means that its key differs.
   const cardinality = flags === "~" && !type.includes(".") ? "plain" : (cardinalities[flags] ?? "plain");
   return { name: key, type, cardinality };
 }
 
-/** API groups whose kinds have messages, with the package these are in. */
+/** API groups and their packages. */
 const packages: ReadonlyMap<string, string> = new Map([
   ["", "core"],
   ["apiextensions.k8s.io", "apiextensions"],
@@ -87,7 +81,7 @@ const packages: ReadonlyMap<string, string> = new Map([
   ["storage.k8s.io", "storage"],
 ]);
 
-/** `apps/v1`, `Deployment` -> `apps.v1.Deployment`. Options of a deletion are in no group of their own: any may be named. */
+/** `apps/v1`, `Deployment` -> `apps.v1.Deployment`. Deletion options may be in any group. */
 export function messageNameOf(apiVersion: string, kind: string): string | undefined {
   if (kind === "DeleteOptions") return "apis.meta.v1.DeleteOptions";
   const slash = apiVersion.indexOf("/");

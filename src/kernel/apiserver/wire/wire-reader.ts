@@ -1,30 +1,25 @@
 import { badRequest } from "#kernel/model/index.ts";
 
-// The protobuf encoding: https://protobuf.dev/programming-guides/encoding. Groups (wire types 3 and 4) are not in use by any
-// Kubernetes kind and are refused.
+// https://protobuf.dev/programming-guides/encoding. Groups (wire types 3 and 4) are refused; Kubernetes does not use
+// them.
 
-/** What follows a field's number: a varint, eight bytes, a length and that many bytes, or four bytes. */
 export const wireType = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** 400: the bytes are not what the encoding allows. `at` counts from the start of the whole body. */
+/** 400. `at` counts from the start of the body. */
 export const malformed = (at: number, problem: string) =>
   badRequest(`the body of the request cannot be read as protobuf: byte ${at}: ${problem}`);
 
-/** Tags, lengths and integers of one body: each costs time, and two bytes are enough for one. Real objects have some thousands. */
+/** Tags, lengths and integers of one body. Real objects have some thousands. */
 export const mostVarints = 500_000;
-/** Of one body; each costs ten times as much. The largest definitions known have some 20,000. */
+/** Of one body. The largest known definitions have some 20,000. */
 export const mostMessages = 50_000;
 
-/**
- * Reads one message front to back. Never reads past its own end: a length that reaches beyond it is refused before anything is
- * made of it. Every method that reads throws ApiError 400 with the place.
- */
+/** Reads one message without reading past its end. Throws ApiError 400 with the position. */
 export class WireReader {
   readonly #bytes: Uint8Array;
   readonly #end: number;
-  /** Shared by all messages of a body. */
   readonly #budget: { varints: number; messages: number };
   #at: number;
 
@@ -40,12 +35,10 @@ export class WireReader {
     this.#budget = budget;
   }
 
-  /** Offset of the next byte in the whole body. */
   get at(): number {
     return this.#at;
   }
 
-  /** Bytes of this message that were not read yet. */
   get left(): number {
     return this.#end - this.#at;
   }
@@ -54,7 +47,6 @@ export class WireReader {
     return this.#at >= this.#end;
   }
 
-  /** Number and wire type of the next field. */
   tag(): { readonly field: number; readonly type: number } {
     const start = this.#at;
     const short = this.#oneByte();
@@ -66,13 +58,12 @@ export class WireReader {
     return { field: Number(field), type: Number(tag & 7n) };
   }
 
-  /** Unsigned, at most 64 bits. */
   varint(): bigint {
     const start = this.#at;
     this.#budget.varints -= 1;
     if (this.#budget.varints < 0)
       throw malformed(start, `there are more than ${mostVarints} tags, lengths and integers`);
-    // Most varints have one byte, and a bigint per byte is dear.
+    // Fast path without a bigint per byte.
     const first = this.#byte(start);
     if (first < 0x80) return BigInt(first);
     let value = BigInt(first & 0x7f);
@@ -87,7 +78,7 @@ export class WireReader {
     throw malformed(start, "an integer has more than 64 bits");
   }
 
-  /** Two's complement of 64 bits, of which JSON carries 53: what is beyond is refused, never rounded. */
+  /** Numbers beyond the 53 bits of JSON are refused. */
   integer(): number {
     const start = this.#at;
     const value = BigInt.asIntN(64, this.varint());
@@ -97,7 +88,7 @@ export class WireReader {
     return number;
   }
 
-  /** Eight bytes, little-endian; NaN and infinities are refused, for JSON has none. */
+  /** Little-endian; NaN and infinities are refused. */
   double(): number {
     const start = this.#at;
     const { buffer, byteOffset } = this.#bytes;
@@ -107,13 +98,12 @@ export class WireReader {
     return value;
   }
 
-  /** A view into the body, not a copy. */
   bytes(): Uint8Array {
     const { start, end } = this.#extent();
     return this.#bytes.subarray(start, end);
   }
 
-  /** Refused when it is not UTF-8: protobuf says strings are, and replacing what is not would store something nobody sent. */
+  /** Refuses invalid UTF-8 instead of replacing it. */
   string(): string {
     const { start, end } = this.#extent();
     try {
@@ -123,7 +113,6 @@ export class WireReader {
     }
   }
 
-  /** The message that the next bytes hold. */
   message(): WireReader {
     const { start, end } = this.#extent();
     this.#budget.messages -= 1;
@@ -131,7 +120,6 @@ export class WireReader {
     return new WireReader(this.#bytes, start, end, this.#budget);
   }
 
-  /** Passes over a value nobody knows. */
   skip(type: number): void {
     const start = this.#at;
     switch (type) {
@@ -150,7 +138,7 @@ export class WireReader {
     }
   }
 
-  /** Start and end of what a length announces. Compared before it is converted: a length may have 64 bits. */
+  /** Compared before it is converted: a length may have 64 bits. */
   #extent(): { readonly start: number; readonly end: number } {
     const at = this.#at;
     const length = this.#oneByte() ?? this.varint();
@@ -161,7 +149,7 @@ export class WireReader {
     return { start, end: this.#at };
   }
 
-  /** A varint of one byte, which most are: a bigint is dear. Undefined, and nothing read, when it has more. */
+  /** A varint of one byte; undefined, and nothing read, when longer. */
   #oneByte(): number | undefined {
     const start = this.#at;
     const first = this.#byte(start);

@@ -2,13 +2,9 @@ import { type JsonObject, type JsonValue, listAt, objectAt, textAt } from "#lib/
 import { canonicalJson } from "#lib/json/index.ts";
 import { matchesLabels, readLabelSelector } from "#kernel/kit/index.ts";
 
-/** True for a ClusterRole whose rules are those of other roles. */
 export const isAggregated = (role: JsonObject): boolean => objectAt(role, "aggregationRule") !== undefined;
 
-/**
- * The rules an aggregated role has to have: those of all roles that one of its selectors matches, itself left out, in the order
- * of their names and each once. So they are the same whatever order the roles came in. O(roles × selectors).
- */
+/** The rules of all roles that the aggregated role's selectors match, by name and without duplicates. */
 export function aggregatedRules(role: JsonObject, roles: readonly JsonObject[]): readonly JsonValue[] {
   const selectors = listAt(role, "aggregationRule", "clusterRoleSelectors").flatMap((selector) => {
     const read = readLabelSelector(selector);

@@ -11,8 +11,8 @@ import { aggregatedRules, isAggregated } from "./aggregation.ts";
 const collection = { group: ClusterRole.group, resource: ClusterRole.plural };
 
 /**
- * Keeps the rules of aggregated ClusterRoles. A change of any ClusterRole brings all aggregated ones here, because its labels may
- * have made it a part of any; roles change rarely. Chains (view → edit → admin) settle by the events of what is written.
+ * Maintains the rules of aggregated ClusterRoles: a change of any ClusterRole checks all of them. Chains (view, edit,
+ * admin) settle step by step.
  */
 export class RoleAggregator {
   readonly #context: ApiContext;
@@ -26,18 +26,17 @@ export class RoleAggregator {
     this.#look();
   }
 
-  /** True when no role waits to be gathered; for tests and a clean stop. */
+  /** For tests and a clean stop. */
   get idle(): boolean {
     return this.#queue.idle;
   }
 
-  /** Hears nothing more and waits for the write that is under way. */
   close(): Promise<void> {
     this.#subscription.close();
     return this.#queue.close();
   }
 
-  /** Cheap: a queue holds each name once, and a pass that finds nothing to change writes nothing. */
+  /** Cheap: the queue holds each name once, and unchanged rules are not written. */
   #look(): void {
     for (const role of this.#roles()) {
       const { name } = role.key;
@@ -49,7 +48,7 @@ export class RoleAggregator {
     return this.#context.store.page(collection, {}).entries;
   }
 
-  /** Writes only when the rules differ, so a chain of roles comes to rest. */
+  /** Writes only different rules, so that chains of roles settle. */
   async #aggregate(name: string): Promise<void> {
     const resource = this.#context.registry().find(ClusterRole.group, ClusterRole.version, ClusterRole.plural);
     const entry = resource && this.#context.store.get(keyFor(resource, "", name));

@@ -5,10 +5,9 @@ import { authenticatedGroup, mastersGroup } from "../identity.ts";
 import { aggregatedRules } from "./aggregation.ts";
 import { type PolicyRule, policyRule, ruleJson } from "./policy-rule.ts";
 
-// The roles and bindings that every server starts with, by the names of Kubernetes' bootstrap policy and with what of it concerns kinds
-// that are served here. What a user has changed is not changed back.
+// The initial roles and bindings: the parts of Kubernetes' bootstrap policy about kinds served here. Changes by users
+// are kept.
 
-/** The API group of kinds of Slipway itself. */
 export const ownGroup = "slipway.dev";
 
 const read = ["get", "list", "watch"];
@@ -16,13 +15,12 @@ const write = ["create", "delete", "deletecollection", "patch", "update"];
 const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 const aggregateTo = (role: string) => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: "true" });
 
-/** A rule about kinds of one API group. */
 const resources = (apiGroup: string, verbs: readonly string[], ...names: readonly string[]): PolicyRule =>
   policyRule({ verbs, apiGroups: [apiGroup], resources: names });
-/** A rule about paths that name no resource; `get` is the only verb of the bootstrap policy for those. */
+/** A rule about paths; the bootstrap policy only allows `get`. */
 const paths = (...urls: readonly string[]): PolicyRule => policyRule({ verbs: ["get"], nonResourceURLs: urls });
 
-/** Who views a namespace does not see Secrets, and no roles: they would tell how to become somebody else. */
+/** Without Secrets and roles, which would help to become somebody else. */
 const viewed = [
   resources(
     "",
@@ -68,8 +66,8 @@ const viewed = [
 ];
 
 /**
- * What `edit` adds to `view`: everything in a namespace but roles, which would let an editor make himself an administrator, and
- * the limits that the namespace was given.
+ * What `edit` adds to `view`: everything in a namespace except roles, which would allow escalation, and the namespace's
+ * limits.
  */
 const edited = [
   resources("", read, "pods/attach", "pods/exec", "pods/portforward", "pods/proxy", "secrets", "services/proxy"),
@@ -131,11 +129,11 @@ interface RoleData {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly rules?: readonly PolicyRule[];
-  /** The role gathers all that carry this mark. */
+  /** Aggregates all roles with this label. */
   readonly gathers?: string;
 }
 
-/** `ownKinds`: plurals of the kinds of `slipway.dev` in namespaces. Their subresources are not given: a status is written by controllers. */
+/** `ownKinds`: plurals of namespaced kinds of `slipway.dev`, without subresources: controllers write the status. */
 const rolesFor = (ownKinds: readonly string[]): readonly RoleData[] => [
   {
     name: "cluster-admin",
@@ -151,7 +149,7 @@ const rolesFor = (ownKinds: readonly string[]): readonly RoleData[] => [
     rules: [...edited, resources(ownGroup, write, ...ownKinds)],
   },
   { name: "system:aggregate-to-admin", labels: aggregateTo("admin"), rules: administered },
-  // In this order, because each gathers the one before.
+  // In this order, because each aggregates the one before.
   { name: "view", labels: aggregateTo("edit"), gathers: "view" },
   { name: "edit", labels: aggregateTo("admin"), gathers: "edit" },
   { name: "admin", gathers: "admin" },
@@ -180,13 +178,12 @@ const bindings = [
   { role: "system:public-info-viewer", group: authenticatedGroup },
 ];
 
-/** An object with its kind, ready to be stored where there is none of its name. */
 export interface FirstObject {
   readonly type: ResourceType;
   readonly object: JsonObject;
 }
 
-/** Kubernetes' bootstrap policy as objects, aggregated roles with their rules. About 20 µs. */
+/** Kubernetes' bootstrap policy, aggregated roles with their rules. */
 export function bootstrapPolicy(ownKinds: readonly string[]): readonly FirstObject[] {
   const made: JsonObject[] = [];
   for (const role of rolesFor(ownKinds)) made.push(roleObject(role, made));
@@ -196,10 +193,7 @@ export function bootstrapPolicy(ownKinds: readonly string[]): readonly FirstObje
   ];
 }
 
-/**
- * A role as it is stored. An aggregated one carries its rules from the start, because nobody has gathered them yet when the first
- * request comes.
- */
+/** An aggregated role has its rules from the start: the first request may come before the aggregator. */
 function roleObject({ name, labels: marks = {}, rules = [], gathers }: RoleData, before: readonly JsonObject[]) {
   const role: JsonObject = {
     apiVersion: apiVersionOf(ClusterRole),
@@ -222,7 +216,7 @@ const bindingObject = ({ role, group }: (typeof bindings)[number]): JsonObject =
   subjects: [{ apiGroup: rbacGroup, kind: "Group", name: group }],
 });
 
-/** The label and the annotation by which Kubernetes' own tools know objects of the bootstrap policy. */
+/** The label and annotation by which Kubernetes' tools recognize the bootstrap policy. */
 const metadataOf = (name: string, marks: Readonly<Record<string, string>>): JsonObject => ({
   name,
   labels: { ...labels, ...marks },

@@ -5,17 +5,16 @@ import type { Authorizer } from "../authorizer.ts";
 import { type Identity, isMaster } from "../identity.ts";
 import { type PolicyRule, policyRule, ruleJson, rulesOf, uncovered } from "./policy-rule.ts";
 
-// Nobody may give what he does not have. Whoever writes a role must hold all that is in it, or have the verb `escalate` on roles; who
-// binds a role must hold all that is in it, or have the verb `bind` on that role. So the right to write roles is not the right to
-// everything (Kubernetes: privilege escalation prevention).
+// Kubernetes' privilege escalation prevention: writing a role requires all of its permissions or `escalate`, binding
+// one requires all of its permissions or `bind`.
 
-/** What an aggregated role may come to hold, because nobody can say which roles there will be. */
+/** What an aggregated role may come to hold. */
 const everything = [
   policyRule({ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }),
   policyRule({ verbs: ["*"], nonResourceURLs: ["*"] }),
 ];
 
-/** Throws 403 when the caller would gain or give more than he has. `object` is about to be stored and valid. */
+/** Throws 403 when the caller would gain or give permissions it does not have. `object` is valid. */
 export function refuseEscalation(
   authorizer: Authorizer,
   identity: Identity,
@@ -29,10 +28,10 @@ export function refuseEscalation(
   else checkRole(authorizer, identity, type, object, old);
 }
 
-/** What collectors write, so that anything can be deleted, and what the server writes beside every change. */
+/** Written by collectors and by the server. */
 const upkeep: ReadonlySet<string> = new Set(["finalizers", "ownerReferences", "managedFields", "resourceVersion"]);
 
-/** Everything else counts, labels too: by its labels a role becomes a part of those that gather roles. */
+/** Labels count: they make a role part of aggregated ones. */
 function changesUpkeepAlone(object: JsonObject, old: JsonObject): boolean {
   const rest = ({ metadata, ...members }: JsonObject) => ({
     ...members,
@@ -43,7 +42,7 @@ function changesUpkeepAlone(object: JsonObject, old: JsonObject): boolean {
   return jsonEquals(rest(object), rest(old));
 }
 
-/** A role that gathers others, or has done so, is for those who have everything: nobody can say what it will hold. */
+/** An aggregated role may come to hold anything, so its writer needs everything. */
 function checkRole(
   authorizer: Authorizer,
   identity: Identity,
@@ -57,7 +56,6 @@ function checkRole(
   if (authorizer.allows(identity, { verb: "escalate", group: rbacGroup, resource, namespace, name })) return;
   const held = authorizer.rulesFor(identity, namespace);
   const lacking = uncovered(held.rules, rulesOf(object));
-  // Rules with exceptions are more than what their holder may do.
   if (lacking.length > 0 || held.incomplete) throw refusal(type, name, identity, lacking);
   const gathers = (role: JsonObject | undefined) => objectAt(role, "aggregationRule") !== undefined;
   const aggregates = type.kind === ClusterRole.kind && (gathers(object) || gathers(old));
@@ -66,7 +64,7 @@ function checkRole(
   }
 }
 
-/** A role that is not there cannot be bound by halves: nobody knows what it will hold. */
+/** A missing role cannot be bound: it may come to hold anything. */
 function checkBinding(authorizer: Authorizer, identity: Identity, type: ResourceType, object: JsonObject): void {
   const namespace = textAt(object, "metadata", "namespace") ?? "";
   const name = textAt(object, "metadata", "name") ?? "";
@@ -83,7 +81,7 @@ function checkBinding(authorizer: Authorizer, identity: Identity, type: Resource
   if (lacking.length > 0 || held.incomplete) throw refusal(type, name, identity, lacking);
 }
 
-/** Kubernetes lists what is lacking in the form of its own source; JSON says the same. */
+/** Kubernetes prints Go syntax; JSON says the same. */
 function refusal(type: ResourceType, name: string, identity: Identity, lacking: readonly PolicyRule[]) {
   const shown = lacking.slice(0, 20).map((rule) => JSON.stringify(ruleJson(rule)));
   const more = lacking.length > shown.length ? [`and ${lacking.length - shown.length} more`] : [];

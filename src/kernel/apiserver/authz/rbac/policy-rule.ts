@@ -1,7 +1,7 @@
 import { type JsonObject, listAt, objectsAt } from "#lib/base/index.ts";
 import type { Access } from "../identity.ts";
 
-// One rule of a role and what it matches: rbac/v1 PolicyRule. `*` stands for everything in every list but `resourceNames`.
+// rbac/v1 PolicyRule. `*` matches everything in every list but `resourceNames`.
 //
 //   resources: pods          the objects, not their subresources
 //              pods/log      one subresource
@@ -17,7 +17,6 @@ export interface PolicyRule {
   readonly nonResourceURLs: readonly string[];
 }
 
-/** A rule as a few words say it; what is left out is empty. */
 export const policyRule = (rule: Partial<PolicyRule>): PolicyRule => ({
   verbs: rule.verbs ?? [],
   apiGroups: rule.apiGroups ?? [],
@@ -26,7 +25,7 @@ export const policyRule = (rule: Partial<PolicyRule>): PolicyRule => ({
   nonResourceURLs: rule.nonResourceURLs ?? [],
 });
 
-/** The rules of a Role or ClusterRole; lists hold what is a text, whatever else a damaged object has. */
+/** The rules of a Role or ClusterRole; list items that are no texts are ignored. */
 export const rulesOf = (role: JsonObject): readonly PolicyRule[] =>
   objectsAt(role, "rules").map((rule) => ({
     verbs: texts(rule, "verbs"),
@@ -39,14 +38,13 @@ export const rulesOf = (role: JsonObject): readonly PolicyRule[] =>
 const texts = (rule: JsonObject, member: string): readonly string[] =>
   listAt(rule, member).filter((value) => typeof value === "string");
 
-/** The rule as JSON of the API, without empty lists. */
 export const ruleJson = (rule: PolicyRule): JsonObject =>
   Object.fromEntries(Object.entries(rule).filter(([, list]: readonly [string, readonly string[]]) => list.length > 0));
 
-/** Rules made ready for questions. Immutable; made once per state of a role. */
+/** Rules prepared for questions, once per state of a role. */
 export interface CompiledRules {
   readonly rules: readonly PolicyRule[];
-  /** By verb, `*` among them; a rule stands under each of its verbs. */
+  /** By verb, including `*`. */
   readonly byVerb: ReadonlyMap<string, readonly Matcher[]>;
 }
 
@@ -58,7 +56,6 @@ interface Matcher {
   readonly urls: readonly string[];
 }
 
-/** O(rules × verbs). */
 export function compileRules(rules: readonly PolicyRule[]): CompiledRules {
   const byVerb = new Map<string, Matcher[]>();
   for (const rule of rules) {
@@ -80,7 +77,7 @@ export function compileRules(rules: readonly PolicyRule[]): CompiledRules {
 const anyOrSet = (values: readonly string[]): ReadonlySet<string> | undefined =>
   values.includes("*") ? undefined : new Set(values);
 
-/** Whether one of the rules allows it. The namespace is not looked at: where a role counts is for its binding to say. */
+/** Whether a rule allows it, in whatever namespace: that depends on its binding. */
 export const allows = (compiled: CompiledRules, access: Access): boolean =>
   anyMatches(compiled.byVerb.get(access.verb), access) || anyMatches(compiled.byVerb.get("*"), access);
 
@@ -94,7 +91,7 @@ function anyMatches(matchers: readonly Matcher[] | undefined, access: Access): b
 }
 
 function matchesResource({ groups, resources, names }: Matcher, { group, resource, name }: Access): boolean {
-  // A rule about paths has no groups and no resources: its empty sets match nothing.
+  // Empty sets of rules about paths match nothing.
   if (groups !== undefined && !groups.has(group)) return false;
   if (!hasResource(resources, resource)) return false;
   return names === undefined || (name !== undefined && names.has(name));
@@ -108,13 +105,12 @@ function matchesPath(urls: readonly string[], path: string): boolean {
   return false;
 }
 
-/** Comparisons of one judgement, some 50 ms of them; four lists of a thousand words would be a million million. */
+/** About 50 ms; four lists of a thousand words would be a million million. */
 const mostComparisons = 300_000;
 
 /**
- * The parts of `wanted` that `owned` does not give, one rule per verb, group and resource: what somebody lacks who wants to give
- * it to others. Kubernetes' rule: each such part must be covered whole by one of the owned rules. A rule of so many parts that they
- * cannot be compared is lacking whole, unless one owned rule covers all of it.
+ * The parts of `wanted` that no single rule of `owned` covers, by verb, group and resource. A rule with too many parts
+ * to compare is returned whole, unless one owned rule covers it.
  */
 export function uncovered(owned: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly PolicyRule[] {
   const owners = owned.map(ownerOf);
@@ -132,7 +128,7 @@ function countParts({ verbs, apiGroups, resources, resourceNames, nonResourceURL
   return verbs.length * perVerb;
 }
 
-/** A rule as rules of one verb, one group, one resource and one name each. */
+/** One verb, group, resource and name each. */
 function* partsOf(rule: PolicyRule): Generator<PolicyRule> {
   const names = rule.resourceNames.length === 0 ? [[]] : rule.resourceNames.map((name) => [name]);
   for (const verb of rule.verbs) {
@@ -144,7 +140,7 @@ function* partsOf(rule: PolicyRule): Generator<PolicyRule> {
   }
 }
 
-/** An owned rule, its lists as sets; undefined for all there are. */
+/** Undefined sets contain everything. */
 interface Owner {
   readonly verbs: ReadonlySet<string> | undefined;
   readonly groups: ReadonlySet<string> | undefined;
@@ -161,7 +157,6 @@ const ownerOf = (rule: PolicyRule): Owner => ({
   urls: rule.nonResourceURLs,
 });
 
-/** Whether every part of the rule is covered by this one owner. */
 function coversAll(owner: Owner, rule: PolicyRule): boolean {
   if (!rule.verbs.every((verb) => owner.verbs === undefined || owner.verbs.has(verb))) return false;
   if (rule.nonResourceURLs.length * owner.urls.length > mostUrlPairs) return false;
@@ -174,7 +169,6 @@ function coversAll(owner: Owner, rule: PolicyRule): boolean {
   return rule.resourceNames.length > 0 && rule.resourceNames.every((name) => names.has(name));
 }
 
-/** Patterns of paths are compared one by one. */
 const mostUrlPairs = 10_000;
 
 function hasResource(resources: ReadonlySet<string> | undefined, resource: string): boolean {

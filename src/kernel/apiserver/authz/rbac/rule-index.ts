@@ -4,29 +4,28 @@ import type { Store, StoreEvent, Subscription } from "../../store/store.ts";
 import type { Access, Identity } from "../identity.ts";
 import { allows, type CompiledRules, compileRules, type PolicyRule, rulesOf } from "./policy-rule.ts";
 
-// Roles and bindings as the authorizer asks for them. Nothing is scanned per request: a question looks up the caller's user and
-// groups, and of each the bindings of the cluster and of one namespace.
+// Indexes roles and bindings by the caller's user and groups, so that nothing is scanned per request.
 //
 //   #grants   "User:alice" -> namespace ("" for the cluster) -> binding -> Grant {role: "/view"}
 //   #roles    "/view", "team-a/deployer" -> its rules, compiled
 //
-// A binding whose role does not exist stays in the index and gives nothing, until the role comes.
+// A binding whose role is missing grants nothing until the role exists.
 
-/** One binding, as it concerns one subject. */
+/** A binding for one subject; texts are for reasons. */
 export interface Grant {
-  /** `RoleBinding "team-a/readers"`, for reasons. */
+  /** `RoleBinding "team-a/readers"` */
   readonly binding: string;
-  /** Key of the role: its namespace, a slash, and its name. */
+  /** Key of the role: namespace, slash, name. */
   readonly role: string;
-  /** `ClusterRole "view"`, for reasons. */
+  /** `ClusterRole "view"` */
   readonly roleText: string;
-  /** `User "alice"`, for reasons. */
+  /** `User "alice"` */
   readonly subject: string;
 }
 
 type Places = Map<string, Map<string, Grant>>;
 
-/** Follows the four kinds in a store from its present state on; what is published counts in the same turn. */
+/** Follows the four kinds in a store; published changes count at once. */
 export class RuleIndex {
   readonly #roles = new Map<string, CompiledRules>();
   readonly #grants = new Map<string, Places>();
@@ -54,7 +53,7 @@ export class RuleIndex {
     ];
   }
 
-  /** The first grant that allows it, or undefined. A few lookups per group of the caller; roles are checked verb by verb. */
+  /** The first grant that allows it. */
   find(identity: Identity, access: Access): Grant | undefined {
     const found = this.#findFor(`User:${identity.user}`, access);
     if (found !== undefined) return found;
@@ -65,7 +64,7 @@ export class RuleIndex {
     return undefined;
   }
 
-  /** All rules that count for the caller in a namespace, those of the cluster among them; of the cluster alone without one. */
+  /** All rules for the caller in a namespace, including the cluster's. */
   rulesFor(identity: Identity, namespace: string | undefined): readonly PolicyRule[] {
     const subjects = [`User:${identity.user}`, ...identity.groups.map((group) => `Group:${group}`)];
     const places = namespace === undefined || namespace === "" ? [""] : ["", namespace];
@@ -77,7 +76,7 @@ export class RuleIndex {
     return [...new Set(roles)].flatMap((role) => this.#roles.get(role)?.rules ?? []);
   }
 
-  /** The rules of a role, or undefined when there is none of the name. `namespace` is empty for a ClusterRole. */
+  /** The rules of a role, if it exists. `namespace` is empty for a ClusterRole. */
   role(namespace: string, name: string): readonly PolicyRule[] | undefined {
     return this.#roles.get(`${namespace}/${name}`)?.rules;
   }
@@ -91,7 +90,7 @@ export class RuleIndex {
     if (places === undefined) return undefined;
     const found = this.#findIn(places.get(""), access);
     const { namespace } = access;
-    // What belongs to no namespace is never allowed by a binding of one.
+    // Bindings in a namespace never allow anything outside.
     if (found !== undefined || access.path !== undefined || namespace === undefined || namespace === "") return found;
     return this.#findIn(places.get(namespace), access);
   }
@@ -107,7 +106,7 @@ export class RuleIndex {
 
   #take({ type, entry, previous }: StoreEvent, set: Setter, drop: Setter): void {
     const { namespace, name } = entry.key;
-    // Subjects that a binding has no longer are those of the state before.
+    // Its subjects may have changed.
     if (previous !== undefined) drop(namespace, name, previous.object());
     if (type !== "delete") set(namespace, name, entry.object());
   }
@@ -122,7 +121,6 @@ export class RuleIndex {
     }
   }
 
-  /** Leaves nothing behind: the index is as large as what the bindings say now. */
   #dropBinding(namespace: string, name: string, object: JsonObject): void {
     for (const [key] of grantsOf(namespace, name, object)) {
       const places = this.#grants.get(key);
@@ -136,7 +134,7 @@ export class RuleIndex {
 
 type Setter = (namespace: string, name: string, object: JsonObject) => void;
 
-/** A binding by subject. An account is known by the user name that its tokens authenticate as. */
+/** Grants of a binding by subject; an account counts as the user of its tokens. */
 function* grantsOf(namespace: string, name: string, binding: JsonObject): Generator<readonly [string, Grant]> {
   const kind = textAt(binding, "roleRef", "kind") ?? "";
   const roleName = textAt(binding, "roleRef", "name") ?? "";
@@ -159,5 +157,5 @@ function* grantsOf(namespace: string, name: string, binding: JsonObject): Genera
   }
 }
 
-/** `system:serviceaccount:<namespace>:<name>`, the user of an account. */
+/** The user name of an account. */
 export const accountUser = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;

@@ -8,35 +8,26 @@ import {
   type StatusCause,
 } from "#kernel/model/index.ts";
 import type { Authorizer } from "../authorizer.ts";
-import type { Access, Identity } from "../identity.ts";
+import type { Access, Identity, TokenReviewer } from "../identity.ts";
 import { ruleJson } from "../rbac/policy-rule.ts";
-import type { TokenReviewer } from "../token-reviewer.ts";
 
-/** What answers questions: the rights, and who belongs to a token. */
 export interface ReviewSources {
   readonly authorizer: Authorizer;
   readonly tokens: TokenReviewer;
 }
 
-/** A question: its kind, the namespace of its path, and what was sent, pruned and with right types. */
+/** `object` is pruned and has valid types. */
 export interface Question {
   readonly type: ResourceType;
   readonly namespace: string;
   readonly object: JsonObject;
 }
 
-/**
- * The object with its `status`. `identity` is who asks; whether he may ask has been decided. Throws 422 for questions that make no
- * sense, 400 for one without a namespace.
- */
+/** The object with its `status`; `identity` asks. Throws 422 for invalid questions, 400 without a namespace. */
 export function answerReview(sources: ReviewSources, identity: Identity, question: Question): JsonObject {
   return { ...question.object, status: statusOf(sources, identity, question) };
 }
 
-/**
- * Each kind of review has an answer of its own; who is asked about is the caller for the `Self…` kinds, and named in the question
- * for the others.
- */
 function statusOf(sources: ReviewSources, identity: Identity, question: Question): JsonObject {
   const { authorizer, tokens } = sources;
   const { type, object } = question;
@@ -56,7 +47,6 @@ function statusOf(sources: ReviewSources, identity: Identity, question: Question
   }
 }
 
-/** An identity as `UserInfo`; what is absent is left out. */
 export const userInfo = ({ user, uid, groups, extra }: Identity): JsonObject => ({
   username: user,
   ...(uid === undefined ? {} : { uid }),
@@ -64,7 +54,7 @@ export const userInfo = ({ user, uid, groups, extra }: Identity): JsonObject => 
   ...(extra === undefined ? {} : { extra: { ...extra } }),
 });
 
-/** What is wrong with a token is not told: who asks could be guessing. */
+/** Does not say what is wrong with a token: the caller might be guessing. */
 function tokenStatus(tokens: TokenReviewer, { type, object }: Question): JsonObject {
   const token = textAt(object, "spec", "token");
   if (token === undefined) throw invalid(type, "", [required("spec.token", "a token is what the question is about")]);
@@ -78,7 +68,7 @@ function tokenStatus(tokens: TokenReviewer, { type, object }: Question): JsonObj
   };
 }
 
-/** For `kubectl auth can-i --list`. Not a base for decisions: `incomplete` says that rules cannot tell all of it. */
+/** For `kubectl auth can-i --list`; `incomplete` when rules cannot express everything. */
 function rulesStatus(authorizer: Authorizer, identity: Identity, object: JsonObject): JsonObject {
   const namespace = textAt(object, "spec", "namespace");
   if (namespace === undefined) throw badRequest("no namespace on request");
@@ -92,7 +82,6 @@ function rulesStatus(authorizer: Authorizer, identity: Identity, object: JsonObj
   };
 }
 
-/** On behalf of whom the question is asked. */
 function askedFor({ type, namespace, object }: Question): {
   readonly asked: Identity;
   readonly causes: readonly StatusCause[];
@@ -111,7 +100,7 @@ function askedFor({ type, namespace, object }: Question): {
   return { asked: { user, groups }, causes };
 }
 
-/** The question is about a resource or about a path, never about both or neither. All that is wrong with it is told at once. */
+/** About a resource or a path, not both or neither. Reports all errors. */
 function accessStatus(
   authorizer: Authorizer,
   identity: Identity,
@@ -134,7 +123,7 @@ function accessStatus(
   return { allowed, ...(reason === "" ? {} : { reason }) };
 }
 
-/** A path has neither group nor resource; the verb is the HTTP method in lower case. */
+/** The verb is the HTTP method in lower case. */
 const pathAccess = (asked: JsonObject): Access => ({
   verb: textAt(asked, "verb") ?? "",
   group: "",
@@ -142,7 +131,7 @@ const pathAccess = (asked: JsonObject): Access => ({
   path: textAt(asked, "path") ?? "",
 });
 
-/** A subresource is asked for as `pods/log`, the form that rules have it in. A name that is absent asks about all objects. */
+/** Subresources as in rules (`pods/log`). Without a name, all objects. */
 function resourceAccess(asked: JsonObject): Access {
   const subresource = textAt(asked, "subresource");
   const plural = textAt(asked, "resource") ?? "";
