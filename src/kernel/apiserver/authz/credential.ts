@@ -1,7 +1,17 @@
 import { hash, randomBytes } from "node:crypto";
 import type { StatusCause } from "#kernel/model/index.ts";
 import { newUid } from "#lib/base/index.node.ts";
-import { type Clock, formatTime, type Instant, isJsonObject, type JsonObject, parseInstant, systemClock, listAt, textAt } from "#lib/base/index.ts";
+import {
+  type Clock,
+  formatTime,
+  type Instant,
+  isJsonObject,
+  type JsonObject,
+  parseInstant,
+  systemClock,
+  listAt,
+  textAt,
+} from "#lib/base/index.ts";
 import { age, column, kind, type ObjectOf, s } from "#lib/schema/index.ts";
 import type { KindAdmission } from "../crds/admission.ts";
 import type { Store, StoreKey } from "../store/store.ts";

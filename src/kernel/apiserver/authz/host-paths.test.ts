@@ -5,7 +5,7 @@ import { Deployment, type KubeObject, Pod } from "#kernel/model/index.ts";
 import { type ApiServer, createApiServer } from "../api-server.ts";
 import { Role, RoleBinding } from "../kinds/rbac.ts";
 import { memoryStore } from "../store/open.ts";
-import { hostPathsIn } from "./write-permit.ts";
+import { hostPathsIn } from "./host-paths.ts";
 
 let server: ApiServer;
 let admin: ApiClient;

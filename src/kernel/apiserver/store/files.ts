@@ -1,4 +1,4 @@
-import { chmod, mkdir, open, rename, rm, statfs } from "node:fs/promises";
+import { chmod, mkdir, open, rename, rm, statfs, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 /** Puts a finished file in place durably: its content first, then its name. */
@@ -54,4 +54,31 @@ export async function ensurePrivateFile(path: string): Promise<void> {
   } finally {
     await file.close();
   }
+}
+
+/** How long writes may be acknowledged into a removed file. A look costs 30 us, a commit at least 100. */
+const lookEveryMs = 100;
+
+/** Files that must stay in place while in use: flushing a removed file succeeds, but nobody will ever read it. */
+export class WatchedFiles {
+  readonly #placeByPath = new Map<string, string | undefined>();
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  async add(path: string): Promise<void> {
+    this.#placeByPath.set(path, await placeOf(path));
+  }
+
+  /** Rejects when a file is gone or replaced. */
+  async assertInPlace(): Promise<void> {
+    if (performance.now() < this.#lookedAt + lookEveryMs) return;
+    this.#lookedAt = performance.now();
+    for (const [path, place] of this.#placeByPath) {
+      if ((await placeOf(path)) !== place) throw new Error(`${path} has been removed or replaced while it was in use`);
+    }
+  }
+}
+
+async function placeOf(path: string): Promise<string | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`;
 }

@@ -8,7 +8,7 @@ import { copyDatabase, type LmdbDisk, openLmdb, storeFile } from "./lmdb-disk.ts
 import { assertTaken, readSegments, redoFiles, removeRedo, replay, replayCopied } from "./redo-log.ts";
 import { idBytes, joined } from "./redo-segment.ts";
 import { SegmentFile } from "./segment-file.ts";
-import { WatchedFiles } from "./publisher.ts";
+import { WatchedFiles } from "./files.ts";
 
 /** How long and how much may be in the redo log alone, to be replayed on start. */
 export interface CheckpointLimits {
