@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { Workflow } from "#dialects/tinkerbell/kinds.ts";
-import { logPath, logsIn } from "#dialects/tinkerbell/log-places.ts";
+import { logPath, logsIn } from "#dialects/tinkerbell/logs/places.ts";
 import { addTinkerbellServer } from "#dialects/tinkerbell/server/server.ts";
 import type { AnyWorkflow } from "#dialects/tinkerbell/stored.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";

@@ -180,7 +180,7 @@ async function rerender(invocation: Invocation<TinkOptions>): Promise<number> {
   const { rest, environment, clock, signal } = invocation;
   const { withSession } = await import("#kernel/command/index.ts");
   const { formatInstant } = await import("#lib/base/index.ts");
-  const { rerender: rerenderOne } = await import("./rerender.ts");
+  const { rerender: rerenderOne } = await import("./commands/rerender.ts");
   return await withSession(invocation, async ({ client, namespace }) => {
     let code: number = exitCode.succeeded;
     for (const word of rest) {

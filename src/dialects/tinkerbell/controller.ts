@@ -5,11 +5,11 @@ import { newIdOf } from "./ids.ts";
 import { referencesOf } from "./references.ts";
 import { Hardware, Template, Workflow } from "./kinds.ts";
 import { countWorkflows } from "./metrics.ts";
-import type { Renderer } from "./prepare.ts";
+import type { Renderer } from "./reconcile/prepare.ts";
 import { workflowReconciler } from "./reconcile.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
 import type { AnyWorkflow } from "./stored.ts";
-import { templateReconciler } from "./template-state.ts";
+import { templateReconciler } from "./reconcile/template-state.ts";
 
 export interface ControllerOptions {
   readonly renderer: Renderer;

@@ -32,11 +32,11 @@ export const dialect: Dialect = {
     logs: {
       parameter: "action",
       open: async (place, run, action, request) =>
-        (await import("./run-logs.ts")).openActionLog(place, typed(run), action, request),
+        (await import("./logs/run-logs.ts")).openActionLog(place, typed(run), action, request),
     },
   },
   described: [],
   agents,
   addControllers: async (manager, parts) =>
-    (await import("./add-controllers.ts")).addControllers(manager, parts as ControllerParts<TinkerbellOptions>),
+    (await import("./services.ts")).addControllers(manager, parts as ControllerParts<TinkerbellOptions>),
 };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type AgentEvent, type EventContext, judgeEvent, type Verdict } from "./events.ts";
 import type { Phase, WorkflowState } from "./state.ts";
-import { supervise } from "./supervise.ts";
+import { supervise } from "./reconcile/supervise.ts";
 import { action, begin, pending, settings } from "./testing/states.ts";
 import { beginCancel, dispatch, fail } from "./transitions.ts";
 

@@ -1,6 +1,6 @@
 import { type Clock, parseInstant } from "#lib/base/index.ts";
 import type { CounterSeries, FamilyOf, HistogramSeries, Informer, Metrics, Sample } from "#kernel/kit/index.ts";
-import { renderFailureOf } from "./rendering-status.ts";
+import { renderFailureOf } from "./status/rendering.ts";
 import { isTerminal, type Phase, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isJsonObject } from "#lib/base/index.ts";
 import { judgeEvent } from "./events.ts";
-import type { AnyTemplate } from "./inputs.ts";
+import type { AnyTemplate } from "./reconcile/inputs.ts";
 import { Hardware, Template } from "./kinds.ts";
 import { finalizer } from "./messages.ts";
 import { refOf } from "./stored.ts";

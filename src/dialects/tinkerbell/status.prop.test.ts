@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type AgentEvent, judgeEvent } from "./events.ts";
-import { restoredPhase } from "./integrity.ts";
+import { restoredPhase } from "./status/integrity.ts";
 import { resume } from "./reconnect.ts";
 import { isTerminal, type WorkflowState } from "./state.ts";
-import { decodeV1, encodeV1 } from "./status-v1.ts";
-import { decodeV2, encodeV2 } from "./status-v2.ts";
-import { supervise } from "./supervise.ts";
+import { decodeV1, encodeV1 } from "./status/v1.ts";
+import { decodeV2, encodeV2 } from "./status/v2.ts";
+import { supervise } from "./reconcile/supervise.ts";
 import { action, begin, pending, settings } from "./testing/states.ts";
 import { awaitsDispatch } from "./state.ts";
 import { dispatch } from "./transitions.ts";

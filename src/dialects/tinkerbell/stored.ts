@@ -5,8 +5,8 @@ import { Workflow, WorkflowV2 } from "./kinds.ts";
 import { finalizer } from "./messages.ts";
 import { shapeOfWorkflow } from "./shape.ts";
 import type { WorkflowState } from "./state.ts";
-import { decodeV1, encodeV1 } from "./status-v1.ts";
-import { decodeV2, encodeV2 } from "./status-v2.ts";
+import { decodeV1, encodeV1 } from "./status/v1.ts";
+import { decodeV2, encodeV2 } from "./status/v2.ts";
 
 /** A Workflow in the stored version, whatever its shape; only fields of both versions are typed. */
 export type AnyWorkflow = KubeObject & { readonly spec?: JsonObject; readonly status?: JsonObject };

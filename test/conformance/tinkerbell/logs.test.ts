@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Place } from "#dialects/tinkerbell/server/testing/place.ts";
-import { logPath } from "#dialects/tinkerbell/log-places.ts";
+import { logPath } from "#dialects/tinkerbell/logs/places.ts";
 import { readLogs } from "#kernel/logs/index.ts";
 import { type Answer, PythonClient } from "./python-client.ts";
 

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Clock, Instant } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { LogWriter, readLogs, removeLog } from "#kernel/logs/index.ts";
-import { logRotation } from "../log-places.ts";
+import { logRotation } from "../logs/places.ts";
 import { writingFileOf } from "./places.ts";
 
 const tail = { tailLines: 20, limitBytes: 64 * 1024 } as const;

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { LogWriter, readLogs } from "#kernel/logs/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
-import { logPath, logRotation, logsIn } from "../log-places.ts";
+import { logPath, logRotation, logsIn } from "../logs/places.ts";
 import { Place } from "../server/testing/place.ts";
 import { type AgentState, idle } from "./agent-state.ts";
 import { LogPusher } from "./log-pusher.ts";

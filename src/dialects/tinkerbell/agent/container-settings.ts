@@ -1,5 +1,5 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { withoutMasks } from "../masking.ts";
+import { withoutMasks } from "../logs/masking.ts";
 import type { FailureFiles } from "./failure-files.ts";
 import type { Execution } from "./work.ts";
 

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { feedStart, LogWriter } from "#kernel/logs/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
-import { logRotation } from "../log-places.ts";
+import { logRotation } from "../logs/places.ts";
 import { clearLog } from "./action-log.ts";
 import { advancePush, newPush } from "./log-push.ts";
 import { LogPusher } from "./log-pusher.ts";

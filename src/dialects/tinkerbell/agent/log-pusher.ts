@@ -12,7 +12,7 @@ import {
 } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { type FeedChunk, readFeed } from "#kernel/logs/index.ts";
-import { logsIn } from "../log-places.ts";
+import { logsIn } from "../logs/places.ts";
 import { retryDelay } from "./backoff.ts";
 import type { LogSink } from "./connection.ts";
 import { advancePush, type LogPush, newPush, pushFileOf, readPush, settlePush, writePush } from "./log-push.ts";

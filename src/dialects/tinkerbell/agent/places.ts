@@ -1,7 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "#lib/base/index.ts";
-import { fileName, logPath, logsIn } from "../log-places.ts";
+import { fileName, logPath, logsIn } from "../logs/places.ts";
 import type { Execution } from "./work.ts";
 
 // What an agent keeps in its state directory:

@@ -1,6 +1,6 @@
 import { type FieldPath, isJsonObject, type JsonValue, type Position } from "#lib/base/index.ts";
 import type { TemplateProblem } from "#kernel/template/index.ts";
-import type { AnyTemplate } from "../inputs.ts";
+import type { AnyTemplate } from "../reconcile/inputs.ts";
 import type { Written } from "./sources.ts";
 
 /** A place in a file; `inText` is the place in the template's text if the one in the file is uncertain. */

@@ -1,10 +1,10 @@
 import { inParallel, type Problem } from "#lib/base/index.ts";
-import { type Kitchen, prepare, type PrepareFailure } from "../prepare.ts";
+import { type Kitchen, prepare, type PrepareFailure } from "../reconcile/prepare.ts";
 import { defaultSettings } from "../settings.ts";
 import type { Action } from "../state.ts";
 import { placeOf } from "./places.ts";
 import type { Subject } from "./subjects.ts";
-import type { Prepared } from "../planned.ts";
+import type { Prepared } from "../plan.ts";
 
 /** An action as an agent would get it. Times in seconds; empty members are absent. */
 interface PreviewedAction extends Partial<Pick<Action, "cmd" | "network" | "pid">> {

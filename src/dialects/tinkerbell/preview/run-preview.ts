@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 import type { CheckedDocument, PreviewParts, RunPreviews } from "#kernel/dialect/index.ts";
 import type { AnyHardware } from "../hardware.ts";
-import type { AnyTemplate } from "../inputs.ts";
+import type { AnyTemplate } from "../reconcile/inputs.ts";
 import { Hardware, Template, Workflow } from "../kinds.ts";
 import type { AnyWorkflow } from "../stored.ts";
 import { previewAll, problemsTogether } from "./preview.ts";

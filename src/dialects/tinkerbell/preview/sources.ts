@@ -4,7 +4,7 @@ import type { KubeObject } from "#kernel/model/index.ts";
 import type { SourceDocument } from "#kernel/dialect/index.ts";
 import { documents } from "../document.ts";
 import type { AnyHardware } from "../hardware.ts";
-import type { AnyTemplate } from "../inputs.ts";
+import type { AnyTemplate } from "../reconcile/inputs.ts";
 import type { AnyWorkflow } from "../stored.ts";
 import { templateOfText } from "../template-text.ts";
 

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type Problem } from "#lib/base/index.ts";
 import type { AnyHardware } from "../hardware.ts";
-import type { AnyTemplate } from "../inputs.ts";
+import type { AnyTemplate } from "../reconcile/inputs.ts";
 import { group } from "../kinds.ts";
 import { referencesOf } from "../references.ts";
 import { shapeOfTemplate, shapeOfWorkflow } from "../shape.ts";

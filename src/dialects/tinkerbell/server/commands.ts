@@ -1,4 +1,4 @@
-import { withMasks } from "../masking.ts";
+import { withMasks } from "../logs/masking.ts";
 import { present } from "../members.ts";
 import { type Action, segmentOf, type WorkflowState } from "../state.ts";
 import { type StartedAction, type StartedWorkflow, startBytes, stopBytes } from "./command-bytes.ts";

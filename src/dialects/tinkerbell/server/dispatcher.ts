@@ -9,7 +9,7 @@ import type { Settings } from "../settings.ts";
 import { agentKey, isTerminal, type WorkflowState } from "../state.ts";
 import { type AnyWorkflow, changeWorkflow, refOf, storeState } from "../stored.ts";
 import { dispatch, type Taker } from "../transitions.ts";
-import { masksOf } from "../masking.ts";
+import { masksOf } from "../logs/masking.ts";
 import { startCommand, stopCommand } from "./commands.ts";
 import type { Connection, Connections } from "./connections.ts";
 import type { Lanes } from "./lanes.ts";

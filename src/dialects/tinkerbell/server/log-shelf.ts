@@ -4,7 +4,7 @@ import { type Cancel, type Clock, codeOf, type Millis } from "#lib/base/index.ts
 import { TokenBucket } from "#kernel/kit/index.ts";
 import { ReceivedLog } from "#kernel/logs/index.ts";
 import { RpcError } from "#kernel/rpc/index.ts";
-import { fileName, logFolder, logPath, logRotation } from "../log-places.ts";
+import { fileName, logFolder, logPath, logRotation } from "../logs/places.ts";
 
 // Output is foreign: a log is a ring, a workflow has a rate limit, all logs together have a size limit. Nothing is
 // acknowledged before it is on the disk, so refused chunks are not lost.

@@ -1,7 +1,7 @@
 import { type Cancel, type Clock, type Instant, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
 import { readReceived } from "#kernel/logs/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import { fileName, logPath } from "../log-places.ts";
+import { fileName, logPath } from "../logs/places.ts";
 import { isTerminal } from "../state.ts";
 import type { LogShelf } from "./log-shelf.ts";
 import type { WorkflowPlace } from "./workflow-id.ts";

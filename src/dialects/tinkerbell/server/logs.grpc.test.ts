@@ -6,7 +6,7 @@ import { openFilesBelow } from "#test/support/open-files.ts";
 import { readLogs, readReceived } from "#kernel/logs/index.ts";
 import { agentV1 } from "#kernel/rpc/index.ts";
 import { type Headers, isRefused } from "#kernel/rpc/testing/index.ts";
-import { logPath } from "../log-places.ts";
+import { logPath } from "../logs/places.ts";
 import { Place } from "./testing/place.ts";
 
 const { pushLogs } = agentV1.AgentService.method;

@@ -4,7 +4,7 @@ import { ApiError, isNotFound, type Stored } from "#kernel/model/index.ts";
 import { RpcError } from "#kernel/rpc/index.ts";
 import { type AgentEvent, judgeEvent, type Verdict } from "../events.ts";
 import type { Notice } from "../messages.ts";
-import { hasPostSteps } from "../post-steps.ts";
+import { hasPostSteps } from "../reconcile/post-steps.ts";
 import type { Settings } from "../settings.ts";
 import { agentKey, agentsOf, type Protocol, type WorkflowState } from "../state.ts";
 import { type AnyWorkflow, changeWorkflow, refOf } from "../stored.ts";

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isJsonObject } from "#lib/base/index.ts";
-import type { AnyTemplate } from "./inputs.ts";
-import { Hardware, Template, Workflow } from "./kinds.ts";
-import { rerenderAnnotation } from "./messages.ts";
+import type { AnyTemplate } from "../reconcile/inputs.ts";
+import { Hardware, Template, Workflow } from "../kinds.ts";
+import { rerenderAnnotation } from "../messages.ts";
 import { rerender } from "./rerender.ts";
-import { Harness, namespace, planOf } from "./testing/harness.ts";
-import { settings } from "./testing/states.ts";
-import { dispatch, reject, startAction } from "./transitions.ts";
+import { Harness, namespace, planOf } from "../testing/harness.ts";
+import { settings } from "../testing/states.ts";
+import { dispatch, reject, startAction } from "../transitions.ts";
 
 let here = new Harness();
 beforeEach(() => {

@@ -2,9 +2,9 @@ import { aborted, type Clock, type Instant, type Millis, sleep } from "#lib/base
 import { endOfReceived, type LogRequest, readingOf, readLogs, readReceived } from "#kernel/logs/index.ts";
 import { badRequest } from "#kernel/model/index.ts";
 import type { LogPlace } from "#kernel/dialect/index.ts";
-import { logPath, logsIn } from "./log-places.ts";
-import { type Action, isTerminal, stepIds, type WorkflowState } from "./state.ts";
-import { type AnyWorkflow, stateOf } from "./stored.ts";
+import { logPath, logsIn } from "./places.ts";
+import { type Action, isTerminal, stepIds, type WorkflowState } from "../state.ts";
+import { type AnyWorkflow, stateOf } from "../stored.ts";
 
 // Reading needs only files, not the server that writes them: see `server/log-service.ts`.
 

@@ -1,9 +1,9 @@
 import { err, type JsonObject, ok, type Result } from "#lib/base/index.ts";
 import { apiVersionOf, type Stored } from "#kernel/model/index.ts";
 import type { PrepareFailure } from "./prepare.ts";
-import type { Action } from "./state.ts";
-import { type AnyWorkflow, kindOf } from "./stored.ts";
-import type { Prepared } from "./planned.ts";
+import type { Action } from "../state.ts";
+import { type AnyWorkflow, kindOf } from "../stored.ts";
+import type { Prepared } from "../plan.ts";
 
 /** The first of a row of retries, from which their names derive. */
 const retryAnnotation = "slipway.dev/retry-of";

@@ -1,10 +1,10 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import type { KubeObject, ResourceType, Stored } from "#kernel/model/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
-import type { AnyHardware } from "./hardware.ts";
-import { Hardware, Template } from "./kinds.ts";
-import { referencesOf } from "./references.ts";
-import type { AnyWorkflow } from "./stored.ts";
+import type { AnyHardware } from "../hardware.ts";
+import { Hardware, Template } from "../kinds.ts";
+import { referencesOf } from "../references.ts";
+import type { AnyWorkflow } from "../stored.ts";
 
 export type AnyTemplate = KubeObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
 

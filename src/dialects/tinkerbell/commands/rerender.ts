@@ -1,9 +1,9 @@
 import { type Clock, SlipwayError } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import { rerenderAnnotation, rerenderedCondition } from "./messages.ts";
-import { conditionsIn } from "./rendering-status.ts";
-import { type AnyWorkflow, kindOf, refOf, stateOf } from "./stored.ts";
+import { rerenderAnnotation, rerenderedCondition } from "../messages.ts";
+import { conditionsIn } from "../status/rendering.ts";
+import { type AnyWorkflow, kindOf, refOf, stateOf } from "../stored.ts";
 
 export interface RerenderAnswer {
   readonly isDone: boolean;

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
 import { type LogRequest, ReceivedLog } from "#kernel/logs/index.ts";
-import { logPath, logRotation, logsIn } from "./log-places.ts";
+import { logPath, logRotation, logsIn } from "./places.ts";
 import { openActionLog } from "./run-logs.ts";
-import type { WorkflowState } from "./state.ts";
-import { type AnyWorkflow, statusOf } from "./stored.ts";
-import { action, begin, pending } from "./testing/states.ts";
+import type { WorkflowState } from "../state.ts";
+import { type AnyWorkflow, statusOf } from "../stored.ts";
+import { action, begin, pending } from "../testing/states.ts";
 
 const document: AnyWorkflow = {
   apiVersion: "tinkerbell.org/v1alpha1",

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonValue, type Result, err, ok } from "#lib/base/index.ts";
 import type { TemplateFailure, TemplateHost, TemplateProblem } from "#kernel/template/index.ts";
-import { agentsOfHardware, type AnyHardware } from "./hardware.ts";
+import { agentsOfHardware, type AnyHardware } from "../hardware.ts";
 import type { AnyTemplate } from "./inputs.ts";
-import { actionsOfPlan, type Prepared, tasksOfPlan } from "./planned.ts";
-import { shapeOfTemplate, shapeOfWorkflow } from "./shape.ts";
-import type { AnyWorkflow } from "./stored.ts";
+import { actionsOfPlan, type Prepared, tasksOfPlan } from "../plan.ts";
+import { shapeOfTemplate, shapeOfWorkflow } from "../shape.ts";
+import type { AnyWorkflow } from "../stored.ts";
 
 export type Renderer = Pick<TemplateHost, "parse" | "render" | "renderActions">;
 

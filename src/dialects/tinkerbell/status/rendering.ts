@@ -1,8 +1,8 @@
 import type { Instant, JsonObject } from "#lib/base/index.ts";
-import { rerenderAnnotation, rerenderedCondition } from "./messages.ts";
-import type { WorkflowState } from "./state.ts";
-import { type Condition, putCondition } from "./status-conditions.ts";
-import type { AnyWorkflow } from "./stored.ts";
+import { rerenderAnnotation, rerenderedCondition } from "../messages.ts";
+import type { WorkflowState } from "../state.ts";
+import { type Condition, putCondition } from "./conditions.ts";
+import type { AnyWorkflow } from "../stored.ts";
 
 interface Looked {
   readonly workflow: AnyWorkflow;

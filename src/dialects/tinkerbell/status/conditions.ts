@@ -1,6 +1,6 @@
 import { formatInstant, type Instant } from "#lib/base/index.ts";
-import { present } from "./members.ts";
-import { type WorkflowState } from "./state.ts";
+import { present } from "../members.ts";
+import { type WorkflowState } from "../state.ts";
 
 /** Only the name of the time differs between versions. */
 export interface Condition {

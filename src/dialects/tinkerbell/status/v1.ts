@@ -1,10 +1,10 @@
 import { type Instant, isJsonObject, jsonEquals, type Millis } from "#lib/base/index.ts";
-import { instantOf, present, timeOf, withoutGone } from "./members.ts";
-import { decodeAdditions, encodeAdditions } from "./status-additions.ts";
-import { type Condition, putCondition, succeededCondition } from "./status-conditions.ts";
-import type { WorkflowStatusV1 } from "./kinds.ts";
-import { formatElapsed } from "./messages.ts";
-import { type Action, currentIndex, type Phase, type Task, type WorkflowState } from "./state.ts";
+import { instantOf, present, timeOf, withoutGone } from "../members.ts";
+import { decodeAdditions, encodeAdditions } from "./additions.ts";
+import { type Condition, putCondition, succeededCondition } from "./conditions.ts";
+import type { WorkflowStatusV1 } from "../kinds.ts";
+import { formatElapsed } from "../messages.ts";
+import { type Action, currentIndex, type Phase, type Task, type WorkflowState } from "../state.ts";
 
 type TaskStatus = NonNullable<WorkflowStatusV1["tasks"]>[number];
 type ActionStatus = NonNullable<TaskStatus["actions"]>[number];

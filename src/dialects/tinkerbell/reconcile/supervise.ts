@@ -1,8 +1,8 @@
 import type { Instant } from "#lib/base/index.ts";
-import { failures } from "./messages.ts";
-import type { Settings } from "./settings.ts";
-import { isTerminal, type WorkflowState } from "./state.ts";
-import { andThen, beginCancel, cancel, fail, failRunning, letGo, type Move, runningAction } from "./transitions.ts";
+import { failures } from "../messages.ts";
+import type { Settings } from "../settings.ts";
+import { isTerminal, type WorkflowState } from "../state.ts";
+import { andThen, beginCancel, cancel, fail, failRunning, letGo, type Move, runningAction } from "../transitions.ts";
 
 // Deadlines are stored as instants of the wall clock: after an outage overdue ones act at once, and a clock set back
 // delays them.

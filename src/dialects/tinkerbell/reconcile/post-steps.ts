@@ -1,5 +1,5 @@
 import { isJsonObject } from "#lib/base/index.ts";
-import type { AnyWorkflow } from "./stored.ts";
+import type { AnyWorkflow } from "../stored.ts";
 
 /**
  * Whether netboot settings are reverted after the last action. Only released documents ask for it; a boot mode fails

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { judgeEvent } from "./events.ts";
-import { lose, regain } from "./reconnect.ts";
-import type { WorkflowState } from "./state.ts";
+import { judgeEvent } from "../events.ts";
+import { lose, regain } from "../reconnect.ts";
+import type { WorkflowState } from "../state.ts";
 import { nextDeadline, supervise } from "./supervise.ts";
-import { action, begin, pending, settings } from "./testing/states.ts";
-import { beginCancel, dispatch, fail } from "./transitions.ts";
+import { action, begin, pending, settings } from "../testing/states.ts";
+import { beginCancel, dispatch, fail } from "../transitions.ts";
 
 const taker = { agentID: "agent-a", protocol: "stream" } as const;
 const nothing = { isDeleted: false };

@@ -2,7 +2,7 @@ import type { Manager } from "#kernel/kit/index.ts";
 import { type ControllerParts, openWhenNeeded } from "#kernel/dialect/index.ts";
 import { serverToken } from "#kernel/doors/index.ts";
 import { addController } from "./controller.ts";
-import { logsIn } from "./log-places.ts";
+import { logsIn } from "./logs/places.ts";
 import { present } from "./members.ts";
 import { Hardware, Template, Workflow } from "./kinds.ts";
 import { agentsUnserved, insecureAgents } from "./messages.ts";

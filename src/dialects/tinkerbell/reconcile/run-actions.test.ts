@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isNotFound } from "#kernel/model/index.ts";
 import { RunAction } from "#kernel/dialect/index.ts";
-import { judgeEvent } from "./events.ts";
-import { WorkflowV2 } from "./kinds.ts";
-import { type AnyWorkflow, refOf, stateOf } from "./stored.ts";
-import { Harness, namespace, planOf } from "./testing/harness.ts";
-import { settings } from "./testing/states.ts";
-import { dispatch } from "./transitions.ts";
+import { judgeEvent } from "../events.ts";
+import { WorkflowV2 } from "../kinds.ts";
+import { type AnyWorkflow, refOf, stateOf } from "../stored.ts";
+import { Harness, namespace, planOf } from "../testing/harness.ts";
+import { settings } from "../testing/states.ts";
+import { dispatch } from "../transitions.ts";
 
 let here = new Harness();
 beforeEach(async () => {

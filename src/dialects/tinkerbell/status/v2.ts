@@ -1,9 +1,9 @@
 import { formatInstant, type Instant } from "#lib/base/index.ts";
-import { instantOf, present, timeOf, withoutGone } from "./members.ts";
-import type { WorkflowStatusV2 } from "./kinds.ts";
-import { type Action, type ActionPhase, type Phase, type Task, type WorkflowState } from "./state.ts";
-import { decodeAdditions, encodeAdditions } from "./status-additions.ts";
-import { putCondition, succeededCondition } from "./status-conditions.ts";
+import { instantOf, present, timeOf, withoutGone } from "../members.ts";
+import type { WorkflowStatusV2 } from "../kinds.ts";
+import { type Action, type ActionPhase, type Phase, type Task, type WorkflowState } from "../state.ts";
+import { decodeAdditions, encodeAdditions } from "./additions.ts";
+import { putCondition, succeededCondition } from "./conditions.ts";
 
 type ActionStatus = NonNullable<WorkflowStatusV2["actions"]>[number];
 

@@ -2,10 +2,10 @@ import { isAlreadyExists, keyOf, type Stored } from "#kernel/model/index.ts";
 import { type ApiClient, getOrUndefined, type Lister, refTo } from "#kernel/kit/index.ts";
 import type { Instant } from "#lib/base/index.ts";
 import { actionsFor, answer, openActions, RunAction } from "#kernel/dialect/index.ts";
-import { Workflow } from "./kinds.ts";
+import { Workflow } from "../kinds.ts";
 import { retriedBy, retryNames, retryOf } from "./retry.ts";
-import { type Action, isTerminal, type WorkflowState } from "./state.ts";
-import { type AnyWorkflow, kindOf, refOf } from "./stored.ts";
+import { type Action, isTerminal, type WorkflowState } from "../state.ts";
+import { type AnyWorkflow, kindOf, refOf } from "../stored.ts";
 
 export type Verdict =
   | { readonly is: "refused" | "done"; readonly message: string }

@@ -2,9 +2,9 @@ import type { JsonObject } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined, type Reconciler } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { AnyTemplate } from "./inputs.ts";
-import { Template } from "./kinds.ts";
+import { Template } from "../kinds.ts";
 import { functionsOf, type Renderer } from "./prepare.ts";
-import { shapeOfTemplate } from "./shape.ts";
+import { shapeOfTemplate } from "../shape.ts";
 
 /**
  * Reports whether the text of a released template can be parsed. Rendering depends on the workflow; lists of actions

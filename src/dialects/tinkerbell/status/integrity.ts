@@ -1,4 +1,4 @@
-import { currentIndex, type Phase, type WorkflowState } from "./state.ts";
+import { currentIndex, type Phase, type WorkflowState } from "../state.ts";
 
 // Anyone with write access can put any phase into a status. Only `Cancelling` is a command; every other phase must
 // agree with the rest of the record.

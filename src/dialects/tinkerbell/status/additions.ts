@@ -1,7 +1,7 @@
 import { formatInstant } from "#lib/base/index.ts";
-import { instantOf, present, timeOf } from "./members.ts";
-import type { WorkflowStatusV1 } from "./kinds.ts";
-import { type Deadlines, type Dispatch, type WorkflowState } from "./state.ts";
+import { instantOf, present, timeOf } from "../members.ts";
+import type { WorkflowStatusV1 } from "../kinds.ts";
+import { type Deadlines, type Dispatch, type WorkflowState } from "../state.ts";
 
 type Additions = Pick<
   WorkflowStatusV1,

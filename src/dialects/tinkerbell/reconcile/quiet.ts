@@ -2,13 +2,13 @@ import type { Instant } from "#lib/base/index.ts";
 import type { Lister } from "#kernel/kit/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import { actionsFor, openActions, type RunAction } from "#kernel/dialect/index.ts";
-import { restoredPhase } from "./integrity.ts";
-import { Workflow } from "./kinds.ts";
-import { finalizer } from "./messages.ts";
-import { rerenderAsked } from "./rendering-status.ts";
-import type { Settings } from "./settings.ts";
-import { isTerminal } from "./state.ts";
-import { type AnyWorkflow, stateOf } from "./stored.ts";
+import { restoredPhase } from "../status/integrity.ts";
+import { Workflow } from "../kinds.ts";
+import { finalizer } from "../messages.ts";
+import { rerenderAsked } from "../status/rendering.ts";
+import type { Settings } from "../settings.ts";
+import { isTerminal } from "../state.ts";
+import { type AnyWorkflow, stateOf } from "../stored.ts";
 import { supervise } from "./supervise.ts";
 
 interface QuietParts {
