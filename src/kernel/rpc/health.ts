@@ -5,7 +5,7 @@ import { RpcError } from "./status.ts";
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus;
 
-/** The standard health service: serving until the listener closes. The empty name means the server as a whole. */
+/** The standard health service. The empty name means the server as a whole. */
 export function healthService(names: ReadonlySet<string>, isClosing: () => boolean): RpcService {
   const isKnown = (name: string): boolean => name === "" || names.has(name);
   const now = () => ({ status: isClosing() ? NOT_SERVING : SERVING });
@@ -15,7 +15,7 @@ export function healthService(names: ReadonlySet<string>, isClosing: () => boole
       return now();
     },
     async watch({ service: name }, replies, { signal }) {
-      // An unknown service may appear later, so that watching it is no error.
+      // An unknown service may appear later, so watching it is no error.
       replies.send(isKnown(name) ? now() : { status: SERVICE_UNKNOWN });
       await aborted(signal);
       if (isKnown(name)) replies.send(now());

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { afterAwake, type Cancel, type Clock, type Millis } from "#lib/base/index.ts";
 
-/** For a message whose first byte has arrived. */
+/** From the first byte of a message. */
 export const messageMs: Millis = 60_000;
 
 export interface MessageCount {

@@ -10,7 +10,7 @@ import { statusCodes } from "./status.ts";
 
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
 
-/** Describes the server to programs such as grpcurl, under both names of the service, which have the same messages. */
+/** Describes the server to programs such as grpcurl, under both names of the service. */
 export function reflectionServices(services: readonly RpcService[]): readonly RpcService[] {
   const files = new Map(
     services.flatMap(({ descriptor }) => [...closure(descriptor.file)]).map((file) => [nameOf(file), file]),
@@ -31,7 +31,6 @@ export function reflectionServices(services: readonly RpcService[]): readonly Rp
         return failed("there are no extensions here");
     }
   };
-  /** Methods are looked up by service and name. */
   const fileOf = (symbol: string): DescFile | undefined =>
     (registry.get(symbol) ?? registry.get(symbol.slice(0, Math.max(0, symbol.lastIndexOf(".")))))?.file;
   const handlers = {

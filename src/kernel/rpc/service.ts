@@ -2,38 +2,32 @@ import type { DescMessage, DescMethod, DescService, MessageInitShape, MessageSha
 import type { PeerCertificate } from "node:tls";
 import type { RpcError } from "./status.ts";
 
-/** One call as its handler sees it. */
 export interface CallContext {
-  /** A request header by its lower-case name; empty without it. One that was sent more than once is joined by `, `, as HTTP does. */
+  /** A request header by its lower-case name; empty if absent. Repeated ones are joined by `, `. */
   header(name: string): string;
-  /** Headers whose name ends in `-bin`. */
+  /** Headers whose names end in `-bin`. */
   binary(name: string): readonly Uint8Array[];
-  /** Response headers, which go out at once. Only before the first message. */
+  /** Sent at once; only before the first message. */
   sendHeaders(headers: Readonly<Record<string, string>>): void;
-  /** Address and port of the other side, for people. */
+  /** Address and port of the client, for people. */
   readonly peer: string;
-  /** What the other side has proved to be; absent without mutual TLS. */
+  /** Of the client; absent without mutual TLS. */
   readonly certificate: PeerCertificate | undefined;
-  /** Aborts when the other side has gone, or with the status to end with when the listener closes. */
+  /** Aborts when the client is gone, or with the status to end with when the listener closes. */
   readonly signal: AbortSignal;
-  /**
-   * Calls `run` once when `signal` would abort, at once when it has. For streams that are many and last long: none of them needs a signal.
-   */
+  /** Calls `run` once when `signal` would abort, at once if it has. Cheaper than a signal for many long streams. */
   onEnd(run: (reason: RpcError) => void): void;
 }
 
-/** The answers of a call that may have many. */
 export interface Replies<O extends DescMessage> {
-  /** Throws RESOURCE_EXHAUSTED when the other side has not taken what was sent before; see `maxPendingReplies`. */
+  /** Throws RESOURCE_EXHAUSTED when too many earlier replies wait for the client; see `maxPendingReplies`. */
   send(message: MessageInitShape<O>): void;
-  /** The same of a message that is on the wire like this already. */
+  /** The same for an encoded message. */
   sendBytes(message: Uint8Array): void;
 }
 
-/** More answers than this that the other side does not take end the call. */
 export const maxPendingReplies = 256;
 
-/** For a method whose requests are not of one type: bytes in, bytes out. */
 export interface RawUnary {
   readonly raw: (request: Uint8Array, call: CallContext) => Promise<Uint8Array>;
 }
@@ -42,7 +36,7 @@ type Requests<I extends DescMessage> = AsyncIterable<MessageShape<I>>;
 type Unary<I extends DescMessage, O extends DescMessage> =
   | ((request: MessageShape<I>, call: CallContext) => Promise<MessageInitShape<O>>)
   | RawUnary;
-/** A stream ends well when its handler resolves. */
+/** The stream ends well when its handler resolves. */
 type ServerStreaming<I extends DescMessage, O extends DescMessage> = (
   request: MessageShape<I>,
   replies: Replies<O>,
@@ -66,19 +60,18 @@ type HandlerOf<M extends Pick<DescMethod, "input" | "output" | "methodKind">> = 
       ? ClientStreaming<M["input"], M["output"]>
       : BidiStreaming<M["input"], M["output"]>;
 
-/** One function for each method; methods that are left out are answered as unimplemented. */
+/** Methods left out are answered as unimplemented. */
 export type Handlers<S extends DescService> = { readonly [K in keyof S["method"]]?: HandlerOf<S["method"][K]> };
 
-/** A service with what answers it. */
 export interface RpcService {
   readonly descriptor: DescService;
   /** By the local name of the method. */
   readonly handlers: Readonly<Record<string, unknown>>;
-  /** The name it has on the wire, where that is not the descriptor's. */
+  /** Its name on the wire, if not the descriptor's. */
   readonly name?: string;
 }
 
-/** Binds handlers to a service, which is where their types are checked. */
+/** Binds handlers to a service and checks their types. */
 export const service = <S extends DescService>(descriptor: S, handlers: Handlers<S>, name?: string): RpcService => ({
   descriptor,
   handlers,

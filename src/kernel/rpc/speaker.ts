@@ -14,30 +14,29 @@ import type { RpcService } from "./service.ts";
 import { RpcError, shutdown } from "./status.ts";
 import type { TlsFiles, TlsPaths } from "./tls-files.ts";
 
-/** What is spoken, and how. */
 export interface SpeakerOptions {
-  /** A function is called once, by the first connection: until then nothing of them needs to be loaded. */
+  /** A function is called by the first connection. */
   readonly services: readonly RpcService[] | (() => Promise<readonly RpcService[]>);
   /** Plaintext without. */
   readonly tls?: TlsPaths;
-  /** Pings on connections, so that an end that was never told is noticed: after both together. */
+  /** Pings that notice a connection without an other end. */
   readonly keepalive?: KeepaliveTimes;
-  /** Of one message; 4 MiB unless told. */
+  /** Default: 4 MiB. */
   readonly maxMessageBytes?: number;
-  /** How many calls a connection may have at once; as many as it likes unless told. */
+  /** Of one connection; default: any number. */
   readonly maxStreams?: number;
-  /** Asked first for each request: what it takes is its own to answer, whether it is a call or not. Must not throw. */
+  /** Asked first for each request; what it takes is its own to answer. Must not throw. */
   readonly takes?: TakeStream;
 }
 
-/** True when it answers the request of HTTP/2 itself. */
+/** True if it answers the HTTP/2 request itself. */
 export type TakeStream = (
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   rawHeaders: readonly string[],
 ) => boolean;
 
-/** What calls have of the listener, whether grpc-js is loaded or not. */
+/** The listener's side of calls, whether grpc-js is loaded or not. */
 export interface SpeakerHost extends Omit<CallHost, "newMetadata"> {
   /** Refuses new calls. */
   isRefusing(): boolean;
@@ -47,15 +46,15 @@ export interface SpeakerHost extends Omit<CallHost, "newMetadata"> {
 
 type Host = CallHost & SpeakerHost;
 
-/** grpc-js at work: it has no port of its own, and speaks on the connections that it is given. */
+/** A loaded grpc-js. It has no port and serves the connections it is given. */
 export interface Speaker {
   inject(socket: Socket): void;
-  /** Resolves when all connections have ended, which are asked to. */
+  /** Resolves when all connections have ended. */
   end(): Promise<void>;
   kill(): void;
 }
 
-/** Loads grpc-js, which takes a moment and some megabytes. */
+/** Loading grpc-js takes time and some megabytes. */
 export async function loadSpeaker(
   options: SpeakerOptions,
   host: SpeakerHost,
@@ -67,7 +66,7 @@ export async function loadSpeaker(
   const server = new grpc.Server({
     "grpc.max_receive_message_length": maxMessageBytes,
     "grpc.max_send_message_length": maxMessageBytes,
-    // Records of each connection and stream for a debugging service that is not served here.
+    // Records for a debugging service that is not served here.
     "grpc.enable_channelz": 0,
     ...(maxStreams === undefined ? {} : { "grpc.max_concurrent_streams": maxStreams }),
   });
@@ -86,7 +85,7 @@ export async function loadSpeaker(
     tls === undefined
       ? grpc.ServerCredentials.createInsecure()
       : grpc.experimental.createCertificateProviderServerCredentials(
-          // The declaration has these two the other way round than the code.
+          // The declaration has these two swapped.
           tls,
           options.tls?.clientCa === undefined ? null : tls,
           options.tls?.clientCa !== undefined,
@@ -96,7 +95,7 @@ export async function loadSpeaker(
   if (takes !== undefined) askFirst(http2ServerOf(server), takes);
   const pings = keepalive === undefined ? undefined : new Keepalive(clock, keepalive);
   if (pings !== undefined) http2ServerOf(server).on("session", (session: PingedSession) => pings.add(session));
-  // Certificates come to grpc-js a moment later, and without them it refuses connections.
+  // grpc-js refuses connections until it has its certificates, a moment later.
   await new Promise<void>((resolve) => setImmediate(resolve));
   return {
     inject: (socket) => injector.injectConnection(socket),
@@ -109,8 +108,8 @@ export async function loadSpeaker(
 }
 
 /**
- * What grpc-js has made for the injector, which tells of its sessions. It keeps them to itself; its own pings take two timers and a waking for each,
- * more than all else of ten thousand idle agents. Throws when it has become another one, which tests of this folder notice.
+ * The HTTP/2 server that grpc-js keeps private. Needed because its own pings take two timers and a wake-up per
+ * connection, more than all else of 10,000 idle agents. Throws if grpc-js has changed.
  */
 function http2ServerOf(server: Server): EventEmitter {
   const servers: unknown = Reflect.get(server, "http2Servers");
@@ -119,7 +118,7 @@ function http2ServerOf(server: Server): EventEmitter {
   return made;
 }
 
-/** Ends calls whose messages come in drops: one that is all of a request within a minute, one of a stream when it has begun (`MessageDeadline`). */
+/** Ends calls with slow messages; see `MessageDeadline`. */
 function expectRequests(http2Server: EventEmitter, services: readonly RpcService[], clock: Clock): void {
   const kinds = new Map(
     services.flatMap(({ descriptor, name = descriptor.typeName }) =>
@@ -138,7 +137,7 @@ function expectRequests(http2Server: EventEmitter, services: readonly RpcService
 function expectMessages(stream: ServerHttp2Stream, clock: Clock, late: () => void): Cancel {
   const counter = new FrameCounter();
   const deadline = new MessageDeadline(clock, stream, counter, late);
-  // grpc-js reads, and pauses the stream at will; this only looks on.
+  // grpc-js reads and pauses the stream; this only watches.
   stream.on("data", (piece: Buffer) => {
     counter.push(piece);
     deadline.noted();
@@ -146,7 +145,6 @@ function expectMessages(stream: ServerHttp2Stream, clock: Clock, late: () => voi
   return () => deadline.cancel();
 }
 
-/** What listens for requests gets those that are not taken. */
 function askFirst(http2Server: EventEmitter, takes: TakeStream): void {
   const others = http2Server.listeners("stream");
   if (others.length === 0) throw new Error("grpc-js listens for no streams, which those that are not taken need");
@@ -161,7 +159,6 @@ function askFirst(http2Server: EventEmitter, takes: TakeStream): void {
 const unimplemented = (): Promise<never> =>
   Promise.reject(new RpcError("UNIMPLEMENTED", "the method is not served here"));
 
-/** Makes grpc-js call the handlers of a service. */
 function register(server: Server, host: Host, { descriptor, handlers, name }: RpcService): void {
   const methods = Object.entries(descriptor.method);
   const definition = methods.map(([local, method]) => [local, definitionOf(method, name ?? descriptor.typeName)]);
@@ -180,7 +177,7 @@ const isStreamed = {
 } as const;
 
 const sameBytes = (bytes: Uint8Array): Uint8Array => bytes;
-/** The same memory: grpc-js takes nothing but buffers. */
+/** grpc-js takes only buffers; the memory is shared. */
 const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
@@ -199,7 +196,6 @@ function definitionOf(method: DescMethod, service: string): MethodDefinition<Uin
 
 type Answer = (refused: WireStatus | null, message?: Uint8Array) => void;
 
-/** A call with one answer has a function for it; a stream of answers ends itself. */
 const implementationOf = (host: Host, method: DescMethod, handler: unknown) =>
   function run(call: WireCall, callback?: Answer): void {
     const answer = callback ?? ((refused) => endStream(call, refused));

@@ -2,7 +2,6 @@ import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufb
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { StatusSchema } from "./gen/google/rpc/status_pb.js";
 
-/** What a call can end with, and the numbers that stand for it on the wire. */
 export const statusCodes = {
   OK: 0,
   CANCELLED: 1,
@@ -24,13 +23,13 @@ export const statusCodes = {
 } as const;
 export type StatusName = keyof typeof statusCodes;
 
-/** A message of the standard's that says more than code and text do. */
+/** A standard message with more than code and text. */
 interface Detail<S extends DescMessage = DescMessage> {
   readonly schema: S;
   readonly value: MessageInitShape<S>;
 }
 
-/** A call that is refused, or that has to end: what a handler throws for the other side to read. Anything else it throws is a bug. */
+/** What a handler throws to end a call with a status. Anything else it throws is a bug. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: Exclude<StatusName, "OK">;
@@ -47,10 +46,9 @@ export class RpcError extends Error {
   }
 }
 
-/** How calls end that come too late. */
 export const shutdown: RpcError = new RpcError("UNAVAILABLE", "the server is shutting down");
 
-/** The content of `grpc-status-details-bin`; undefined when there is nothing to say. */
+/** The content of `grpc-status-details-bin`; undefined if there is none. */
 export function encodeDetails({ code, message, details }: RpcError): Uint8Array | undefined {
   if (details.length === 0) return undefined;
   const packed = details.map(({ schema, value }) => anyPack(schema, create(schema, value)));

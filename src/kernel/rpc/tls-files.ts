@@ -5,11 +5,11 @@ import { basename, dirname } from "node:path";
 import { createSecureContext } from "node:tls";
 import { type Cancel, type Clock, type Logger, messageOf, type Millis, SlipwayError } from "#lib/base/index.ts";
 
-/** Where certificates are found, PEM each. */
+/** PEM files. */
 export interface TlsPaths {
   readonly certificate: string;
   readonly key: string;
-  /** Who signs clients; with it, clients without a certificate that it signed get no connection. */
+  /** The signer of clients; with it, clients need a certificate that it signed. */
   readonly clientCa?: string;
 }
 
@@ -22,12 +22,12 @@ interface Loaded {
   readonly caCertificate: Buffer | undefined;
 }
 
-/** Certificate and key are two files: who replaces them needs a moment between the one and the other. */
+/** Certificate and key are two files that are replaced one after the other. */
 const settleTime: Millis = 200;
 
 /**
- * The certificates of a listener, read again when their files change: new connections get the new ones, those that are open go on. Files that
- * do not fit together are told of in the log, and the old ones stay.
+ * Certificates of a listener, reloaded when their files change; open connections continue. Files that do not fit
+ * together are logged and the old ones stay.
  */
 export class TlsFiles implements experimental.CertificateProvider {
   readonly #paths: TlsPaths;
@@ -45,19 +45,19 @@ export class TlsFiles implements experimental.CertificateProvider {
     this.#clock = clock;
     this.#log = log;
     const all = [paths.certificate, paths.key, ...(paths.clientCa === undefined ? [] : [paths.clientCa])];
-    // Folders, because files are mostly replaced by others of their name, or by a link of their folder.
+    // Folders, because a file is usually replaced by another one, or by a link of its folder.
     for (const folder of new Set(all.map((path) => dirname(path))))
       this.#watch(folder, new Set(all.map((path) => basename(path))));
   }
 
-  /** Rejects when a file cannot be read, or the files do not fit together. */
+  /** Rejects if a file cannot be read or the files do not fit together. */
   static async open(paths: TlsPaths, clock: Clock, log: Logger): Promise<TlsFiles> {
     return new TlsFiles(paths, await load(paths), clock, log);
   }
 
   addCaCertificateListener(listener: CaListener): void {
     this.#caListeners.add(listener);
-    // grpc-js listens to what its listener makes of this only when it has returned.
+    // grpc-js attaches its listener only after this has returned.
     queueMicrotask(() => listener(caOf(this.#loaded)));
   }
 
@@ -81,7 +81,7 @@ export class TlsFiles implements experimental.CertificateProvider {
 
   #watch(folder: string, names: ReadonlySet<string>): void {
     const watcher = watch(folder, { persistent: false }, (_event, name) => {
-      // Mounted secrets are changed through a link whose name begins with two dots.
+      // Mounted secrets change through a link whose name begins with two dots.
       if (name !== null && !names.has(name) && !name.startsWith("..")) return;
       this.#cancelReload?.();
       this.#cancelReload = this.#clock.after(settleTime, () => void this.#reload());
@@ -104,7 +104,7 @@ export class TlsFiles implements experimental.CertificateProvider {
   }
 }
 
-/** Rejects with what is wrong with the files, when a listener would refuse them. */
+/** Rejects if a listener would refuse the files. */
 export async function checkTlsFiles(paths: TlsPaths): Promise<void> {
   try {
     await load(paths);
@@ -122,7 +122,7 @@ async function load({ certificate: cert, key, clientCa }: TlsPaths): Promise<Loa
     readFile(key),
     clientCa === undefined ? undefined : readFile(clientCa),
   ]);
-  // Throws for a key that is not the certificate's.
+  // Throws for a key that does not fit the certificate.
   createSecureContext({
     cert: certificate,
     key: privateKey,

@@ -1,17 +1,17 @@
-/** What a rendered template of shape A says. Absent lists and maps are empty; texts are as they stand in the document. */
+/** A rendered template of shape A. Absent lists and maps are empty. */
 export interface TemplatePlan {
   readonly version: string;
   readonly name: string;
   /** Seconds; 0 is none. */
   readonly globalTimeout: number;
   readonly tasks: readonly PlannedTask[];
-  /** Keys among the user's values that are reserved, and were overwritten. */
+  /** Reserved keys that the user's values had. */
   readonly overwritten: readonly string[];
-  /** Keys of the rendered document that mean nothing. */
+  /** Unknown keys of the rendered document. */
   readonly ignored: readonly IgnoredKey[];
 }
 
-/** What one worker does. */
+/** Work of one worker. */
 export interface PlannedTask {
   readonly name: string;
   readonly worker: string;
@@ -20,7 +20,7 @@ export interface PlannedTask {
   readonly actions: readonly PlannedAction[];
 }
 
-/** One container. `command` is for the image's own entry point. */
+/** One container. `command` is for the image's entry point. */
 export interface PlannedAction {
   readonly name: string;
   readonly image: string;
@@ -33,13 +33,13 @@ export interface PlannedAction {
   readonly namespaces: { readonly pid: string; readonly network: string };
 }
 
-/** A key and where it stands in the rendered document. */
+/** With its place in the rendered document. */
 export interface IgnoredKey {
   readonly path: string;
   readonly line: number;
 }
 
-/** What a rendered template of shape B says. */
+/** A rendered template of shape B. */
 export interface ActionsPlan {
   readonly actions: readonly ContainerAction[];
   /** For all actions. */
@@ -47,7 +47,7 @@ export interface ActionsPlan {
   readonly volumes: readonly string[];
 }
 
-/** One container of shape B; `cmd` replaces the image's entry point unless it is empty. */
+/** One container of shape B; a non-empty `cmd` replaces the image's entry point. */
 export interface ContainerAction {
   readonly name: string;
   readonly image: string;

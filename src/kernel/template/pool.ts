@@ -14,17 +14,19 @@ import {
 import type { ThreadAnswer } from "./protocol.ts";
 import type { TemplateThread } from "./thread.ts";
 
-/** Bounds of a pool. */
 export interface PoolLimits {
   readonly maxThreads: number;
   /** Questions that wait for a thread; more are refused. */
   readonly maxWaiting: number;
-  /** For one question, from the moment a thread has it; then the thread is ended. While this process stands still it has no part in that. */
+  /**
+   * For one question, from when a thread has it; then the thread is ended. Time in which this process stood still does
+   * not count.
+   */
   readonly budgetMs: Millis;
-  /** After so many questions, or with so much memory, a thread is replaced: memory of WebAssembly never shrinks. */
+  /** A thread is replaced after so many questions or with so much memory, because WebAssembly memory never shrinks. */
   readonly maxQuestions: number;
   readonly maxKeptBytes: number;
-  /** Without a question, after which a thread is ended. */
+  /** An idle thread is ended after this. */
   readonly idleMs: Millis;
 }
 
@@ -37,7 +39,7 @@ export const defaultLimits: PoolLimits = {
   idleMs: 60_000,
 };
 
-/** Why there is no answer, although the question was well put. */
+/** Why a valid question has no answer. */
 export type PoolFailure =
   | { readonly kind: "time" }
   | { readonly kind: "memory" }
@@ -50,18 +52,17 @@ interface Task {
   readonly answer: Deferred<Result<string, PoolFailure>>;
 }
 
-/** A thread and what it is at. */
 interface Slot {
   readonly thread: TemplateThread;
   state: "starting" | "idle" | Task;
   questions: number;
-  /** Of the budget while there is a task, of idleness else. */
+  /** Of the budget during a task, else of idleness. */
   cancelTimer: Cancel;
 }
 
 /**
- * Few threads, started one after the other when there are questions for them, each asked one question at a time. A question that
- * takes too much costs its thread, and nobody else's question.
+ * A few threads, started as questions come, each asked one question at a time. A question that exceeds its budget ends
+ * its thread only.
  */
 export class TemplatePool {
   readonly #start: () => TemplateThread;
@@ -69,7 +70,6 @@ export class TemplatePool {
   readonly #limits: PoolLimits;
   readonly #waiting: Task[] = [];
   readonly #slots = new Set<Slot>();
-  /** Threads that are being ended. */
   readonly #ending = new Set<Promise<void>>();
   #isClosed = false;
   #unanswered = 0;
@@ -82,8 +82,8 @@ export class TemplatePool {
   }
 
   /**
-   * Rejects when threads cannot start, and with the signal's reason when that aborts first: a question that waits is then dropped,
-   * one that is being answered is answered for nobody.
+   * Rejects if threads cannot start, or with the signal's reason: a waiting question is then dropped, the answer of an
+   * asked one is ignored.
    */
   async ask(question: string, signal?: AbortSignal): Promise<Result<string, PoolFailure>> {
     signal?.throwIfAborted();
@@ -107,12 +107,12 @@ export class TemplatePool {
     }
   }
 
-  /** Starts a thread unless there is one, so that the first question need not wait for it. */
+  /** Starts a thread unless there is one. */
   warm(): void {
     if (!this.#isClosed && this.#slots.size === 0) this.#startSlot();
   }
 
-  /** Ends all threads; whoever waits hears that the pool is closed. Resolves when they are gone. */
+  /** Ends all threads; waiting callers are told. Resolves when they are gone. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const task of this.#waiting.splice(0)) task.answer.resolve(err({ kind: "closed" }));
@@ -120,7 +120,7 @@ export class TemplatePool {
     await Promise.all(this.#ending);
   }
 
-  /** Gives questions to idle threads, and starts another thread when there are none. */
+  /** Gives questions to idle threads; starts another thread if there are none. */
   #advance(): void {
     for (const slot of this.#slots) {
       if (slot.state !== "idle") continue;
@@ -140,13 +140,12 @@ export class TemplatePool {
       (thrown: unknown) => {
         if (!this.#slots.has(slot)) return;
         this.#drop(slot);
-        // Another try for those who wait would fail the same way; whoever asks later has one.
+        // Retrying for the waiting ones would fail alike; later callers retry.
         if (this.#slots.size === 0) for (const task of this.#waiting.splice(0)) task.answer.reject(thrown);
       },
     );
   }
 
-  /** The thread has nothing to do, unless somebody waits. */
   #rest(slot: Slot): void {
     if (!this.#slots.has(slot)) return;
     slot.state = "idle";
@@ -157,7 +156,7 @@ export class TemplatePool {
   async #serve(slot: Slot, task: Task): Promise<void> {
     slot.cancelTimer();
     slot.state = task;
-    // A timer that ran out while this process stood still is due before the answer that is there already.
+    // A timer that expired while the process stood still must not precede an answer that has already arrived.
     slot.cancelTimer = afterAwake(this.#clock, this.#limits.budgetMs, () => {
       this.#drop(slot, { kind: "time" });
       this.#advance();
@@ -176,7 +175,6 @@ export class TemplatePool {
       task.answer.resolve(ok(answer.text));
       const { maxQuestions, maxKeptBytes } = this.#limits;
       if (++slot.questions < maxQuestions && answer.memoryBytes <= maxKeptBytes) return this.#rest(slot);
-      // Who has had so much to do will have more: the next question finds a thread.
       this.#drop(slot);
       if (!this.#isClosed) this.#startSlot();
       return this.#advance();
@@ -185,7 +183,7 @@ export class TemplatePool {
     this.#advance();
   }
 
-  /** Ends a thread; the question that it has is answered with why. */
+  /** Ends a thread and answers its question with the failure. */
   #drop(slot: Slot, failure?: PoolFailure): void {
     if (!this.#slots.delete(slot)) return;
     slot.cancelTimer();

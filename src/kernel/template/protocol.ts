@@ -1,15 +1,14 @@
-/** What the thread is started with. */
 export interface ThreadStart {
-  /** The compressed module, as a file. */
+  /** The compressed module. */
   readonly artifact: string;
-  /** The same, compiled by a thread before; without it the thread compiles and hands over what it has. */
+  /** Compiled by an earlier thread; without it this thread compiles and sends its own. */
   readonly module: WebAssembly.Module | undefined;
 }
 
-/** What the thread says: that it is ready, once, then one answer to each question. A question is JSON, and asked alone. */
+/** Ready once, then one answer per question. A question is sent as plain JSON. */
 export type ThreadMessage = { readonly kind: "ready"; readonly module: WebAssembly.Module | undefined } | ThreadAnswer;
 
-/** After any other than `answer` the thread is of no more use. */
+/** After any other kind than `answer` the thread is unusable. */
 export type ThreadAnswer =
   | { readonly kind: "answer"; readonly text: string; readonly memoryBytes: number }
   | { readonly kind: "out-of-memory" }

@@ -1,10 +1,10 @@
 import { randomFillSync } from "node:crypto";
 import { type Clock, systemClock } from "#lib/base/index.ts";
 
-/** What the module asks of its system (WASI preview 1) as WebAssembly calls it: 64-bit numbers are BigInt. */
+/** A call of WASI preview 1; 64-bit numbers are BigInt. */
 type Call = (...given: never[]) => number;
 
-/** WASI's error numbers: none, a file that is not open, a call that is not there. */
+/** WASI error numbers: success, bad file descriptor, not supported. */
 const success = 0;
 const badFile = 8;
 const notSupported = 58;
@@ -12,34 +12,32 @@ const notSupported = 58;
 const standardError = 2;
 const realtime = 0;
 
-/** The module has ended itself: Go does so when it runs out of memory, and for bugs. No call of it is possible any more. */
+/** Go exits when out of memory and on bugs. The module is unusable afterwards. */
 class ModuleExit extends Error {}
 
-/** Go prints why it ends before anything else; of a trace of calls the beginning is enough. */
+/** Of Go's output before it ends; the beginning has the reason. */
 const maxLastWords = 4096;
 
 /**
- * The system that the module sees: two clocks, random bytes, sleep, a place for last words, and an exit. No file is open, there are
- * neither arguments nor variables, and no other call is supported. Not `node:wasi`, whose `poll_oneoff` lets V8 collect garbage where
- * it must not, which ends the process (docs/decisions/0042).
+ * What the module sees of a system: two clocks, random bytes, sleep, stderr and exit. No files, arguments or variables.
+ * Not `node:wasi`, whose `poll_oneoff` can crash the process by collecting garbage (docs/decisions/0042).
  */
 export class ModuleSystem {
   readonly #memory: () => ArrayBuffer;
   readonly #clock: Clock;
   #lastWords = "";
 
-  /** `memory` is the module's, which is there once the module is, and another one whenever it has grown. */
+  /** `memory` exists only after the module, and changes when it grows. */
   constructor(memory: () => ArrayBuffer, clock: Clock = systemClock) {
     this.#memory = memory;
     this.#clock = clock;
   }
 
-  /** The beginning of what the module has written to its standard error. */
   get lastWords(): string {
     return this.#lastWords;
   }
 
-  /** For each name that the module imports, what it calls. */
+  /** The implementation of each import. */
   imports(names: readonly string[]): Record<string, Call> {
     const calls: Readonly<Record<string, Call>> = {
       clock_time_get: (clock: number, _precision: bigint, to: number) => this.#tellTime(clock, to),
@@ -67,7 +65,7 @@ export class ModuleSystem {
 
   #tellTime(clock: number, to: number): number {
     const ms = clock === realtime ? this.#clock.now() : this.#clock.monotonic();
-    // Nanoseconds since 1970 are more than a number holds.
+    // Too large for a number.
     const nanoseconds = BigInt(Math.trunc(ms)) * 1_000_000n + BigInt(Math.round((ms % 1) * 1e6));
     this.#view.setBigUint64(to, nanoseconds, true);
     return success;
@@ -85,8 +83,8 @@ export class ModuleSystem {
   }
 
   /**
-   * Go waits for one thing only, a time: a subscription of 48 bytes, with the mark of its owner at 0 and the nanoseconds at 24. The
-   * event of 32 bytes that answers it repeats the mark, and its error and kind are 0.
+   * Go waits only for a time: a subscription of 48 bytes with the owner's mark at 0 and nanoseconds at 24. The
+   * answering event of 32 bytes repeats the mark; its error and kind are 0.
    */
   #sleep(from: number, to: number, events: number): number {
     const view = this.#view;
@@ -98,7 +96,7 @@ export class ModuleSystem {
     return success;
   }
 
-  /** Keeps the beginning of what Go has to say before it ends, and shows nobody. A part is an address and a length. */
+  /** Keeps the beginning of Go's last words. A part is an address and a length. */
   #write(file: number, parts: number, count: number, written: number): number {
     const view = this.#view;
     let total = 0;

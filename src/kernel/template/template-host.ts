@@ -5,36 +5,34 @@ import { type ModuleFiles, threadStarter } from "./thread.ts";
 
 export type { ModuleFiles } from "./thread.ts";
 
-/** Which functions a template may call. */
 export interface TemplateFunctions {
-  /** The set that templates were written against before 2024. */
+  /** The functions of before 2024. */
   readonly legacy?: boolean;
-  /** Also those whose answers depend on the clock or on chance. There is no environment and no network for them to see. */
+  /** Also functions that depend on the clock or on chance. Environment and network are never visible. */
   readonly allowNonhermetic?: boolean;
 }
 
-/** A template text. */
 export interface TemplateText {
-  /** What failures call it: the name of the workflow. */
+  /** The workflow's name, for failures. */
   readonly id: string;
   readonly text: string;
   readonly functions?: TemplateFunctions;
 }
 
-/** How much a template may write, in bytes; 256 KiB unless told. */
+/** Limit of the output in bytes; default 256 KiB. */
 interface RenderLimit {
   readonly maxBytes?: number;
 }
 
-/** A template of shape A and what it is rendered over. */
+/** A template of shape A. */
 export interface RenderRequest extends TemplateText, RenderLimit {
   readonly values: Readonly<Record<string, string>>;
-  /** The whole object, as stored; without it every field of `.Hardware` has its zero value. */
+  /** The whole object as stored; without it all fields of `.Hardware` have zero values. */
   readonly hardware?: unknown;
   readonly references?: Readonly<Record<string, unknown>>;
 }
 
-/** A template of shape B, each text of which is rendered on its own. */
+/** A template of shape B, whose texts are rendered one by one. */
 export interface RenderActionsRequest extends RenderLimit {
   readonly id: string;
   /** Of the Template, as stored. */
@@ -45,7 +43,7 @@ export interface RenderActionsRequest extends RenderLimit {
   readonly functions?: TemplateFunctions;
 }
 
-/** A CUE text, JSON that is unified with it, and the path of the value that is wanted; all of it without a path. */
+/** A CUE text, JSON that is unified with it, and the path of the wanted value (default: all). */
 export interface CueRequest {
   readonly text: string;
   readonly file?: string;
@@ -53,7 +51,7 @@ export interface CueRequest {
   readonly path?: string;
 }
 
-/** One thing that is wrong with a template. Places are in its text; 0 and absent are unknown. */
+/** A place is in the template's text; 0 or absent if unknown. */
 export interface TemplateProblem {
   readonly code: string;
   readonly message: string;
@@ -62,19 +60,18 @@ export interface TemplateProblem {
   readonly column?: number;
 }
 
-/** Why there is no result. `message` is for the resource's condition; a failure of `kind` other than `template` may pass. */
+/** `message` is for the resource's condition; failures of kinds other than `template` may pass. */
 export interface TemplateFailure {
   readonly kind: "template" | PoolFailure["kind"];
   readonly message: string;
   readonly problems: readonly TemplateProblem[];
-  /** The text that could not be decoded, for the log. */
+  /** The text that could not be decoded. */
   readonly rendered?: string;
 }
 
-/** Bytes that a template may write. */
 const defaultMaxBytes = 262_144;
 
-/** What the build has set as the most that an instance may have; a test compares. */
+/** Set by the build as an instance's limit; a test compares the two. */
 export const moduleMemoryMb = 512;
 
 export interface TemplateHostOptions extends ModuleFiles {
@@ -82,7 +79,7 @@ export interface TemplateHostOptions extends ModuleFiles {
   readonly limits?: Partial<PoolLimits>;
 }
 
-/** Answers of the module; see `go/calls/calls.go`. */
+/** See `go/calls/calls.go`. */
 interface Answer {
   readonly value?: unknown;
   readonly failure?: Omit<TemplateFailure, "kind">;
@@ -90,8 +87,8 @@ interface Answer {
 }
 
 /**
- * Renders templates in threads of their own. Whatever a template does is a result; only a broken installation rejects. Starts
- * nothing before it is asked.
+ * Renders templates in separate threads, started on demand. Failures of templates are results; only a broken
+ * installation rejects.
  */
 export class TemplateHost {
   readonly #pool: TemplatePool;
@@ -102,34 +99,34 @@ export class TemplateHost {
     this.#budgetMs = options.limits?.budgetMs ?? defaultLimits.budgetMs;
   }
 
-  /** Renders, decodes and judges a template of shape A. */
+  /** Shape A. */
   render(request: RenderRequest, signal?: AbortSignal): Promise<Result<TemplatePlan, TemplateFailure>> {
     return this.#ask("render", { maxBytes: defaultMaxBytes, ...request }, signal);
   }
 
-  /** Finds errors of syntax; what the template would write is not judged. */
+  /** Finds syntax errors only. */
   async parse(template: TemplateText, signal?: AbortSignal): Promise<Result<undefined, TemplateFailure>> {
     const parsed = await this.#ask("parse", template, signal);
     return parsed.ok ? ok(undefined) : parsed;
   }
 
-  /** Renders and judges a template of shape B. */
+  /** Shape B. */
   renderActions(request: RenderActionsRequest, signal?: AbortSignal): Promise<Result<ActionsPlan, TemplateFailure>> {
     return this.#ask("renderActions", { maxBytes: defaultMaxBytes, ...request }, signal);
   }
 
-  /** The JSON of a value; every error of CUE, each with its place, when it is not concrete. */
+  /** The value as JSON, or every error with its place if it is not concrete. */
   async evaluateCue(request: CueRequest, signal?: AbortSignal): Promise<Result<JsonValue, TemplateFailure>> {
     const evaluated = await this.#ask<{ readonly json: JsonValue }>("cue", request, signal);
     return evaluated.ok ? ok(evaluated.value.json) : evaluated;
   }
 
-  /** Starts ahead of the first question. */
+  /** Starts before the first question. */
   warm(): void {
     this.#pool.warm();
   }
 
-  /** Ends the threads. Whoever waits gets a failure. */
+  /** Ends the threads. Waiting callers get a failure. */
   close(): Promise<void> {
     return this.#pool.close();
   }

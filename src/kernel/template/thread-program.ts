@@ -1,4 +1,4 @@
-// The program of a thread that holds one instance of the Go module: one question, one answer, in their order.
+// Program of a thread with one instance of the Go module.
 import { readFileSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { brotliDecompressSync } from "node:zlib";
@@ -10,7 +10,7 @@ import type { ThreadAnswer, ThreadMessage, ThreadStart } from "./protocol.ts";
 const { artifact, module } = workerData as ThreadStart;
 const compiled = module ?? compileModule(brotliDecompressSync(readFileSync(artifact)));
 const go = new GoModule(compiled);
-// Code is compiled when it is first called: better now than while somebody's time is counted.
+// Compiles the code, which happens on the first call, before it counts against a caller's time.
 const rehearsal = { operation: "render", text: "name: {{ .a | upper }}", values: { a: "b" }, maxBytes: 100 };
 go.ask(JSON.stringify(rehearsal));
 

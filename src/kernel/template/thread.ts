@@ -3,29 +3,26 @@ import { Worker } from "node:worker_threads";
 import { type Deferred, deferred, SlipwayError, toError } from "#lib/base/index.ts";
 import type { ThreadAnswer, ThreadMessage, ThreadStart } from "./protocol.ts";
 
-/** One thread as the pool sees it: starts, answers one question at a time, ends. */
 export interface TemplateThread {
-  /** Rejects when the thread cannot start, or is ended before it has. */
+  /** Rejects if the thread cannot start or is ended before. */
   readonly ready: Promise<void>;
-  /** One question at a time, after `ready`. Rejects when the thread ends before it has answered. */
+  /** One question at a time, after `ready`. Rejects if the thread ends before the answer. */
   ask(question: string): Promise<ThreadAnswer>;
-  /** Also in the middle of a question. Resolves when the thread is gone. */
+  /** Also during a question. Resolves when the thread is gone. */
   end(): Promise<void>;
 }
 
-/** Where the parts of the module lie. */
 export interface ModuleFiles {
-  /** The thread's program, as a file of JavaScript. */
+  /** JavaScript. */
   readonly program: string;
-  /** The compressed module. */
   readonly artifact: string;
 }
 
-/** Returns what starts a thread. The first one compiles the module, those after it get it compiled. */
+/** The first thread compiles the module for all. */
 export function threadStarter({ program, artifact }: ModuleFiles): () => TemplateThread {
   let module: WebAssembly.Module | undefined;
   return () =>
-    // A thread takes absolute paths only.
+    // Worker takes absolute paths only.
     new WorkerThread(resolve(program), { artifact, module }, (compiled) => {
       module = compiled;
     });
@@ -39,7 +36,7 @@ class WorkerThread implements TemplateThread {
   constructor(program: string, start: ThreadStart, keep: (module: WebAssembly.Module) => void) {
     this.#worker = new Worker(program, {
       workerData: start,
-      // Neither our environment, which may hold secrets, nor options of Node that are about the whole process.
+      // Not the environment, which may hold secrets, nor process-wide Node options.
       env: {},
       execArgv: [],
     });
@@ -50,9 +47,8 @@ class WorkerThread implements TemplateThread {
     });
     this.#worker.on("error", (error) => this.#fail(error));
     this.#worker.on("exit", () => this.#fail(new Error("the thread has ended")));
-    // Whoever waits for an answer keeps the process alive, not the thread. A listener for messages takes this back, so it comes last.
+    // Callers keep the process alive, not the thread. Last, because adding a message listener refs it again.
     this.#worker.unref();
-    // Whoever waits hears of it; when nobody does, nothing is lost.
     this.#ready.promise.catch(() => undefined);
   }
 

@@ -1,4 +1,4 @@
-/** What we use of JavaScript's WebAssembly, which the types of Node name only in part and those of browsers declare elsewhere. */
+/** The part of WebAssembly used here, which Node's types declare only in part. */
 interface WebAssemblyApi {
   readonly Module: {
     new (wasm: Uint8Array): WebAssembly.Module;
@@ -10,17 +10,17 @@ interface WebAssemblyApi {
   ) => { readonly exports: object };
 }
 
-/** Of an instance; `buffer` is another one after it has grown. */
+/** `buffer` is replaced when it grows. */
 export interface WasmMemory {
   readonly buffer: ArrayBuffer;
 }
 
 const { WebAssembly: api } = globalThis as unknown as { readonly WebAssembly: WebAssemblyApi };
 
-/** Compiles in this thread. */
+/** Blocks this thread. */
 export const compileModule = (wasm: Uint8Array): WebAssembly.Module => new api.Module(wasm);
 
-/** The names that a module imports; Go's are all of one namespace. */
+/** All of Go's imports are of one namespace. */
 export const importsOf = (module: WebAssembly.Module): readonly string[] =>
   api.Module.imports(module).map(({ name }) => name);
 

@@ -4,13 +4,13 @@ import { WebSocketServer } from "ws";
 import type { Clock } from "#lib/base/index.ts";
 import { ChannelSocket } from "./channel-socket.ts";
 
-/** As Kubernetes' server: clients that send a whole file as one message exist. It is held in memory once. */
+/** As in Kubernetes' server: some clients send a whole file as one message. It is held in memory once. */
 const longestMessage = 32 * 1024 * 1024;
 
-/** Whether a request asks for a WebSocket, in good form or not. */
+/** Whether a request asks for a WebSocket, well-formed or not. */
 export const asksForWebSocket = ({ upgrade }: IncomingHttpHeaders): boolean => upgrade?.toLowerCase() === "websocket";
 
-/** What is wrong with the handshake of a request that asks for a WebSocket, as a sentence; undefined when it can be accepted. */
+/** What is wrong with the handshake, as a sentence; undefined if it can be accepted. */
 export function handshakeProblem({ method, headers }: Pick<IncomingMessage, "method" | "headers">): string | undefined {
   if (method !== "GET") return `a WebSocket is opened by GET, not by ${method}`;
   const version = headers["sec-websocket-version"];
@@ -21,24 +21,24 @@ export function handshakeProblem({ method, headers }: Pick<IncomingMessage, "met
   return undefined;
 }
 
-/** A request that was taken from an HTTP server's `upgrade` event. */
+/** A request of an HTTP server's `upgrade` event. */
 export interface Upgrade {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
-  /** What came behind the request's headers. */
+  /** Bytes that followed the request's headers. */
   readonly head: Buffer;
 }
 
 /**
- * Answers the handshake (101) with `protocol`, which must be among those that were offered. Call it only where `handshakeProblem`
- * has none. The socket then belongs to the WebSocket. Rejects, with the socket destroyed, when the handshake cannot be answered.
+ * Answers the handshake (101) with `protocol`, which must have been offered; only if `handshakeProblem` has none. The
+ * socket then belongs to the WebSocket. Rejects with the socket destroyed if the handshake cannot be answered.
  */
 export function acceptChannels(
   { request, socket, head }: Upgrade,
   protocol: string,
   clock: Clock,
 ): Promise<ChannelSocket> {
-  // It listens nowhere and keeps nothing: one for each handshake knows which protocol that has.
+  // Does not listen: it serves one handshake, so the protocol is known.
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -53,7 +53,7 @@ export function acceptChannels(
     };
     server.once("wsClientError", fail);
     if (socket.destroyed) return fail(new Error("the client went away before its handshake was answered"));
-    // What else was offered, also what is no token, is nobody's business any more.
+    // Other offers, which may be malformed, are not looked at.
     const headers = { ...request.headers, "sec-websocket-protocol": protocol };
     const chosen = Object.create(request, { headers: { value: headers } }) as IncomingMessage;
     server.handleUpgrade(chosen, socket, head, (websocket) => resolve(new ChannelSocket(websocket, clock)));

@@ -2,43 +2,43 @@ import type { RawData, WebSocket } from "ws";
 import { type Cancel, type Clock, deferred, type Millis, messageOf } from "#lib/base/index.ts";
 import { encodeMessage } from "./channels.ts";
 
-/** How a connection has ended. RFC 6455, 7.4.1: 1000 as agreed, 1001 one side stops, 1006 it broke. */
+/** RFC 6455, 7.4.1: 1000 as agreed, 1001 one side stops, 1006 it broke. */
 export interface Ending {
   readonly code: number;
   readonly reason: string;
 }
 
 /**
- * Called for each message with its channel and the rest of it, in order, one at a time. While what it returned is pending nothing
- * more is read from the connection; what it throws closes the connection with 1011.
+ * Called for each message in order, one at a time. Nothing more is read while its promise is pending; if it throws, the
+ * connection is closed with 1011.
  */
 export type Receive = (channel: number, payload: Buffer) => void | Promise<void>;
 
-/** A longer payload goes out as several messages, so that pings come in between. */
+/** Longer payloads go out as several messages so that pings get through. */
 const longestPiece = 256 * 1024;
-/** RFC 6455, 5.5: 125 bytes, two of which are the code. */
+/** RFC 6455, 5.5: 125 bytes including two of the code. */
 const longestReason = 123;
 const pingEvery: Millis = 30_000;
 
 /**
- * One open WebSocket whose messages belong to numbered channels; the same on both sides. Nothing is read before `listen`. It pings,
- * and gives up an other end that does not answer for a minute; it is closed with `close`, also after the other end has closed.
+ * An open WebSocket with numbered channels, the same on both sides. Nothing is read before `listen`. It pings and gives
+ * up an other end that is silent for a minute; the owner calls `close` even after the other end has closed.
  */
 export class ChannelSocket {
-  /** The protocol both sides have agreed on. */
+  /** The agreed protocol. */
   readonly protocol: string;
-  /** Resolves with the end of the connection, however it comes. */
+  /** Resolves with the end of the connection, whatever the reason. */
   readonly closed: Promise<Ending>;
   readonly #socket: WebSocket;
   readonly #clock: Clock;
-  /** Messages that were read and not dealt with yet: as many as fit into one read of the system. */
+  /** Messages that were read and not yet handled. */
   #pending = 0;
   #turn: Promise<void> = Promise.resolve();
   #isClosing = false;
   #isAnswered = true;
   #nextPing: Cancel = () => undefined;
 
-  /** `socket` must be open, and nothing read of it yet: it is paused here. */
+  /** `socket` must be open and unread: it is paused here. */
   constructor(socket: WebSocket, clock: Clock) {
     this.#socket = socket;
     this.#clock = clock;
@@ -46,7 +46,7 @@ export class ChannelSocket {
     socket.pause();
     const closed = deferred<Ending>();
     this.closed = closed.promise;
-    // What is wrong with a connection is its end, which is told.
+    // The connection's end is reported instead.
     socket.on("error", () => undefined);
     socket.on("pong", () => (this.#isAnswered = true));
     socket.once("close", (code, reason) => {
@@ -56,7 +56,7 @@ export class ChannelSocket {
     this.#nextPing = clock.after(pingEvery, () => this.#ping());
   }
 
-  /** Begins to read. Called once. Messages without a first byte say nothing and are passed over. */
+  /** Begins to read; called once. Empty messages are ignored. */
   listen(receive: Receive): void {
     this.#socket.on("message", (data) => {
       const message = bytesOf(data);
@@ -66,14 +66,14 @@ export class ChannelSocket {
     this.#socket.resume();
   }
 
-  /** Resolves when the receiver has dealt with every message that was read so far. The end of the connection does not wait for that. */
+  /** Resolves when every message read so far is handled. Does not delay `closed`. */
   get settled(): Promise<void> {
     return this.#turn;
   }
 
   /**
-   * Resolves true once the system has taken the payload, at the pace of the other end: who waits for it holds one piece in memory.
-   * False when the connection has ended.
+   * Resolves true once the system has taken the payload, at the pace of the other end; false if the connection has
+   * ended. Await it to keep one piece in memory.
    */
   async send(channel: number, payload: Uint8Array): Promise<boolean> {
     for (let at = 0; at < payload.length || at === 0; at += longestPiece) {
@@ -82,16 +82,16 @@ export class ChannelSocket {
     return true;
   }
 
-  /** Ends the connection after what was sent; what still comes in is dropped. The reason is cut where it is too long for a frame. */
+  /** Ends the connection after what was sent and drops what still comes in. The reason is cut to fit a frame. */
   close(code = 1000, reason = ""): void {
     if (this.#isClosing) return;
     this.#isClosing = true;
     this.#socket.close(code, cut(reason));
-    // The other end's answer has to be read.
+    // Reads the other end's answer.
     this.#socket.resume();
   }
 
-  /** Ends it where it is. */
+  /** Ends it at once. */
   cut(): void {
     this.#isClosing = true;
     this.#socket.terminate();
@@ -133,8 +133,8 @@ export class ChannelSocket {
   }
 
   /**
-   * An answer cannot be read while messages wait here, and no ping while what was sent before waits at the other end; then the system's own look
-   * at the connection has to do.
+   * While messages wait here, an answer cannot be read; while sent ones wait at the other end, no ping arrives. TCP
+   * keepalive then has to do.
    */
   #ping(): void {
     const socket = this.#socket;
@@ -147,7 +147,7 @@ export class ChannelSocket {
   }
 }
 
-/** The library gives one buffer unless it is told otherwise. */
+/** The library delivers one buffer by default. */
 function bytesOf(data: RawData): Buffer {
   if (Buffer.isBuffer(data)) return data;
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);

@@ -10,13 +10,12 @@ export const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, c
 /** Of commands and attachments, the best first. Only v5 can say that stdin has ended before the connection does. */
 export const commandProtocols: readonly string[] = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
 
-/** Of forwarded ports. */
 export const portProtocols: readonly string[] = ["v4.channel.k8s.io"];
 
-/** Whether the channel-closing message 255 exists in this protocol. */
+/** Whether message 255 exists in this protocol. */
 export const canEndChannels = (protocol: string): boolean => protocol.startsWith("v5.");
 
-/** One message: the channel's number, then the payload, copied. */
+/** The channel's number, then a copy of the payload. */
 export function encodeMessage(channel: number, payload: Uint8Array): Buffer {
   const message = Buffer.allocUnsafe(1 + payload.length);
   message[0] = channel;
@@ -24,7 +23,7 @@ export function encodeMessage(channel: number, payload: Uint8Array): Buffer {
   return message;
 }
 
-/** The first of `ours` that is among those of a `Sec-WebSocket-Protocol` header; undefined when none is. */
+/** The first of `ours` in a `Sec-WebSocket-Protocol` header. */
 export function chooseProtocol(offered: string | undefined, ours: readonly string[]): string | undefined {
   const names = (offered ?? "").split(",").map((name) => name.trim());
   return ours.find((name) => names.includes(name));

@@ -3,20 +3,20 @@ import type { Clock } from "#lib/base/index.ts";
 import { WebSocket } from "ws";
 import { ChannelSocket } from "./channel-socket.ts";
 
-/** Where to, and as whom. What belongs to TLS is the agent's. */
+/** TLS settings are the agent's. */
 export interface ConnectOptions {
   /** `http:`, `https:`, or `ws+unix:<socket>:<path>`, with the query. */
   readonly url: string;
-  /** Subprotocols in the order of preference; a server that chooses none of them is not connected to. */
+  /** Subprotocols in order of preference; the server must choose one. */
   readonly protocols: readonly string[];
   readonly headers: OutgoingHttpHeaders;
   readonly agent: Agent;
   readonly clock: Clock;
-  /** Ends the handshake with its reason. What comes after it is the connection's. */
+  /** Ends the handshake only. */
   readonly signal: AbortSignal;
 }
 
-/** A server that answers the handshake with something else, most often with why it refuses. The body has to be read or destroyed. */
+/** The server answered the handshake with a response, usually a refusal. The body must be read or destroyed. */
 export class NotUpgraded extends Error {
   readonly answer: IncomingMessage;
 
@@ -26,12 +26,12 @@ export class NotUpgraded extends Error {
   }
 }
 
-/** No message of the protocols spoken here is larger by far; what is ends the connection. */
+/** Far more than any message of the protocols used here. */
 const maxMessageBytes = 16 * 2 ** 20;
 
 /**
- * Opens a WebSocket. Nothing is read of it before its `listen`. Rejects with `NotUpgraded`, with the signal's reason, or with the
- * failure of the connection as Node tells it.
+ * Opens a WebSocket, unread before its `listen`. Rejects with `NotUpgraded`, the signal's reason or Node's connection
+ * error.
  */
 export function connectWebSocket(options: ConnectOptions): Promise<ChannelSocket> {
   const { url, protocols, headers, agent, clock, signal } = options;
@@ -40,7 +40,7 @@ export function connectWebSocket(options: ConnectOptions): Promise<ChannelSocket
     const socket = new WebSocket(url, [...protocols], {
       headers,
       agent,
-      // Streams of bytes gain little by being compressed, and memory is what it costs.
+      // Compression costs memory and gains little for byte streams.
       perMessageDeflate: false,
       maxPayload: maxMessageBytes,
     });
@@ -54,7 +54,7 @@ export function connectWebSocket(options: ConnectOptions): Promise<ChannelSocket
       settled();
       reject(new NotUpgraded(answer));
     });
-    // Stays: a socket that is terminated while it connects says so here.
+    // Stays: terminating a connecting socket emits an error here.
     socket.on("error", (thrown) => {
       settled();
       reject(thrown);

@@ -1,8 +1,8 @@
 import type { Writable } from "node:stream";
 
 /**
- * Pending until the stream takes more, or has closed; undefined when it does so now. What is written to a stream that takes nothing any
- * more is dropped.
+ * Pending until the stream takes more or has closed; undefined if it takes more now. Writes to a closed stream are
+ * dropped.
  */
 export function writeTo(stream: Writable, payload: Buffer): Promise<void> | undefined {
   if (!stream.writable || stream.write(payload)) return undefined;

@@ -3,13 +3,12 @@ import { afterAwake } from "./awake.ts";
 import type { Clock } from "./clock.ts";
 import type { Millis } from "./time.ts";
 
-/** How long after its end the outputs of a program are read when something that it has left running keeps them open. */
+/** How long a program's outputs are read after its end if a child keeps them open. */
 const outputGrace: Millis = 1_000;
 
 /**
- * Resolves with the exit code of a program, null after a signal, when its outputs have ended, too; a second after its end at the latest, of
- * those in which this process is at work, and nothing more is read of them then. Rejects when it cannot be started; a program that its signal ends is
- * waited for. Asked in the turn of the spawn.
+ * Resolves with the exit code of a program, null after a signal, once its outputs have ended too, or a second after its
+ * end. Rejects if it cannot be started. Must be called in the turn of the spawn.
  */
 export function childEnd(child: ChildProcess, clock: Clock): Promise<number | null> {
   return new Promise((resolve, reject) => {

@@ -1,12 +1,12 @@
-/** A promise with its two ends in hand (`Promise.withResolvers` is not in Node 20). */
+/** `Promise.withResolvers`, which Node 20 lacks. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
-  /** The first call of either end decides; later ones do nothing. A rejection that nobody awaits ends the process. */
+  /** The first call of either end decides. */
   readonly resolve: (value: T) => void;
   readonly reject: (reason: unknown) => void;
 }
 
-/** A new pending promise. Both ends may be passed around: they need no `this`. */
+/** Both ends work without `this`. */
 export function deferred<T>(): Deferred<T> {
   let resolve!: (value: T) => void;
   let reject!: (reason: unknown) => void;

@@ -5,11 +5,9 @@ import { codeOf } from "./errors.ts";
 import { inParallel } from "./in-parallel.ts";
 
 /**
- * Makes a directory and those above it that are missing, each with `mode` narrowed by the umask; one that is there is left as it is.
- * Rejects with what the system says of the first one that cannot be made. Safe to run side by side for the same path.
- *
- * Instead of Node's own recursive `mkdir`, which calls a full disk ENOENT and never returns for a path that the kernel refuses to
- * make, as under /proc.
+ * Makes a directory and its missing parents, each with `mode` narrowed by the umask. Safe to run concurrently. Unlike
+ * Node's recursive `mkdir` it reports a full disk as such and returns for paths that the kernel refuses, as under
+ * /proc.
  */
 export async function makeDirectories(path: string, mode = 0o777): Promise<void> {
   try {
@@ -24,7 +22,7 @@ export async function makeDirectories(path: string, mode = 0o777): Promise<void>
   }
 }
 
-/** Whether anything has this name; a link counts, wherever it leads. */
+/** Whether anything has this name, including a broken link. */
 export const exists = (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,
@@ -44,21 +42,20 @@ const isDirectory = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Entries that are removed before others have their turn: some milliseconds. */
+/** Removed before other work has its turn: some milliseconds. */
 const removedAtOnce = 256;
 
-/** More than Node has threads for files. */
+/** Node has fewer threads for files. */
 const directoriesAtOnce = 16;
 
 /**
- * Removes whatever is at a path; nothing there is fine. Rejects with what the system says of what cannot be removed. Ten times as fast as Node's own
- * for small trees, which asks a thread for every file; others wait no longer than a few milliseconds.
+ * Removes whatever is at a path, if anything. Ten times as fast as Node's for small trees because files are removed
+ * synchronously, a few milliseconds at a time.
  */
 export async function removeTree(path: string): Promise<void> {
   try {
     if (!lstatSync(path).isDirectory()) return unlinkSync(path);
     let count = 0;
-    // Each level has the directories of one depth.
     const levels: string[][] = [[path]];
     for (const level of levels) {
       const below: string[] = [];
@@ -72,11 +69,11 @@ export async function removeTree(path: string): Promise<void> {
       }
       if (below.length > 0) levels.push(below);
     }
-    // Unlike a file, a directory that goes may wait a millisecond for the kernel: threads wait, side by side.
+    // Removing a directory may wait a millisecond for the kernel, so threads do it in parallel.
     for (const level of levels.toReversed())
       await inParallel(level, (directory) => rmdir(directory), directoriesAtOnce);
   } catch {
-    // It is gone, somebody writes to it, or it forbids its own user: whatever can be done about that is done here.
+    // It is gone, written to, or forbids its own user: Node's own removal does what can be done.
     await rm(path, { recursive: true, force: true });
   }
 }

@@ -11,17 +11,17 @@ const unitNanos: Readonly<Record<string, bigint>> = {
   m: 60_000_000_000n,
   h: 3_600_000_000_000n,
 };
-// "µs" is written with the micro sign (U+00B5) or the Greek letter (U+03BC); Go takes both.
+// "µs" may have the micro sign (U+00B5) or the Greek letter (U+03BC), as in Go.
 const part = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/gy;
 
-/** Go keeps durations in 64 bits of nanoseconds: a little more than 292 years. */
+/** Go's durations are 64 bits of nanoseconds. */
 const longestNanos = 2n ** 63n - 1n;
-/** Longer texts are no durations; it bounds the work with big numbers. */
+/** Bounds the work with big numbers. */
 const longestText = 100;
 
 /**
- * Reads a duration in Go's syntax: `1h30m`, `1.5s`, `300ms`, `-2m`, `0`. Units may repeat and come in any order, as in Go;
- * days and weeks do not exist. Fractions of a millisecond are dropped at the end, toward zero. The error is a message.
+ * Reads a duration in Go's syntax: `1h30m`, `1.5s`, `300ms`, `-2m`, `0`. Units may repeat in any order; there are no
+ * days. Fractions of a millisecond are dropped. The error is a message.
  */
 export function parseDuration(text: string): Result<Millis, string> {
   const body = text.replace(/^[+-]/, "");
@@ -30,14 +30,14 @@ export function parseDuration(text: string): Result<Millis, string> {
   if (nanos === undefined) return err(`expected a duration such as 1h30m, 45s or 300ms, found ${shown(text)}`);
   if (nanos > longestNanos) return err(`a duration can be at most 292 years, found ${shown(text)}`);
   const millis = Number(nanos / 1_000_000n);
-  // Zero has no sign: the answer goes into documents, where "-0" is no JSON integer.
+  // "-0" is no JSON integer.
   return ok(text.startsWith("-") && millis !== 0 ? -millis : millis);
 }
 
 const shown = (text: string): string =>
   JSON.stringify(text.length > longestText ? `${text.slice(0, longestText)}…` : text);
 
-/** Exact: with numbers of JavaScript `1.001s` would be 1000.9999999999999 ms, and lose a millisecond. */
+/** Exact: as a number `1.001s` would be 1000.9999999999999 ms. */
 function sumParts(body: string): bigint | undefined {
   let total = 0n;
   let end = 0;
@@ -52,8 +52,8 @@ function sumParts(body: string): bigint | undefined {
 }
 
 /**
- * Kubernetes' duration for people: `59s`, `2m5s` below 10 minutes, `3h10m`, `5d`, `2y30d`. The same steps as kubectl's AGE
- * column: seconds up to two minutes, then fewer and fewer digits. Negative counts as 0 (clocks of two machines differ).
+ * Kubernetes' duration for people, as in kubectl's AGE column: `59s`, `2m5s` below 10 minutes, `3h10m`, `5d`, `2y30d`.
+ * Negative counts as 0 (clocks of two machines differ).
  */
 export function formatAge(age: Millis): string {
   const seconds = Math.max(0, Math.floor(age / 1000));

@@ -1,6 +1,6 @@
 /**
- * The world failed: disk, network, another program. `code` is kebab-case and declared in the folder's `errors.ts`;
- * `hint` tells a person what to do next. The cause is always kept.
+ * A failure of disk, network or another program. `code` is kebab-case and declared in the folder's `errors.ts`; `hint`
+ * tells a person what to do. The cause is kept.
  */
 export class SlipwayError extends Error {
   override readonly name = "SlipwayError";
@@ -14,13 +14,11 @@ export class SlipwayError extends Error {
   }
 }
 
-/** Any thrown value as an Error; an Error is returned as it is, so that a message and a stack exist. */
 export const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** The message of any thrown value, for one line of text. */
 export const messageOf = (thrown: unknown): string => toError(thrown).message;
 
-/** `code` of a Node system error (`ENOENT`, `EADDRINUSE`, …) or of a SlipwayError. */
+/** `code` of a Node system error or a SlipwayError. */
 export function codeOf(thrown: unknown): string | undefined {
   if (typeof thrown !== "object" || thrown === null || !("code" in thrown)) return undefined;
   return typeof thrown.code === "string" ? thrown.code : undefined;

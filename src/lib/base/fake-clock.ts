@@ -1,12 +1,9 @@
 import type { Cancel, Clock } from "./clock.ts";
 import type { Instant, Millis } from "./time.ts";
 
-/**
- * A clock that moves only when told to, for tests. Timers that are due run in the order of their times, equal times in the
- * order in which they were asked for. Starts at 2026-01-01T00:00:00Z unless told otherwise.
- */
+/** A clock that moves only when told to. Due timers run in the order of their times, then of their creation. */
 export class FakeClock implements Clock {
-  /** What `now` is ahead of the time that has passed. */
+  /** `now` minus the time that has passed. */
   #offset: Instant;
   #passed: Millis = 0;
   #timers: { at: Millis; run: () => void }[] = [];
@@ -32,9 +29,9 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Moves forward by `step`, running due timers at their own time, and lets promises settle and files be read and written after
-   * each. A timer that a timer sets runs in the same call when it is due within the step. `advance(0)` runs what is due now.
-   * Must not run twice at once.
+   * Moves forward by `step`, running due timers at their own times and letting promises and file operations settle
+   * after each. Timers set by timers run in the same call if due. `advance(0)` runs what is due now. Must not run twice
+   * at once.
    */
   async advance(step: Millis): Promise<void> {
     const end = this.#passed + step;
@@ -50,12 +47,12 @@ export class FakeClock implements Clock {
     await settled();
   }
 
-  /** Lets everything that can happen now happen: each turn may give another one something to do. */
+  /** Lets everything happen that can happen now. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < 12; turn++) await this.advance(0);
   }
 
-  /** Moves forward a little at a time, so that what happens at one moment can lead to more at the next. */
+  /** Moves in small steps so that effects of one moment can cause others in the next. */
   async pass(time: Millis): Promise<void> {
     const step = Math.max(1, Math.ceil(time / 20));
     for (let left = time; left > 0; left -= step) {
@@ -64,16 +61,16 @@ export class FakeClock implements Clock {
     }
   }
 
-  /** Sets the time as an administrator who corrects the clock would: no timer runs earlier or later for it. */
+  /** Sets the time of day; timers are unaffected. */
   jump(to: Instant): void {
     this.#offset = to - this.#passed;
   }
 }
 
-// Work that was put off to the next turn may put off more work; a few turns let such chains come to rest.
+// Deferred work may defer more work.
 const turns = 5;
 
-/** Resolves after some turns without any request to a disk: how long that takes, no clock can hurry. */
+/** Disk requests are waited for, as no clock hurries them. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < turns; turn++) {
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -81,5 +78,4 @@ async function settled(): Promise<void> {
   }
 }
 
-/** True while a file is opened, read, written or closed by other threads of this process. */
 const isAtDisk = (): boolean => process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name));

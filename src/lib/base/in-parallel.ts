@@ -1,6 +1,6 @@
 /**
- * Runs `run` on all items, at most `width` at a time, in their order of beginning. After the first failure no further item is begun; it
- * rejects with that failure when what was under way has ended, so that work which is tried again never overlaps what came before.
+ * Runs `run` on all items in order, at most `width` at a time. After a failure no further item begins; it rejects when
+ * those under way have ended, so that a retry never overlaps them.
  */
 export async function inParallel<T>(
   items: readonly T[],
@@ -24,8 +24,8 @@ export async function inParallel<T>(
 }
 
 /**
- * One item first, then twice as many each time, each batch as `inParallel`: what is refused is refused once or a few times, not for all
- * of five hundred items at the same moment.
+ * One item first, then batches of doubling size, so that what all items would be refused for is refused a few times
+ * only.
  */
 export async function inGrowingBatches<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
   for (let done = 0, size = 1; done < items.length; done += size, size *= 2) {

@@ -1,18 +1,16 @@
-/** Any JSON value. Objects and arrays are read-only: data is shared, never edited in place. */
 export type JsonValue = string | number | boolean | null | JsonArray | JsonObject;
 export type JsonArray = readonly JsonValue[];
-/** A member with the value `undefined` counts as absent everywhere: it is not written, not equal to null, not iterated over. */
+/** A member with the value `undefined` counts as absent everywhere. */
 export interface JsonObject {
   readonly [key: string]: JsonValue | undefined;
 }
 
-/** Whether a value is a JSON object: neither null nor an array. Looks at nothing inside. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * Freezes a value and everything inside it, in place, and returns it. Costs one visit per node; already frozen branches are
- * not visited again, so that whoever freezes by hand must freeze all the way down. Recurses as deep as the value nests.
+ * Freezes a value deeply, in place, and returns it. Frozen branches are not visited again, so freezing by hand must be
+ * deep. Recursive.
  */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
@@ -22,7 +20,7 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** Structural equality of JSON values; `undefined` members count as absent. Allocates nothing: it is part of every write. */
+/** Structural equality; `undefined` members count as absent. Allocates nothing, as it is part of every write. */
 export function jsonEquals(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -36,7 +34,7 @@ function itemsEqual(a: readonly unknown[], b: readonly unknown[]): boolean {
   return true;
 }
 
-// Plain objects have no enumerable members but their own; what `b` inherits (`__proto__`) must not be taken for a member.
+// Inherited members of `b` (`__proto__`) must not count.
 function membersEqual(a: JsonObject, b: JsonObject): boolean {
   let surplus = 0;
   for (const name in a) {

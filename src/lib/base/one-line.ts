@@ -1,9 +1,8 @@
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 /**
- * What somebody has written, as part of one line of a terminal: line ends and the blanks around them become one blank; other control
- * characters, which could move the cursor or colour what follows, are left out. The printable rest of an escape sequence stays, so
- * that it shows that there was one. O(length).
+ * Makes text safe for one line of a terminal: line ends with surrounding blanks become one blank, other control
+ * characters are dropped. The printable rest of an escape sequence stays visible.
  */
 export const oneLine = (text: string): string =>
   controls.test(text)

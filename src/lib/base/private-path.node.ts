@@ -2,8 +2,8 @@ import { stat } from "node:fs/promises";
 import { SlipwayError } from "./errors.ts";
 
 /**
- * ssh's rule: a secret that others can use is not used. Making it private now would hide that it may be known already, and whoever owns a
- * file or directory can open it again. Rejects with `insecure-permissions`, and with what the system says of a path that is not there.
+ * As ssh: a secret that others can access is not used, since it may be known already. Rejects with
+ * `insecure-permissions`, or a system error for a missing path.
  */
 export async function refuseShared(path: string): Promise<void> {
   const { mode, uid } = await stat(path);

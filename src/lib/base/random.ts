@@ -1,5 +1,2 @@
-/**
- * A source of chance: each call gives the next number, uniform in [0, 1). It is an argument like a clock, so that a test can
- * seed it. Good for spreading and for names, never for secrets.
- */
+/** Uniform in [0, 1). An argument like a clock, so tests can seed it. Not for secrets. */
 export type Random = () => number;

@@ -3,9 +3,9 @@ export type Instant = number;
 /** A length of time in milliseconds, an integer. */
 export type Millis = number;
 
-// The three writers throw a RangeError for what is no instant: NaN, or more than 8.64e15 ms away from 1970.
+// The writers throw a RangeError for NaN or more than 8.64e15 ms from 1970.
 
-/** RFC 3339 UTC in whole seconds, as Kubernetes' `Time` demands: `2026-01-31T12:00:00Z`. Fractions are dropped. */
+/** RFC 3339 UTC in whole seconds, rounded down, as Kubernetes' `Time`: `2026-01-31T12:00:00Z`. */
 export function formatTime(at: Instant): string {
   const second = Math.floor(at / 1000);
   if (second !== lastSecond) {
@@ -15,14 +15,14 @@ export function formatTime(at: Instant): string {
   return lastSecondText;
 }
 
-// What is created together is created in the same second.
+// Objects created together share a second.
 let lastSecond = 0;
 let lastSecondText = "1970-01-01T00:00:00Z";
 
-/** RFC 3339 UTC with six fractional digits, as Kubernetes' `MicroTime` demands. */
+/** RFC 3339 UTC with six fractional digits, as Kubernetes' `MicroTime`. */
 export const formatMicroTime = (at: Instant): string => `${new Date(at).toISOString().slice(0, 23)}000Z`;
 
-// What happens in one pass happens at one instant, which is written many times.
+// One pass writes one instant many times.
 let lastFormatted: Instant = 0;
 let lastText = "1970-01-01T00:00:00.000Z";
 
@@ -34,15 +34,15 @@ export function formatInstant(at: Instant): string {
   return lastText;
 }
 
-// What was written together is read together: objects that are created in one second have one text.
+// Objects created in one second have one text.
 let lastRead = lastText;
 let lastInstant: Instant = lastFormatted;
 
 const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
 /**
- * The instant a text in RFC 3339 names, or undefined when it is not one: `2026-01-31T12:00:00+01:00`, `…T11:00:00.123Z`.
- * Digits beyond milliseconds are dropped. Leap seconds (`:60`) are refused, as Go refuses them.
+ * Reads RFC 3339: `2026-01-31T12:00:00+01:00`, `…T11:00:00.123Z`. Digits beyond milliseconds are dropped. Leap seconds
+ * (`:60`) are refused, as in Go.
  */
 export function parseInstant(text: string): Instant | undefined {
   if (text === lastRead) return lastInstant;
@@ -54,12 +54,13 @@ export function parseInstant(text: string): Instant | undefined {
 function readInstant(text: string): Instant | undefined {
   const match = rfc3339.exec(text);
   if (match === null) return undefined;
-  // Date.parse takes the 30th of February for the 2nd of March.
+  // Date.parse takes February 30 for March 2.
   const day = Number(match[3]);
   if (day > 28 && day > daysIn(Number(match[1]), Number(match[2]))) return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : at;
 }
 
-// Leap years repeat after 400 years; Date.UTC takes the years 0 to 99 for 1900 to 1999. Day 0 is the last of the month before.
+// Leap years repeat after 400 years; Date.UTC takes years 0 to 99 for 1900 to 1999. Day 0 is the last of the month
+// before.
 const daysIn = (year: number, month: number): number => new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
