@@ -1,7 +1,8 @@
+import { createFakeRuntime } from "#kernel/runtimes/testing/index.ts";
 import { systemClock } from "#lib/base/index.ts";
 import { type ApiClient } from "#kernel/kit/index.ts";
 import { Job, type KubeObject, Pod } from "#kernel/model/index.ts";
-import { createFakeRuntime, type Runtime } from "#kernel/runtimes/index.ts";
+import { type Runtime } from "#kernel/runtimes/index.ts";
 import type { Measured } from "../harness/types.ts";
 import { startHostPlane } from "./host-plane.ts";
 

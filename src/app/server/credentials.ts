@@ -1,5 +1,5 @@
+import { exists } from "#lib/base/index.node.ts";
 import { X509Certificate } from "node:crypto";
-import { access } from "node:fs/promises";
 import { type Instant, SlipwayError } from "#lib/base/index.ts";
 import {
   Credential,
@@ -64,11 +64,8 @@ export async function issueCertificate(
 
 /** Rejects with `file-exists`. */
 export async function expectNoFile(file: string): Promise<void> {
-  const isThere = await access(file).then(
-    () => true,
-    () => false,
-  );
-  if (isThere) throw new SlipwayError("file-exists", `${file} already exists`, { hint: "--force replaces it" });
+  if (await exists(file))
+    throw new SlipwayError("file-exists", `${file} already exists`, { hint: "--force replaces it" });
 }
 
 /** Writes a kubeconfig for the credential, for its owner only (0600). */

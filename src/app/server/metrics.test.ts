@@ -2,8 +2,7 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { AuditLog, memoryStore } from "#kernel/apiserver/index.ts";
 import { Metrics } from "#kernel/kit/index.ts";
-import { createFakeRuntime } from "#kernel/runtimes/index.ts";
-import { temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
+import { temporaryDirectory, createFakeRuntime } from "#kernel/runtimes/testing/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { startControlPlane } from "./control-plane.ts";
 

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "#kernel/apiserver/index.ts";
-import { createFakeRuntime } from "#kernel/runtimes/index.ts";
-import { temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
+import { temporaryDirectory, createFakeRuntime } from "#kernel/runtimes/testing/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { startControlPlane } from "./control-plane.ts";
 

@@ -1,4 +1,13 @@
-import { type Clock, codeOf, type Logger, messageOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
+import {
+  type Clock,
+  codeOf,
+  type Logger,
+  messageOf,
+  type Millis,
+  SlipwayError,
+  sleep,
+  retry,
+} from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { isForbidden } from "#kernel/model/index.ts";
 
@@ -44,7 +53,7 @@ const away = new Set([
   "connection-failed",
   "request-timeout",
 ]);
-const [firstWait, longestWait]: readonly [Millis, Millis] = [500, 10_000];
+const waits = { first: 500, longest: 10_000 };
 
 /**
  * Resolves when the API server answers, and warns while it does not. Rejects with failures that waiting does not
@@ -54,16 +63,16 @@ export async function onceReachable(
   client: ApiClient,
   { clock, log, signal }: { readonly clock: Clock; readonly log: Pick<Logger, "warn">; readonly signal: AbortSignal },
 ): Promise<void> {
-  for (let wait = firstWait; ; wait = Math.min(2 * wait, longestWait)) {
-    try {
-      return void (await client.raw("/readyz", { signal }));
-    } catch (thrown) {
-      signal.throwIfAborted();
-      const code = codeOf(thrown) ?? "";
-      if (!(thrown instanceof SlipwayError)) return;
-      if (!away.has(code)) throw thrown;
-      log.warn("waiting for the API server", { error: messageOf(thrown) });
-    }
-    await sleep(clock, wait, signal);
+  const isRetryable = (thrown: unknown): boolean => {
+    if (signal.aborted || !away.has(codeOf(thrown) ?? "")) return false;
+    log.warn("waiting for the API server", { error: messageOf(thrown) });
+    return true;
+  };
+  try {
+    await retry({ ...waits, clock, signal, isRetryable }, () => client.raw("/readyz", { signal }));
+  } catch (thrown) {
+    signal.throwIfAborted();
+    // Any other answer shows that it is reachable.
+    if (thrown instanceof SlipwayError) throw thrown;
   }
 }

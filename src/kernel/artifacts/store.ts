@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
-import { type FileHandle, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, codeOf, type Instant, type Millis, serializer } from "#lib/base/index.ts";
-import { flushDirectory, makeDirectories } from "#lib/base/index.node.ts";
+import { flushDirectory, makeDirectories, namesIn } from "#lib/base/index.node.ts";
 import { ArtifactError } from "./errors.ts";
 import { isDigest, type StoredArtifact } from "./words.ts";
 
@@ -170,9 +170,9 @@ export class ArtifactStore {
 
   async #all(): Promise<readonly { readonly namespace: string; readonly hex: string }[]> {
     const found: { namespace: string; hex: string }[] = [];
-    for (const namespace of await names(this.#directory)) {
+    for (const namespace of await namesIn(this.#directory)) {
       if (namespace === parts) continue;
-      for (const hex of await names(join(this.#directory, namespace))) found.push({ namespace, hex });
+      for (const hex of await namesIn(join(this.#directory, namespace))) found.push({ namespace, hex });
     }
     return found;
   }
@@ -199,13 +199,6 @@ const parts = ".parts";
 const hexOf = (digest: string): string => digest.slice("sha256:".length);
 
 const sizeOf = async (path: string): Promise<number> => (await stat(path)).size;
-
-async function names(directory: string): Promise<readonly string[]> {
-  return readdir(directory).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return [];
-    throw thrown;
-  });
-}
 
 async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten;

@@ -1,6 +1,6 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import { type CompiledSchema, type FieldError, fieldsAt, type Schema } from "#lib/schema/index.ts";
-import { nearest } from "#lib/text/index.ts";
+import { didYouMean } from "#lib/text/index.ts";
 import { fieldTokens } from "./field-tokens.ts";
 import type { Report } from "./problems.ts";
 
@@ -61,8 +61,8 @@ export function checkUnknown(
     const path = fieldTokens(document, field);
     const name = String(path.at(-1));
     const fields = fieldsAt(schema, path.slice(0, -1));
-    const meant = fields.find((field) => otherWords[field]?.includes(name)) ?? nearest(name, fields);
-    const guess = meant === undefined ? undefined : `did you mean "${meant}"?`;
+    const meant = fields.find((field) => otherWords[field]?.includes(name));
+    const guess = meant === undefined ? didYouMean(name, fields) : `did you mean "${meant}"?`;
     const isOn = name === "true" && fields.includes("on");
     // In YAML 1.1, which Kubernetes uses, the key is a boolean.
     const hint = isOn ? 'write "on" in quotes: as a plain word it means true in YAML' : guess;

@@ -1,5 +1,5 @@
 import { splitApiVersion } from "#kernel/model/index.ts";
-import { nearest } from "#lib/text/index.ts";
+import { didYouMean } from "#lib/text/index.ts";
 
 // Kubernetes' own groups have a fixed set of kinds; other groups may be served by unknown definitions.
 
@@ -49,6 +49,5 @@ export function unknownKind(apiVersion: string, kind: string): { readonly hint: 
   const elsewhere = [...kindsByGroup].find(([, kinds]) => kinds.includes(kind))?.[0];
   if (elsewhere !== undefined)
     return { hint: `${kind} belongs to ${elsewhere === "" ? "v1" : `the group ${elsewhere}`}` };
-  const meant = nearest(kind, known);
-  return { hint: meant === undefined ? undefined : `did you mean "${meant}"?` };
+  return { hint: didYouMean(kind, known) };
 }

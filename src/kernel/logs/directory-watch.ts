@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from "node:fs";
-import { type Deferred, deferred } from "#lib/base/index.ts";
+import { type Deferred, deferred, onAbort, type Cancel } from "#lib/base/index.ts";
 
 /**
  * Reports changes of a directory without polling. Changes between two calls of `changed` are not lost, and are reported
@@ -22,16 +22,15 @@ export class DirectoryWatch {
       this.#failure = failure;
       this.#notify();
     });
-    for (const signal of wake) signal.addEventListener("abort", this.#notify, { once: true });
-    this.#wake = wake;
+    this.#forget = wake.map((signal) => onAbort(signal, () => this.#notify()));
   }
 
-  readonly #wake: readonly AbortSignal[];
+  readonly #forget: readonly Cancel[];
 
-  readonly #notify = (): void => {
+  #notify(): void {
     this.#changed = true;
     this.#waiter?.resolve();
-  };
+  }
 
   /**
    * Resolves at the first change since the last call; a first call resolves at once. Rejects if the watch has failed.
@@ -49,6 +48,6 @@ export class DirectoryWatch {
   /** A pending call of `changed` is not resolved. */
   close(): void {
     this.#watcher.close();
-    for (const signal of this.#wake) signal.removeEventListener("abort", this.#notify);
+    for (const forget of this.#forget) forget();
   }
 }

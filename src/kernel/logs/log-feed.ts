@@ -2,7 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { type Instant, parseInstant } from "#lib/base/index.ts";
 import { listLogFiles } from "./log-files.ts";
 import { bytesBefore, isLossMark } from "./loss-mark.ts";
-import { orClosed } from "./or-closed.ts";
+import { orClosed } from "./open-file.ts";
 import { flagOffset, fullFlag, type LogStream, newline, prefixLength, streamOffset, timeLength } from "./record.ts";
 
 // Reads a log piece by piece for a sender that resumes. A place is found again by the bytes before it, which each file

@@ -1,13 +1,11 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { dirname } from "node:path";
-import { type Cancel, type Clock, codeOf, type Instant, type Millis, toError } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { type Cancel, type Clock, type Instant, type Millis, toError } from "#lib/base/index.ts";
 import { LineStamper, type Stamped } from "./line-stamper.ts";
 import { encodeEntry, recordsPerEntry } from "./line-index.ts";
 import { defaultRotation, indexOf, type Rotation } from "./log-files.ts";
 import { bytesBefore, lossMark } from "./loss-mark.ts";
 import { Masker } from "./masker.ts";
-import { orClosed } from "./or-closed.ts";
+import { orClosed, openLogFile } from "./open-file.ts";
 import type { LogStream } from "./record.ts";
 import { makeRoom, writeWhole } from "./rotate.ts";
 
@@ -178,13 +176,8 @@ export class LogWriter {
     for (const part of batch) this.#records += part.records;
   }
 
-  /** The pod's directory may have been removed meanwhile. */
   async #open(): Promise<FileHandle> {
-    const handle = await open(this.#path, "a+", 0o640).catch(async (thrown: unknown) => {
-      if (codeOf(thrown) !== "ENOENT") throw thrown;
-      await makeDirectories(dirname(this.#path), 0o750);
-      return open(this.#path, "a+", 0o640);
-    });
+    const handle = await openLogFile(this.#path);
     this.#size = (await orClosed(handle, () => handle.stat())).size;
     // The file of an earlier writer.
     if (this.#rotation.marksLoss === true && this.#size > 0)

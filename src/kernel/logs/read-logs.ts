@@ -5,7 +5,7 @@ import { makeDirectories } from "#lib/base/index.node.ts";
 import { DirectoryWatch } from "./directory-watch.ts";
 import { listLogFiles, type LogFile, lookAt } from "./log-files.ts";
 import { bytesBefore, markLength } from "./loss-mark.ts";
-import { orClosed } from "./or-closed.ts";
+import { orClosed } from "./open-file.ts";
 import { RecordReader, type RecordReaderOptions } from "./record-reader.ts";
 import { laterPosition, type Position, sincePosition, tailPosition } from "./start-position.ts";
 

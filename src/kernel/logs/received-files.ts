@@ -1,10 +1,8 @@
-import { type FileHandle, open, rename, truncate, unlink } from "node:fs/promises";
-import { dirname } from "node:path";
-import { codeOf, type Instant } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { type FileHandle, rename, truncate, unlink } from "node:fs/promises";
+import { type Instant } from "#lib/base/index.ts";
 import { fileOfAge, listLogFiles, type LogFile, lookAt, removeLog, type Rotation } from "./log-files.ts";
 import { bytesBefore, lossMark } from "./loss-mark.ts";
-import { orClosed } from "./or-closed.ts";
+import { orClosed, openLogFile } from "./open-file.ts";
 import type { ReceivedState } from "./received-state.ts";
 import { moveFile, removeFile, writeWhole } from "./rotate.ts";
 
@@ -105,13 +103,8 @@ export class ReceivedFiles {
     return this.#end.file === ((await lookAt(this.#path))?.id ?? "");
   }
 
-  /** Readable by the owner's group, as all logs are. */
   async #open(): Promise<FileHandle> {
-    const handle = await open(this.#path, "a+", 0o640).catch(async (thrown: unknown) => {
-      if (codeOf(thrown) !== "ENOENT") throw thrown;
-      await makeDirectories(dirname(this.#path), 0o750);
-      return open(this.#path, "a+", 0o640);
-    });
+    const handle = await openLogFile(this.#path);
     const found = await orClosed(handle, () => handle.stat({ bigint: true }));
     const size = Number(found.size);
     if (size > 0 && this.#rotation.marksLoss === true) this.#before = await orClosed(handle, () => bytesBefore(handle));

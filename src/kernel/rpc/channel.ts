@@ -16,7 +16,7 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { type Clock, type Instant, messageOf, type Millis } from "#lib/base/index.ts";
+import { type Clock, type Instant, messageOf, type Millis, onAbort, orAborted } from "#lib/base/index.ts";
 import { RpcError, statusCodes, type StatusName } from "./status.ts";
 
 /** How to reach another program's server. */
@@ -137,13 +137,11 @@ export class RpcChannel {
     return new Promise((resolve, reject) => {
       const limits = timeout === undefined ? {} : { deadline: this.#clock.now() + timeout };
       const call = begin(this.#metadataOf(headers), limits, (thrown, answer) => {
-        signal.removeEventListener("abort", cancel);
+        forget();
         if (thrown === null && answer !== undefined) resolve(answer);
         else reject(refusalOf(thrown));
       });
-      const cancel = () => call.cancel();
-      if (signal.aborted) cancel();
-      else signal.addEventListener("abort", cancel, { once: true });
+      const forget = onAbort(signal, () => call.cancel());
     });
   }
 
@@ -161,16 +159,14 @@ export class RpcChannel {
       this.#metadataOf(headers),
     );
     call.once("metadata", (metadata: Metadata) => onHeaders?.((name) => metadata.get(name).join(",")));
-    const cancel = () => call.cancel();
-    if (signal.aborted) cancel();
-    else signal.addEventListener("abort", cancel, { once: true });
+    const forget = onAbort(signal, () => call.cancel());
     try {
       for await (const message of call) yield message as MessageShape<O>;
     } catch (thrown) {
       throw refusalOf(thrown);
     } finally {
-      signal.removeEventListener("abort", cancel);
-      cancel();
+      forget();
+      call.cancel();
     }
   }
 
@@ -196,28 +192,16 @@ type Grpc = typeof import("@grpc/grpc-js");
 async function ready(grpc: Grpc, client: Client, deadline: Instant, signal: AbortSignal): Promise<void> {
   const { READY, TRANSIENT_FAILURE, SHUTDOWN } = grpc.connectivityState;
   const channel = client.getChannel();
-  let abandon = (): void => undefined;
-  const abandoned = new Promise<never>((_resolve, reject) => {
-    abandon = () => reject(signal.reason as Error);
-    if (signal.aborted) abandon();
-    else signal.addEventListener("abort", abandon, { once: true });
-  });
-  // Not awaited between two checks.
-  abandoned.catch(() => undefined);
-  try {
-    for (;;) {
-      const state = channel.getConnectivityState(true);
-      if (state === READY) return;
-      if (state === TRANSIENT_FAILURE || state === SHUTDOWN) throw new Error(await reasonOf(grpc, client));
-      const change = new Promise<void>((resolve, reject) => {
-        channel.watchConnectivityState(state, deadline, (thrown) =>
-          thrown === undefined ? resolve() : reject(new Error("no connection in time")),
-        );
-      });
-      await Promise.race([change, abandoned]);
-    }
-  } finally {
-    signal.removeEventListener("abort", abandon);
+  for (;;) {
+    const state = channel.getConnectivityState(true);
+    if (state === READY) return;
+    if (state === TRANSIENT_FAILURE || state === SHUTDOWN) throw new Error(await reasonOf(grpc, client));
+    const change = new Promise<void>((resolve, reject) => {
+      channel.watchConnectivityState(state, deadline, (thrown) =>
+        thrown === undefined ? resolve() : reject(new Error("no connection in time")),
+      );
+    });
+    await orAborted(change, signal);
   }
 }
 

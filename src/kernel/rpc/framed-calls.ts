@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
-import { type Cancel, type Clock, type Logger, messageOf, type Millis, toError } from "#lib/base/index.ts";
+import { type Cancel, type Clock, type Logger, messageOf, type Millis, toError, onAbort } from "#lib/base/index.ts";
 import { RpcError, shutdown, statusCodes } from "./status.ts";
 
 // Server streams of ready frames: one write for a thousand messages, where grpc-js needs one for each.
@@ -130,15 +130,14 @@ class FramedCall implements FrameSink {
     if (stream.write(frames)) return;
     await new Promise<void>((resolve, reject) => {
       const drained = (): void => {
-        this.signal.removeEventListener("abort", gone);
+        forget();
         resolve();
       };
-      const gone = (): void => {
+      stream.once("drain", drained);
+      const forget = onAbort(this.signal, () => {
         stream.off("drain", drained);
         reject(this.signal.reason as Error);
-      };
-      stream.once("drain", drained);
-      this.signal.addEventListener("abort", gone, { once: true });
+      });
     });
   }
 

@@ -1,6 +1,6 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
-import { type Clock, messageOf, orAborted, systemClock } from "#lib/base/index.ts";
+import { type Clock, messageOf, orAborted, systemClock, onAbort } from "#lib/base/index.ts";
 import { FrameReader, messagesOf } from "./frame-reader.ts";
 import { MessageDeadline } from "./message-deadline.ts";
 import { RpcError, statusCodes, type StatusName } from "./status.ts";
@@ -65,9 +65,7 @@ export class FramedChannel {
     const deadline = new MessageDeadline(this.#options.clock ?? systemClock, stream, reader, () =>
       stream.destroy(lateMessage),
     );
-    const cancel = (): void => stream.close(cancelled);
-    signal.addEventListener("abort", cancel, { once: true });
-    if (signal.aborted) cancel();
+    const forget = onAbort(signal, () => stream.close(cancelled));
     try {
       stream.end(request);
       for await (const piece of stream) {
@@ -81,7 +79,7 @@ export class FramedChannel {
       signal.throwIfAborted();
       throw end.refusal(thrown);
     } finally {
-      signal.removeEventListener("abort", cancel);
+      forget();
       deadline.cancel();
       stream.close(cancelled);
     }

@@ -5,7 +5,6 @@ export type { ContainerEngine, ContainerLog, EngineContainer, Refused } from "./
 export { imageAddress, loginsFor, loginsIn } from "./docker/registry-logins.ts";
 export { openContainerEngine } from "./docker/open-container-engine.ts";
 export { type OpenedDocker, openDockerRuntime } from "./docker/open-docker-runtime.ts";
-export { createFakeRuntime, type FakeRuntime } from "./fake/fake-runtime.ts";
 export { createLocalRuntime, type LocalRuntime } from "./process/local-runtime.ts";
 export { withoutMasked } from "./masked-values.ts";
 export { keptLastWord, longestLastWord, readLastWord, unmaskedWord } from "./last-word.ts";

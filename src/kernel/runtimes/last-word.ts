@@ -1,5 +1,6 @@
+import { replaceFile } from "#lib/base/index.node.ts";
 import { constants } from "node:fs";
-import { open, rename, rm, writeFile } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { codeOf } from "#lib/base/index.ts";
 import { Masker } from "#kernel/logs/index.ts";
 
@@ -74,11 +75,8 @@ export async function maskLastWord(message: string, values: readonly string[]): 
     const isCut = bytes.length === longestLastWord;
     const shown = masker.take(isCut ? bytes : withoutEscaped(bytes, masker));
     const rest = isCut ? Buffer.alloc(Math.max(0, longestLastWord - shown.length), "*") : masker.end();
-    const partial = `${message}.partial`;
-    await rm(partial, { force: true });
-    // Exclusive, so that no link is followed.
-    await writeFile(partial, Buffer.concat([shown, rest]), { mode: 0o600, flag: "wx" });
-    await rename(partial, message);
+    const draft = `${message}.partial`;
+    await replaceFile(message, Buffer.concat([shown, rest]), { draft, isDurable: false });
     await rm(raw, { force: true });
     return undefined;
   } catch (thrown) {

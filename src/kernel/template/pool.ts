@@ -10,6 +10,7 @@ import {
   messageOf,
   ok,
   type Result,
+  onAbort,
 } from "#lib/base/index.ts";
 import type { ThreadAnswer } from "./protocol.ts";
 import type { TemplateThread } from "./thread.ts";
@@ -90,19 +91,18 @@ export class TemplatePool {
     if (this.#isClosed) return err({ kind: "closed" });
     if (this.#waiting.length >= this.#limits.maxWaiting) return err({ kind: "busy" });
     const task: Task = { question, answer: deferred() };
-    const abort = (): void => {
+    const forget = onAbort(signal, () => {
       const at = this.#waiting.indexOf(task);
       if (at >= 0) this.#waiting.splice(at, 1);
       task.answer.reject(signal?.reason);
-    };
-    signal?.addEventListener("abort", abort, { once: true });
+    });
     if (this.#unanswered++ === 0) this.#release = holdProcess();
     try {
       this.#waiting.push(task);
       this.#advance();
       return await task.answer.promise;
     } finally {
-      signal?.removeEventListener("abort", abort);
+      forget();
       if (--this.#unanswered === 0) this.#release();
     }
   }

@@ -1,5 +1,5 @@
 import type { Agent, IncomingMessage, OutgoingHttpHeaders } from "node:http";
-import type { Clock } from "#lib/base/index.ts";
+import { type Clock, onAbort } from "#lib/base/index.ts";
 import { WebSocket } from "ws";
 import { ChannelSocket } from "./channel-socket.ts";
 
@@ -44,12 +44,10 @@ export function connectWebSocket(options: ConnectOptions): Promise<ChannelSocket
       perMessageDeflate: false,
       maxPayload: maxMessageBytes,
     });
-    const abort = (): void => {
+    const settled = onAbort(signal, () => {
       reject(signal.reason as Error);
       socket.terminate();
-    };
-    signal.addEventListener("abort", abort, { once: true });
-    const settled = (): void => signal.removeEventListener("abort", abort);
+    });
     socket.once("unexpected-response", (_request: unknown, answer: IncomingMessage) => {
       settled();
       reject(new NotUpgraded(answer));

@@ -3,7 +3,7 @@ import type { RegistryLogin } from "../contract.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 import { jsonLines } from "./engine/json-lines.ts";
 import { objectOf, textOf } from "./engine/members.ts";
-import { registryAuth, splitImage } from "./images.ts";
+import { registryAuth, splitImage, refusalIn } from "./images.ts";
 
 // Builds by the Engine API alone: without a session, such as BuildKit's secrets would need.
 
@@ -84,7 +84,7 @@ async function told(
   try {
     for await (const line of lines) {
       if (!isJsonObject(line)) continue;
-      const failure = textOf(objectOf(line, "errorDetail"), "message") || textOf(line, "error");
+      const failure = refusalIn(line);
       if (failure !== "") throw new SlipwayError(code, failure);
       const text = textOf(line, "stream") || statusOf(line);
       if (text !== "") onText(text);

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, messageOf, SlipwayError } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, messageOf, SlipwayError } from "#lib/base/index.ts";
 import type { ImageFacts, RegistryLogin } from "../contract.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 import { EngineRefusal, isRefusal } from "./engine/engine-errors.ts";
@@ -84,18 +84,14 @@ async function pullOnce(
     signal,
   });
   for await (const line of jsonLines(response)) {
-    const refusal = refusalIn(line);
-    if (refusal !== undefined) throw new EngineRefusal(500, refusal);
+    const refusal = isJsonObject(line) ? refusalIn(line) : "";
+    if (refusal !== "") throw new EngineRefusal(500, refusal);
   }
 }
 
-/** Old engines have `error` alone. */
-function refusalIn(line: JsonValue): string | undefined {
-  if (!isJsonObject(line)) return undefined;
-  const detail = line["errorDetail"];
-  if (isJsonObject(detail) && typeof detail["message"] === "string") return detail["message"];
-  return typeof line["error"] === "string" ? line["error"] : undefined;
-}
+/** A failure within a successful answer; empty if the line reports none. Old engines have `error` alone. */
+export const refusalIn = (line: JsonObject): string =>
+  textOf(objectOf(line, "errorDetail"), "message") || textOf(line, "error");
 
 /** Base64 of the URL alphabet with padding, without which the engine sees no login. */
 export function registryAuth({ server, username, password, identityToken }: RegistryLogin): string {

@@ -1,5 +1,5 @@
 import { readlinkSync } from "node:fs";
-import { identityOf, isAlive, type ProcessIdentity } from "#lib/base/index.node.ts";
+import { identityOf, isAlive, type ProcessIdentity, formatIdentity } from "#lib/base/index.node.ts";
 import type { Clock, Logger } from "#lib/base/index.ts";
 import type { Runtime } from "../contract.ts";
 import { type AddressSurroundings, engineAddress, formatAddress, isLocal } from "./engine/engine-address.ts";
@@ -51,8 +51,7 @@ interface OwnerIdentity extends ProcessIdentity {
 
 const ownIdentity = (): OwnerIdentity => ({ ...identityOf(process.pid), space: processSpace() });
 
-const formatOwner = ({ pid, startTicks = "", boot = "", space }: OwnerIdentity): string =>
-  [pid, startTicks, boot, space].join(" ");
+const formatOwner = ({ space, ...identity }: OwnerIdentity): string => `${formatIdentity(identity)} ${space}`;
 
 function parseOwner(text: string): OwnerIdentity | undefined {
   const [, pid, startTicks = "", boot = "", space = ""] = /^(\d+) (\d+) (\S+) (\S+)$/.exec(text) ?? [];

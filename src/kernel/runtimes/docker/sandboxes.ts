@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, SlipwayError } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, SlipwayError, keyedSerializer } from "#lib/base/index.ts";
 import type { Sandbox } from "../contract.ts";
 import { memoryVolume, type Owner, pauseContainer } from "./container-config.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
@@ -29,7 +29,7 @@ export class Sandboxes {
   readonly #opened = new Map<string, Opened>();
   /** Addresses of sandboxes found running at the start, until they are opened again. */
   readonly #found = new Map<string, string>();
-  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #inTurn = keyedSerializer<string>();
   #network: Promise<Network> | undefined;
   #image: Promise<string> | undefined;
   #gateway: string | undefined;
@@ -242,16 +242,6 @@ export class Sandboxes {
       // 409: it is being removed.
       if (!isRefusal(thrown, 404) && !isRefusal(thrown, 409)) throw thrown;
     }
-  }
-
-  #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const turn = (this.#turns.get(id) ?? Promise.resolve()).then(work, work);
-    const settled = turn.catch(() => undefined);
-    this.#turns.set(id, settled);
-    void settled.then(() => {
-      if (this.#turns.get(id) === settled) this.#turns.delete(id);
-    });
-    return turn;
   }
 }
 

@@ -53,3 +53,4 @@ export const shellTask = (directory: string, id: string, script: string, more: P
 
 export { FakeJournal, FakeProcesses } from "./fake-processes.ts";
 export { containerTask, plainSandbox, plainSetup } from "./docker-tasks.ts";
+export { createFakeRuntime, type FakeRuntime } from "./fake-runtime.ts";

@@ -1,5 +1,5 @@
 import { isTerminating } from "#kernel/workloads/pod-types.ts";
-import type { Instant, Millis } from "#lib/base/index.ts";
+import { type Instant, type Millis, backoffDelay } from "#lib/base/index.ts";
 import type { JobObject } from "../job-types.ts";
 import { earlierFailures, endOf, indexOf, isTracked, type JobPod, type NewPod } from "./job-pod.ts";
 import { isIndexed, type Tally } from "./tally.ts";
@@ -21,7 +21,7 @@ const longestDelay: Millis = 600_000;
 export const mostCreatedAtOnce = 500;
 
 export const retryDelay = (failures: number): Millis =>
-  failures === 0 ? 0 : Math.min(longestDelay, firstDelay * 2 ** Math.min(failures - 1, 10));
+  backoffDelay(failures, { first: firstDelay, longest: longestDelay });
 
 export function demandOf(job: JobObject, pods: readonly JobPod[], tally: Tally, now: Instant): Demand {
   const demand = isIndexed(job) ? indexedDemand(job, pods, tally, now) : plainDemand(job, pods, tally, now);

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
-import { createFakeRuntime, type FakeRuntime } from "#kernel/runtimes/index.ts";
-import { temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
+import { temporaryDirectory, createFakeRuntime, type FakeRuntime } from "#kernel/runtimes/testing/index.ts";
 import type { ContainerStatus, PodObject, PodSpec } from "../pod-types.ts";
 import { shellPod } from "../testing/index.ts";
 import { createPodLogs, type PodLogRequest } from "./pod-logs.ts";

@@ -1,9 +1,9 @@
+import { createFakeRuntime } from "#kernel/runtimes/testing/index.ts";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
-import { createFakeRuntime } from "#kernel/runtimes/index.ts";
 import { fakeContainerHost } from "../testing/fake-container-host.ts";
 import { reachInto } from "./container-reach.ts";
 import { createPodSessions } from "./pod-sessions.ts";

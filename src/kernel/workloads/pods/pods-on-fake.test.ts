@@ -5,14 +5,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { deferred, FakeClock, type JsonObject } from "#lib/base/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, Event, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
-import {
-  createFakeRuntime,
-  type FakeRuntime,
-  type Interaction,
-  type Task,
-  type PodSessions,
-} from "#kernel/runtimes/index.ts";
-import { temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
+import { type Interaction, type Task, type PodSessions } from "#kernel/runtimes/index.ts";
+import { temporaryDirectory, createFakeRuntime, type FakeRuntime } from "#kernel/runtimes/testing/index.ts";
 import type { Container, PodObject, PodSpec } from "../pod-types.ts";
 import { addTestPodRunner, bench, type Bench, shellPod } from "../testing/index.ts";
 

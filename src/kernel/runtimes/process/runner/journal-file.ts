@@ -1,5 +1,6 @@
+import { flushDirectory } from "#lib/base/index.node.ts";
 import { closeSync, fdatasync, openSync, readSync, writeSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { codeOf } from "#lib/base/index.ts";
@@ -107,16 +108,6 @@ export class JournalFile {
   /** The last call: the descriptor may serve another file afterwards. */
   close(): void {
     closeSync(this.#descriptor);
-  }
-}
-
-/** Without this a power cut may bring back the old name of a renamed file. */
-async function flushDirectory(path: string): Promise<void> {
-  const directory = await open(path, "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
   }
 }
 

@@ -1,7 +1,7 @@
 import { open, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
-import { makeDirectories } from "#lib/base/index.node.ts";
-import { codeOf } from "#lib/base/index.ts";
+import { makeDirectories, exists } from "#lib/base/index.node.ts";
+import { codeOf, serializer } from "#lib/base/index.ts";
 import type { TaskMount } from "../../contract.ts";
 import { hold, isForMounts, letGo, newHold } from "./held-directory.ts";
 
@@ -21,7 +21,7 @@ export class MountPoints {
   readonly #made = new Map<string, Kind>();
   readonly #hold = newHold();
   /** What is made for one task must not be removed for another at the same moment. */
-  #turn: Promise<void> = Promise.resolve();
+  readonly #inTurn = serializer();
 
   /** Rejects with what the system says, for instance when a source does not exist; then nothing is held, and `release` is not due. */
   acquire(mounts: readonly TaskMount[]): Promise<void> {
@@ -39,12 +39,6 @@ export class MountPoints {
   /** Never rejects. Due once for each `acquire`, when nothing of the task uses its mounts any more. */
   release(mounts: readonly TaskMount[]): Promise<void> {
     return this.#inTurn(() => this.#release(mounts));
-  }
-
-  #inTurn(act: () => Promise<void>): Promise<void> {
-    const done = this.#turn.then(act);
-    this.#turn = done.catch(() => undefined);
-    return done;
   }
 
   /** On a directory goes a directory, on a file a file. */
@@ -90,12 +84,6 @@ export class MountPoints {
 }
 
 const isWithin = (path: string, directory: string): boolean => path === directory || path.startsWith(`${directory}/`);
-
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
 
 async function removeEmpty(path: string): Promise<void> {
   if ((await stat(path)).size === 0) await unlink(path);
