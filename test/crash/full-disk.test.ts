@@ -13,8 +13,7 @@ import { openStore } from "#kernel/apiserver/index.ts";
 import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
-import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
-import { isAlive } from "#lib/base/index.node.ts";
+import { isAlive, lockOwner } from "#lib/base/index.node.ts";
 import { outcomeOf } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, testRuntime } from "#kernel/runtimes/testing/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
@@ -282,7 +281,7 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a 
     const id = `${"x".repeat(110_000)}/main/0`;
     const logPath = join(directory, "0.log");
     await runtime.start(shellTask(directory, id, `while [ ! -e ${gate} ]; do sleep 0.02; done; exit 7`, { logPath }));
-    const before = await holderOf(runnerPaths(join(disk, "runner")).lock);
+    const before = await lockOwner(runnerPaths(join(disk, "runner")).lock);
     await fill();
     await writeFile(gate, "");
     const other = shellTask(directory, `${"y".repeat(110_000)}/main/0`, "true", { logPath });
@@ -291,7 +290,7 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a 
     await rm(join(disk, "filler"));
     expect(await outcomeOf(runtime, id)).toMatchObject({ kind: "exited", code: 7 });
     expect((await runtime.start(other)).id).toBe(other.id);
-    const after = await holderOf(runnerPaths(join(disk, "runner")).lock);
+    const after = await lockOwner(runnerPaths(join(disk, "runner")).lock);
     expect(after).toEqual(before);
     expect(after !== undefined && isAlive(after)).toBe(true);
   });

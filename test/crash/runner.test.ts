@@ -1,3 +1,4 @@
+import { lockOwner } from "#lib/base/index.node.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, watch } from "node:fs";
@@ -11,7 +12,6 @@ import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime, Task, TaskStatus } from "#kernel/runtimes/index.ts";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
-import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
 import { runnerBundle, shellTask, testRuntime } from "#kernel/runtimes/testing/index.ts";
 import { outcomeOf } from "#kernel/runtimes/runtime.contract.ts";
 import { within } from "#test/support/within.ts";
@@ -128,7 +128,7 @@ const firstNewsOf = (runtime: Runtime, ids: readonly string[]): Promise<void> =>
 const openGate = () => mkdir(join(directory, "gate"));
 
 async function runnerPid(): Promise<number> {
-  const holder = await holderOf(runnerPaths(runnerDirectory).lock);
+  const holder = await lockOwner(runnerPaths(runnerDirectory).lock);
   if (holder === undefined) throw new Error("nobody has the lock");
   return holder.pid;
 }

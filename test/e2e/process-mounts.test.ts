@@ -1,3 +1,4 @@
+import { lockOwner } from "#lib/base/index.node.ts";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -6,7 +7,6 @@ import type { Runtime, Task } from "#kernel/runtimes/index.ts";
 import { outcomeOf } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
-import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
 import { findNamespaceTools } from "#kernel/runtimes/process/runner/host-command.ts";
 
 // Namespaces need root; the runtime itself says so by name where it is refused.
@@ -89,10 +89,10 @@ describe.skipIf(typeof found === "string")("with mounts", () => {
     const task = shellTask(own.path, "kept/main/0", script, { mounts });
     await first.start(task);
     await expect.poll(() => readFile(task.logPath, "utf8").catch(() => "")).toContain("up");
-    const { pid } = (await holderOf(runnerPaths(join(own.path, "runner")).lock)) ?? { pid: 0 };
+    const { pid } = (await lockOwner(runnerPaths(join(own.path, "runner")).lock)) ?? { pid: 0 };
     expect(pid).toBeGreaterThan(1);
     process.kill(pid, "SIGKILL");
-    await expect.poll(async () => (await holderOf(runnerPaths(join(own.path, "runner")).lock))?.pid).not.toBe(pid);
+    await expect.poll(async () => (await lockOwner(runnerPaths(join(own.path, "runner")).lock))?.pid).not.toBe(pid);
     // Another one that mounts there comes and goes meanwhile.
     await first.start(shellTask(own.path, "other/main/0", "true", { mounts }));
     expect(await outcomeOf(first, "other/main/0")).toMatchObject({ code: 0 });

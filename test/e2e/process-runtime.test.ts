@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime, Task, TaskOutcome } from "#kernel/runtimes/index.ts";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
-import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
-import { identityOf, isAlive } from "#lib/base/index.node.ts";
+import { identityOf, isAlive, lockOwner } from "#lib/base/index.node.ts";
 import { outcomeOf, runtimeContract } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";
 
@@ -229,13 +228,13 @@ test("a program that kills its parent is killed itself, and no other task notice
   const gate = join(directory.path, "other-gate");
   const other = shellTask(directory.path, "other/main/0", `while [ ! -e ${gate} ]; do sleep 0.05; done; exit 7`);
   await runtime.start(other);
-  const before = await holderOf(runnerPaths(join(directory.path, "runner")).lock);
+  const before = await lockOwner(runnerPaths(join(directory.path, "runner")).lock);
   const { outcome, output } = await run("echo $$; kill -9 $PPID; sleep 3600");
   expect(outcome).toMatchObject({ kind: "exited", code: 137, signal: "SIGKILL" });
   await expect.poll(() => isRunning(output.trim())).toBe(false);
   await writeFile(gate, "");
   expect(await outcomeOf(runtime, other.id)).toMatchObject({ kind: "exited", code: 7 });
-  expect(await holderOf(runnerPaths(join(directory.path, "runner")).lock)).toEqual(before);
+  expect(await lockOwner(runnerPaths(join(directory.path, "runner")).lock)).toEqual(before);
 });
 
 test("a program that signals its own group ends as it says itself", async () => {
@@ -398,7 +397,7 @@ test("of a task that is lost there is no last word to read: nobody knows its val
   const task = shellTask(own.path, "lost/main/0", script, discreet(message));
   const { state } = await other.start(task);
   await expect.poll(() => readFile(task.logPath, "utf8").catch(() => "")).toContain("up");
-  const { pid } = (await holderOf(runnerPaths(join(own.path, "runner")).lock)) ?? { pid: 0 };
+  const { pid } = (await lockOwner(runnerPaths(join(own.path, "runner")).lock)) ?? { pid: 0 };
   expect(pid).toBeGreaterThan(1);
   process.kill(pid, "SIGKILL");
   if (state.phase === "running" && state.pid !== undefined) process.kill(state.pid, "SIGKILL");

@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
-import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
-import { isAlive } from "#lib/base/index.node.ts";
+import { isAlive, lockOwner } from "#lib/base/index.node.ts";
 import { within } from "./within.ts";
 
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
@@ -197,7 +196,7 @@ function firstUrl(
 
 /** Ends the host steps of a server that is gone: the runner stays for a while by design. */
 export async function endRunner(directory: string): Promise<void> {
-  const holder = await holderOf(runnerPaths(join(directory, "runner")).lock).catch(() => undefined);
+  const holder = await lockOwner(runnerPaths(join(directory, "runner")).lock).catch(() => undefined);
   // A number alone may be another process's by now.
   if (holder !== undefined && isAlive(holder)) process.kill(holder.pid, "SIGTERM");
 }

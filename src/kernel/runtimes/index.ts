@@ -10,5 +10,4 @@ export { withoutMasked } from "./masked-values.ts";
 export { keptLastWord, longestLastWord, readLastWord, unmaskedWord } from "./last-word.ts";
 export { withoutInherited } from "./process/inherited-files.ts";
 export { createProcessRuntime } from "./process/process-runtime.ts";
-export { acquireLock } from "./process/runner/lock.ts";
 export { closeWritingEnd, type Pipe, PipePool } from "./process/runner/pipe-pool.ts";

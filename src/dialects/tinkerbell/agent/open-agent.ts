@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, type Logger, messageOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
-import { makeDirectories, systemRandom } from "#lib/base/index.node.ts";
+import { makeDirectories, systemRandom, acquireLock, isHeld } from "#lib/base/index.node.ts";
 import { present } from "../members.ts";
 import type { RpcChannelOptions } from "#kernel/rpc/index.ts";
-import { acquireLock, createProcessRuntime, openContainerEngine, type Runtime } from "#kernel/runtimes/index.ts";
+import { createProcessRuntime, openContainerEngine, type Runtime } from "#kernel/runtimes/index.ts";
 import type { AgentSettings } from "./agent-options.ts";
 import type { ActionRuntime } from "./action-runtime.ts";
 import { retryDelay } from "./backoff.ts";
@@ -53,7 +53,7 @@ export async function openAgent(
     .catch((thrown: unknown) => {
       throw directoryUnusable(directory, thrown);
     });
-  if (lock === undefined) throw agentRunning(directory);
+  if (!isHeld(lock)) throw agentRunning(directory);
 
   try {
     log.info("agent", { id, server, runtime: settings.runtime, directory });

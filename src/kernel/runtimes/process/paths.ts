@@ -10,7 +10,6 @@ export interface RunnerPaths {
   readonly directory: string;
   /** Tasks and how they ended; what a successor must have. */
   readonly journal: string;
-  /** Beginning of the names of the lock's files; see `acquireLock`. */
   readonly lock: string;
   /** What the runner complains about. */
   readonly log: string;

@@ -1,3 +1,4 @@
+import { acquireLock, isHeld } from "#lib/base/index.node.ts";
 // The runner process: starts host processes for a server that may die, and remembers how they ended.
 //
 //   node runner.cjs DIRECTORY IDLE_MS
@@ -16,7 +17,6 @@ import { capabilitiesWith, onceFoundTools } from "./capabilities.ts";
 import { adoptTask } from "./adopt-task.ts";
 import type { NoteBegun } from "./follow-task.ts";
 import { Journal, type StartedEntry } from "./journal.ts";
-import { acquireLock } from "./lock.ts";
 import { MountPoints } from "./mount-points.ts";
 import { PipePool } from "./pipe-pool.ts";
 import { RunnerServer } from "./runner-server.ts";
@@ -31,7 +31,7 @@ for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => und
 async function main(paths: RunnerPaths, idleMs: number): Promise<void> {
   await ensureRunnerDirectories(paths);
   const lock = await acquireLock(paths.lock);
-  if (lock === undefined) return;
+  if (!isHeld(lock)) return;
   const tools = onceFoundTools();
   const server = new RunnerServer({
     clock: systemClock,
