@@ -1,8 +1,7 @@
-import { open, readdir, readFile, rename } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, inParallel, type Logger } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
-import { flushDirectory } from "../log-store/flush-directory.ts";
+import { makeDirectories, readTextIfPresent, replaceFile } from "#lib/base/index.node.ts";
 import type { ResultStores } from "../results-api/parts.ts";
 
 // The highest removed number is stored, so that results that still arrive for a removed build cannot reach a new
@@ -24,29 +23,19 @@ const namesIn = async (directory: string): Promise<readonly string[]> =>
   });
 
 async function highestRemoved(directory: string): Promise<number> {
-  try {
-    const number = Number.parseInt(await readFile(nameOf(directory), "utf8"), 10);
-    return Number.isSafeInteger(number) ? number : 0;
-  } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT") return 0;
-    throw thrown;
-  }
+  const number = Number.parseInt((await readTextIfPresent(nameOf(directory))) ?? "", 10);
+  return Number.isSafeInteger(number) ? number : 0;
 }
 
 /** Durable. One call at a time. */
 export async function noteRemoved(directory: string, number: number): Promise<void> {
   if (number <= (await highestRemoved(directory))) return;
   await makeDirectories(directory, 0o700);
-  const draft = `${nameOf(directory)}.new`;
-  const handle = await open(draft, "w", 0o600);
-  try {
-    await handle.writeFile(`${number}\n`);
-    await handle.datasync();
-  } finally {
-    await handle.close();
-  }
-  await rename(draft, nameOf(directory));
-  await flushDirectory(directory);
+  await replaceFile(
+    nameOf(directory),
+    `${number}
+`,
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
-import { open, readFile, truncate } from "node:fs/promises";
-import { codeOf } from "#lib/base/index.ts";
+import { open, truncate } from "node:fs/promises";
+import { readTextIfPresent } from "#lib/base/index.node.ts";
 
 export interface TestCounts {
   readonly total: number;
@@ -26,10 +26,7 @@ export interface StoredArtifact {
 
 /** Reads a list with one JSON object per line; a torn end is cut off. */
 export async function readArtifactList(path: string): Promise<readonly StoredArtifact[]> {
-  const text = await readFile(path, "utf8").catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return "";
-    throw thrown;
-  });
+  const text = (await readTextIfPresent(path)) ?? "";
   const artifacts: StoredArtifact[] = [];
   let length = 0;
   for (const line of text.split("\n").slice(0, -1)) {

@@ -1,8 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, formatInstant } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
-import { flushDirectory } from "../log-store/flush-directory.ts";
+import { flushDirectory, makeDirectories } from "#lib/base/index.node.ts";
 import { contentTypeOf, fileNameOf } from "../results/artifact-name.ts";
 import { appendArtifact, readArtifactList, type StoredArtifact } from "./artifact-list.ts";
 import { ContentFiles, type Received } from "./content-files.ts";

@@ -1,8 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { makeDirectories } from "#lib/base/index.node.ts";
-import { flushDirectory } from "../log-store/flush-directory.ts";
+import { flushDirectory, makeDirectories } from "#lib/base/index.node.ts";
 import { artifactError } from "./errors.ts";
 
 export interface Received {

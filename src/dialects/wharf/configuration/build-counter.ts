@@ -1,9 +1,8 @@
 // Builds without a number are counted per user and machine, in the original's file.
 
-import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type Clock, codeOf, SlipwayError } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { type Clock, SlipwayError } from "#lib/base/index.ts";
+import { makeDirectories, readTextIfPresent, replaceFile } from "#lib/base/index.node.ts";
 import { userCacheDirectory, type UserPlaces } from "../user-directories.ts";
 import { underLock } from "./file-lock.ts";
 
@@ -12,10 +11,7 @@ export const counterPath = (places: UserPlaces): string =>
 
 /** The number the next build would get. Rejects with `build-counter` if the file holds anything else. */
 export async function peekBuildId(path: string): Promise<number> {
-  const text = await readFile(path, "utf8").catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return "0";
-    throw thrown;
-  });
+  const text = (await readTextIfPresent(path)) ?? "0";
   const last = Number(text);
   if (/^\d+\s*$/.test(text) && Number.isSafeInteger(last + 1)) return last + 1;
   throw new SlipwayError(
@@ -33,8 +29,7 @@ export async function takeBuildId(path: string, clock: Clock): Promise<number> {
   return await underLock(`${path}.lock`, clock, async () => {
     const next = await peekBuildId(path);
     // Replaced atomically: a half-written number would fail every later build.
-    await writeFile(`${path}.next`, `${next}\n`);
-    await rename(`${path}.next`, path);
+    await replaceFile(path, `${next}\n`, { isDurable: false });
     return next;
   });
 }

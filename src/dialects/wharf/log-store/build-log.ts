@@ -14,10 +14,9 @@ import { openSegment, rereadSegment, segmentPath, writeCheckpoint } from "./open
 import { noFacts, Segment, type SegmentSnapshot } from "./segment.ts";
 import { readdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { flushDirectory, makeDirectories } from "#lib/base/index.node.ts";
 import { Changes } from "../results/changes.ts";
 import { logError } from "./errors.ts";
-import { flushDirectory } from "./flush-directory.ts";
 import type { NewLine } from "./record.ts";
 
 // Lines are accepted, appended to the page of their segment, written, readable, then synced. At most one write and

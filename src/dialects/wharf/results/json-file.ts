@@ -1,24 +1,8 @@
-import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { replaceFile } from "#lib/base/index.node.ts";
 
-/**
- * Replaces a file atomically; `isSynced` also survives power loss. `draft` is the temporary file; concurrent writers
- * need different ones. On failure the old file remains.
- */
-export async function writeJson(path: string, value: unknown, draft = `${path}.next`, isSynced = false): Promise<void> {
-  const handle: FileHandle = await open(draft, "w", 0o600);
-  try {
-    try {
-      await handle.writeFile(`${JSON.stringify(value)}\n`);
-      if (isSynced) await handle.datasync();
-    } finally {
-      await handle.close();
-    }
-    await rename(draft, path);
-  } catch (thrown) {
-    await rm(draft, { force: true });
-    throw thrown;
-  }
-}
+/** Replaces a file atomically; `isDurable` also survives power loss. Concurrent writers need different drafts. */
+export const writeJson = (path: string, value: unknown, draft = `${path}.next`, isDurable = false): Promise<void> =>
+  replaceFile(path, `${JSON.stringify(value)}\n`, { draft, isDurable });
 
 /** A JSON file that one process keeps up to date. Changes during a write are combined into the next one. */
 export class JsonFile {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { link, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, messageOf } from "#lib/base/index.ts";
-import { makeDirectories, thisProcess, type Owner } from "#lib/base/index.node.ts";
+import { makeDirectories, type Owner, readTextIfPresent, thisProcess } from "#lib/base/index.node.ts";
 import { writeJson } from "../../results/json-file.ts";
 import { provisionerError } from "../errors.ts";
 import type { WorkerIdentity } from "../backend.ts";
@@ -79,18 +79,12 @@ export const dropRequest = (directory: string, launch: string): Promise<void> =>
   rm(requestFile(directory, launch), { force: true });
 
 export async function readAccessToken(directory: string): Promise<string | undefined> {
-  return await readFile(accessTokenFile(directory), "utf8").catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return undefined;
-    throw thrown;
-  });
+  return await readTextIfPresent(accessTokenFile(directory));
 }
 
 /** A crash of the machine may have lost the file. */
 export async function readFacts(directory: string): Promise<WorkerFacts> {
-  const text = await readFile(factsFile(directory), "utf8").catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return undefined;
-    throw thrown;
-  });
+  const text = await readTextIfPresent(factsFile(directory));
   return text === undefined || text === "" ? nobodys : (JSON.parse(text) as WorkerFacts);
 }
 
@@ -116,10 +110,7 @@ export async function claimWorker(directory: string, owner: Owner = thisProcess(
 export const noOwner: Owner = { host: "", pid: 0 };
 
 export async function ownerOf(directory: string): Promise<Owner | undefined> {
-  const text = await readFile(ownerFile(directory), "utf8").catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return undefined;
-    throw thrown;
-  });
+  const text = await readTextIfPresent(ownerFile(directory));
   return text === undefined ? undefined : (JSON.parse(text) as Owner);
 }
 

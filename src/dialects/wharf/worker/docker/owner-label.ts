@@ -1,4 +1,4 @@
-import { identityOf, isAlive } from "#lib/base/index.node.ts";
+import { formatIdentity, identityOf, isAlive, parseIdentity } from "#lib/base/index.node.ts";
 import { hostname } from "node:os";
 
 /** Label with the worker that created a container. */
@@ -8,14 +8,11 @@ export const ownerLabel = "slipway.dev/owner";
 export const keepLabel = "slipway.dev/keep";
 
 /** Identifies this process by host, pid, start and boot, which survives reuse of the pid. */
-export function thisOwner(): string {
-  const { pid, startTicks = "", boot = "" } = identityOf(process.pid);
-  return [hostname(), pid, startTicks, boot].join(" ");
-}
+export const thisOwner = (): string => `${hostname()} ${formatIdentity(identityOf(process.pid))}`;
 
 /** True only if the worker has certainly ended; unknown for other hosts. */
 export function isOwnerGone(label: string): boolean {
-  const [, host, pid, startTicks = "", boot = ""] = /^(\S+) (\d+) (\d+) (\S+)$/.exec(label) ?? [];
-  if (host !== hostname() || pid === undefined) return false;
-  return !isAlive({ pid: Number(pid), startTicks, boot });
+  const [host, ...identity] = label.split(" ");
+  const owner = host === hostname() ? parseIdentity(identity.join(" ")) : undefined;
+  return owner !== undefined && !isAlive(owner);
 }
