@@ -1,6 +1,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, formatInstant } from "#lib/base/index.ts";
+import { type Clock, formatInstant, keyedSerializer } from "#lib/base/index.ts";
 import { flushDirectory, makeDirectories } from "#lib/base/index.node.ts";
 import { contentTypeOf, fileNameOf } from "../results/artifact-name.ts";
 import { appendArtifact, readArtifactList, type StoredArtifact } from "./artifact-list.ts";
@@ -70,7 +70,7 @@ export class ArtifactStore {
   readonly #options: ArtifactStoreOptions;
   readonly #content: ContentFiles;
   readonly #builds: Map<number, readonly StoredArtifact[]>;
-  readonly #turns = new Map<number, Promise<unknown>>();
+  readonly #inTurn = keyedSerializer<number>();
   readonly #adding = new Set<Adding>();
 
   constructor(
@@ -225,17 +225,6 @@ export class ArtifactStore {
 
   #pathOf(buildId: number): string {
     return join(this.#options.directory, "builds", `${buildId}.jsonl`);
-  }
-
-  #inTurn<T>(buildId: number, work: () => T | Promise<T>): Promise<T> {
-    const turn = (this.#turns.get(buildId) ?? Promise.resolve()).then(work, work);
-    const settled = turn.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#turns.set(buildId, settled);
-    void settled.then(() => this.#turns.get(buildId) === settled && this.#turns.delete(buildId));
-    return turn;
   }
 }
 

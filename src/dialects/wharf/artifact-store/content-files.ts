@@ -3,6 +3,7 @@ import { open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { flushDirectory, makeDirectories } from "#lib/base/index.node.ts";
 import { artifactError } from "./errors.ts";
+import { serializer } from "#lib/base/index.ts";
 
 export interface Received {
   readonly size: number;
@@ -16,7 +17,7 @@ export class ContentFiles {
   readonly #parts: string;
   readonly #references = new Map<string, number>();
   /** Serializes renames and removals. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = serializer();
 
   constructor(directory: string) {
     this.#directory = directory;
@@ -94,11 +95,5 @@ export class ContentFiles {
         await rm(this.pathOf(sha256), { force: true });
       }
     });
-  }
-
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#turn.then(work, work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 }

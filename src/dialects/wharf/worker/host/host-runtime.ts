@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { closeWritingEnd, PipePool } from "#kernel/runtimes/index.ts";
 import { identityOf } from "#lib/base/index.node.ts";
-import { type Clock, messageOf } from "#lib/base/index.ts";
+import { type Clock, messageOf, onAbort } from "#lib/base/index.ts";
 import { artifactFiles } from "../../results/artifact-files.ts";
 import type { LeftFiles } from "../../artifacts/chosen-artifacts.ts";
 import { keptArtifacts } from "../kept-artifacts.ts";
@@ -136,13 +136,11 @@ function note(directory: string, pid: number): void {
 }
 
 async function endOf(process: StepProcess, { signal, graceMs }: StepJob): Promise<StepEnd> {
-  const end = (): void => process.end(graceMs);
-  if (signal.aborted) end();
-  else signal.addEventListener("abort", end, { once: true });
+  const cancel = onAbort(signal, () => process.end(graceMs));
   try {
     return await process.ended;
   } finally {
-    signal.removeEventListener("abort", end);
+    cancel();
   }
 }
 
