@@ -8,8 +8,8 @@ import { MountPoints } from "./runner/mount-points.ts";
 import { PipePool } from "./runner/pipe-pool.ts";
 
 /**
- * Commands that run beside tasks, as children of this process: they end with it, however it ends, because whoever holds their streams
- * is connected to it. Nothing is made before the first one.
+ * Commands beside tasks, as children of this process: they end with it, because their streams are connected to it.
+ * Starts lazily.
  */
 export class Companions {
   readonly #directory: string;
@@ -26,7 +26,7 @@ export class Companions {
     this.#clock = clock;
   }
 
-  /** Rejects when this machine has no pipes for it. */
+  /** Rejects if this machine has no pipes for it. */
   async start(task: Task, options: InteractionOptions): Promise<Interaction> {
     const started = await interactInProcess(task, options, {
       clock: this.#clock,

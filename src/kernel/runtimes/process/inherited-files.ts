@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** In the flags of an open file, as Linux shows them: it is closed when another program takes the place of this one. */
+/** A flag of an open file on Linux: closed by exec. */
 const closeOnExec = 0o2000000;
 
 /**
- * Descriptors, from 3 on, that a program which this process starts would have too. Node opens nothing so, but a library may (LMDB does with
- * its database), and so may whoever started this process. Empty where the system does not tell.
+ * Descriptors from 3 on that a started program would inherit. Node opens none, but a library (LMDB) or the starter of
+ * this process may. Empty if the system does not tell.
  */
 export function inheritedFiles(): readonly number[] {
   try {
@@ -13,7 +13,7 @@ export function inheritedFiles(): readonly number[] {
       .map(Number)
       .filter((descriptor) => descriptor > 2 && isInherited(descriptor));
   } catch {
-    // No such place: this is not Linux.
+    // Not Linux.
     return [];
   }
 }
@@ -23,14 +23,13 @@ function isInherited(descriptor: number): boolean {
     const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))?.[1] ?? "";
     return (Number.parseInt(flags, 8) & closeOnExec) === 0;
   } catch {
-    // Closed meanwhile: it was the one for the reading of the directory.
+    // Closed meanwhile: the descriptor of this very listing.
     return false;
   }
 }
 
 /**
- * What a child has from descriptor 3 on, when this process has files open that it would inherit: `nothing` in their places. What runs as
- * another user, or for somebody else, must not find the database of the server among its open files.
+ * Closes for a child what it would inherit from descriptor 3 on: programs of others must not get the server's database.
  */
 export function withoutInherited(nothing: number): readonly (number | "ignore")[] {
   const inherited = new Set(inheritedFiles());

@@ -11,10 +11,9 @@ import { commandOf, onTerminal, resizeTerminal } from "./terminal.ts";
 import { exitCode, failureCode, type SpawnContext } from "./runner/follow-task.ts";
 import { explainFailure, failureOf, prepareTask } from "./runner/task-process.ts";
 
-/** How long after its end the output of a command is read, when something that left its group keeps the pipe open. */
+/** How long output is read after a command's end if something outside its group keeps the pipe open. */
 const outputGraceMs: Millis = 1_000;
 
-/** What is open for one command, from before its process to its end. */
 interface Streams {
   readonly stdin: InputPipe | undefined;
   readonly stdout: Pipe;
@@ -22,9 +21,9 @@ interface Streams {
 }
 
 /**
- * Spawns a command as leader of a session and process group of its own, a child of this process, which ends it by its guard however
- * it ends. Its streams are real pipes, which scripts can open again as `/dev/stdin` and the like. What cannot be run is a command
- * that has ended with 126, 127 or 128; rejects when this machine has no pipe for it.
+ * Spawns a command as leader of its own session and process group; it ends with this process. Its streams are pipes,
+ * which scripts can reopen as `/dev/stdin` and so on. A command that cannot run has ended with 126, 127 or 128; rejects
+ * if this machine has no pipe for it.
  */
 export async function interactInProcess(
   given: Task,
@@ -56,7 +55,7 @@ export async function interactInProcess(
   }
 }
 
-/** A command that never ran, as a shell shows it. */
+/** As a shell shows it. */
 function notRun(code: number, message: string, { terminal }: InteractionOptions): Interaction {
   const [nothing, said] = [Readable.from([]), Readable.from([Buffer.from(`${message}\n`)])];
   return {
@@ -82,7 +81,7 @@ async function openStreams(options: InteractionOptions, { pipes }: SpawnContext)
   }
 }
 
-/** The child's ends, once it has them. */
+/** After the spawn. */
 function closeOurCopies({ stdin, stdout, stderr }: Streams): void {
   closeWritingEnd(stdout);
   closeWritingEnd(stderr);
@@ -105,13 +104,13 @@ function spawnChild(command: HostCommand, task: Task, { stdin, stdout, stderr }:
         stdin?.descriptor ?? "ignore",
         stdout.descriptor,
         stderr.descriptor,
-        // What the preparation of mounts has to say is said where the command would say it.
+        // Failures of preparing mounts appear on stderr.
         ...(command.reportsOn3 ? [stderr.descriptor] : []),
       ],
       ...command.user,
     });
   } catch (thrown) {
-    // Node throws for some failures (no descriptors left) and emits others.
+    // Node throws some failures (no descriptors left) and emits others.
     return thrown instanceof Error ? thrown : new Error(String(thrown));
   }
 }
@@ -128,7 +127,7 @@ function interaction(
   const exited = new Promise<number>((resolve) =>
     child.once("exit", (code, signal) => {
       hasExited = true;
-      // As at the end of a task: what the first process leaves behind ends with it.
+      // As at the end of a task, processes left behind end too.
       signalGroup(pid, "SIGKILL");
       guard?.remove(pid);
       streams.stdin?.input.destroy();
@@ -137,7 +136,7 @@ function interaction(
   );
   const stdout = outputOf(streams.stdout, exited, clock);
   const stderr = outputOf(streams.stderr, exited, clock);
-  // A command that does not read, or not any more, is not the writer's failure.
+  // The command may not read its input.
   streams.stdin?.input.on("error", () => undefined);
   return {
     ...(streams.stdin === undefined ? {} : { stdin: streams.stdin.input }),
@@ -154,20 +153,20 @@ function interaction(
   };
 }
 
-/** The leader of the group is the program that holds the terminal, and the command its child. */
+/** The group's leader is the program that holds the terminal; the command is its child. */
 function withTerminal(holder: Interaction, pid: number, clock: Clock): Interaction {
   const { stdin, stdout, stderr, ended } = holder;
   const over = new AbortController();
   const end = () => over.abort();
   ended.then(end, end);
-  // What the program itself complains of has no other place.
+  // Messages of the program itself.
   stderr?.on("error", end).resume();
   return {
     ...(stdin === undefined ? {} : { stdin }),
     stdout,
     ended,
     resize: (size) => void resizeTerminal(pid, size, clock, over.signal),
-    // Those that do not mind the end of their terminal are in the command's own group.
+    // Commands that survive the end of their terminal are in the command's own group.
     kill: () => {
       void commandOf(pid).then((command) => {
         if (command !== undefined && !over.signal.aborted) signalGroup(command, "SIGKILL");
@@ -177,7 +176,7 @@ function withTerminal(holder: Interaction, pid: number, clock: Clock): Interacti
   };
 }
 
-/** What comes out of a pipe; it ends a little after the process at the latest, unless it is the reader who is waited for. */
+/** Ends soon after the process, unless its reader is slow. */
 function outputOf(pipe: Pipe, exited: Promise<unknown>, clock: Clock): Readable {
   const { output } = pipe;
   const shown = new PassThrough();

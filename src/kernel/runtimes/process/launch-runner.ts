@@ -6,24 +6,23 @@ import { withoutInherited } from "./inherited-files.ts";
 import { ensureRunnerDirectories, type RunnerPaths } from "./paths.ts";
 
 export interface LaunchOptions {
-  /** The Node.js program. */
   readonly nodePath: string;
-  /** The runner's bundle: one file without dependencies, so that an upgrade of the rest cannot pull them away from under it. */
+  /** One file without dependencies, so that an upgrade cannot remove them. */
   readonly runnerPath: string;
-  /** Its directories are made when they are missing. */
+  /** Created if missing. */
   readonly paths: RunnerPaths;
   /** How long it stays without owner and tasks. */
   readonly idleMs: number;
   readonly patience: Patience;
 }
 
-/** The runner needs little memory, and a small heap is what makes its spawning cheap. */
+/** A small heap makes its spawning cheap. */
 const nodeOptions = ["--max-old-space-size=48", "--max-semi-space-size=2", "--no-warnings"];
 
 /**
- * Starts a runner in a session of its own, so that nothing that kills the server reaches it. Resolves when it listens, or when
- * it ended because another one serves the directory; rejects when it cannot be started, or says nothing in time and is ended. What it complains about goes to its log,
- * which is appended to by each runner of the directory.
+ * Starts a runner in its own session, out of reach of what kills the server. Resolves when it listens, or has ended
+ * because another runner serves the directory; rejects if it cannot be started or is silent for too long and is ended.
+ * Its stderr is appended to its log.
  */
 export async function launchRunner(options: LaunchOptions): Promise<void> {
   const { paths } = options;
@@ -34,7 +33,7 @@ export async function launchRunner(options: LaunchOptions): Promise<void> {
     const child = spawn(
       options.nodePath,
       [...nodeOptions, options.runnerPath, paths.directory, `${options.idleMs}`],
-      // Its own environment is nearly empty: what the server knows must not reach the tasks by accident.
+      // The environment is nearly empty so that nothing of the server reaches the tasks.
       {
         cwd: paths.directory,
         detached: true,

@@ -13,23 +13,22 @@ import { spawnTask } from "./runner/task-process.ts";
 import { TaskTable } from "./runner/task-table.ts";
 
 export interface LocalRuntimeOptions {
-  /** A directory of this runtime's own, which exists. Its pipes are made in it; to be removed by its owner after `close`. */
+  /** An existing directory of its own for pipes. Its owner removes it after `close`. */
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A runtime whose tasks are children of this very process. */
+/** A runtime whose tasks are children of this process. */
 export interface LocalRuntime extends Runtime {
   interact(task: Task, options: InteractionOptions): Promise<Interaction>;
-  /** Kills all tasks, without waiting for anything: for a process that is about to end. Their ends may go unreported. */
+  /** Kills all tasks synchronously, for a process that is about to end. Their ends may go unreported. */
   kill(): void;
 }
 
 /**
- * Runs tasks as host processes without a runner process, which takes a whole Node.js start to be there. For control planes that
- * end with this process: nothing is written down, so what was reported is not reported again after a crash, and tasks are killed
- * when this process ends, however it ends; see `Reaper`.
+ * Runs tasks as host processes without a runner process, which takes a Node.js start. For control planes that end with
+ * this process: nothing is persisted, and tasks are killed when this process ends in any way; see `Reaper`.
  */
 export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
   return new ChildrenRuntime(options);
@@ -42,9 +41,9 @@ class ChildrenRuntime implements LocalRuntime {
   readonly #tools = onceFoundTools();
   readonly #reaper = new Reaper();
   readonly #companions: Companions;
-  /** Rejects when the directory cannot be used; every call but `find` and `list` then rejects with it. */
+  /** Rejects if the directory cannot be used, as do then all calls except `find` and `list`. */
   readonly #table: Promise<TaskTable>;
-  /** The same, once it is there: `kill` cannot wait. */
+  /** For `kill`, which cannot wait. */
   #started: TaskTable | undefined;
   #pipes: PipePool | undefined;
   #isClosed = false;
@@ -54,7 +53,7 @@ class ChildrenRuntime implements LocalRuntime {
     this.#clock = clock;
     this.#companions = new Companions(`${directory}/companions`, clock);
     this.#table = this.#open(directory, log);
-    // Whoever starts a task is told why there is no table.
+    // Starting a task reports the failure.
     this.#table.catch(() => undefined);
   }
 

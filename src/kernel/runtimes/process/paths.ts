@@ -5,22 +5,21 @@ import { dirname, join } from "node:path";
 import { SlipwayError } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 
-/** Where a runner keeps its things, all in one directory that only its user may enter. */
+/** All in one directory that only its user may enter. */
 export interface RunnerPaths {
   readonly directory: string;
-  /** Tasks and how they ended; what a successor must have. */
+  /** What a later runner must know. */
   readonly journal: string;
   readonly lock: string;
-  /** What the runner complains about. */
   readonly log: string;
-  /** In the directory when the kernel takes a path that long, else under the system's temporary directory. */
+  /** In the directory if the kernel takes a path that long, else under the system's temporary directory. */
   readonly socket: string;
 }
 
-// The kernel's limit is 108 bytes on Linux and 104 on macOS, the final zero included.
+// The kernel's limit is 108 bytes on Linux and 104 on macOS, including the final zero.
 const longestSocketPath = 100;
 
-/** Pure but for the name of the temporary directory: server and runner, which share an environment, find the same places. */
+/** Server and runner share an environment and so find the same places. */
 export function runnerPaths(directory: string): RunnerPaths {
   const near = join(directory, "runner.sock");
   const far = join(
@@ -38,8 +37,8 @@ export function runnerPaths(directory: string): RunnerPaths {
 }
 
 /**
- * Makes the directories of a runner, 0700, and refuses those that somebody else could have prepared: a directory under /tmp with a
- * name that can be computed may be another user's trap.
+ * Makes a runner's directories, 0700, and refuses those that another user could have prepared, as under /tmp with a
+ * predictable name.
  */
 export async function ensureRunnerDirectories(paths: RunnerPaths): Promise<void> {
   for (const directory of new Set([paths.directory, dirname(paths.socket)])) {

@@ -1,20 +1,19 @@
 import { afterAwake, type Cancel, type Clock, type Millis } from "#lib/base/index.ts";
 
 /**
- * How long anything the runner owes is waited for: an answer, an accepted connection, its first sign of life. The longest that is
- * waited for with reason is a start on a slow disk: an intent that is flushed, and a fork. Below the 10 s that a server may take to
- * stop, so that a pass that waits for a runner that hangs has failed by then.
+ * How long the runner is awaited: for an answer, a connection, its first output. The longest justified wait is a start
+ * on a slow disk. Below the 10 s a server may take to stop.
  */
 export const answerLimit: Millis = 8_000;
 
-/** The same once the runtime is being closed: a runner that does not take leave in this time is left without. */
+/** The same while the runtime is closing. */
 export const closingLimit: Millis = 2_000;
 
-/** The limit of every wait of one runtime. Nothing in this folder waits for the runner without it. */
+/** The limit of all waits of one runtime for its runner. */
 export class Patience {
   readonly #clock: Clock;
   readonly #closing: AbortSignal;
-  /** Of those who wait; one listener for all, as there may be a hundred of them. */
+  /** One listener for all of up to a hundred waits. */
   readonly #waiting = new Set<() => void>();
 
   constructor(clock: Clock, closing: AbortSignal) {
@@ -27,8 +26,8 @@ export class Patience {
   }
 
   /**
-   * Calls `expire` when `answerLimit` is over, or `closingLimit` after the closing began, whichever comes first. Cancel it when what
-   * was waited for has come; it leaves no timer behind. A time in which this process stood still is none in which the runner was silent.
+   * Calls `expire` after `answerLimit`, or `closingLimit` after closing began, whichever is first. Time in which this
+   * process stood still does not count. Leaves no timer behind when canceled.
    */
   limit(expire: () => void): Cancel {
     const timers: Cancel[] = [];

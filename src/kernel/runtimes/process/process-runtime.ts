@@ -22,28 +22,27 @@ import { Journal } from "./runner/journal.ts";
 import { type Hello, protocolVersion } from "./wire.ts";
 
 export interface ProcessRuntimeOptions {
-  /** The runner's own directory: 0700, kept between starts of the server, used by one server at a time. */
+  /** The runner's own directory: 0700, kept between starts, used by one server at a time. */
   readonly directory: string;
-  /** The runner's bundle. */
   readonly runnerPath: string;
   readonly nodePath: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long a runner without owner and tasks stays; 10 s when absent. */
+  /** How long a runner without owner and tasks stays; default 10 s. */
   readonly runnerIdle?: Millis;
 }
 
-/** Long enough for a server that is restarted, short enough to be gone when its machine is looked at. */
+/** Enough for a restart of the server. */
 const defaultIdle: Millis = 10_000;
-// 50, 100, 200, 400, 800 ms between the tries of one attachment; then one every 5 s, for ever.
+// Between tries of one attachment; then one every 5 s, forever.
 const firstRetry: Millis = 50;
 const longestRetry: Millis = 5_000;
 const mostAttempts = 6;
-/** A runner that is asked about its health is asked this often, however often the health check comes. */
+/** The runner's health is checked at most this often. */
 const knockEvery: Millis = 5_000;
-/** Looks at a runner of another release are further apart than it stays without an owner, or they would keep it alive. */
+/** For a runner of another release; rarer than its idle time, or they would keep it alive. */
 const versionRetries = 3;
-/** Failures that calls are told at once, until an attachment succeeds: to wait for each try would be to hang with the runner. */
+/** Failures that calls get at once until an attachment succeeds, instead of waiting for each try. */
 const standing = new Set<unknown>(["runner-silent", "runner-version"]);
 
 /**
@@ -74,20 +73,20 @@ class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
   readonly #paths: RunnerPaths;
   readonly #mirror = new TaskMirror();
-  /** Aborts with the reason why calls are refused from then on. */
+  /** Aborts with the reason that later calls are refused with. */
   readonly #closed = new AbortController();
   readonly #patience: Patience;
   readonly #companions: Companions;
-  /** The present connection, or the attempt to make one, or the failure that stands. Absent while nobody has needed a runner. */
+  /** The connection, the attempt to make one, or a standing failure. Absent until a runner is needed. */
   #link: Promise<RunnerLink> | undefined;
-  /** The latest attempt, whatever became of it. */
+  /** The latest attempt, whatever its outcome. */
   #attaching: Promise<RunnerLink> | undefined;
   #capabilities: RuntimeCapabilities | undefined;
-  /** When the grace of a stopped task is over, until the task is removed: a runner that adopts it knows nothing of the stop. */
+  /** When a stopped task's grace ends, until it is removed: a runner that adopts it does not know of the stop. */
   readonly #killAt = new Map<string, Millis>();
   #trouble: string | undefined;
   #knockedAt: Millis = -Infinity;
-  /** Code of the standing failure that was told last. */
+  /** Code of the standing failure that was logged last. */
   #toldFailure: string | undefined;
 
   constructor(options: ProcessRuntimeOptions) {
@@ -113,7 +112,7 @@ class ProcessRuntime implements Runtime {
 
   async interact(task: Task, options: InteractionOptions): Promise<Interaction> {
     this.#closed.signal.throwIfAborted();
-    // The directory is the runner's, and there is nothing to be beside without one.
+    // Commands need the runner's directory, and without a runner there is nothing to be beside.
     await (this.#link ??= this.#attach());
     return this.#companions.start(task, options);
   }
@@ -154,7 +153,7 @@ class ProcessRuntime implements Runtime {
     return this.#trouble;
   }
 
-  /** Nobody may have asked the runner for anything since it began to hang. A failure is told where the connection is lost. */
+  /** Notices a runner that hangs while nothing is asked of it. The failure is reported where the connection is lost. */
   #knock(): void {
     const now = this.#options.clock.monotonic();
     if (this.#link === undefined || this.#trouble !== undefined || now - this.#knockedAt < knockEvery) return;
@@ -166,18 +165,18 @@ class ProcessRuntime implements Runtime {
     if (this.#closed.signal.aborted) return;
     this.#closed.abort(runtimeClosed(this.name));
     await this.#companions.close();
-    // The try that is under way, not what calls are told: a connection it makes must be let go as well.
+    // The current attempt: a connection it makes must be released too.
     const link = await this.#attaching?.catch(() => undefined);
     if (link === undefined) return;
     const { stopTasks } = options;
-    // A runner that dies now has nothing left to be told.
+    // A runner that dies now needs no release.
     await link
       .call({ op: "release", ...(stopTasks === undefined ? {} : { stopTasksMs: stopTasks }) })
       .catch(() => undefined);
     await link.close();
   }
 
-  /** Repeats a request when the connection breaks: every request of the protocol is idempotent. */
+  /** Retries when the connection breaks: all requests are idempotent. */
   async #call(call: Call) {
     for (let attempt = 1; ; attempt++) {
       this.#closed.signal.throwIfAborted();
@@ -199,7 +198,7 @@ class ProcessRuntime implements Runtime {
   #attach(): Promise<RunnerLink> {
     const attaching = this.#attachWithRetries();
     this.#attaching = attaching;
-    // Calls see the failure, until the next try is under way, or has succeeded where the failure stands.
+    // Calls see the failure until the next attempt begins, or succeeds if the failure stands.
     attaching.catch((failure: unknown) => {
       if (this.#closed.signal.aborted) return;
       this.#tellFailure(failure);
@@ -210,7 +209,7 @@ class ProcessRuntime implements Runtime {
     return attaching;
   }
 
-  /** A failure that stands is told once, any other each time. */
+  /** A standing failure is logged once, others each time. */
   #tellFailure(failure: unknown): void {
     this.#trouble = messageOf(failure);
     const code = codeOf(failure);
@@ -238,7 +237,7 @@ class ProcessRuntime implements Runtime {
   }
 
   async #attachOnce(): Promise<RunnerLink> {
-    // A connection that breaks before it is welcomed is this attempt's failure; later it is a reason to attach again.
+    // A connection that breaks before the welcome is this attempt's failure; later it leads to a new attempt.
     let state: "new" | "welcome" | "replaced" = "new";
     const events: LinkEvents = {
       onEvent: (message) => {
@@ -254,7 +253,7 @@ class ProcessRuntime implements Runtime {
     try {
       const hello = (await link.call({ op: "hello", protocol: protocolVersion })) as Hello;
       if (hello.protocol !== protocolVersion) {
-        // It would wait for us in vain: now it ends with its last task.
+        // So that it ends with its last task instead of waiting for us.
         await link.call({ op: "release" }).catch(() => undefined);
         throw runnerVersion(this.#paths.directory, hello.protocol, protocolVersion);
       }
@@ -270,7 +269,7 @@ class ProcessRuntime implements Runtime {
     }
   }
 
-  /** To the runner that is there, else to one that is started for it. Of several servers at once one starts it. */
+  /** To the existing runner, else to a new one. Of several servers one starts it. */
   async #connect(events: LinkEvents): Promise<RunnerLink> {
     const paths = this.#paths;
     try {
@@ -287,7 +286,9 @@ class ProcessRuntime implements Runtime {
     if (!this.#closed.signal.aborted) this.#closed.abort(runnerTaken(this.#paths.directory));
   }
 
-  /** `failure` is why there is no connection, where that is known. One that stands stays what calls see until a try succeeds. */
+  /**
+   * `failure` is why there is no connection, if known. A standing one stays visible to calls until an attempt succeeds.
+   */
   #reattach(failure?: unknown): void {
     if (this.#closed.signal.aborted) return;
     const isStanding = standing.has(codeOf(failure));
@@ -308,7 +309,7 @@ class ProcessRuntime implements Runtime {
     attaching.then(settle, settle);
   }
 
-  /** A connection that breaks is followed by another one, on which they are repeated again. */
+  /** If the connection breaks, the next one repeats them again. */
   #repeatStops(link: RunnerLink): void {
     for (const [id, killAt] of this.#killAt) {
       if (this.#mirror.find(id)?.state.phase !== "running") continue;
@@ -317,7 +318,7 @@ class ProcessRuntime implements Runtime {
     }
   }
 
-  /** What changed while nobody was attached; a task that the runner does not know any more is lost. */
+  /** Changes made while nobody was attached; tasks unknown to the runner are lost. */
   #synchronize(tasks: readonly TaskStatus[]): void {
     const present = new Set(tasks.map((task) => task.id));
     for (const task of tasks) this.#mirror.put(task);
@@ -331,7 +332,7 @@ class ProcessRuntime implements Runtime {
   }
 }
 
-/** Whether a runner listens here, or one has left tasks whose ends are to be told. What cannot be read is for the runner to complain about. */
+/** Whether a runner listens here or has left unreported ends. Unreadable files are reported by the runner. */
 function isUsed(paths: RunnerPaths): boolean {
   try {
     return existsSync(paths.socket) || Journal.hasTasks(paths.journal);

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { GroupGuard } from "./runner/follow-task.ts";
 
-// Reads lines `+ PID` and `- PID`. At the end of its input, which comes with the end of its parent however that ends, it kills
-// the process groups that are still alive. `read` and `kill` are built into the shell, so nothing has to be started by then.
+// Reads lines `+ PID` and `- PID`. At the end of its input, when its parent has ended in any way, it kills the
+// remaining process groups. `read` and `kill` are shell builtins, so no program has to be started then.
 const script = `
 trap '' HUP INT TERM QUIT
 live=' '
@@ -16,11 +16,9 @@ for pid in $live; do kill -s KILL -- "-$pid"; done 2>/dev/null
 `;
 
 /**
- * Ends process groups when this process ends, even by SIGKILL, which no handler of ours sees. It is a shell of a few hundred
- * kilobytes in a session of its own, waiting for the end of a pipe; started with the first group, in a millisecond or two.
- *
- * A group whose leader has ended must be removed at once, before its number can be anybody else's. Without a shell, and after
- * somebody has killed it, the guard does nothing: groups then outlive a killed parent, as they would without it.
+ * Ends process groups when this process ends, even by SIGKILL: a small shell in its own session that waits for the end
+ * of a pipe, started with the first group. A group whose leader has ended must be removed at once, before its number is
+ * reused. Without the shell, groups outlive a killed parent.
  */
 export class Reaper implements GroupGuard {
   #shell: ChildProcess | undefined;
@@ -34,14 +32,14 @@ export class Reaper implements GroupGuard {
     this.#tell(`- ${leader}\n`);
   }
 
-  /** Ends the shell, and with it what is left of the groups. It is started again for a group that is added later. */
+  /** Ends the shell and the remaining groups. A later `add` starts it again. */
   close(): void {
     this.#shell?.stdin?.end();
     this.#shell = undefined;
   }
 
   #tell(line: string): void {
-    // Such short writes go to the kernel in the call itself.
+    // Such short writes are synchronous.
     this.#shell?.stdin?.write(line);
   }
 }
@@ -53,7 +51,7 @@ function startShell(): ChildProcess {
     env: { PATH: "/usr/bin:/bin" },
     stdio: ["pipe", "ignore", "ignore"],
   });
-  // A shell that is missing or was killed: see above.
+  // Without the shell nothing is guarded.
   shell.on("error", () => undefined);
   shell.stdin?.on("error", () => undefined);
   shell.unref();

@@ -8,27 +8,26 @@ type WithoutSeq<R> = R extends unknown ? Omit<R, "seq"> : never;
 
 const silence = `the runner has not answered for ${answerLimit / 1_000} s`;
 
-/** A request as callers write it. */
 export type Call = WithoutSeq<Request>;
 
-/** The connection itself failed: whether the request was carried out is unknown, and it may be repeated. */
+/** The connection failed: whether the request was carried out is unknown, and it may be repeated. */
 export class LinkLost extends Error {
   override readonly name = "LinkLost";
 }
 
-/** The other end is there and says nothing: it hangs, or was stopped. Trying again at once would only wait again. */
+/** The other end hangs or was stopped. An immediate retry would only wait again. */
 export class LinkSilent extends LinkLost {}
 
 export interface LinkEvents {
-  /** In the order in which the runner sent them, also in relation to answers. */
+  /** In the order the runner sent them, also relative to answers. */
   readonly onEvent: (message: Extract<Message, { readonly event: string }>) => void;
-  /** Called once, before the pending requests are rejected. `silence` when it was the runner's. */
+  /** Called once, before pending requests are rejected; `silence` if the runner was silent. */
   readonly onLost: (silence?: LinkSilent) => void;
 }
 
 /**
- * One connection to a runner: requests with their answers, and its events in order. Once lost it is of no more use. No method waits
- * for ever: a runner that hangs, or is stopped, is a lost connection after a while.
+ * A connection to a runner: requests, answers and events in order. Unusable once lost. No method waits forever: a
+ * silent runner is a lost connection.
  */
 export class RunnerLink {
   readonly #socket: Socket;
@@ -49,8 +48,8 @@ export class RunnerLink {
   }
 
   /**
-   * Rejects as connect(2) does: ENOENT without a socket, ECONNREFUSED with one that a dead runner left. The kernel connects to a
-   * runner that hangs too, until its queue is full: what does not come then is the first answer.
+   * Rejects as connect(2) does: ENOENT without a socket, ECONNREFUSED with that of a dead runner. The kernel connects
+   * to a hung runner too; then the first answer is missing.
    */
   static connect(path: string, patience: Patience, events: LinkEvents): Promise<RunnerLink> {
     return new Promise((resolve, reject) => {
@@ -70,15 +69,16 @@ export class RunnerLink {
   }
 
   /**
-   * Rejects with LinkLost when the connection breaks before the answer, with LinkSilent when the answer does not come in time, which
-   * breaks the connection for all; with a plain Error when the runner refuses, and with `frame-too-long` for a request that was not sent at all.
+   * Rejects with LinkLost if the connection breaks before the answer; with LinkSilent if the answer is late, which
+   * breaks the connection; with a plain Error if the runner refuses; with `frame-too-long` for a request that was not
+   * sent.
    */
   async call(call: Call): Promise<Value> {
     if (this.#isLost) throw new LinkLost("the connection to the runner is gone");
     const seq = ++this.#seq;
     const frame = encodeFrame({ ...call, seq });
     const answer = deferred<Value>();
-    // On a socket that is just breaking the answer is that it broke, once everybody knows it.
+    // On a breaking socket the answer is the failure, once it is known.
     this.#pending.set(seq, answer);
     this.#socket.write(frame);
     const cancel = this.#patience.limit(() => this.#socket.destroy(new LinkSilent(silence)));
@@ -115,7 +115,7 @@ export class RunnerLink {
     const silence = reason instanceof LinkSilent ? reason : undefined;
     const pending = [...this.#pending.values()];
     this.#pending.clear();
-    // First, so that who repeats a request finds the next connection under way.
+    // First, so that retried requests find the next connection under way.
     this.#events.onLost(silence);
     for (const answer of pending) answer.reject(silence ?? new LinkLost("the connection to the runner broke"));
   }

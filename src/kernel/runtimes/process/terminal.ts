@@ -5,19 +5,16 @@ import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
 import type { TerminalSize } from "../interaction.ts";
 import { findProgram } from "./runner/host-command.ts";
 
-// Node opens no terminals. script(1) of util-linux does: it is the leader of the group that we know, and its one child the command,
-// in a session of its own on the terminal. A terminal's size is set by stty(1), which the kernel tells the command of.
+// Node cannot open terminals; script(1) of util-linux can: it leads the known group, and the command is its only child,
+// in its own session. stty(1) sets the terminal's size.
 
 const run = promisify(execFile);
 
-/** Between two looks for the terminal of a command that has just been started. */
+/** Between looks for the terminal of a new command. */
 const lookEvery: Millis = 20;
 const mostLooks = 100;
 
-/**
- * The command on a terminal: what is written to it is echoed, the exit code stays. A text says why there are no terminals here. Pure but
- * for the look for the program.
- */
+/** The command on a terminal, with echo and the same exit code; or why there are no terminals here. */
 export async function onTerminal(
   command: readonly [string, ...string[]],
 ): Promise<readonly [string, ...string[]] | string> {
@@ -30,14 +27,17 @@ export async function onTerminal(
 /** One word of a POSIX shell. */
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
-/** The command's process, which leads a group of its own; undefined where it is not there yet, or not any more. */
+/** The command's process, which leads its own group; undefined if it is not there yet or any more. */
 export async function commandOf(script: number): Promise<number | undefined> {
   const children = await readFile(`/proc/${script}/task/${script}/children`, "latin1").catch(() => "");
   const pid = Number.parseInt(children, 10);
   return Number.isNaN(pid) ? undefined : pid;
 }
 
-/** Sets the size once there is a terminal, within seconds. Does nothing when the signal aborts before, or stty(1) is missing. Never rejects. */
+/**
+ * Sets the size once there is a terminal, within seconds. Does nothing if the signal aborts before or stty(1) is
+ * missing. Never rejects.
+ */
 export async function resizeTerminal(
   script: number,
   { columns, rows }: TerminalSize,
@@ -58,6 +58,6 @@ export async function resizeTerminal(
       await sleep(clock, lookEvery, signal);
     }
   } catch {
-    // It has ended meanwhile: sizes mean nothing any more.
+    // It has ended.
   }
 }

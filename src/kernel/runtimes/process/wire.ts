@@ -2,12 +2,12 @@ import type { Socket } from "node:net";
 import type { RuntimeCapabilities, Task, TaskStatus } from "../contract.ts";
 import { frameTooLong } from "../errors.ts";
 
-/** Changes whenever a message changes its meaning. Both ends are started from the same release, unless one outlived an upgrade. */
+/** Changes with the meaning of any message. Both ends are of one release unless one outlived an upgrade. */
 export const protocolVersion = 1;
 
 /**
- * What a server asks of its runner. `seq` pairs the answer: it ascends on a connection, answers come in any order. Every request
- * may be repeated, on the same connection or the next one, without changing what the first has done.
+ * Requests of a server. `seq` ascends on a connection and pairs the answers, which come in any order. Every request is
+ * idempotent, also across connections.
  */
 export type Request =
   | { readonly seq: number; readonly op: "hello"; readonly protocol: number }
@@ -17,27 +17,27 @@ export type Request =
   | { readonly seq: number; readonly op: "remove"; readonly ids: readonly string[] }
   | { readonly seq: number; readonly op: "release"; readonly stopTasksMs?: number };
 
-/** The answer to hello: whoever gets it owns the runner from now on, and hears of every change after these statuses. */
+/** The answer to hello: its receiver owns the runner now and hears of every change after these statuses. */
 export interface Hello {
-  /** The runner's own version. Another one than ours means that nothing else it says can be relied upon. */
+  /** The runner's version. If it differs from ours, nothing else can be relied on. */
   readonly protocol: number;
   readonly tasks: readonly TaskStatus[];
 }
 
-/** What a runner says. `null` is the answer to what has no result. */
+/** `null` answers requests without a result. */
 export type Message =
   | { readonly seq: number; readonly value: Hello | RuntimeCapabilities | TaskStatus | null }
   /** The request was refused or failed; a sentence. */
   | { readonly seq: number; readonly error: string }
-  /** A change that is durable. Sent to the owner only. */
+  /** A durable change, sent to the owner only. */
   | { readonly event: "task"; readonly status: TaskStatus }
   /** Another server said hello; this connection is closed. */
   | { readonly event: "replaced" };
 
-/** A task with its environment fits many times: Linux takes 2 MiB of both together. Bounds what a reader holds. */
+/** Bounds a reader's memory. Linux allows 2 MiB for arguments and environment together. */
 export const longestFrame = 16 * 1024 * 1024;
 
-/** One message: four bytes of length, big endian, then that many bytes of JSON. Throws `frame-too-long`. */
+/** Four bytes of length, big endian, then JSON. Throws `frame-too-long`. */
 export function encodeFrame(message: Request | Message): Buffer {
   const text = JSON.stringify(message);
   const length = Buffer.byteLength(text);
@@ -49,9 +49,9 @@ export function encodeFrame(message: Request | Message): Buffer {
 }
 
 /**
- * Calls `receive` for every message that arrives, in order. One that is too long or no JSON destroys the socket with the error.
- * The other end is this same program, behind a socket that only its user can open: the shape of messages is taken as given.
- * Pieces are joined once per message, not once per piece, so that a long one costs no more than its length.
+ * Calls `receive` for every message in order. A too long or malformed one destroys the socket with the error. The
+ * messages' shape is trusted, as the other end is this program behind a private socket. Pieces are joined once per
+ * message.
  */
 export function receiveFrames<M extends Request | Message>(socket: Socket, receive: (message: M) => void): void {
   let held: Buffer[] = [];

@@ -10,87 +10,81 @@ import type { MountPoints } from "./mount-points.ts";
 import type { PipePool, ReadingPipe } from "./pipe-pool.ts";
 import type { Exit } from "./supervisor.ts";
 
-/** Who must know which process groups live, to end them should this process not come to it. */
+/** Knows the living process groups, to end them if this process cannot. */
 export interface GroupGuard {
-  /** Called in the same turn as the spawn. */
+  /** Called in the turn of the spawn. */
   add(leader: number): void;
-  /** Called when the leader has ended and its group was killed. */
+  /** Called after the leader has ended and its group was killed. */
   remove(leader: number): void;
 }
 
 export interface SpawnContext {
   readonly clock: Clock;
   readonly pipes: PipePool;
-  /** Finds the tools for mounts; a text says why there are none. */
+  /** The tools for mounts, or why there are none. */
   readonly namespaceTools: () => Promise<NamespaceTools | string>;
   readonly mountPoints: MountPoints;
   readonly guard?: GroupGuard;
-  /** Of the system's supervisor program; a task without one is a child of this process. */
+  /** The supervisor program; a task without one is a child of this process. */
   readonly supervisor?: Promise<string | undefined>;
 }
 
-/** A child that was spawned. */
 export interface Begun {
-  /** Of the process group's leader: the supervisor, or the program where there is none. */
+  /** Of the group's leader: the supervisor, or else the program. */
   readonly pid: number;
   readonly startedAt: Instant;
-  /** Present where a successor of this process can go on with the task. */
+  /** Present if a later process can adopt the task. */
   readonly handover?: Handover;
 }
 
-/** A task that runs. */
 export interface TaskProcess extends Begun {
-  /** Never rejects. Resolves once the process has ended, its group is killed and all its output has been written. */
+  /** Never rejects. Resolves once the process has ended, its group is killed and its output is written. */
   readonly ended: Promise<TaskOutcome>;
   /**
-   * Sends a signal to all processes of the task. Nothing happens once its first process has ended: the number may be somebody
-   * else's by then, while its output is still being written or its end noted.
+   * Signals all processes of the task; does nothing once its first process has ended, because the pid may have been
+   * reused.
    */
   signal(signal: NodeJS.Signals): void;
 }
 
-/** Writes down what was spawned. A supervised program begins when it resolves; it never rejects. */
+/** Records what was spawned; a supervised program begins when it resolves. Never rejects. */
 export type NoteBegun = (begun: Begun) => Promise<void>;
 
-/** How long after a process's end its output is waited for, when something that left its group keeps the pipe open. */
+/** How long output is awaited after a process's end if something outside its group keeps the pipe open. */
 const outputGraceMs: Millis = 1_000;
 
-/** A program's name can be as long as the caller likes; what is told of it is kept, and sent around. */
+/** A program's name can have any length. */
 const longestMessage = 1_024;
 
-/** What has ended is told when nothing is left of it. */
 export async function afterwards(ended: Promise<TaskOutcome>, release: () => Promise<void>): Promise<TaskOutcome> {
   const outcome = await ended;
   await release();
   return outcome;
 }
 
-/** Names and paths are expanded texts: what is said of them goes without the masked values, before it is cut. */
+/** Names and paths are expanded texts: masked values are removed before the text is cut. */
 export function notStarted(values: readonly string[], code: number, reason: string, finishedAt: Instant): TaskOutcome {
   const shown = withoutValues(reason, values);
   const message = shown.length > longestMessage ? `${shown.slice(0, longestMessage)}…` : shown;
   return { kind: "not-started", code, message, finishedAt };
 }
 
-/** What is known of a task besides its process. */
 interface Facts extends Pick<Handover, "logPath" | "logRotation" | "message"> {
   /** Of the masked variables. */
   readonly values: readonly string[];
 }
 
-/** A task's first process and what comes from it. */
 interface Running {
   readonly pid: number;
   readonly startedAt: Instant;
   readonly outputs: readonly [ReadingPipe, ReadingPipe];
   readonly exited: Promise<Exit>;
-  /** What the preparation had to say; empty when the command was reached. */
+  /** The failure of the preparation; empty if the command was reached. */
   readonly report?: Promise<string>;
-  /** Of a process that is no child of ours: its pid may be given to another one before we hear of its end. */
+  /** Of a process that is not our child: its pid may be reused before its end is noticed. */
   readonly identity?: ProcessIdentity;
 }
 
-/** Takes output and exit of a process that has been spawned. */
 export function followTask(running: Running, facts: Facts, context: SpawnContext): TaskProcess {
   const { pid, startedAt, exited, identity } = running;
   let hasExited = false;
@@ -119,8 +113,8 @@ async function outcomeOf(
   const outputs = [collect(pipes, pipes[0], "stdout", log), collect(pipes, pipes[1], "stderr", log)];
   const { code, signal } = await exited;
   const finishedAt = clock.now();
-  // As in a container: what the first process leaves behind ends with it. While one of them lives, the kernel gives the group's
-  // number to nobody; when none does, nobody can have got it and made a group of it within the same turn.
+  // As in a container, processes left behind end with the first one. The kernel does not reuse a group's number while a
+  // member lives, nor within this turn.
   signalGroup(pid, "SIGKILL");
   guard?.remove(pid);
   const late = lateness(pipes, clock);
@@ -146,7 +140,7 @@ function noteOf(failure: Error | undefined, unsaid: string | undefined): { reado
   return notes.length === 0 ? {} : { note: notes.join("; ") };
 }
 
-/** Waits for the end of output; not longer than its grace, unless it is the log that keeps the pipes waiting. */
+/** Waits for the end of output, at most its grace unless the log is what holds the pipes up. */
 function lateness(
   pipes: readonly ReadingPipe[],
   clock: Clock,
@@ -154,7 +148,7 @@ function lateness(
   const reached = deferred<void>();
   let cancel: Cancel = () => undefined;
   const wait = () => {
-    // Of this process, which reads them: what is in the pipes when it goes on is output of the task.
+    // Afterwards: a standstill of this process must not cut output that waits in the pipes.
     cancel = afterAwake(clock, outputGraceMs, () =>
       pipes.some((pipe) => pipe.output.isPaused()) ? wait() : reached.resolve(),
     );
@@ -163,14 +157,14 @@ function lateness(
   return { reached: reached.promise, cancel: () => cancel() };
 }
 
-/** As a shell says it: not found, or not executable. */
+/** As in a shell: not found, or not executable. */
 export const failureCode = (failure: Error): number => (codeOf(failure) === "ENOENT" ? 127 : 126);
 
-/** As a shell says it: 128 + the number of the signal that ended it. */
+/** As in a shell: 128 + signal number. */
 export const exitCode = (code: number | null, signal: NodeJS.Signals | null): number =>
   code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
 
-/** Resolves true at the end of a pipe. When the log falls behind, both pipes wait, and the child with them. */
+/** Resolves true at the end of a pipe. If the log falls behind, both pipes and the child wait. */
 function collect(
   pipes: readonly ReadingPipe[],
   pipe: ReadingPipe,

@@ -3,20 +3,20 @@ import { join } from "node:path";
 import { identityOf, isAlive, makeDirectories } from "#lib/base/index.node.ts";
 import { codeOf } from "#lib/base/index.ts";
 
-// A directory that was made to have something mounted on it may be used by several processes: servers, their runners, tests. To remove it takes the
-// mount away from all of them, in whatever namespace it is. So each that uses it leaves an empty file in it, which is hidden by the mount: while one is
-// there the system does not remove the directory.
+// A directory made for mounts may be shared by several processes (servers, runners, tests), and removing it takes the
+// mounts away from all. So each user leaves an empty file in it, hidden by the mount: the system does not remove a
+// directory that has one.
 
 const prefix = ".slipway-mounted";
 let count = 0;
 
-/** The name of a file by which this process says that it uses a directory; another one each time. */
+/** A new name of a file that marks a directory as used by this process. */
 export function newHold(): string {
   const { pid, startTicks = "", boot = "" } = identityOf(process.pid);
   return [prefix, pid, startTicks, boot, ++count].join(".");
 }
 
-/** Whether a directory is there for mounts alone, or not there. One that cannot be looked into is somebody's. */
+/** Whether a directory exists for mounts only, or not at all. Unreadable ones belong to somebody. */
 export async function isForMounts(path: string): Promise<boolean> {
   try {
     return (await readdir(path)).some((name) => name.startsWith(`${prefix}.`));
@@ -32,13 +32,13 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Makes the directory where it is missing, and says that it is used. Its parent may go at the same moment: then it rejects with ENOENT. */
+/** Makes the directory if missing and marks it as used. Rejects with ENOENT if its parent is removed meanwhile. */
 export async function hold(path: string, own: string): Promise<void> {
   await makeDirectories(path);
   await (await open(join(path, own), "a")).close();
 }
 
-/** Removes the directory unless others use it, or have put something there. Those that were killed do not count. */
+/** Removes the directory unless living processes use it or it has other contents. */
 export async function letGo(path: string, own: string): Promise<void> {
   for (const name of await readdir(path))
     if (name === own || isLeftBehind(name)) await rm(join(path, name), { force: true });

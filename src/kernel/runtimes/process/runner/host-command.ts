@@ -3,7 +3,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import type { Task } from "../../contract.ts";
 
-/** The programs that give a child its own view of the file system, as absolute paths: nobody's PATH decides which run as root. */
+/** Programs that change a child's view of the file system, as absolute paths because they run as root. */
 export interface NamespaceTools {
   readonly unshare: string;
   readonly mount: string;
@@ -11,22 +11,21 @@ export interface NamespaceTools {
   readonly shell: string;
 }
 
-/** What to spawn for a task. */
 export interface HostCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Whom the kernel shall make of the child at once; absent when the command becomes its user by itself. */
+  /** The user the kernel switches to; absent if the command does it itself. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** Descriptor 3 is a pipe on which a failed preparation says why; the exit code is then 125. */
+  /** Descriptor 3 is a pipe for the reason of a failed preparation; the exit code is then 125. */
   readonly reportsOn3: boolean;
 }
 
 const systemPath = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 
 /**
- * The tools, or why mounts are not possible here: a sentence for people. Namespaces are Linux', mounting is root's. A container
- * that forbids unshare(2) is not noticed before the first task that needs it, which then could not be started.
+ * The tools, or why mounts are impossible, as a sentence. Namespaces need Linux, mounts root. A container that forbids
+ * unshare(2) is noticed by the first task that needs it.
  */
 export async function findNamespaceTools(): Promise<NamespaceTools | string> {
   if (process.platform !== "linux") return "mount namespaces exist on Linux only";
@@ -37,7 +36,7 @@ export async function findNamespaceTools(): Promise<NamespaceTools | string> {
   return "unshare, mount and setpriv of util-linux are needed";
 }
 
-/** Where the system has a program, whatever the PATH is. */
+/** Independent of PATH. */
 export async function findProgram(name: string): Promise<string | undefined> {
   for (const directory of systemPath) {
     const path = join(directory, name);

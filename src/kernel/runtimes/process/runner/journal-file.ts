@@ -7,7 +7,7 @@ import { codeOf } from "#lib/base/index.ts";
 
 const flushFile = promisify(fdatasync);
 
-/** The file grows by this much at a time, filled with zeros: flushing into room that exists needs no new metadata. */
+/** The file grows by zeros: flushing into existing room needs no new metadata. */
 const growth = 256 * 1024;
 
 /**
@@ -23,9 +23,9 @@ export class JournalFile {
   readonly #descriptor: number;
   /** Where the next line begins. */
   #end: number;
-  /** Bytes that are set aside. */
+  /** Bytes reserved. */
   #size: number;
-  /** Nothing beyond this was ever written but zeros. Beyond `#end` only after a failure. */
+  /** Only zeros were ever written beyond this. Exceeds `#end` only after a failure. */
   #dirtyEnd: number;
 
   private constructor(descriptor: number, end: number, size: number) {
@@ -35,7 +35,7 @@ export class JournalFile {
     this.#dirtyEnd = end;
   }
 
-  /** The text of a journal without the zeros after it; empty when there is none. O(file). Throws when the disk fails. */
+  /** The text without the zeros; empty if there is no file. O(file). Throws on disk failure. */
   static read(path: string): string {
     let descriptor: number;
     try {
@@ -51,10 +51,7 @@ export class JournalFile {
     }
   }
 
-  /**
-   * Puts a new file with this text in the place of `path`, in one step that a crash cannot halve: either name leads to a whole
-   * file, and the new one is on the disk before it gets the name. When it rejects, the old file is as it was.
-   */
+  /** Replaces `path` atomically with a new durable file of this text. If it rejects, the old file is unchanged. */
   static async replace(path: string, text: string): Promise<JournalFile> {
     const fresh = `${path}.new`;
     const descriptor = openSync(fresh, "w+", 0o600);
@@ -73,8 +70,8 @@ export class JournalFile {
   }
 
   /**
-   * Writes at the end. Throws when the disk does not take it (ENOSPC); then nothing counts as appended, and what the attempt may
-   * have left is overwritten with zeros by the next append, so that nobody ever reads an entry that was refused.
+   * Writes at the end. Throws if the disk is full; nothing then counts as appended, and remains of the attempt are
+   * zeroed by the next append.
    */
   append(text: string): void {
     const bytes = Buffer.from(text);
@@ -90,22 +87,21 @@ export class JournalFile {
     this.#end = end;
   }
 
-  /** Takes back what was appended since `end`, a value of `this.end` before: for text whose flush has failed. */
+  /** Takes back what was appended since `end`, an earlier `this.end`, after a failed flush. */
   rewind(end: number): void {
     this.#end = end;
   }
 
-  /** Bytes of text. */
   get end(): number {
     return this.#end;
   }
 
-  /** Resolves when everything appended before is on the disk. */
+  /** Resolves when everything appended is on the disk. */
   flush(): Promise<void> {
     return flushFile(this.#descriptor);
   }
 
-  /** The last call: the descriptor may serve another file afterwards. */
+  /** The last call. */
   close(): void {
     closeSync(this.#descriptor);
   }
@@ -117,7 +113,7 @@ function writeWhole(descriptor: number, bytes: Buffer, position: number): void {
   }
 }
 
-/** Up to the first zero byte: behind it may be anything that a power cut has brought to the disk out of order. */
+/** Up to the first zero byte; after a power cut anything may follow it. */
 function readAll(descriptor: number): string {
   const pieces: Buffer[] = [];
   for (let position = 0; ; ) {

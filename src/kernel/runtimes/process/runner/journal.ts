@@ -3,10 +3,7 @@ import { deferred, type Deferred, type Instant, isJsonObject } from "#lib/base/i
 import type { Task, TaskOutcome } from "../../contract.ts";
 import { JournalFile } from "./journal-file.ts";
 
-/**
- * What a runner must know of a task to go on with it in place of a killed one: names of variables, never their values, and the names
- * that the pipes for its output and for its supervisor's reports have in the pool.
- */
+/** What a later runner needs to adopt a task: names of variables, never values, and the pool's names of its pipes. */
 export interface Handover {
   readonly logPath: string;
   readonly logRotation?: Task["logRotation"] | undefined;
@@ -24,9 +21,9 @@ export interface Handover {
  *     intent  | started, and nothing more        the runner was killed: its successor adopts the task, or calls it lost
  */
 export type JournalEntry =
-  /** Before anything is done: from here on the task may have run. */
+  /** Before anything is done: from here the task may have run. */
   | { readonly entry: "intent"; readonly id: string; readonly at: Instant }
-  /** A task with a handover has not begun before this is on the disk. */
+  /** A task with a handover begins only after this is on the disk. */
   | {
       readonly entry: "started";
       readonly id: string;
@@ -35,27 +32,25 @@ export type JournalEntry =
       readonly handover?: Handover;
     }
   | { readonly entry: "ended"; readonly id: string; readonly outcome: TaskOutcome }
-  /** The owner needs them no more; the ids are unknown from here on. */
+  /** Its owner no longer needs it; the id is unknown from here. */
   | { readonly entry: "removed"; readonly ids: readonly string[] };
 
 export type StartedEntry = Extract<JournalEntry, { readonly entry: "started" }>;
 
-// Fewer stale lines than this are not worth a new file.
+// Fewer stale lines are not worth a new file.
 const leastStale = 2_000;
 
 /**
- * Lines of JSON, appended and flushed to the disk. Entries that come while a flush is under way share the next one: the cost of
- * a hundred tasks that end together is that of one or two flushes. An append that fails has left nothing and may be repeated;
- * the last word on each task counts. Lines about removed tasks are dropped when they outnumber the others.
- *
- * One process at a time: the runner's lock sees to it. Memory and file grow with the tasks that are not removed.
+ * Lines of JSON, appended and flushed. Entries that come during a flush share the next one. A failed append leaves
+ * nothing and may be repeated. The last entry of each task counts; lines of removed tasks are dropped when they
+ * outnumber the others. Used by one process at a time, the holder of the runner's lock.
  */
 export class Journal {
   readonly #path: string;
-  /** The last durable entry about each task that was not removed, in the order of their first entries. */
+  /** The last durable entry of each task that was not removed, in the order of first entries. */
   readonly #live: Map<string, JournalEntry>;
   #file: JournalFile;
-  /** Lines in the file; those beyond the live ones are stale. */
+  /** Lines in the file, including stale ones. */
   #lines: number;
   #waiting: { readonly entry: JournalEntry; readonly done: Deferred<void> }[] = [];
   #flushing: Promise<void> | undefined;
@@ -68,8 +63,8 @@ export class Journal {
   }
 
   /**
-   * Opens the journal at `path`; `last` is the last entry about each task that was not removed. The file is written anew, which
-   * drops what is torn, damaged or stale. Rejects when the disk fails; the old file is then untouched.
+   * Opens the journal; `last` is the last entry of each task that was not removed. The file is rewritten without torn,
+   * damaged or stale lines. Rejects on disk failure; the old file is then unchanged.
    */
   static async open(path: string): Promise<{ readonly journal: Journal; readonly last: readonly JournalEntry[] }> {
     const live = readLive(path);
@@ -78,12 +73,14 @@ export class Journal {
     return { journal: new Journal(path, live, file), last };
   }
 
-  /** Whether the journal at `path` knows of tasks that were not removed. Writes nothing, so it may be asked beside a runner. Throws when the disk fails. */
+  /**
+   * Whether the journal has tasks that were not removed. Only reads, so a runner may be active. Throws on disk failure.
+   */
   static hasTasks(path: string): boolean {
     return readLive(path).size > 0;
   }
 
-  /** Resolves when the entry is on the disk. Rejects when that is not certain; the next append makes sure that it is not. */
+  /** Resolves when the entry is on the disk. Rejects if that is uncertain; the next append then overwrites it. */
   append(entry: JournalEntry): Promise<void> {
     const done = deferred<void>();
     this.#waiting.push({ entry, done });
@@ -91,14 +88,14 @@ export class Journal {
     return done.promise;
   }
 
-  /** Resolves when all that was appended is on the disk or was refused. Nothing may be appended afterwards. */
+  /** Resolves when all that was appended is on the disk or refused. Nothing may be appended afterwards. */
   async close(): Promise<void> {
     await this.#flushing;
     this.#file.close();
   }
 
   async #flush(): Promise<void> {
-    // What is appended in the same turn shares the first flush, too.
+    // Entries of the same turn share a flush.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
@@ -113,7 +110,7 @@ export class Journal {
           done.resolve();
         }
       } catch (failure) {
-        // A batch that was written and not flushed may reach the disk some day, so the next one takes its place.
+        // A batch that was written but not flushed may still reach the disk, so the next one overwrites it.
         this.#file.rewind(end);
         for (const { done } of batch) done.reject(failure);
       }
@@ -122,7 +119,7 @@ export class Journal {
     this.#flushing = undefined;
   }
 
-  /** Entries that still wait are not part of it: they are appended to the new file. */
+  /** Waiting entries are not part of it; they are appended to the new file. */
   async #compact(): Promise<void> {
     try {
       const file = await JournalFile.replace(this.#path, [...this.#live.values()].map(lineOf).join(""));
@@ -130,12 +127,12 @@ export class Journal {
       this.#file = file;
       this.#lines = this.#live.size;
     } catch {
-      // The present file is still good; the next batch tries again.
+      // The present file is still good; the next batch retries.
     }
   }
 }
 
-/** The last entry about each task that was not removed. */
+/** The last entry of each task that was not removed. */
 function readLive(path: string): Map<string, JournalEntry> {
   const live = new Map<string, JournalEntry>();
   for (const entry of parseEntries(JournalFile.read(path))) note(live, entry);
@@ -149,13 +146,13 @@ function note(live: Map<string, JournalEntry>, entry: JournalEntry): void {
 
 const lineOf = (entry: JournalEntry): string => `${JSON.stringify(entry)}\n`;
 
-// A torn last line is an entry that nobody was told of, so it is left out.
+// A torn last line was reported to nobody.
 function parseEntries(text: string): readonly JournalEntry[] {
   const whole = text.split("\n").slice(0, -1);
   return whole.map(parseEntry).filter((entry) => entry !== undefined);
 }
 
-// One damaged line must not keep the runner from starting: the others are what its tasks' ends are known by.
+// A damaged line must not keep the runner from starting.
 function parseEntry(line: string): JournalEntry | undefined {
   try {
     const value: unknown = JSON.parse(line);
@@ -165,7 +162,7 @@ function parseEntry(line: string): JournalEntry | undefined {
   }
 }
 
-/** As much as is needed to read on safely: what is written here is written by this very program. */
+/** Checks only what reading needs: the file is written by this program. */
 function isEntry(value: unknown): value is JournalEntry {
   if (!isJsonObject(value)) return false;
   const { entry, id, ids } = value;

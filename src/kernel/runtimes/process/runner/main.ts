@@ -25,7 +25,7 @@ import { spawnTask } from "./task-process.ts";
 import { TaskTable } from "./task-table.ts";
 
 const [directory = "", idle = "10000"] = process.argv.slice(2);
-// A terminal that closes or an interrupt typed at the server is not meant for the tasks.
+// An interrupt or a closed terminal of the server is not meant for the tasks.
 for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => undefined);
 
 async function main(paths: RunnerPaths, idleMs: number): Promise<void> {
@@ -61,19 +61,19 @@ async function main(paths: RunnerPaths, idleMs: number): Promise<void> {
   await lock.release();
 }
 
-/** Whoever started this process waits for this line; it may be gone already. */
+/** The starter waits for this line, unless it is gone. */
 function sayReady(): void {
   try {
     writeSync(1, "ready\n");
   } catch {
-    // Nobody waits any more; the next server will find the socket.
+    // Nobody waits; the next server finds the socket.
   }
 }
 
-/** Tries come every second and for each task, and the disk is full already: the log gets a line a minute. */
+/** Attempts come every second for each task, and the log is on the full disk. */
 const complaintEvery: Millis = 60_000;
 
-/** Tells the log, which is standard error, that the journal is in trouble. Never throws: that would end the runner, and every task. */
+/** Logs to standard error. Never throws: that would end the runner and all tasks. */
 function complaints(): (failure: unknown) => void {
   let last = Number.NEGATIVE_INFINITY;
   return (failure) => {

@@ -10,20 +10,20 @@ type Kind = "directory" | "file";
 const mostTries = 10;
 
 /**
- * Places of this machine on which tasks have something mounted, each in a namespace of its own. A place that is missing is made, empty, and
- * goes with the last task that uses it: removing it earlier would take the mount away from the others. One that was there before, or
- * has got a content, stays. Directories are shared with other processes that do the same; files are not. When this process is killed, what it has
- * made stays until the next one is done with it.
+ * Places on this machine where tasks mount something, each task in its own namespace. A missing place is created and
+ * removed with its last user: removing it earlier would unmount it for others. Existing places and those that got
+ * contents stay. Directories are shared with other processes, files are not. After a kill, they stay until the next
+ * process is done with them.
  */
 export class MountPoints {
-  /** How many tasks mount something there, by path. */
+  /** Number of mounting tasks by path. */
   readonly #users = new Map<string, number>();
   readonly #made = new Map<string, Kind>();
   readonly #hold = newHold();
-  /** What is made for one task must not be removed for another at the same moment. */
+  /** So that making for one task and removing for another do not overlap. */
   readonly #inTurn = serializer();
 
-  /** Rejects with what the system says, for instance when a source does not exist; then nothing is held, and `release` is not due. */
+  /** Rejects with the system's error, for instance for a missing source; nothing is then held or to be released. */
   acquire(mounts: readonly TaskMount[]): Promise<void> {
     return this.#inTurn(async () => {
       for (const { target } of mounts) this.#users.set(target, (this.#users.get(target) ?? 0) + 1);
@@ -36,12 +36,12 @@ export class MountPoints {
     });
   }
 
-  /** Never rejects. Due once for each `acquire`, when nothing of the task uses its mounts any more. */
+  /** Never rejects. Called once per `acquire` when the task no longer uses its mounts. */
   release(mounts: readonly TaskMount[]): Promise<void> {
     return this.#inTurn(() => this.#release(mounts));
   }
 
-  /** On a directory goes a directory, on a file a file. */
+  /** A directory is mounted on a directory, a file on a file. */
   async #make({ source, target }: TaskMount): Promise<void> {
     const isDirectory = (await stat(source)).isDirectory();
     await this.#makeDirectory(isDirectory ? target : dirname(target));
@@ -50,7 +50,7 @@ export class MountPoints {
     await (await open(target, "a")).close();
   }
 
-  /** Another process may remove at the same moment what it has no use for any more. */
+  /** Another process may remove unused ones at the same moment. */
   async #makeDirectory(directory: string): Promise<void> {
     for (let tries = 1; ; tries++) {
       const ours: string[] = [];
@@ -73,11 +73,11 @@ export class MountPoints {
       else this.#users.delete(target);
     }
     const left = [...this.#made].filter(([path]) => mounts.some(({ target }) => isWithin(target, path)));
-    // What lies inside of another one first.
+    // Inner ones first.
     for (const [path, kind] of left.sort(([a], [b]) => b.length - a.length)) {
       if ([...this.#users.keys()].some((target) => isWithin(target, path))) continue;
       this.#made.delete(path);
-      // Whoever has put something there meanwhile keeps it.
+      // With new contents it stays.
       await (kind === "directory" ? letGo(path, this.#hold) : removeEmpty(path)).catch(() => undefined);
     }
   }

@@ -7,42 +7,38 @@ import { promisify } from "node:util";
 import { codeOf, messageOf } from "#lib/base/index.ts";
 import { pipesFailed } from "../../errors.ts";
 
-/** What is read of a pipe. */
 export interface ReadingPipe {
-  /** Starts to flow with its first `data` listener; `end` comes when every copy of the writing end is closed. */
+  /** Flows from its first `data` listener; `end` comes when all copies of the writing end are closed. */
   readonly output: Socket;
   /**
-   * Gives the pipe's name back and stops reading. Only a pipe that has ended may serve another process: what somebody still holds
-   * open would print into a stranger's log, so its name is removed instead.
+   * Returns the pipe's name and stops reading. A pipe that has not ended is not reused: whoever still holds it would
+   * print into another task's log.
    */
   release(ended: boolean): void;
 }
 
-/** One pipe: `output` yields what is written to `descriptor`, which the caller gives to a child and then closes. */
+/** `output` yields what is written to `descriptor`, which the caller gives to a child and then closes. */
 export interface Pipe extends ReadingPipe {
-  /** The writing end. Ours to close with `closeWritingEnd`, or the pipe never ends. */
+  /** The writing end; close it with `closeWritingEnd` or the pipe never ends. */
   readonly descriptor: number;
-  /** By which the pool of the next process can open it again. */
+  /** With it the next process's pool reopens the pipe. */
   readonly name: string;
 }
 
-/** The other direction: what is written to `input` is read from `descriptor`, which the caller gives to a child and then closes. */
+/** The other direction: `descriptor` reads what is written to `input`; the caller gives it to a child and closes it. */
 export interface InputPipe {
-  /** Fails (EPIPE) once every copy of the reading end is closed. */
+  /** Fails (EPIPE) once all copies of the reading end are closed. */
   readonly input: Socket;
-  /** The reading end. The caller's to close. */
   readonly descriptor: number;
 }
 
-/** Names made by one mkfifo: it costs a process, a millisecond or two, whatever their number. */
+/** mkfifo costs a process, whatever the number of names. */
 const batch = 16;
 const run = promisify(execFile);
 
 /**
- * Real pipes for children. What Node itself gives a child as stdout is a socket, on which `echo x > /dev/stdout`, common in
- * scripts, fails. Named pipes made in batches by mkfifo(1) behave as scripts expect, and are opened again for the next child.
- *
- * Names grow with the largest number of children at one time and are kept for the next ones; nothing is open between them.
+ * Pipes for children. Node gives a child sockets, on which `echo x > /dev/stdout` fails. Named pipes work, and are
+ * reused for later children. There are as many names as there were children at one time.
  */
 export class PipePool {
   readonly #directory: string;
@@ -54,7 +50,7 @@ export class PipePool {
     this.#directory = directory;
   }
 
-  /** Makes `directory`, whose parent must exist, and empties it of all that an earlier process left in it but the names `kept`. */
+  /** Makes `directory` in an existing parent, or empties it except for the names `kept`. */
   static async create(directory: string, kept: readonly string[] = []): Promise<PipePool> {
     const left = (await readdir(directory).catch(() => [])).filter((name) => !kept.includes(name));
     await Promise.all(left.map((name) => rm(join(directory, name), { recursive: true, force: true })));
@@ -63,39 +59,38 @@ export class PipePool {
     });
     const pool = new PipePool(directory);
     pool.#made = Math.max(0, ...kept.map((name) => Number(name) + 1));
-    // The first task need not wait for mkfifo when it comes a moment later.
+    // Ahead of the first task.
     void pool.#make().catch(() => undefined);
     return pool;
   }
 
   /**
-   * A pipe of the caller's own, to be released. Rejects when the disk or the table of descriptors is full; nothing is then held.
-   * With `outlives` whoever has the writing end is a reader as well: when this process is killed it waits for the next one once the
-   * pipe is full, instead of being ended by SIGPIPE.
+   * A pipe that the caller releases. Rejects if the disk or the descriptor table is full. With `outlives` the holder of
+   * the writing end is a reader too: if this process is killed, it blocks on a full pipe instead of getting SIGPIPE.
    */
   async acquire({ outlives = false } = {}): Promise<Pipe> {
     return this.#open(await this.#name(), outlives ? constants.O_RDWR : constants.O_WRONLY);
   }
 
   /**
-   * The reading end of a kept pipe, to be released. It ends when nobody has the writing end any more; `wasHeld` when somebody had
+   * The reading end of a kept pipe, to be released. It ends when nobody has the writing end; `wasHeld` if somebody had
    * the pipe open for reading. Throws as open(2) does.
    */
   reopen(name: string): ReadingPipe & { readonly wasHeld: boolean } {
     const path = join(this.#directory, name);
     const wasHeld = hasReader(path);
     const { reading, descriptor } = this.#openEnds(path, constants.O_WRONLY);
-    // The kernel reports an end only after somebody has had the writing end since the reading end was opened.
+    // The kernel reports an end only if there was a writer after the reading end was opened.
     closeSync(descriptor);
     return { ...this.#pipe(path, reading), wasHeld };
   }
 
-  /** A pipe to a child. Its name is gone when this resolves, so that there is nothing to release. */
+  /** A pipe to a child. Its name is already removed, so nothing is released. */
   async acquireInput(): Promise<InputPipe> {
     const path = await this.#name();
     let held: number | undefined;
     try {
-      // A writing end can be opened once there is a reader; the child's own must be one that waits.
+      // A writing end can only be opened with a reader; the child's own must be blocking.
       held = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
       const writing = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
       const input = new Socket({ fd: writing, readable: false, writable: true });
@@ -115,14 +110,14 @@ export class PipePool {
     return path;
   }
 
-  /** Resolves when nothing is being made in the directory any more, so that it can be removed. Pipes in use stay open. */
+  /** Resolves when the directory can be removed. Pipes in use stay open. */
   async close(): Promise<void> {
     await this.#making?.catch(() => undefined); // Whoever asked for a pipe has been told.
   }
 
   #open(path: string, mode: number): Pipe {
     try {
-      // Reading end first and without blocking, then opening the writing end succeeds at once.
+      // With a non-blocking reading end, opening the writing end succeeds at once.
       const { reading, descriptor } = this.#openEnds(path, mode);
       return { ...this.#pipe(path, reading), descriptor, name: basename(path) };
     } catch (thrown) {
@@ -161,7 +156,7 @@ export class PipePool {
   async #makeMore(): Promise<void> {
     try {
       const paths = Array.from({ length: batch }, () => join(this.#directory, `${this.#made++}`));
-      // Whoever runs as another user must be able to open /dev/stdout or /dev/stdin again; the directory keeps strangers out.
+      // Other users must be able to open /dev/stdout or /dev/stdin; the directory keeps strangers out.
       await run("mkfifo", ["-m", "666", ...paths], { env: { PATH: "/usr/bin:/bin", LC_ALL: "C" } });
       this.#free.push(...paths);
     } catch (thrown) {
@@ -170,7 +165,7 @@ export class PipePool {
   }
 }
 
-/** mkfifo says a line for each name, all alike but for the name: `mkfifo: cannot create fifo '/…': No space left on device`. */
+/** mkfifo prints a line per name: `mkfifo: cannot create fifo '/…': No space left on device`. */
 function reasonOf(thrown: unknown): string {
   const stderr = typeof thrown === "object" && thrown !== null && "stderr" in thrown ? thrown.stderr : undefined;
   const line = typeof stderr === "string" ? stderr.split("\n")[0] : undefined;
@@ -187,5 +182,5 @@ function hasReader(path: string): boolean {
   }
 }
 
-/** Closes the caller's copy of a pipe's writing end, so that the pipe ends with the child. */
+/** Closes the caller's copy of the writing end, so that the pipe ends with the child. */
 export const closeWritingEnd = (pipe: Pipe): void => closeSync(pipe.descriptor);

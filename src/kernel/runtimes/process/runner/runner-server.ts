@@ -7,11 +7,10 @@ import type { TaskTable } from "./task-table.ts";
 
 export interface RunnerServerOptions {
   readonly clock: Clock;
-  /** Short enough for the kernel; see `runnerPaths`. Only its owner may connect, which is all the authentication there is. */
+  /** Short enough for the kernel; see `runnerPaths`. Only its owner may connect, which is the only authentication. */
   readonly socketPath: string;
-  /** How long to stay without owner and tasks. */
+  /** How long it stays without owner and tasks. */
   readonly idle: Millis;
-  /** Asked for when the owner asks. */
   readonly capabilities: () => Promise<RuntimeCapabilities>;
 }
 
@@ -32,7 +31,7 @@ export class RunnerServer {
   #table: TaskTable | undefined;
   #owner: Socket | undefined;
   #cancelIdle: Cancel | undefined;
-  /** The last owner is not coming back: nobody need wait for it. */
+  /** The last owner is not coming back. */
   #released = false;
 
   constructor(options: RunnerServerOptions) {
@@ -45,11 +44,11 @@ export class RunnerServer {
     return this.#done.promise;
   }
 
-  /** Resolves when connections are accepted; the idle time begins. Rejects when the socket cannot be made. */
+  /** Resolves when connections are accepted; the idle time begins. Rejects if the socket cannot be made. */
   async listen(table: TaskTable): Promise<void> {
     this.#table = table;
     const { socketPath } = this.#options;
-    // Only the holder of the lock comes here, so a socket that exists is a dead runner's.
+    // The lock is held, so an existing socket is a dead runner's.
     await rm(socketPath, { force: true });
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
@@ -59,13 +58,13 @@ export class RunnerServer {
     this.#rest();
   }
 
-  /** Tells the owner of a change; without one it is told at the next hello. */
+  /** Tells the owner; without one, the next hello tells it. */
   tell(status: TaskStatus): void {
     if (this.#owner !== undefined) send(this.#owner, { event: "task", status });
     if (status.state.phase === "ended") this.#rest();
   }
 
-  /** Cuts all connections, also those that never said hello, and removes the socket. */
+  /** Closes all connections and removes the socket. */
   async close(): Promise<void> {
     this.#cancelIdle?.();
     for (const socket of this.#connections) socket.destroy();
@@ -73,7 +72,7 @@ export class RunnerServer {
     await rm(this.#options.socketPath, { force: true });
   }
 
-  /** Begins to wait for the end if there is nothing else to wait for. Called whenever that may have changed. */
+  /** Starts the idle time if nothing else is awaited. Called whenever that may have changed. */
   #rest(): void {
     this.#cancelIdle?.();
     if (this.#owner !== undefined || this.#table === undefined || this.#table.active > 0) return;
@@ -82,7 +81,7 @@ export class RunnerServer {
 
   #accept(socket: Socket): void {
     this.#connections.add(socket);
-    // A reset by the other end is an end like any other.
+    // A reset by the other end is an end too.
     socket.on("error", () => undefined);
     socket.on("close", () => {
       this.#connections.delete(socket);
@@ -106,7 +105,7 @@ export class RunnerServer {
       case "capabilities":
         return this.#options.capabilities();
       case "start":
-        // One that could not be noted is no task, and is not told of.
+        // An intent that could not be recorded is no task.
         return table.start(request.task).finally(() => this.#rest());
       case "stop":
         table.stop(request.id, request.graceMs);
@@ -134,7 +133,7 @@ export class RunnerServer {
   }
 }
 
-/** Never throws: an answer that cannot be sent breaks its connection, not the runner. */
+/** Never throws: an answer that cannot be sent breaks only its connection. */
 function send(socket: Socket, message: Message): void {
   if (!socket.writable) return;
   try {

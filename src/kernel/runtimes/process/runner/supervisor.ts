@@ -52,16 +52,15 @@ exit if $errno;
 report $?;
 `;
 
-/** How a first process ended. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The program that supervises; absent where the system has none, and a task is then a child of the runner. */
+/** The supervising program; undefined if the system has none, and tasks are then children of the runner. */
 export const findSupervisor = (): Promise<string | undefined> => findProgram("perl");
 
-/** The command of a supervisor, to be spawned in place of the task's own. */
+/** Spawned in place of the task's own command. */
 export function supervisedCommand(perl: string, { program, args, reportsOn3 }: HostCommand, env: Task["env"]) {
   const command = [program, ...args].map((word, at) => [`A${at}`, word] as const);
   const variables = Object.entries(env).map(([name, value]) => [`E${name}`, value] as const);
@@ -69,7 +68,7 @@ export function supervisedCommand(perl: string, { program, args, reportsOn3 }: H
   return { program: perl, args: ["-e", script], env: Object.fromEntries([...command, ...variables, ...rest]) };
 }
 
-/** What these variables are for the task of a supervisor; undefined where that cannot be read. */
+/** A task's variables as seen in its supervisor; undefined if unreadable. */
 export function valuesIn(supervisor: number, names: readonly string[]): readonly string[] | undefined {
   if (names.length === 0) return [];
   try {
@@ -83,13 +82,13 @@ export function valuesIn(supervisor: number, names: readonly string[]): readonly
 }
 
 export interface Reports {
-  /** Resolves when the program runs; with a failure when it could not be started. */
+  /** Resolves when the program runs, or with a failure if it could not be started. */
   readonly started: Promise<Error | undefined>;
-  /** Nothing but SIGKILL ends a supervisor without a report. */
+  /** Only SIGKILL ends a supervisor without a report. */
   readonly exited: Promise<Exit>;
 }
 
-/** Reads what a supervisor reports, as far as it was not read before. */
+/** Reads what a supervisor reports, from where reading stopped before. */
 export function reportsOn({ output }: ReadingPipe): Reports {
   const started = deferred<Error | undefined>();
   const exited = deferred<Exit>();

@@ -17,8 +17,8 @@ import { closeWritingEnd, type Pipe, type PipePool } from "./pipe-pool.ts";
 import { type Exit, reportsOn, supervisedCommand } from "./supervisor.ts";
 
 /**
- * Spawns a task as leader of a session and process group of its own. An outcome instead of a process: it could not start, and
- * nothing of it is left. Rejects when this machine has no pipe for it. stdin is /dev/null; descriptors of ours are not passed on.
+ * Spawns a task as leader of its own session and process group, or returns an outcome if it could not start. Rejects if
+ * this machine has no pipe for it. stdin is /dev/null; no descriptors are inherited.
  */
 export async function spawnTask(
   task: Task,
@@ -74,7 +74,7 @@ async function spawnPrepared(
   const { logPath, logRotation, maskedVariables, message, mounts } = task;
   const names = [stdout.name, stderr.name, status.name] as const;
   await note({ pid, startedAt, handover: { logPath, logRotation, maskedVariables, message, mounts, pipes: names } });
-  // A supervisor that was killed meanwhile does not read.
+  // The supervisor was killed.
   child.stdin?.on("error", () => undefined).end("!");
   const failure = await started;
   const outcome = afterwards(process.ended, async () => status.release(true));
@@ -83,12 +83,12 @@ async function spawnPrepared(
   return notStarted(values, failureCode(failure), await explainFailure(failure, task), clock.now());
 }
 
-/** For output, and for a supervisor's reports. Some of them alone would stay open for ever. */
+/** For output and a supervisor's reports; some of them alone would stay open forever. */
 async function acquirePipes(pool: PipePool, isSupervised: boolean): Promise<readonly [Pipe, Pipe, Pipe?]> {
   const pipes: Pipe[] = [];
   try {
     for (let count = 0; count < 2; count++) pipes.push(await pool.acquire({ outlives: isSupervised }));
-    // A supervisor knows by this one that nobody reads.
+    // A supervisor sees by this one that nobody reads.
     if (isSupervised) pipes.push(await pool.acquire());
     return pipes as [Pipe, Pipe, Pipe?];
   } catch (thrown) {
@@ -100,10 +100,7 @@ async function acquirePipes(pool: PipePool, isSupervised: boolean): Promise<read
   }
 }
 
-/**
- * No program can be given a zero byte. Node's own refusal quotes the text around it, which may be a secret, and what is said of
- * a task is written down.
- */
+/** No program can be given a zero byte. Node's refusal quotes the text, which may be a secret. */
 function zeroByteIn({ command, env, workingDirectory }: Task): string | undefined {
   const place = command.findIndex((text) => text.includes("\0"));
   if (place >= 0) return `${place === 0 ? "the program's name" : `argument ${place}`} holds a zero byte`;
@@ -112,7 +109,7 @@ function zeroByteIn({ command, env, workingDirectory }: Task): string | undefine
   return workingDirectory.includes("\0") ? "the working directory holds a zero byte" : undefined;
 }
 
-/** What to spawn, or why that cannot be. Where the task has mounts their places are held from then on, to be released. */
+/** What to spawn, or why that is impossible. Mount places are held from then on. */
 export async function prepareTask(
   task: Task,
   context: Pick<SpawnContext, "namespaceTools" | "mountPoints">,
@@ -152,7 +149,7 @@ function spawnChild(
       ...command.user,
     });
   } catch (thrown) {
-    // Node throws for some failures (no descriptors left) and emits others.
+    // Node throws some failures (no descriptors left) and emits others.
     return thrown instanceof Error ? thrown : new Error(String(thrown));
   }
 }
@@ -160,7 +157,7 @@ function spawnChild(
 export const failureOf = (child: ChildProcess): Promise<Error> =>
   new Promise((resolve) => child.once("error", resolve));
 
-// The kernel says ENOENT for a missing program, a missing interpreter and a missing working directory alike.
+// The kernel says ENOENT alike for a missing program, interpreter or working directory.
 export async function explainFailure(failure: Error, task: Task): Promise<string> {
   const directory = await stat(task.workingDirectory).catch(() => undefined);
   if (directory === undefined) return `working directory ${task.workingDirectory} does not exist`;
@@ -175,7 +172,7 @@ const exitOf = (child: ChildProcess): Promise<Exit> =>
 
 const longestReport = 4_096;
 
-/** What the preparation script wrote to descriptor 3: empty when the command was reached. */
+/** What the preparation wrote to descriptor 3: empty if the command was reached. */
 function reportOf(child: ChildProcess): Promise<string> {
   const pipe = child.stdio[3];
   if (pipe === null || pipe === undefined || !("on" in pipe)) return Promise.resolve("");

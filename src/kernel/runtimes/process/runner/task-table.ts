@@ -17,27 +17,27 @@ interface Entry {
   /** Resolves when the task runs or has ended. */
   ready: Promise<void>;
   process?: TaskProcess;
-  /** The grace of a stop that came before there was a process. */
+  /** The grace of a stop before there was a process. */
   stopGrace?: Millis;
-  /** When the shortest grace so far is over, by the clock that nobody sets, and what takes its KILL back. */
+  /** When the shortest grace so far ends, by the monotonic clock, and the cancel of its KILL. */
   killAt?: Millis;
   cancelKill?: Cancel;
 }
 
 export interface TaskTableOptions {
   readonly clock: Clock;
-  /** Starts a task's process, or says why there is none. A rejection is an outcome as well: this machine cannot start it. */
+  /** Starts a task's process or says why not. A rejection is an outcome too: this machine cannot start it. */
   readonly spawn: (task: Task, note: NoteBegun) => Promise<TaskProcess | TaskOutcome>;
   /** Called after a change is durable, once per phase, in order per task. Must not throw. */
   readonly onChange: (status: TaskStatus) => void;
-  /** The journal does not take an entry; it is tried again. Called for every try. Must not throw. */
+  /** Called for each failed write of an entry, which is retried. Must not throw. */
   readonly onTrouble: (failure: unknown) => void;
 }
 
-/** Where a table writes down what a successor must know. */
+/** Records what a later runner must know. */
 export type TaskJournal = Pick<Journal, "append" | "close">;
 
-/** What an earlier runner has left, and how to go on with one of its tasks; undefined where that cannot be. */
+/** What an earlier runner left, and how to adopt one of its tasks; undefined if impossible. */
 interface Inheritance {
   readonly journal: TaskJournal;
   /** The last entry about each task. */
@@ -45,15 +45,15 @@ interface Inheritance {
   readonly adopt?: (started: StartedEntry) => Promise<TaskProcess | undefined>;
 }
 
-/** For tables that have no successor. */
+/** For tables without a successor. */
 const noJournal: TaskJournal = { append: () => Promise.resolve(), close: () => Promise.resolve() };
 
-/** Between two tries to note an end. An end that is not noted is kept in memory, and its task counts as active. */
+/** Pause between attempts to record an end. Until then it is in memory and the task counts as active. */
 const retryMs: Millis = 1_000;
 
 /**
- * All tasks of a runner. A change is told only when the journal has it, so nobody knows more than a successor would. Entries stay
- * until they are removed by their owner: the table is as large as what its owner has not settled yet.
+ * All tasks of a runner. A change is reported only after it is in the journal. Entries stay until their owner removes
+ * them.
  */
 export class TaskTable {
   readonly #options: TaskTableOptions;
@@ -69,9 +69,8 @@ export class TaskTable {
   }
 
   /**
-   * Takes over what an earlier runner left. Its tasks without an end are adopted where that is possible; else they are ended if they
-   * still run, and lost. Resolves when all of that is in the journal. Who opens a table is the only runner of its directory; see
-   * `acquireLock`.
+   * Takes over what an earlier runner left: tasks without an end are adopted if possible, else killed and lost.
+   * Resolves when all of that is in the journal. The caller holds the lock of the directory.
    */
   static async open(options: TaskTableOptions, { journal, last, adopt }: Inheritance): Promise<TaskTable> {
     const table = new TaskTable(options, journal);
@@ -79,12 +78,12 @@ export class TaskTable {
     return table;
   }
 
-  /** A table that nobody takes over: what it knows ends with this process. */
+  /** A table without a successor. */
   static inMemory(options: TaskTableOptions): TaskTable {
     return new TaskTable(options, noJournal);
   }
 
-  /** Tasks that have not ended, or whose end is not noted yet. */
+  /** Tasks that have not ended or whose end is not recorded. */
   get active(): number {
     return this.#active;
   }
@@ -94,8 +93,8 @@ export class TaskTable {
   }
 
   /**
-   * Resolves once the task runs or has ended. A known id is not started again, whatever its command: the answer is how it stands.
-   * Rejects when the intent cannot be noted; the task has then not run and its id is as unknown as before.
+   * Resolves once the task runs or has ended. A known id is not started again: the answer is its status. Rejects if the
+   * intent cannot be recorded; the task has then not run and its id stays unknown.
    */
   async start(task: Task): Promise<TaskStatus> {
     const known = this.#entries.get(task.id);
@@ -112,8 +111,8 @@ export class TaskTable {
   }
 
   /**
-   * TERM to all processes of the task, KILL after `grace`; KILL at once when that is 0 or less. A repeated call can only bring the
-   * end closer. A task that is not running yet is not started at all, or ended right after. Unknown and ended ones are left alone.
+   * TERM to all processes of the task, KILL after `grace`, at once if that is not positive. Repeated calls can only
+   * shorten it. A task not yet running is not started, or ended right after. Unknown and ended tasks are ignored.
    */
   stop(id: string, grace: Millis): void {
     const entry = this.#entries.get(id);
@@ -132,17 +131,17 @@ export class TaskTable {
       return;
     }
     process.signal("SIGTERM");
-    // A stopped process does not see TERM before it goes on.
+    // A stopped process sees TERM only when it continues.
     process.signal("SIGCONT");
     entry.cancelKill = afterAwake(this.#clock, grace, () => process.signal("SIGKILL"));
   }
 
-  /** Asks all tasks to end as `stop` does, at once. */
+  /** Stops all tasks at once; see `stop`. */
   stopAll(grace: Millis): void {
     for (const id of this.#entries.keys()) this.stop(id, grace);
   }
 
-  /** Forgets those of the ids that have ended. Rejects when that cannot be noted; then none is forgotten. */
+  /** Forgets those of the ids that have ended. Rejects if that cannot be recorded; then none is forgotten. */
   async remove(ids: readonly string[]): Promise<void> {
     const ended = ids.filter((id) => this.#entries.get(id)?.state.phase === "ended");
     if (ended.length === 0) return;
@@ -150,7 +149,7 @@ export class TaskTable {
     for (const id of ended) this.#entries.delete(id);
   }
 
-  /** Lets go of the journal; only for a table without active tasks. */
+  /** Closes the journal; only without active tasks. */
   close(): Promise<void> {
     return this.#journal.close();
   }
@@ -159,7 +158,7 @@ export class TaskTable {
     try {
       await this.#journal.append({ entry: "intent", id: task.id, at: this.#clock.now() });
     } catch (failure) {
-      // Not remembered, so not begun: the caller may try again. Whoever asked for the same id meanwhile is told the same.
+      // Not recorded, so not begun: it may be retried. Concurrent callers for the same id get the same answer.
       this.#entries.delete(task.id);
       this.#active--;
       throw failure;
@@ -174,7 +173,7 @@ export class TaskTable {
     const note: NoteBegun = ({ pid, startedAt, handover }) => {
       const kept = handover === undefined ? {} : { handover };
       const started = { entry: "started", id: task.id, at: startedAt, process: identityOf(pid), ...kept } as const;
-      // Without this entry a successor would call the task lost while starting, which is true as well.
+      // Without this entry a later runner would call the task lost while starting, which is true too.
       return this.#journal.append(started).catch(this.#options.onTrouble);
     };
     try {
@@ -204,7 +203,7 @@ export class TaskTable {
         await this.#journal.append({ entry: "ended", id: entry.id, outcome });
         break;
       } catch (failure) {
-        // An outcome that is not durable is not told; a full disk may get room again.
+        // An outcome must be durable before it is reported; a full disk may get room again.
         this.#options.onTrouble(failure);
         await new Promise<void>((resolve) => this.#clock.after(retryMs, resolve));
       }
@@ -235,7 +234,7 @@ export class TaskTable {
       return { kind: "lost", message: "the runner process ended while starting it; it may have run", finishedAt };
     }
     const alive = isAlive(last.process);
-    // Nobody reads its output or will learn its exit code; going on beside its successor would be worse.
+    // Nobody would read its output or exit code; continuing beside its replacement would be worse.
     if (alive) signalGroup(last.process.pid, "SIGKILL");
     const fate = alive ? "it was still running and has been killed" : "its exit code is unknown";
     return { kind: "lost", message: `the runner process ended while it ran; ${fate}`, startedAt: last.at, finishedAt };
