@@ -35,8 +35,7 @@ const verbs = ["render", "rerender", "controller", "server"] as const;
 const tinkCommand = command<TinkOptions>({
   name: "tink",
   args: ["<action>", "[words...]"],
-  summary:
-    "Tinkerbell: render templates without running them, or a workflow anew; be controller or server of a cluster",
+  summary: "Tinkerbell: render templates, render a workflow again, or serve a cluster",
   group: "Documents",
   examples: [
     "slipway tink render examples/tinkerbell/fleet.yaml",
@@ -49,8 +48,8 @@ const tinkCommand = command<TinkOptions>({
   ],
   options: [
     { flags: "--set <name=value>", summary: "render: a value of the workflow; may be repeated", repeatable: true },
-    { flags: "--hardware <name>", summary: "render: for this machine, of the files or of the server" },
-    { flags: "--all-hardware", summary: "render: for every machine of the files, or else of the server's namespace" },
+    { flags: "--hardware <name>", summary: "render: for this machine, from the files or the server" },
+    { flags: "--all-hardware", summary: "render: for every machine of the files, or else of the namespace" },
     {
       flags: "-o, --output <format>",
       summary: "render: text, or as data: yaml or json",

@@ -41,6 +41,6 @@ function decode(path: string, text: string): AgentState {
     // Reported below.
   }
   throw new SlipwayError("agent-journal", `${path} is not a journal of this release of the agent`, {
-    hint: "remove it if the action that this machine was at may be carried out again",
+    hint: "remove it if the interrupted action may run again",
   });
 }

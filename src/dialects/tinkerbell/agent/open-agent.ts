@@ -102,7 +102,7 @@ export async function openAgent(
 /** Two agents with one journal would run everything twice. */
 const agentRunning = (directory: string): SlipwayError =>
   new SlipwayError("agent-running", `another agent is running on ${directory}`, {
-    hint: "end it first, or give this one a directory of its own with --state-dir",
+    hint: "stop it first, or use another directory with --state-dir",
   });
 
 /** A supervisor retries: a full disk may have room then, and the running action goes on. */
