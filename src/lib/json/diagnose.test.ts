@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { diagnoseJson } from "./diagnose.ts";
+import { diagnoseJson } from "./parse.ts";
 
 const errorOf = (text: string, maxDepth = 200) => {
   const result = diagnoseJson(text, maxDepth);

@@ -1,10 +1,17 @@
 export * from "./canonical.ts";
 export * from "./indent.ts";
 export * from "./json-patch.ts";
-export * from "./json-path.ts";
+export { compileJsonPath, type JsonPath, type JsonPathError } from "./json-path.ts";
 export * from "./json-path-template.ts";
 export * from "./merge-patch.ts";
-export * from "./parse.ts";
+export {
+  decodeUtf8,
+  type DuplicateKey,
+  type JsonDocument,
+  type JsonError,
+  type JsonReadLimits,
+  parseJson,
+  readJson,
+} from "./parse.ts";
 export * from "./pointer.ts";
 export * from "./shape.ts";
-export * from "./utf8.ts";

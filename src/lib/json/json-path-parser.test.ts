@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Cursor, type ParsedPath, parsePath, parseQuoted, type PathStep } from "./json-path-parser.ts";
+import { type Cursor, type ParsedPath, parsePath, parseQuoted, type PathStep } from "./json-path.ts";
 
 function stepsOf(source: string): readonly PathStep[] {
   const parsed = parsePath({ source, at: 0 });

@@ -1,6 +1,17 @@
 import { err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
-import { type JsonPathError, type StepBudget, selectPath, spend, withinBudget } from "./json-path.ts";
-import { type Cursor, type ParsedPath, parsePath, parseQuoted, skipBlanks, unexpected } from "./json-path-parser.ts";
+import {
+  type Cursor,
+  type JsonPathError,
+  type ParsedPath,
+  parsePath,
+  parseQuoted,
+  selectPath,
+  skipBlanks,
+  spend,
+  type StepBudget,
+  unexpected,
+  withinBudget,
+} from "./json-path.ts";
 
 /** A compiled `-o jsonpath=` template. Immutable; may be rendered any number of times. */
 export interface JsonPathTemplate {

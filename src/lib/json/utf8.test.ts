@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { decodeUtf8 } from "./utf8.ts";
+import { decodeUtf8 } from "./parse.ts";
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
 const a = 0x61;

@@ -2,7 +2,7 @@ import { type Document, isAlias, isMap, isScalar, isSeq, type Pair, Scalar } fro
 import { err, ok, type Result } from "#lib/base/index.ts";
 import { startOf } from "./convert.ts";
 import { parseTrees, type Place, type TreeLimits } from "./parse.ts";
-import { findControl, syntaxMessage } from "./trees.ts";
+import { findControl, syntaxMessage } from "./read.ts";
 
 // For languages whose words mean something else than Kubernetes' (`yes` is a text, `014` twelve) and which follow aliases and merge keys by
 // rules of their own: the syntax alone, with the place of everything.

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "#test/support/property-runs.ts";
 import { readPlain } from "./plain.ts";
-import { readTrees } from "./trees.ts";
+import { readTrees } from "./read.ts";
 
 const limits = { maxDepth: 200, maxParts: Number.POSITIVE_INFINITY };
 

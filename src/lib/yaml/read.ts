@@ -1,6 +1,19 @@
-import { type FieldPath, type JsonValue, ok, type Position, type Problem, type Result } from "#lib/base/index.ts";
+import {
+  err,
+  type FieldPath,
+  formatFieldPath,
+  hasErrors,
+  type JsonValue,
+  ok,
+  type Position,
+  type Problem,
+  type Result,
+} from "#lib/base/index.ts";
+import type { Document, YAMLError } from "yaml";
+import { convertTree, type Finding } from "./convert.ts";
+import { type ParsedYaml, parseTrees, type Place } from "./parse.ts";
 import { readPlain } from "./plain.ts";
-import { readTrees } from "./trees.ts";
+import { createLocator } from "./positions.ts";
 
 export interface YamlReadOptions {
   /** Named in positions and messages. */
@@ -60,4 +73,101 @@ export function readYaml(text: string, options: YamlReadOptions = {}): Result<Ya
     keyPositionOf: (path: FieldPath) => placed(index).keyPositionOf(path),
   }));
   return ok({ documents, warnings: [] });
+}
+
+/** Problems beyond this are one more problem that counts them; a broken file has thousands, all following from the first. */
+const mostProblems = 100;
+
+/** As `readYaml`, by `yaml`, whatever the text is made of. Keeps the syntax trees alive for places. */
+export function readTrees(text: string, options: YamlReadOptions = {}): Result<YamlFile, readonly Problem[]> {
+  const { maxDepth = 200, maxParts = Number.POSITIVE_INFINITY } = options;
+  const trees = parseTrees(text, { maxDepth, maxParts });
+  if (!trees.ok) {
+    const { isDeep, message, ...place } = trees.error;
+    const finding = { severity: "error", code: isDeep ? "yaml-depth" : "yaml-size", message, path: [] } as const;
+    return err([toProblem(finding, place, options.file)]);
+  }
+  const found: Found = { problems: [], counts: { error: 0, warning: 0 } };
+  noteControl(text, options.file, found);
+  const documents = trees.value.documents.map((tree) => readDocument(tree, trees.value, options, found));
+  const problems = limitProblems(found);
+  return hasErrors(problems) ? err(problems) : ok({ documents, warnings: problems });
+}
+
+/** What is wrong so far. All of it is counted, only what can be shown is kept: each path costs its length, and keys may be long. */
+interface Found {
+  readonly problems: Problem[];
+  readonly counts: Record<Problem["severity"], number>;
+}
+
+function note(found: Found, severity: Problem["severity"], describe: () => Problem): void {
+  found.counts[severity] += 1;
+  if (found.counts[severity] <= mostProblems) found.problems.push(describe());
+}
+
+// YAML 1.2, 5.1: of the control characters only tabs and line breaks may stand in a text. The library lets all of them pass.
+const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/;
+
+/** The first one is enough: a text that has any is most often not YAML at all. */
+function noteControl(text: string, file: string | undefined, found: Found): void {
+  const first = findControl(text);
+  if (first === undefined) return;
+  const { message, ...place } = first;
+  note(found, "error", () => toProblem({ severity: "error", code: "yaml-syntax", message, path: [] }, place, file));
+}
+
+/** The first control character that no YAML may have, with what to say about it. */
+export function findControl(text: string): (Place & { readonly message: string }) | undefined {
+  const at = text.search(control);
+  if (at === -1) return undefined;
+  const before = text.slice(0, at);
+  const message = `the control character ${JSON.stringify(text[at])} is not allowed; write it as an escape in double quotes`;
+  return { message, line: before.split("\n").length, column: before.length - before.lastIndexOf("\n") };
+}
+
+function readDocument(
+  tree: Document.Parsed,
+  { placeOf }: ParsedYaml,
+  options: YamlReadOptions,
+  found: Found,
+): YamlDocument {
+  const locator = createLocator(tree, placeOf, options.file);
+  const report = (finding: Finding): void => {
+    const lenient = finding.code === "yaml-duplicate-key" && options.duplicateKeys === "warning";
+    const severity = lenient ? "warning" : finding.severity;
+    note(found, severity, () => toProblem({ ...finding, severity }, placeOf(finding.offset), options.file));
+  };
+  let lastLine = 0;
+  for (const error of tree.errors) {
+    const place = placeOf(error.pos[0]);
+    // Errors on one line follow from the first of them.
+    if (place.line !== lastLine) note(found, "error", () => toProblem(syntaxFinding(error), place, options.file));
+    lastLine = place.line;
+  }
+  // A tree with syntax errors is not what its author meant; complaints about its contents would mislead.
+  const value = tree.errors.length > 0 ? null : convertTree(tree.contents, report);
+  return { value, positionOf: locator.valueAt, keyPositionOf: locator.keyAt };
+}
+
+function syntaxFinding(error: YAMLError): Omit<Finding, "offset"> {
+  return { severity: "error", code: "yaml-syntax", message: syntaxMessage(error), path: [] };
+}
+
+/** The library's message, which starts with a capital letter, in the style of ours. */
+export const syntaxMessage = ({ message }: YAMLError): string => message.charAt(0).toLowerCase() + message.slice(1);
+
+function toProblem(finding: Omit<Finding, "offset">, place: Omit<Position, "file">, file: string | undefined): Problem {
+  const { severity, code, message, path } = finding;
+  const position = file === undefined ? place : { file, ...place };
+  return { severity, code, message, path: formatFieldPath(path), position };
+}
+
+/** Errors before warnings when not all can be shown: they are what must be changed first. */
+function limitProblems({ problems, counts }: Found): readonly Problem[] {
+  const total = counts.error + counts.warning;
+  if (total <= mostProblems) return problems;
+  const severity = counts.error > 0 ? "error" : "warning";
+  const shown = problems.filter((problem) => problem.severity === severity);
+  const message = `${total - shown.length} more problems are not shown`;
+  return [...shown, { severity, code: "yaml-more-problems", message, path: "" }];
 }
