@@ -22,11 +22,11 @@ test.each<[JsonObject, readonly string[]]>([
   [{ action: "cancel" }, []],
   [{ action: "retry", steps: ["a"] }, []],
   [{ action: "skip" }, ["spec.step: skip needs the step to skip"]],
-  [{ action: "suspend", step: "a" }, ["spec.step: suspend is for the whole run"]],
-  [{ action: "cancel", steps: ["a"] }, ["spec.steps: only retry takes several steps"]],
-  [{ action: "retry", force: true }, ["spec.force: only cancel can be forced"]],
+  [{ action: "suspend", step: "a" }, ["spec.step: suspend applies to the whole run"]],
+  [{ action: "cancel", steps: ["a"] }, ["spec.steps: only retry may have several steps"]],
+  [{ action: "retry", force: true }, ["spec.force: only cancel may have force"]],
   [{ action: "retry", fromFailed: true }, []],
-  [{ action: "cancel", fromFailed: true }, ["spec.fromFailed: only retry begins somewhere"]],
+  [{ action: "cancel", fromFailed: true }, ["spec.fromFailed: only retry may have fromFailed"]],
   [
     { action: "retry", fromFailed: false },
     [expect.stringMatching(/^spec.fromFailed: a retry begins with what failed/)],
@@ -47,7 +47,7 @@ test.each<[JsonObject, readonly string[]]>([
   ],
   [
     { action: "cancel", target: { ...target, namespace: "other" } },
-    ["spec.target.namespace: expected default: actions are for runs beside them"],
+    ["spec.target.namespace: expected default: the run must be in the namespace of its action"],
   ],
   [{ action: "cancel", target: { ...target, name: "" } }, ["spec.target.name: the name of the run is required"]],
 ])("the action %j", (spec, expected) => {
@@ -71,7 +71,7 @@ test.each(["v1alpha1", "v1alpha2"])(
   (version) => {
     const machine = { apiVersion: `tinkerbell.org/${version}`, kind: "Workflow", name: "w" };
     expect(actionCauses(action({ action: "suspend", target: machine }))).toEqual([
-      "spec.action: expected cancel or retry: runs of tinkerbell know no suspend",
+      "spec.action: expected cancel or retry: runs of tinkerbell do not support suspend",
     ]);
     expect(actionCauses(action({ action: "cancel", target: machine }))).toEqual([]);
     expect(actionCauses(action({ action: "retry", fromFailed: true, target: machine }))).toEqual([]);

@@ -86,7 +86,7 @@ test("where something else has the usual address of agents another port is taken
     isOurs = (await hold(42_113)) !== undefined;
     server = await start();
   }
-  await expect.poll(() => server?.log()).toContain("something else has the usual address of agents of Tinkerbell");
+  await expect.poll(() => server?.log()).toContain("the usual address of agents of Tinkerbell is in use");
   expect(opened()).toMatch(/127\.0\.0\.1:(?!42113\b)\d+/);
 });
 
@@ -103,7 +103,7 @@ test("an address that somebody has named and that is taken ends the start, befor
   ]);
   expect(code).toBe(1);
   expect(err).toContain(`cannot listen on 127.0.0.1:${port}: the port is in use\n`);
-  expect(err).toContain("--tink-listen off to serve none");
+  expect(err).toContain("--tink-listen off to disable the port");
 });
 
 test("certificates that cannot be used end the start", async () => {

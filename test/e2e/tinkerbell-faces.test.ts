@@ -75,7 +75,7 @@ test("what the language has no word for is refused by name", async () => {
   await waiting("third");
   expect(await on("suspend", "wf/third")).toMatchObject({
     code: 2,
-    err: expect.stringContaining("expected cancel or retry: runs of tinkerbell know no suspend"),
+    err: expect.stringContaining("expected cancel or retry: runs of tinkerbell do not support suspend"),
   });
   expect(await on("retry", "third")).toMatchObject({
     code: 1,

@@ -1,5 +1,6 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import { type CompiledSchema, type FieldError, fieldsAt, type Schema } from "#lib/schema/index.ts";
+import { subdomainRule } from "#kernel/model/index.ts";
 import { didYouMean } from "#lib/text/index.ts";
 import { fieldTokens } from "./field-tokens.ts";
 import type { Report } from "./problems.ts";
@@ -30,13 +31,10 @@ export function checkSchema(schema: CompiledSchema, document: JsonObject, report
   return errors.length === 0;
 }
 
-/** RFC 1123 subdomain, as Kubernetes requires for most names. */
-const subdomain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
-
 /** The server would refuse the name without a position. */
 export function checkName({ name, generateName }: JsonObject, report: Report): void {
   if (name === undefined && typeof generateName === "string" && generateName !== "") return;
-  if (typeof name === "string" && name.length <= 253 && subdomain.test(name)) return;
+  if (typeof name === "string" && subdomainRule(name) === undefined) return;
   const found = name === undefined ? "nothing" : JSON.stringify(name);
   report(
     ["metadata", "name"],

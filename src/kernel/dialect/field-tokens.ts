@@ -10,10 +10,8 @@ export const isWithin = (field: string, parent: string): boolean =>
 export const parentOf = (field: string): string => field.replace(/(?:\.[^.[\]]+|\[[^\]]*\])$/, "");
 
 /**
- * The path a text names, found by walking the document; what does not exist there is one last token, so that the place of the
- * problem is its nearest existing parent. O(width of what is on the way).
- *
- * `spec.steps.a.b` in a document with a step `a` → `["spec", "steps", "a", "b"]`.
+ * The path of a field, found by walking the document; `spec.steps.a.b` → `["spec", "steps", "a", "b"]`. A missing part
+ * is one last token, so that the problem's place is the nearest existing parent.
  */
 export function fieldTokens(document: JsonValue, field: string): FieldPath {
   const path: (string | number)[] = [];

@@ -7,25 +7,10 @@ import { didYouMean } from "#lib/text/index.ts";
 const kindsByGroup: ReadonlyMap<string, readonly string[]> = new Map([
   [
     "",
-    [
-      "Binding",
-      "ConfigMap",
-      "Endpoints",
-      "Event",
-      "LimitRange",
-      "List",
-      "Namespace",
-      "Node",
-      "PersistentVolume",
-      "PersistentVolumeClaim",
-      "Pod",
-      "PodTemplate",
-      "ReplicationController",
-      "ResourceQuota",
-      "Secret",
-      "Service",
-      "ServiceAccount",
-    ],
+    (
+      "Binding ConfigMap Endpoints Event LimitRange List Namespace Node PersistentVolume " +
+      "PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount"
+    ).split(" "),
   ],
   ["apps", ["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"]],
   ["autoscaling", ["HorizontalPodAutoscaler", "Scale"]],
@@ -37,9 +22,8 @@ const kindsByGroup: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * What is wrong with a kind of one of Kubernetes' own groups: `{hint}` says what was probably meant, if anything was.
- * Undefined for kinds that exist, and for every other group, of which nothing can be known without a server. The version is
- * not looked at: which ones are served differs from server to server.
+ * Reports an unknown kind in one of Kubernetes' groups, with a hint if one is likely. Undefined for known kinds and for
+ * all other groups. The version is ignored: servers differ.
  *
  * `unknownKind("v1", "Pdo")` → `{ hint: 'did you mean "Pod"?' }`; `unknownKind("v1", "Job")` → a hint at `batch`.
  */

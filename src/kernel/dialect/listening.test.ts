@@ -21,7 +21,7 @@ test("an address that is only usual and taken gives way to a free port of its ho
   expect(opened.port).toBe(40_000);
   expect(told).toEqual([
     [
-      "something else has the usual address of wharf-api; --wharf-listen names another one",
+      "the usual address of wharf-api is in use; set --wharf-listen to choose another one",
       { usual: "[::1]:5001", address: "[::1]:40000" },
     ],
   ]);
@@ -34,6 +34,6 @@ test.each([
   await expect(openChosen({ address: "127.0.0.1:1", isUsual }, machine(code), listening)).rejects.toMatchObject({
     code: "listen-failed",
     message: "cannot listen at 127.0.0.1:1",
-    hint: "name another address with --wharf-listen HOST:PORT, or --wharf-listen off to serve none",
+    hint: "name another address with --wharf-listen HOST:PORT, or --wharf-listen off to disable the port",
   });
 });

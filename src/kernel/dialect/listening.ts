@@ -27,11 +27,11 @@ export async function openChosen<T extends { readonly port: number }>(
     return await open(address);
   } catch (thrown) {
     const isTaken = codeOf(toError(thrown).cause) === "EADDRINUSE";
-    const hint = `name another address with ${flag} HOST:PORT, or ${flag} off to serve none`;
+    const hint = `name another address with ${flag} HOST:PORT, or ${flag} off to disable the port`;
     if (!isUsual || !isTaken) throw new SlipwayError("listen-failed", toError(thrown).message, { hint, cause: thrown });
     const opened = await open(address.replace(/\d+$/, "0"));
     const found = address.replace(/\d+$/, `${opened.port}`);
-    log.warn(`something else has the usual address of ${what}; ${flag} names another one`, {
+    log.warn(`the usual address of ${what} is in use; set ${flag} to choose another one`, {
       usual: address,
       address: found,
     });

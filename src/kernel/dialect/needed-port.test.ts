@@ -79,7 +79,7 @@ test("a port that cannot be opened when it is needed is tried again, ever more s
   await place.informers.synced(over.signal);
   const metadata = { name: "first", namespace: "default" };
   await objects.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata });
-  await expect.poll(() => reported).toEqual(["cannot open the port, and tries again: too many open files"]);
+  await expect.poll(() => reported).toEqual(["failed to open the port; retrying: too many open files"]);
   for (let at = 1; at < 9; at += 1) {
     await clock.pass(60_000);
     await expect.poll(() => tries.length).toBeGreaterThan(at);

@@ -62,7 +62,7 @@ export async function openWhenNeeded<T extends { readonly port: number }>(
     await orAborted(exists, stop);
     const { clock, random } = manager;
     const isRetryable = (thrown: unknown): boolean => {
-      const trouble = `cannot open the port, and tries again: ${messageOf(thrown)}`;
+      const trouble = `failed to open the port; retrying: ${messageOf(thrown)}`;
       log.error(`${what}: ${trouble}`);
       parts.tellPort({ serves: what, address: listen.address, trouble });
       return true;

@@ -24,14 +24,18 @@ export function checkRunAction(document: JsonObject, languages: Languages, repor
     report(["spec", "target", "name"], "required", "the name of the run is required");
   const { namespace = target.namespace } = metadata;
   if (target.namespace !== undefined && target.namespace !== namespace)
-    report(["spec", "target", "namespace"], "invalid-value", `expected ${namespace}: actions are for runs beside them`);
+    report(
+      ["spec", "target", "namespace"],
+      "invalid-value",
+      `expected ${namespace}: the run must be in the namespace of its action`,
+    );
   checkFields(spec, report);
   const language = languages.find((one) => runTypes(one).includes(typeOf(target)));
   if (language === undefined) return report(["spec", "target"], "unknown-target", `expected ${orList(languages)}`);
   const { accepts } = language.runs;
   if (accepts.actions.includes(action)) return accepts.check(spec, report);
   const known = accepts.actions.join(", ").replace(/, (?=\w+$)/, " or ");
-  report(["spec", "action"], "not-carried", `expected ${known}: runs of ${language.name} know no ${action}`);
+  report(["spec", "action"], "not-carried", `expected ${known}: runs of ${language.name} do not support ${action}`);
 }
 
 /** Required and allowed fields of each action. */
@@ -40,14 +44,14 @@ function checkFields(spec: RunAction["spec"], report: Report): void {
   const isForStep = action === "skip" || action === "approve" || action === "reject";
   if (isForStep && step === undefined) report(["spec", "step"], "required", `${action} needs the step to ${action}`);
   if (step !== undefined && action === "suspend")
-    report(["spec", "step"], "forbidden", `${action} is for the whole run`);
+    report(["spec", "step"], "forbidden", `${action} applies to the whole run`);
   if (values !== undefined && action !== "approve" && !(action === "resume" && step !== undefined))
-    report(["spec", "values"], "forbidden", "only an approval takes values");
+    report(["spec", "values"], "forbidden", "only approvals may have values");
   if (steps !== undefined && action !== "retry")
-    report(["spec", "steps"], "forbidden", "only retry takes several steps");
+    report(["spec", "steps"], "forbidden", "only retry may have several steps");
   if (fromFailed !== undefined && action !== "retry")
-    report(["spec", "fromFailed"], "forbidden", "only retry begins somewhere");
-  if (force !== undefined && action !== "cancel") report(["spec", "force"], "forbidden", "only cancel can be forced");
+    report(["spec", "fromFailed"], "forbidden", "only retry may have fromFailed");
+  if (force !== undefined && action !== "cancel") report(["spec", "force"], "forbidden", "only cancel may have force");
 }
 
 /** In every served version. */

@@ -1,16 +1,16 @@
 /**
- * On a Pod, or the template it is made from: values of variables are kept out of what its containers print and say at their end. Those that
- * come from Secrets, and those that it names, divided by commas; it may be empty.
+ * On a Pod or a Pod template: masks values of variables in output and termination messages: those that come from
+ * Secrets, and those named here, separated by commas. May be empty.
  */
 export const maskAnnotation = "slipway.dev/mask-env";
 
-/** The variable that names the file into which a container writes its outputs: its termination message. */
+/** The variable with the path of the file for a container's outputs: its termination message. */
 export const outputVariable = "SLIPWAY_OUTPUT";
 /**
- * Label of Nodes that keep more of outputs than Kubernetes does of a termination message: a number of bytes. It holds for one container of a Pod
- * (the one named main, or else the first) and where its document sets `outputVariable`. Of what is longer they keep more than that.
+ * Label of Nodes that keep longer outputs than Kubernetes' termination messages: a number of bytes. It applies to one
+ * container of a Pod (the one named main, or the first) whose document sets `outputVariable`.
  */
 export const keptOutputLabel = "slipway.dev/output-bytes";
 
-/** The reason of a terminated container whose exit status is unknown, as Kubernetes calls it. */
+/** Kubernetes' reason for a terminated container with unknown exit status. */
 export const lostReason = "ContainerStatusUnknown";

@@ -1,22 +1,19 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import type { KindObjectMeta, KindOwnerReference } from "#lib/schema/index.ts";
 
-// The shape of every Kubernetes object. Plain JSON: no classes, nothing is dropped that Slipway does not know, and what an API
-// returned is frozen, so that mirrors may hand the same object to everybody.
+// The shape of Kubernetes objects: plain JSON in which unknown members are kept. Objects returned by the API are
+// frozen, because mirrors share them.
 
 /**
- * Points to the object that owns this one; by `uid`, so a new object of the same name owns nothing. At most one reference of an
- * object has `controller: true`: that owner acts on it, the others only keep it alive.
+ * Refers to an owner by `uid`. At most one reference has `controller: true`: that owner manages the object, the others
+ * only keep it alive.
  */
 export type OwnerReference = KindOwnerReference;
 
-/** Kubernetes ObjectMeta, as far as Slipway reads it. Other fields are kept as they are. Times are RFC 3339 texts. */
+/** Kubernetes ObjectMeta, as far as Slipway reads it. Times are RFC 3339 texts. */
 export type ObjectMeta = KindObjectMeta;
 
-/**
- * Any Kubernetes-style object. Typed kinds narrow `spec` and `status`; kinds without them (ConfigMap, Event) have members of their
- * own, which is why the type is open at both.
- */
+/** Any Kubernetes-style object. Typed kinds narrow `spec` and `status`; some (ConfigMap, Event) have other members. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -26,8 +23,8 @@ export interface KubeObject {
 }
 
 /**
- * A KubeObject as the API returns it: the server-owned metadata are present. `uid` never repeats; `resourceVersion` is opaque but
- * for `compareResourceVersions` of the kit; `creationTimestamp` has whole seconds.
+ * A KubeObject as the API returns it. `uid` never repeats; `resourceVersion` is opaque except for
+ * `compareResourceVersions`; `creationTimestamp` has whole seconds.
  */
 export type Stored<T extends KubeObject = KubeObject> = T & {
   readonly metadata: {
@@ -38,7 +35,7 @@ export type Stored<T extends KubeObject = KubeObject> = T & {
   };
 };
 
-/** Kubernetes ObjectReference: names an object or a part of it, in statuses and events. It owns nothing and may dangle. */
+/** Kubernetes ObjectReference: names an object or a part of it, which need not exist. */
 export interface ObjectReference {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -50,8 +47,8 @@ export interface ObjectReference {
 }
 
 /**
- * A list answer: the items, the revision they describe, and the token of the next page if there is one. `remainingItemCount` is
- * given for later pages only, and never with selectors. A watch from `resourceVersion` misses nothing and repeats nothing.
+ * A list: items, their revision, and the token of the next page. `remainingItemCount` is never present with selectors.
+ * A watch from `resourceVersion` misses nothing and repeats nothing.
  */
 export interface ObjectList<T extends KubeObject = KubeObject> {
   readonly apiVersion: string;
@@ -64,33 +61,26 @@ export interface ObjectList<T extends KubeObject = KubeObject> {
   readonly items: readonly T[];
 }
 
-/** The reference whose `controller` is true, if any. It may name an owner that is gone, or another object of its name. */
+/** The controlling owner's reference. The owner may be gone, or its name reused. */
 export const controllerOf = (object: KubeObject): OwnerReference | undefined =>
   object.metadata.ownerReferences?.find((owner) => owner.controller === true);
 
-/**
- * A controller reference to `owner`, which must have been stored: only then has it a uid. `blockOwnerDeletion` makes a foreground
- * deletion of the owner wait for the owned.
- */
+/** A controller reference to `owner`. `blockOwnerDeletion` makes a foreground deletion wait for the owned object. */
 export function controllerReference(owner: Stored, blockOwnerDeletion = true): OwnerReference {
   const { apiVersion, kind, metadata } = owner;
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true, blockOwnerDeletion };
 }
 
-/**
- * `namespace/name`, or just the name of a cluster-scoped object: the key of caches and work queues. Names hold no slash, so no two
- * objects of a kind have the same key. An empty namespace is none.
- */
+/** `namespace/name`, or the name of a cluster-scoped object: the key of caches and work queues. */
 export const keyOf = (metadata: ObjectMeta): string =>
   metadata.namespace === undefined || metadata.namespace === ""
     ? (metadata.name ?? "")
     : `${metadata.namespace}/${metadata.name ?? ""}`;
 
-/** Undoes keyOf: `a/b` → namespace `a`, name `b`. */
 export function splitKey(key: string): { readonly namespace?: string; readonly name: string } {
   const slash = key.indexOf("/");
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** A KubeObject seen as plain JSON, for code that walks it by path. The same object, not a copy. */
+/** The same object as plain JSON, not a copy. */
 export const asJson = (object: KubeObject): JsonObject => object as unknown as JsonObject;

@@ -1,9 +1,9 @@
-// How an API says no. One vocabulary for the server that refuses, the wire, and whoever is refused, so that a controller cannot tell
-// the embedded server from a cluster.
+// Refusals of the API. Server, client and wire share them, so a controller cannot tell the embedded server from a
+// cluster.
 
 /**
- * Why the API said no, in Kubernetes' vocabulary. Programs decide by it; `code` is for HTTP and `message` for people. `Gone` is what
- * old servers say for `Expired`.
+ * Kubernetes' reasons, by which programs decide; `code` is for HTTP and `message` for people. Old servers send `Gone`
+ * instead of `Expired`.
  */
 export type StatusReason =
   | "BadRequest"
@@ -27,8 +27,8 @@ export type StatusReason =
   | "ServerTimeout";
 
 /**
- * One cause of a refusal. `field` is a path in Kubernetes notation (`spec.steps[build].image`), `reason` one of `FieldValue…` or
- * another CamelCase word (`NamespaceTerminating`), `message` a text without the path.
+ * One cause of a refusal. `field` is a path in Kubernetes' notation (`spec.steps[build].image`), `reason` a word such
+ * as `FieldValueInvalid` or `NamespaceTerminating`, `message` a text without the path.
  */
 export interface StatusCause {
   readonly reason?: string;
@@ -36,21 +36,21 @@ export interface StatusCause {
   readonly field?: string;
 }
 
-/** What a refusal is about, for programs: never needed to understand the message. */
+/** Details for programs. */
 export interface StatusDetails {
   readonly name?: string;
   readonly group?: string;
-  /** The resource's plural, as Kubernetes does; the kind in `Invalid`. */
+  /** The resource's plural; in `Invalid`, the kind. */
   readonly kind?: string;
   readonly uid?: string;
   readonly causes?: readonly StatusCause[];
-  /** The same request may be sent again after this long; also the `Retry-After` header. */
+  /** When to retry the same request; also the `Retry-After` header. */
   readonly retryAfterSeconds?: number;
 }
 
 /**
- * `meta/v1 Status`: the body of every refusal, of deletions that are done, and of the ERROR event of a watch. `metadata.continue` of an
- * `Expired` list goes on with the listing at another revision.
+ * `meta/v1 Status`: the body of refusals, of completed deletions, and of a watch's ERROR event. `metadata.continue` of
+ * an `Expired` list continues the listing at another revision.
  */
 export interface Status {
   readonly kind: "Status";
@@ -63,7 +63,7 @@ export interface Status {
   readonly code: number;
 }
 
-/** `ServerTimeout` is no 504: the server was asked for something it could not begin, and may be asked again. */
+/** `ServerTimeout` is not 504: the server could not begin, and the request may be retried. */
 const codeByReason: Readonly<Record<StatusReason, number>> = {
   BadRequest: 400,
   Unauthorized: 401,
@@ -87,15 +87,15 @@ const codeByReason: Readonly<Record<StatusReason, number>> = {
 };
 
 /**
- * The API refused. Ask with `isNotFound(e)` and its siblings, not by numbers or texts. The one error that passes the border between
- * client and server in both directions: `toStatus` writes it, `fromStatus` reads it, and nothing is lost but `cause`.
+ * A refusal by the API. Test it with `isNotFound(e)` and its siblings. `toStatus` and `fromStatus` lose nothing but
+ * `cause`.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly reason: StatusReason;
   readonly code: number;
   readonly details: StatusDetails;
-  /** A token that goes on with an expired listing, if the server gave one. */
+  /** Continues an expired listing, if the server sent it. */
   readonly continueToken: string | undefined;
 
   constructor(
@@ -103,7 +103,7 @@ export class ApiError extends Error {
     message: string,
     options: {
       readonly details?: StatusDetails;
-      /** Where HTTP has a number that the reason does not imply: 414, 421. */
+      /** For codes that the reason does not imply: 414, 421. */
       readonly code?: number;
       readonly continueToken?: string;
       readonly cause?: unknown;
@@ -116,7 +116,7 @@ export class ApiError extends Error {
     this.continueToken = options.continueToken;
   }
 
-  /** The body that carries this refusal. What caused it is not told: it may name files and other secrets of the server. */
+  /** The body of this refusal. `cause` is left out: it may name files and other secrets of the server. */
   toStatus(): Status {
     return {
       kind: "Status",
@@ -130,7 +130,7 @@ export class ApiError extends Error {
     };
   }
 
-  /** The refusal a Status body carries. Servers may leave out anything but the code; no reason counts as `InternalError`. */
+  /** The refusal in a Status body, in which servers may leave out anything but the code. */
   static fromStatus(status: Status): ApiError {
     return new ApiError(status.reason ?? "InternalError", status.message ?? `the server answered ${status.code}`, {
       code: status.code,
@@ -140,27 +140,24 @@ export class ApiError extends Error {
   }
 }
 
-/** A question that is also a type guard, and false for whatever is no refusal. */
+/** A type guard that is false for other errors. */
 const hasReason =
   (...reasons: readonly StatusReason[]) =>
   (thrown: unknown): thrown is ApiError =>
     thrown instanceof ApiError && reasons.includes(thrown.reason);
 
-/** The object, its namespace or its kind is not there. */
 export const isNotFound = hasReason("NotFound");
-/** A create met an object of that name. */
 export const isAlreadyExists = hasReason("AlreadyExists");
-/** The object is not the one, or not in the state, that the writer knew: read it again. */
+/** The object changed meanwhile: read it again. */
 export const isConflict = hasReason("Conflict");
-/** The revision or page token is older than the history kept: list again. */
+/** The revision or page token is too old: list again. */
 export const isGone = hasReason("Expired", "Gone");
-/** The request is wrong as it stands; sending it again helps nothing. */
 export const isInvalid = hasReason("Invalid", "BadRequest");
-/** The caller may not, or the namespace is going away. */
+/** The caller has no permission, or the namespace is being deleted. */
 export const isForbidden = hasReason("Forbidden");
 /**
- * The same request may succeed later without anything being changed by the caller. Whether it may be sent again is another question:
- * after an `InternalError` a create may have been done.
+ * The same request may succeed later. That does not make it safe to repeat: after an `InternalError`, a create may have
+ * succeeded.
  */
 export const isTransient = hasReason(
   "TooManyRequests",

@@ -12,7 +12,7 @@ export const runnerUnreachable = (directory: string, cause: unknown): SlipwayErr
 /** The runner is stopped or stuck. May pass. */
 export const runnerSilent = (directory: string, cause: unknown): SlipwayError =>
   new SlipwayError("runner-silent", `the runner process for ${directory} does not answer`, {
-    hint: "let it go on if it was stopped (kill -CONT), else end it (kill -KILL): what it runs is then reported as lost",
+    hint: "resume it if it was stopped (kill -CONT), or kill it (kill -KILL): its steps are then reported as lost",
     cause,
   });
 
@@ -25,7 +25,7 @@ export const runnerVersion = (directory: string, found: number, expected: number
   new SlipwayError(
     "runner-version",
     `the runner process for ${directory} speaks protocol ${found}, this server speaks ${expected}`,
-    { hint: "nothing is started until its tasks have ended; then this server goes on by itself" },
+    { hint: "steps start again when its tasks have ended" },
   );
 
 /** A call during or after closing. */

@@ -7,28 +7,26 @@ import { withJobSpecDefaults } from "./job-defaults.ts";
 import { checkJobRules } from "./job-rules.ts";
 import { isPlainJobSpec } from "./plain-job-spec.ts";
 
-/** What creating a Job with some spec would be answered with. Fields are named from the path the caller gave. */
+/** Findings about a Job's spec. Fields are named from the caller's path. */
 export interface JobSpecFindings {
-  /** What every Kubernetes refuses: wrong types, numbers out of range, missing fields, fields that contradict each other. */
+  /** What every Kubernetes refuses: wrong types, values out of range, missing or contradicting fields. */
   readonly causes: readonly StatusCause[];
-  /** What Kubernetes allows and the embedded server refuses, such as hostPID or a csi volume. */
+  /** What only the embedded server refuses, such as hostPID or a csi volume. */
   readonly unsupported: readonly StatusCause[];
-  /** Paths of fields that the type does not have. A Job is created without them, or not at all under strict field validation. */
+  /** Unknown fields. They are dropped, or refused under strict field validation. */
   readonly unknown: readonly string[];
-  /** Fields that are kept and have no effect on the embedded server, as `field: why`. */
+  /** Fields without effect on the embedded server, as `field: why`. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Everything that the spec of a Job would be refused for, before there is a Job: for documents that hold one inside, such as
- * a step of a Workflow. Defaults are filled in before the rules are asked, as on creation. Never throws, whatever `spec`
- * holds; all errors at once, but at most 100 of the schema's. The same words as the API server's, whose rules these are.
+ * Reports everything for which a Job with this spec would be refused, in the API server's words. Used for documents
+ * that contain Jobs. Fills in defaults first, never throws, and reports all errors, at most 100 of them from the
+ * schema. `at` is prepended to every field. `isOpen` marks texts whose value is known only later (`${{ params.count
+ * }}`): they, and what depends on them, are not judged.
  *
- * `at` is put before every field. `isOpen` marks texts whose value is known only later (`${{ params.count }}`): nothing is
- * said against them, nor against what cannot be judged without them.
- *
- * `checkJobSpec({ backoffLimit: "two", template }, ["spec", "job"])` finds the cause
- * `{reason: "FieldValueTypeInvalid", field: "spec.job.backoffLimit", …}`.
+ * `checkJobSpec({ backoffLimit: "two", template }, ["spec", "job"])` finds the cause `{reason: "FieldValueTypeInvalid",
+ * field: "spec.job.backoffLimit", …}`.
  */
 export function checkJobSpec(
   spec: JsonObject,
@@ -40,15 +38,14 @@ export function checkJobSpec(
 
 const nothing: JobSpecFindings = { causes: [], unsupported: [], unknown: [], warnings: [] };
 
-/** As `checkJobSpec`, by schema, defaults and rules, whatever the spec looks like. */
+/** As `checkJobSpec`, without its shortcut for plain specs. */
 export function judgeJobSpec(spec: JsonObject, at: FieldPath, isOpen: (text: string) => boolean): JobSpecFindings {
   const schema = jobSpecSchema();
   const pruned = schema.prune(spec);
   const filled = withJobSpecDefaults(objectOf(schema.withDefaults(objectOf(pruned.value))));
   const byType = schema.validate(filled, { at });
   const found = noFindings();
-  // The rules read what is of another type as absent. What they conclude from that is dropped below, so that a wrong type
-  // in one place does not hide a wrong number in another.
+  // Rules treat values of a wrong type as absent; what they conclude from that is dropped below.
   checkJobRules(filled, at, found);
   const isFaultless = byType.length + found.errors.length + found.unsupported.length === 0;
   const open = isFaultless ? [] : openPlaces(filled, at, isOpen);
@@ -65,7 +62,7 @@ export function judgeJobSpec(spec: JsonObject, at: FieldPath, isOpen: (text: str
 
 let compiled: CompiledSchema | undefined;
 
-/** Compiled at the first Job: most commands never see one. */
+/** Compiled for the first Job: most commands never see one. */
 function jobSpecSchema(): CompiledSchema {
   compiled ??= compileSchema({ $ref: definitionNames.jobSpec }, { resolve: definition });
   return compiled;
@@ -74,7 +71,7 @@ function jobSpecSchema(): CompiledSchema {
 const objectOf = (value: JsonValue): JsonObject => (isJsonObject(value) ? value : {});
 const isWrongType = ({ reason }: FieldError): boolean => reason === "FieldValueTypeInvalid";
 
-/** The paths of all texts that are open, in Kubernetes' notation. O(size of the value). */
+/** Paths of all open texts, in Kubernetes' notation. */
 function openPlaces(value: JsonValue | undefined, at: FieldPath, isOpen: (text: string) => boolean): readonly string[] {
   if (typeof value === "string") return isOpen(value) ? [formatFieldPath(at)] : [];
   if (typeof value !== "object" || value === null) return [];
@@ -84,13 +81,13 @@ function openPlaces(value: JsonValue | undefined, at: FieldPath, isOpen: (text: 
   return members.flatMap(([name, member]) => openPlaces(member, [...at, name], isOpen));
 }
 
-/** A path of the pruned value, as a path of the document. */
+/** A path of the pruned value as a path of the document. */
 function below(at: FieldPath, path: string): string {
   const parent = formatFieldPath(at);
   return parent === "" || path.startsWith("[") ? `${parent}${path}` : `${parent}.${path}`;
 }
 
-/** Whether a field is the place or stands in it; both in Kubernetes' notation. */
+/** Whether a field is the place or inside it, in Kubernetes' notation. */
 const isWithin = (field: string, place: string): boolean =>
   field === place || field.startsWith(`${place}.`) || field.startsWith(`${place}[`);
 
@@ -98,8 +95,8 @@ const volume = /\.template\.spec\.volumes(?:\[\d+\](?:\.name)?)?$/;
 const container = /\.template\.spec\.(?:initC|c)ontainers(?:\[\d+\](?:\.name)?)?$/;
 
 /**
- * Whether an error could be gone once the undecided places have a value: it is about such a place, about the object that one
- * is a member of ("exactly one of …"), or about a name that one of them may turn out to have.
+ * Whether a value for an undecided place could remove the error: the error concerns the place, its object ("exactly one
+ * of …"), or a name that the place may turn out to have.
  */
 function dependsOn({ field, reason }: FieldError, undecided: readonly string[]): boolean {
   const isMember = (place: string) =>

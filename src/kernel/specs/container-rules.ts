@@ -3,26 +3,19 @@ import { fieldError } from "#lib/schema/index.ts";
 import { compareQuantities, parseQuantity } from "#lib/text/index.ts";
 import { labelRule, qualifiedNameRule } from "#kernel/model/index.ts";
 import { checkEnvironment } from "./environment-rules.ts";
-import { checkOneOf, type Report } from "./findings.ts";
+import { checkNamed, checkOneOf, type Report } from "./findings.ts";
 import { checkLifecycle, checkProbe, isPort, portDetail, portNameProblem } from "./handler-rules.ts";
 import { scalarText } from "./read.ts";
 
-// Rules of one container, in a Pod or in a template, as Kubernetes' core/v1 validation has them. They run after defaults and type
-// checks, and say nothing of a value that is absent unless it is required. Every function adds to `report` under `at`, the path
-// of what it looks at, and goes on: all errors come at once.
+// Kubernetes' core/v1 validation of one container, run after defaults and type checks. An absent value is only reported
+// if it is required. Every function reports all errors under `at`.
 
 const pullPolicies = ["Always", "IfNotPresent", "Never"];
 const messagePolicies = ["File", "FallbackToLogsOnError"];
 const protocols = ["TCP", "UDP", "SCTP"];
-/**
- * Adds what is wrong with a container. `volumes` are the names of the Pod's volumes, which is all that mounts are checked
- * against; that two containers share a name is for the caller to find, who sees them all.
- */
+/** Checks a container. Mounts must name one of `volumes`; the caller checks that names of containers differ. */
 export function checkContainer(container: JsonObject, at: FieldPath, volumes: ReadonlySet<string>, report: Report) {
-  const name = textAt(container, "name");
-  const problem = name === undefined ? undefined : labelRule(name);
-  if (name === undefined) report(fieldError.required([...at, "name"]));
-  else if (problem !== undefined) report(fieldError.invalid([...at, "name"], name, problem));
+  checkNamed(container, "name", labelRule, at, report);
   const image = valueAt(container, "image");
   if (image === undefined || image === "") report(fieldError.required([...at, "image"]));
   else if (image !== scalarText(image).trim())
@@ -38,7 +31,7 @@ export function checkContainer(container: JsonObject, at: FieldPath, volumes: Re
   checkSecurity(container, at, report);
 }
 
-/** `hostPort` may be left out, `containerPort` may not. Names of ports are unique within the container; numbers need not be. */
+/** `hostPort` is optional, `containerPort` required. Names of ports must differ; numbers need not. */
 function checkPorts(container: JsonObject, at: FieldPath, report: Report) {
   const names = new Set<string>();
   for (const [index, port] of objectsAt(container, "ports").entries()) {
@@ -58,7 +51,7 @@ function checkPorts(container: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-/** A mount names a volume of the Pod and a place of its own; `subPath` may not lead out of the volume. */
+/** `subPath` must stay inside the volume. */
 function checkMounts(container: JsonObject, at: FieldPath, volumes: ReadonlySet<string>, report: Report) {
   const paths = new Set<string>();
   for (const [index, mount] of objectsAt(container, "volumeMounts").entries()) {
@@ -79,7 +72,7 @@ function checkMounts(container: JsonObject, at: FieldPath, volumes: ReadonlySet<
   }
 }
 
-/** Resources of a container: standard ones, or those of an extension as `example.com/gpu`. */
+/** Standard resources, or an extension's as `example.com/gpu`. */
 const isResource = (name: string): boolean =>
   ["cpu", "memory", "ephemeral-storage"].includes(name) ||
   name.startsWith("hugepages-") ||
@@ -87,8 +80,8 @@ const isResource = (name: string): boolean =>
 const resourceDetail = "must be cpu, memory, ephemeral-storage, hugepages-<size>, or a name with a domain in front";
 
 /**
- * Amounts are quantities (`500m`, `1Gi`, or a number) of at least 0, and no request is above its limit. An amount that is no
- * quantity has been refused by its type.
+ * Amounts are quantities (`500m`, `1Gi`, or a number) of at least 0; no request exceeds its limit. The schema refuses
+ * other values.
  */
 function checkResources(container: JsonObject, at: FieldPath, report: Report) {
   const here = [...at, "resources"];
@@ -112,10 +105,9 @@ function checkResources(container: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-/** The largest id of a user or group that every Linux has. */
+/** The largest user or group id on every Linux. */
 const mostIds = 2_147_483_647;
 
-/** Ids in range, and no process that is privileged and may not become so. */
 function checkSecurity(container: JsonObject, at: FieldPath, report: Report) {
   const context = objectAt(container, "securityContext");
   if (context === undefined) return;
@@ -127,7 +119,7 @@ function checkSecurity(container: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-/** Ids of users and groups among the members of a security context, of a container or a Pod. */
+/** Checks user and group ids in a security context. */
 export function checkIds(context: JsonObject, names: readonly string[], at: FieldPath, report: Report): void {
   for (const name of names) {
     const id = numberAt(context, name);

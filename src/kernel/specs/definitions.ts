@@ -2,9 +2,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import type { Schema } from "#lib/schema/index.ts";
 import { k8sOpenApiText } from "./data/k8s-openapi.ts";
 
-// The types of Kubernetes' built-in kinds, from the OpenAPI documents of its API groups, in two forms: as published (`rawDefinitions`),
-// for OpenAPI and strategic merge, and as structural schemas (`definition`), for pruning, zero values and types. Both are made
-// when they are first asked for and then kept: most commands need neither.
+// Kubernetes' built-in types from its OpenAPI documents, in two forms: as published (`rawDefinitions`), for OpenAPI and
+// strategic merge, and as structural schemas (`definition`), for pruning, zero values and types. Both are created when
+// first used.
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const core = "io.k8s.api.core.v1";
@@ -14,7 +14,7 @@ const rbac = "io.k8s.api.rbac.v1";
 const extensions = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1";
 const quantity = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 
-/** Names of the definitions that code refers to; a test proves that the data has them all. */
+/** Definitions that code refers to; a test checks that the data has them. */
 export const definitionNames = {
   objectMeta: `${meta}.ObjectMeta`,
   listMeta: `${meta}.ListMeta`,
@@ -69,8 +69,8 @@ export const definitionNames = {
 let parsed: JsonObject | undefined;
 
 /**
- * The definitions of built-in types as the data has them, by name, parsed at the first call (1.2 ms). Shared: not to be changed.
- * References among them are `#/components/schemas/<name>`.
+ * The definitions by name, parsed at the first call (1.2 ms). Shared: do not change them. References are
+ * `#/components/schemas/<name>`.
  */
 export function rawDefinitions(): JsonObject {
   parsed ??= JSON.parse(k8sOpenApiText) as JsonObject;
@@ -78,13 +78,9 @@ export function rawDefinitions(): JsonObject {
 }
 
 const refPrefix = "#/components/schemas/";
-/** Any value, kept as it is. */
 const anything: Schema = { "x-kubernetes-preserve-unknown-fields": true };
 
-/**
- * Types the data describes by what they look like in JSON, which is not enough to check them: `type: string` for a Quantity that may
- * be a number too, no type at all for an IntOrString, one format for times of whole seconds and of microseconds.
- */
+/** Types for which the data is not precise enough to check values. */
 const byHand: ReadonlyMap<string, Schema> = new Map([
   ["io.k8s.apimachinery.pkg.util.intstr.IntOrString", { "x-kubernetes-int-or-string": true }],
   [quantity, { ...anything, anyOf: [{ type: "string" }, { type: "number" }], format: "kubernetes-quantity" }],
@@ -99,8 +95,8 @@ const schemaOrSimpler = new Set([`${extensions}.JSONSchemaPropsOrBool`, `${exten
 const structural = new Map<string, Schema>();
 
 /**
- * A definition of a built-in type as a structural schema: for pruning, zero values and types. References to other definitions stay.
- * List types are left out: Kubernetes itself does not demand unique keys in the lists of its built-in kinds.
+ * A built-in type as a structural schema; references stay. List types are left out: Kubernetes does not require unique
+ * keys in lists of built-in kinds.
  */
 export function definition(name: string): Schema | undefined {
   const known = structural.get(name);
@@ -118,22 +114,18 @@ function readDefinition(name: string): Schema | undefined {
 
 const membersOfSchemas = (): Schema => ({ properties: definition(`${extensions}.JSONSchemaProps`)?.properties ?? {} });
 
-/** The name a `$ref` of the data leads to: `#/components/schemas/io.k8s…Pod` -> `io.k8s…Pod`. */
+/** The name in a `$ref`: `#/components/schemas/io.k8s…Pod` -> `io.k8s…Pod`. */
 export const definitionOfRef = (ref: string): string => ref.slice(refPrefix.length);
-/** The `$ref` to a definition inside an OpenAPI document. */
 export const refTo = (name: string): string => `${refPrefix}${name}`;
 
-/**
- * The name of the definition that a schema of the data refers to; undefined when it refers to none. `{allOf: [{$ref}]}` is how
- * the data writes a reference that has keywords of its own, which OpenAPI 3.0 would ignore beside a bare `$ref`.
- */
+/** The definition that a schema refers to, if any. `{allOf: [{$ref}]}` is a reference with keywords of its own. */
 export function refOf(raw: JsonObject): string | undefined {
   if (typeof raw["$ref"] === "string") return definitionOfRef(raw["$ref"]);
   const [only] = Array.isArray(raw["allOf"]) ? (raw["allOf"] as readonly JsonValue[]) : [];
   return isJsonObject(only) && typeof only["$ref"] === "string" ? definitionOfRef(only["$ref"]) : undefined;
 }
 
-/** An object without members, and a schema without a type, hold anything: RawExtension, FieldsV1 and their like. */
+/** Objects without members and schemas without a type (RawExtension, FieldsV1) accept anything. */
 function toStructural(raw: JsonObject): Schema {
   const ref = refOf(raw);
   if (ref !== undefined) return { $ref: ref };
@@ -152,7 +144,7 @@ function toStructural(raw: JsonObject): Schema {
   };
 }
 
-/** In a list or a map Go reads null as the zero value of the type: `data: {a: null}` is an empty text. */
+/** In lists and maps Go reads null as the zero value: `data: {a: null}` is an empty text. */
 function withZero(schema: Schema): Schema {
   const zero = schema.$ref === undefined ? zeros.get(schema.type) : zeroOfRef(schema.$ref);
   return zero === undefined ? schema : { ...schema, default: zero };
@@ -164,7 +156,7 @@ const zeros: ReadonlyMap<Schema["type"], JsonValue> = new Map<Schema["type"], Js
   ["array", []],
 ]);
 
-/** What is described by hand is no object, and of those null is kept by what may be anything. */
+/** Types described by hand are not objects. */
 function zeroOfRef(name: string): JsonValue | undefined {
   if (name === quantity) return "0";
   return byHand.has(name) || schemaOrSimpler.has(name) ? undefined : {};
@@ -173,7 +165,7 @@ function zeroOfRef(name: string): JsonValue | undefined {
 const namesOf = (value: JsonValue | undefined): readonly string[] =>
   Array.isArray(value) ? value.filter((name: JsonValue) => typeof name === "string") : [];
 
-/** Zero values are kept only where a field is required: there Kubernetes fills them in, elsewhere it leaves the field out. */
+/** Kubernetes fills in zero values of required fields only. */
 const toProperties = (properties: JsonObject, required: readonly string[]): Readonly<Record<string, Schema>> =>
   Object.fromEntries(
     Object.entries(properties).map(([name, raw]) => {

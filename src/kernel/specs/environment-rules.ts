@@ -1,11 +1,11 @@
 import { type FieldPath, type JsonObject, objectAt, objectsAt, textAt, valueAt } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { subdomainRule } from "#kernel/model/index.ts";
-import { checkUnion, type Report } from "./findings.ts";
+import { checkNamed, checkUnion, type Report } from "./findings.ts";
 
-// Where variables and files of a container come from.
+// Sources of a container's variables and files.
 
-/** Fields of the Pod that downward API variables and files may show, besides `metadata.labels` and `metadata.annotations`. */
+/** Fields for the downward API, besides `metadata.labels` and `metadata.annotations`. */
 const fieldPaths = [
   "metadata.name",
   "metadata.namespace",
@@ -19,8 +19,8 @@ const fieldPaths = [
 ];
 
 /**
- * Adds what is wrong with `env` and `envFrom` of a container. Two variables of one name are allowed: the later one wins, as for
- * Kubernetes. Sources of `envFrom` are whole objects, whose keys become names; those that cannot be names are left out at the start.
+ * Checks `env` and `envFrom` of a container. A variable may occur twice: the later one wins. Keys from `envFrom` that
+ * cannot be names are skipped at start.
  */
 export function checkEnvironment(container: JsonObject, at: FieldPath, report: Report) {
   for (const [index, variable] of objectsAt(container, "env").entries())
@@ -32,11 +32,11 @@ export function checkEnvironment(container: JsonObject, at: FieldPath, report: R
   }
 }
 
-/** A value as it is, or from exactly one place. An empty value is none, and may stand beside a source. */
+/** A value or exactly one source. An empty value may stand beside a source. */
 function checkVariable(variable: JsonObject, at: FieldPath, report: Report) {
   const name = textAt(variable, "name");
   if (name === undefined) report(fieldError.required([...at, "name"]));
-  // Kubernetes' relaxed names (KEP-4369): a process gets `NAME=value`, so nothing but "=" has to be kept out.
+  // Kubernetes' relaxed names (KEP-4369): anything printable but "=".
   else if (!/^[ -<>-~]+$/.test(name))
     report(fieldError.invalid([...at, "name"], name, 'must consist of printable ASCII characters other than "="'));
   const source = objectAt(variable, "valueFrom");
@@ -53,17 +53,13 @@ function checkVariable(variable: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-/** The name of the ConfigMap or Secret that the member refers to. Whether there is one, only the runner can tell. */
+/** The name of the ConfigMap or Secret that the member refers to. Whether it exists is for the runner to check. */
 function checkName(source: JsonObject, member: string, at: FieldPath, report: Report) {
-  if (objectAt(source, member) === undefined) return;
-  const here = [...at, member, "name"];
-  const name = textAt(source, member, "name");
-  const problem = name === undefined ? undefined : subdomainRule(name);
-  if (name === undefined) report(fieldError.required(here));
-  else if (problem !== undefined) report(fieldError.invalid(here, name, problem));
+  const reference = objectAt(source, member);
+  if (reference !== undefined) checkNamed(reference, "name", subdomainRule, [...at, member], report);
 }
 
-/** What a variable or a file shows of its own Pod: `fieldRef` or `resourceFieldRef` of `source`. Absent is allowed. */
+/** Checks `fieldRef` or `resourceFieldRef` of `source`, which may be absent. */
 export function checkPodFacts(source: JsonObject, at: FieldPath, report: Report): void {
   if (objectAt(source, "fieldRef") !== undefined)
     checkFieldPath(valueAt(source, "fieldRef", "fieldPath"), [...at, "fieldRef", "fieldPath"], report);
@@ -76,15 +72,12 @@ export function checkPodFacts(source: JsonObject, at: FieldPath, report: Report)
     report(fieldError.notSupported(here, resource, shownResources));
 }
 
-/** Amounts of a container that can be shown, besides its huge pages. */
+/** Resources that can be shown, besides huge pages. */
 const shownResources = ["limits", "requests"].flatMap((kind) =>
   ["cpu", "memory", "ephemeral-storage"].map((resource) => `${kind}.${resource}`),
 );
 
-/**
- * A field of the Pod that a variable or file may show: one of the list above, or `metadata.labels`, `metadata.annotations`, or one
- * key of them as `metadata.labels['app']`.
- */
+/** One of `fieldPaths`, `metadata.labels`, `metadata.annotations`, or one key of these as `metadata.labels['app']`. */
 function checkFieldPath(path: unknown, at: FieldPath, report: Report) {
   if (typeof path !== "string" || path === "") return report(fieldError.required(at));
   const isMapMember = /^metadata\.(?:labels|annotations)(?:\['[^']+'\])?$/.test(path);

@@ -1,30 +1,26 @@
-import { type FieldPath, type JsonObject, valueAt } from "#lib/base/index.ts";
+import { type FieldPath, type JsonObject, textAt, valueAt } from "#lib/base/index.ts";
 import { type FieldError, fieldError } from "#lib/schema/index.ts";
+import type { NameRule } from "#kernel/model/index.ts";
 
-/** Collects errors under a path. */
 export type Report = (error: FieldError) => void;
 
-/** What rules have found so far; rules add to the lists, in the order of the fields they read. */
+/** What rules have found so far, in the order of the fields. */
 export interface Findings {
   /** What every Kubernetes refuses. */
   readonly errors: FieldError[];
-  /**
-   * What Kubernetes takes and this server cannot do. It is refused too, because a Pod that asks for the feature would not
-   * be what its writer means by it; a document may still be right for another cluster.
-   */
+  /** What Kubernetes supports and this server does not. It refuses these too, rather than run a Pod without them. */
   readonly unsupported: FieldError[];
-  /** What is kept and has no effect here, as `field: why`. */
+  /** Fields without effect here, as `field: why`. */
   readonly warnings: string[];
 }
 
-/** Findings of an object about which nothing has been said yet. */
 export const noFindings = (errors: readonly FieldError[] = []): Findings => ({
   errors: [...errors],
   unsupported: [],
   warnings: [],
 });
 
-/** A text that must be one of a few words; whether it may be absent is somebody else's business. */
+/** A text that must be one of a few words if it is present. */
 export function checkOneOf(
   object: JsonObject,
   name: string,
@@ -38,7 +34,16 @@ export function checkOneOf(
   }
 }
 
-/** Exactly one of the members must be there: one Required error when none is, one Forbidden for each after the first. */
+/** A name that must be there and follow a rule; false if it does not. */
+export function checkNamed(object: JsonObject, member: string, rule: NameRule, at: FieldPath, report: Report): boolean {
+  const name = textAt(object, member);
+  const problem = name === undefined ? undefined : rule(name);
+  if (name === undefined) report(fieldError.required([...at, member]));
+  else if (problem !== undefined) report(fieldError.invalid([...at, member], name, problem));
+  return name !== undefined && problem === undefined;
+}
+
+/** Exactly one of the members must be present: one Required error for none, one Forbidden for each after the first. */
 export function checkUnion(object: JsonObject, members: readonly string[], at: FieldPath, report: Report): void {
   const present = members.filter((name) => valueAt(object, name) !== undefined);
   if (present.length === 0) report(fieldError.required(at, `must specify one of: ${members.join(", ")}`));
@@ -46,7 +51,7 @@ export function checkUnion(object: JsonObject, members: readonly string[], at: F
     report(fieldError.forbidden([...at, name], "may not specify more than 1 of them"));
 }
 
-/** Counts and periods: Kubernetes knows few numbers that may be below zero. Absent is allowed. */
+/** Numbers that must not be negative; they may be absent. */
 export function checkNotNegative(object: JsonObject, names: readonly string[], at: FieldPath, report: Report): void {
   for (const name of names) {
     const value = object[name];
@@ -55,7 +60,7 @@ export function checkNotNegative(object: JsonObject, names: readonly string[], a
   }
 }
 
-/** The schema and a rule may both miss the same field: one of them is enough. The first of equal errors stays, in its place. */
+/** Drops repeated errors: schema and rules may report the same missing field. */
 export function withoutRepetition(errors: readonly FieldError[]): readonly FieldError[] {
   const seen = new Set<string>();
   return errors.filter(({ reason, field, message }) => {

@@ -10,14 +10,12 @@ import {
 import { fieldError } from "#lib/schema/index.ts";
 import { checkNotNegative, checkOneOf, checkUnion, type Report } from "./findings.ts";
 
-// Probes and lifecycle hooks: what is asked of a container, when, and by which means.
+// Probes and lifecycle hooks.
 
-/** Periods in seconds, and counts. */
 const probeNumbers = ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"];
 
 /**
- * One handler, and times that make sense. More than one success in a row is only meaningful for readiness: the other two act at
- * once, on the first failure or the first success.
+ * One handler and sensible times. Only readiness may need several successes; the other probes act on the first result.
  */
 export function checkProbe(container: JsonObject, name: string, at: FieldPath, report: Report) {
   const probe = objectAt(container, name);
@@ -32,7 +30,7 @@ export function checkProbe(container: JsonObject, name: string, at: FieldPath, r
   }
 }
 
-/** The grace of a probe is that of the end it causes, and the readiness of a container ends nothing. */
+/** The grace belongs to the termination that a probe causes; readiness causes none. */
 function checkGrace(probe: JsonObject, name: string, at: FieldPath, report: Report): void {
   const grace = numberAt(probe, "terminationGracePeriodSeconds");
   if (grace === undefined) return;
@@ -41,7 +39,6 @@ function checkGrace(probe: JsonObject, name: string, at: FieldPath, report: Repo
   else if (grace <= 0) report(fieldError.invalid(here, grace, "must be greater than 0"));
 }
 
-/** `postStart` and `preStop`: exactly one means each. */
 export function checkLifecycle(container: JsonObject, at: FieldPath, report: Report): void {
   for (const hook of ["postStart", "preStop"]) {
     const handler = objectAt(container, "lifecycle", hook);
@@ -53,7 +50,7 @@ export function checkLifecycle(container: JsonObject, at: FieldPath, report: Rep
   }
 }
 
-/** What each means must say: a command, or a port and how to talk to it. That there is exactly one means is the caller's to check. */
+/** Required fields of each kind of handler; the caller checks that there is exactly one. */
 function checkHandler(handler: JsonObject, at: FieldPath, report: Report) {
   if (objectAt(handler, "exec") !== undefined && listAt(handler, "exec", "command").length === 0)
     report(fieldError.required([...at, "exec", "command"]));
@@ -69,18 +66,18 @@ function checkHandler(handler: JsonObject, at: FieldPath, report: Report) {
   if (grpc !== undefined) checkPort(numberAt(grpc, "port") ?? 0, [...at, "grpc", "port"], report);
 }
 
-/** A port by its number, or by the name of one of the container's ports. A text of digits is a name, and no good one. */
+/** A port by number or by the name of a container port. Digits alone are not a valid name. */
 function checkPort(port: JsonValue | undefined, at: FieldPath, report: Report) {
   if (port === undefined) return report(fieldError.required(at));
   const problem = typeof port === "string" ? portNameProblem(port) : isPort(port) ? undefined : portDetail;
   if (problem !== undefined) report(fieldError.invalid(at, port, problem));
 }
 
-/** Ports of TCP, UDP and SCTP; 0 stands for "not given" in Kubernetes' types. */
+/** Ports of TCP, UDP and SCTP; 0 means "not given". */
 export const isPort = (value: unknown): boolean => typeof value === "number" && value >= 1 && value <= 65_535;
 export const portDetail = "must be between 1 and 65535";
 
-/** What is wrong with the name of a port, or undefined: service names of RFC 6335, 5.1. */
+/** What is wrong with the name of a port (RFC 6335, 5.1). */
 export function portNameProblem(name: string): string | undefined {
   if (name.length > 15) return "must be no more than 15 characters";
   if (!/^[-a-z0-9]+$/.test(name)) return 'must consist of lower case letters, digits and "-"';

@@ -3,9 +3,9 @@ import { err, ok, type Result } from "#lib/base/index.ts";
 const index = /^(?:0|[1-9][0-9]{0,9})$/;
 
 /**
- * How many indexes a text such as `0,2-4` names (4): single indexes and ranges `first-last` with first < last, separated by
- * commas, strictly increasing over the whole text, all below `completions`. The form of a Job's `succeededIndexes`,
- * `completedIndexes` and `failedIndexes`. Empty names none. The error says what is wrong with which part. O(length).
+ * Counts the indexes in a text such as `0,2-4` (4), the form of a Job's `succeededIndexes`, `completedIndexes` and
+ * `failedIndexes`: single indexes and ranges `first-last` with first < last, strictly increasing, all below
+ * `completions`. The error says what is wrong with which part.
  */
 export function countIndexes(text: string, completions: number): Result<number, string> {
   if (text === "") return ok(0);

@@ -1,4 +1,4 @@
-// The door for the API server and for dialects. Dialects need `checkJobSpec` alone; the rest is what the server's kinds are made of.
+// Dialects need `checkJobSpec` only; the rest is for the API server.
 export { checkJobSpec, type JobSpecFindings } from "./check-job-spec.ts";
 export * from "./definitions.ts";
 export * from "./findings.ts";

@@ -2,13 +2,12 @@ import { type JsonObject, numberAt, objectAt, valueAt } from "#lib/base/index.ts
 import { withPodSpecDefaults } from "./pod-defaults.ts";
 import { mapItems, mapMember, withAbsent, withUnset } from "./read.ts";
 
-/** The largest int32: what Kubernetes writes where a limit per index makes the limit of the whole Job meaningless. */
+/** The largest int32: Kubernetes' backoffLimit where limits per index apply. */
 const unlimited = 2_147_483_647;
 
 /**
- * A JobSpec with Kubernetes' defaults (batch/v1), those of its Pod template included. The same object when it has all of
- * them. `completions` and `parallelism` both absent mean one Pod; `parallelism` alone leaves `completions` absent, which
- * makes the Job a work queue: it is complete when one Pod has succeeded and the others have ended.
+ * A JobSpec with Kubernetes' defaults (batch/v1), Pod template included; the same object if none is missing.
+ * `parallelism` without `completions` makes the Job a work queue.
  */
 export function withJobSpecDefaults(spec: JsonObject): JsonObject {
   const counted =
@@ -22,13 +21,13 @@ export function withJobSpecDefaults(spec: JsonObject): JsonObject {
     completionMode: "NonIndexed",
     suspend: false,
     manualSelector: false,
-    // KEP-3939: a failure policy judges only Pods that have ended, so a replacement must wait for the end too.
+    // KEP-3939: a failure policy judges only ended Pods, so a replacement must wait for the end.
     podReplacementPolicy: objectAt(counted, "podFailurePolicy") === undefined ? "TerminatingOrFailed" : "Failed",
   });
   const judged = mapMember(filled, "podFailurePolicy", (policy) => mapItems(policy, "rules", withWantedConditions));
   return mapMember(judged, "template", (template) => mapMember(template, "spec", withPodSpecDefaults));
 }
 
-/** A rule that names a condition and nothing else means that it is true. */
+/** A rule that only names a condition means that it is true. */
 const withWantedConditions = (rule: JsonObject): JsonObject =>
   mapItems(rule, "onPodConditions", (condition) => withUnset(condition, { status: "True" }));

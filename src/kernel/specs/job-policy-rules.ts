@@ -10,18 +10,18 @@ import {
 } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { qualifiedNameRule } from "#kernel/model/index.ts";
-import { checkNotNegative, checkOneOf, type Report } from "./findings.ts";
+import { checkNamed, checkNotNegative, checkOneOf, type Report } from "./findings.ts";
 import { countIndexes } from "./index-list.ts";
 
-// The two policies of a Job: which failures count (KEP-3329), and when an Indexed Job has succeeded early (KEP-3998).
+// A Job's policies: which failures count (KEP-3329), and when an Indexed Job succeeds early (KEP-3998).
 
-// Kubernetes' bounds: the policies are evaluated against every Pod that ends.
+// Kubernetes' limits.
 const mostRules = 20;
 const mostExitCodes = 255;
 const mostConditions = 20;
 const actions = ["Count", "FailIndex", "FailJob", "Ignore"];
 
-/** Adds what is wrong with `podFailurePolicy` of the JobSpec at `at`, and with what it asks of the rest of the spec. */
+/** Checks `podFailurePolicy` and what it requires of the rest of the spec. */
 export function checkFailurePolicy(spec: JsonObject, at: FieldPath, report: Report): void {
   const policy = objectAt(spec, "podFailurePolicy");
   if (policy === undefined) return;
@@ -29,7 +29,7 @@ export function checkFailurePolicy(spec: JsonObject, at: FieldPath, report: Repo
   const rules = objectsAt(policy, "rules");
   const restart = textAt(spec, "template", "spec", "restartPolicy");
   if (restart === "OnFailure") {
-    // A container that restarts inside its Pod is no failed Pod, so the policy would never see it.
+    // A container that restarts inside its Pod never fails the Pod.
     const where = [...at, "template", "spec", "restartPolicy"];
     report(fieldError.invalid(where, restart, 'only "Never" is supported when podFailurePolicy is specified'));
   }
@@ -39,7 +39,7 @@ export function checkFailurePolicy(spec: JsonObject, at: FieldPath, report: Repo
   for (const [index, rule] of rules.entries()) checkFailureRule(rule, [...here, index], spec, report);
 }
 
-/** A rule looks at exit codes or at conditions of the Pod, never at both; the first rule that fits decides. */
+/** A rule checks exit codes or Pod conditions, never both. */
 function checkFailureRule(rule: JsonObject, at: FieldPath, spec: JsonObject, report: Report) {
   const action = textAt(rule, "action");
   if (action === undefined) report(fieldError.required([...at, "action"]));
@@ -56,7 +56,7 @@ function checkFailureRule(rule: JsonObject, at: FieldPath, spec: JsonObject, rep
   }
 }
 
-/** Without `containerName` the codes of all containers count, those of init containers included. */
+/** Without `containerName`, all containers count, init containers included. */
 function checkExitCodes(codes: JsonObject, at: FieldPath, spec: JsonObject, report: Report) {
   const operator = textAt(codes, "operator");
   if (operator === undefined) report(fieldError.required([...at, "operator"]));
@@ -71,7 +71,7 @@ function checkExitCodes(codes: JsonObject, at: FieldPath, spec: JsonObject, repo
   }
 }
 
-/** Sorted and without repetition, so that equal lists are equal texts; 0 is success, which no failure can have ended with. */
+/** Sorted and unique; 0 is success, which no failure ends with. */
 function checkCodeValues(values: readonly unknown[], operator: string | undefined, at: FieldPath, report: Report) {
   if (values.length === 0) report(fieldError.invalid(at, values, "at least one value is required"));
   if (values.length > mostExitCodes) {
@@ -87,22 +87,19 @@ function checkCodeValues(values: readonly unknown[], operator: string | undefine
   if (!isOrdered) report(fieldError.invalid(at, values, "must be ordered"));
 }
 
-/** Conditions of a Pod are named by anyone, so the type is any qualified name; an absent status means True. */
+/** The type may be any qualified name; an absent status means True. */
 function checkConditions(patterns: readonly JsonObject[], at: FieldPath, report: Report) {
   if (patterns.length > mostConditions) report(fieldError.tooMany(at, patterns.length, mostConditions));
   for (const [index, pattern] of patterns.entries()) {
-    const type = textAt(pattern, "type");
-    const problem = type === undefined ? undefined : qualifiedNameRule(type);
-    if (type === undefined) report(fieldError.required([...at, index, "type"]));
-    else if (problem !== undefined) report(fieldError.invalid([...at, index, "type"], type, problem));
+    checkNamed(pattern, "type", qualifiedNameRule, [...at, index], report);
     checkOneOf(pattern, "status", ["True", "False", "Unknown"], [...at, index], report);
   }
 }
 
-/** Characters of `succeededIndexes`. */
+/** Maximum length of `succeededIndexes`. */
 const longestIndexes = 65_536;
 
-/** Adds what is wrong with `successPolicy` of the JobSpec at `at`. That it needs indexes is checked with the other such fields. */
+/** Checks `successPolicy`. That it needs indexes is checked elsewhere. */
 export function checkSuccessPolicy(spec: JsonObject, at: FieldPath, report: Report): void {
   const policy = objectAt(spec, "successPolicy");
   if (policy === undefined || textAt(spec, "completionMode") !== "Indexed") return;
@@ -114,13 +111,13 @@ export function checkSuccessPolicy(spec: JsonObject, at: FieldPath, report: Repo
     checkSuccessRule(rule, [...here, index], numberAt(spec, "completions"), report);
 }
 
-/** `succeededCount` counts among `succeededIndexes` when both are given, and then may not be above their number. */
+/** If both are given, `succeededCount` counts among `succeededIndexes` and must not exceed their number. */
 function checkSuccessRule(rule: JsonObject, at: FieldPath, completions: number | undefined, report: Report) {
   const [indexes, count] = [rule["succeededIndexes"], numberAt(rule, "succeededCount")];
   if (valueAt(rule, "succeededIndexes") === undefined && valueAt(rule, "succeededCount") === undefined)
     report(fieldError.required(at, "at least one of succeededCount or succeededIndexes must be specified"));
   checkNotNegative(rule, ["succeededCount"], at, report);
-  // How many indexes there are at all is not known yet; the missing number is an error of its own.
+  // The missing number is reported elsewhere.
   if (completions === undefined) return;
   const atMost = (limit: number, what: string) => {
     if (count !== undefined && count > limit)

@@ -4,10 +4,10 @@ import { checkNotNegative, checkOneOf, type Findings, type Report } from "./find
 import { checkFailurePolicy, checkSuccessPolicy } from "./job-policy-rules.ts";
 import { checkPodSpec, checkTemplateMetadata } from "./pod-rules.ts";
 
-// What Kubernetes' batch/v1 validation demands of a JobSpec, by itself: what depends on the Job's uid (its selector) or on
-// its former state (what may not change) is decided where Jobs are stored.
+// Kubernetes' batch/v1 validation of a JobSpec alone. What depends on the Job's uid or its former state is checked
+// where Jobs are stored.
 
-/** Numbers and seconds for which 0 is a meaning of its own: no Pods, no retries, no time, gone at once. */
+/** Counts and seconds that may be 0. */
 const counts = [
   "parallelism",
   "completions",
@@ -18,15 +18,12 @@ const counts = [
   "ttlSecondsAfterFinished",
 ];
 
-/** Most indexes, and most Pods at once, of an Indexed Job: its status lists them in a text that must stay small. */
+/** Maximum number of indexes and parallel Pods of an Indexed Job, whose status lists them. */
 const mostIndexes = 100_000;
-/** The limit of parallelism and failed indexes when limits per index go with more than `mostIndexes` completions (KEP-3850). */
+/** Limit of parallelism and failed indexes for limits per index with more than `mostIndexes` completions (KEP-3850). */
 const mostOfMany = 10_000;
 
-/**
- * Adds everything wrong with a JobSpec that has its defaults and the types of its schema. `at` is the path of the spec, by
- * which fields are named.
- */
+/** Checks a JobSpec that has its defaults and the types of its schema. */
 export function checkJobRules(spec: JsonObject, at: FieldPath, found: Findings): void {
   const report: Report = (error) => found.errors.push(error);
   checkNotNegative(spec, counts, at, report);
@@ -39,11 +36,11 @@ export function checkJobRules(spec: JsonObject, at: FieldPath, found: Findings):
   checkSuccessPolicy(spec, at, report);
 }
 
-/** What only a Job with indexes may have, and what it must have. */
+/** Fields that only Indexed Jobs may or must have. */
 function checkIndexes(spec: JsonObject, at: FieldPath, report: Report) {
   const mode = textAt(spec, "completionMode") ?? "NonIndexed";
   if (mode === "Indexed") checkIndexed(spec, at, report);
-  // Of a mode that is neither, enough has been said.
+  // An unknown mode was reported already.
   if (mode !== "NonIndexed") return;
   for (const name of ["backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"]) {
     const value = valueAt(spec, name);
@@ -51,7 +48,7 @@ function checkIndexes(spec: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-/** With indexes every completion is told from the others, so their number must be known and bounded. */
+/** Completions must be known and limited. */
 function checkIndexed(spec: JsonObject, at: FieldPath, report: Report) {
   const [completions, parallelism] = [numberAt(spec, "completions"), numberAt(spec, "parallelism")];
   const perIndex = valueAt(spec, "backoffLimitPerIndex") !== undefined;
@@ -78,9 +75,8 @@ function checkIndexed(spec: JsonObject, at: FieldPath, report: Report) {
   atMost("maxFailedIndexes", mostFailed, mostOfMany, why);
 }
 
-/** Characters of `managedBy`. */
+/** Maximum length of `managedBy`. */
 const longestManager = 63;
-/** A domain, a slash, and a path of at least one segment. */
 const domainPrefixedPath =
   /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*\/[^\s/?#%]+(?:\/[^\s/?#%]+)*$/;
 
@@ -94,7 +90,7 @@ function checkManager(spec: JsonObject, at: FieldPath, report: Report) {
   if (manager.length > longestManager) report(fieldError.tooLong(here, longestManager));
 }
 
-/** Pods of a Job must be able to end: a container that is always restarted never does. */
+/** Pods of a Job must end, so containers must not always restart. */
 function checkTemplate(template: JsonObject, at: FieldPath, found: Findings) {
   checkTemplateMetadata(template, at, found);
   const spec = objectAt(template, "spec");
@@ -105,7 +101,7 @@ function checkTemplate(template: JsonObject, at: FieldPath, found: Findings) {
   checkPodSpec(spec, [...at, "spec"], found);
   const policy = textAt(spec, "restartPolicy");
   if (policy === "Always" || policy === undefined) {
-    // The message begins with the value a person wrote, or did not write: Always is what an absent policy means.
+    // The message shows the value as written: an absent policy means Always.
     found.errors.push(fieldError.notSupported([...at, "spec", "restartPolicy"], policy ?? "", ["OnFailure", "Never"]));
   }
 }

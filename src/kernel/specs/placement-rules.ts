@@ -4,10 +4,9 @@ import { labelValueRule, qualifiedNameRule } from "#kernel/model/index.ts";
 import { checkOneOf, type Report } from "./findings.ts";
 import { scalarText } from "./read.ts";
 
-// Rules of a PodSpec about machines and names of hosts. Most of it has no effect where there is one machine, and is judged all the same: a
-// document that is right here is to be right on a cluster.
+// Rules of a PodSpec about nodes and host names. Most of these fields have no effect on one machine, but a document
+// must also be valid on a cluster.
 
-/** Which machines, what of them is put up with, and names for addresses. */
 export function checkPlacement(spec: JsonObject, at: FieldPath, report: Report): void {
   checkLabelMap(objectAt(spec, "nodeSelector"), [...at, "nodeSelector"], report);
   for (const [index, toleration] of objectsAt(spec, "tolerations").entries())
@@ -19,7 +18,7 @@ export function checkPlacement(spec: JsonObject, at: FieldPath, report: Report):
   }
 }
 
-/** Labels by name: a wrong key is told of by the place of the map, a wrong value by its own. */
+/** A wrong key is reported at the map, a wrong value at its own place. */
 export function checkLabelMap(labels: JsonObject | undefined, at: FieldPath, report: Report): void {
   for (const [key, value] of Object.entries(labels ?? {})) {
     const keyProblem = qualifiedNameRule(key);
@@ -29,11 +28,10 @@ export function checkLabelMap(labels: JsonObject | undefined, at: FieldPath, rep
   }
 }
 
-/** IPv4 or IPv6. */
 export const isAddress = (text: string): boolean =>
   ["ipv4", "ipv6"].some((format) => formatChecks.get(format)?.(text) === undefined);
 
-/** Empty texts are how clients leave something out. */
+/** Empty texts count as absent. */
 function checkToleration(toleration: JsonObject, at: FieldPath, report: Report): void {
   const [key, operator, effect] = ["key", "operator", "effect"].map((name) => textAt(toleration, name) ?? "");
   const problem = key ? qualifiedNameRule(key) : undefined;

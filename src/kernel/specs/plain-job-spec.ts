@@ -1,17 +1,17 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 
-// Most Jobs in documents are one container with a program and its variables. Nothing can be wrong with such a one whose members are of
-// the right sort, and that is seen at a glance: judging a thousand of them by schema, defaults and rules took a third of a second.
+// Most Jobs in documents are one container with a program and its variables. Recognising them is quick; checking a
+// thousand by schema, defaults and rules took a third of a second.
 
 /**
- * Whether the spec of a Job consists of nothing but what is known here, and all of that is right: then there is nothing to find, not
- * even a warning. False says nothing. O(size of the spec).
+ * Whether the spec has only known members with valid values, so that there is nothing to report, not even a warning.
+ * False means nothing.
  */
 export const isPlainJobSpec = (spec: JsonObject): boolean => hasOnly(spec, job) && spec["template"] !== undefined;
 
 type Test = (value: JsonValue) => boolean;
 
-/** What a member has to be like, by its name; members that are not named are none that is known. */
+/** Tests of known members by name. */
 type Members = ReadonlyMap<string, Test>;
 
 function hasOnly(value: JsonValue | undefined, members: Members): value is JsonObject {
@@ -43,7 +43,7 @@ const container: Members = new Map<string, Test>([
   ["env", isListOf((one) => hasOnly(one, variable) && one["name"] !== undefined)],
 ]);
 
-/** One, because the names of several could be the same. */
+/** One, because names of several might be equal. */
 const isOneContainer: Test = (list) => {
   if (!Array.isArray(list) || list.length !== 1) return false;
   const [only]: readonly JsonValue[] = list;

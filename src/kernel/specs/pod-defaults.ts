@@ -2,11 +2,13 @@ import { type JsonObject, type JsonValue, objectAt, objectsAt, textAt, valueAt }
 import { parseQuantity } from "#lib/text/index.ts";
 import { mapItems, mapMember, scalarText, withAbsent, withMembers, withUnset } from "./read.ts";
 
-// What Kubernetes fills into Pods and Pod templates (core/v1 defaults), and every client therefore sees. All functions are pure,
-// leave what is there alone, and return the very object they were given when nothing is missing; filling in twice is filling in
-// once. A client-side apply compares by these values, so a default that differs from Kubernetes' shows up as a change.
+// Kubernetes' core/v1 defaults of Pods and Pod templates. All functions are pure and idempotent and return the same
+// object if nothing is missing. Client-side apply compares by these values, so another default shows as a change.
 
-/** A PodSpec with its defaults, those of containers, probes, ports and volumes included. The service account is admission's. */
+/**
+ * A PodSpec with its defaults, those of containers, probes, ports and volumes included. Admission adds the service
+ * account.
+ */
 export function withPodSpecDefaults(spec: JsonObject): JsonObject {
   const accounted = withAccount(withAbsent(withUnset(spec, podWords), podDefaults));
   const contained = ["containers", "initContainers"].reduce(
@@ -16,17 +18,16 @@ export function withPodSpecDefaults(spec: JsonObject): JsonObject {
   return mapItems(contained, "volumes", withVolumeDefaults);
 }
 
-/** Only the names of scheduler and DNS policy have no meaning on one machine. */
+/** Scheduler and DNS policy have no effect on one machine. */
 const podWords: JsonObject = {
   restartPolicy: "Always",
   dnsPolicy: "ClusterFirst",
   schedulerName: "default-scheduler",
 };
 
-/** 30 s of grace is Kubernetes' figure. */
 const podDefaults: JsonObject = { terminationGracePeriodSeconds: 30, securityContext: {} };
 
-/** The account's old name and its new one follow each other; where both are given, the new one counts. */
+/** The account's old and new name have the same value; the new one wins. */
 function withAccount(spec: JsonObject): JsonObject {
   const name = textAt(spec, "serviceAccountName") ?? textAt(spec, "serviceAccount");
   return name === undefined ? spec : withMembers(spec, { serviceAccountName: name, serviceAccount: name });
@@ -37,7 +38,6 @@ const containerWords: JsonObject = {
   terminationMessagePolicy: "File",
 };
 
-/** Ports, resources, probes and references inside the container get theirs too. */
 function withContainerDefaults(container: JsonObject): JsonObject {
   const worded = withUnset(container, {
     ...containerWords,
@@ -59,7 +59,7 @@ function withContainerDefaults(container: JsonObject): JsonObject {
   );
 }
 
-/** An image without a tag, or tagged `latest`, may change behind its name. A digest never does. */
+/** An image without a tag, or tagged `latest`, may change. A digest never does. */
 export function pullPolicyOf(image: string): "Always" | "IfNotPresent" {
   if (image.includes("@")) return "IfNotPresent";
   const last = image.slice(image.lastIndexOf("/") + 1);
@@ -67,20 +67,14 @@ export function pullPolicyOf(image: string): "Always" | "IfNotPresent" {
   return tag === "latest" ? "Always" : "IfNotPresent";
 }
 
-/**
- * The spec of a Pod, and of no template, with the requests its limits stand for: who limits a resource without requesting it, requests the
- * limit. `limits: {cpu: 1}` -> `requests: {cpu: 1}` as well.
- */
+/** For Pods, not templates: a resource with a limit and no request gets the limit as its request. */
 export const withRequestsOfLimits = (spec: JsonObject): JsonObject =>
   ["containers", "initContainers"].reduce(
     (pod, member) => mapItems(pod, member, (container) => mapMember(container, "resources", withRequests)),
     spec,
   );
 
-/**
- * The spec of a Pod, and of no template, whose containers use the machine's own network: their ports are the machine's, whether that was
- * said or not.
- */
+/** For Pods, not templates: on the host's network, container ports are host ports. */
 export function withPortsOfHost(spec: JsonObject): JsonObject {
   if (spec["hostNetwork"] !== true) return spec;
   const isHosts = (port: JsonObject) => withUnset(port, { hostPort: port["containerPort"] });
@@ -97,17 +91,16 @@ function withRequests(resources: JsonObject): JsonObject {
   return requests === resources["requests"] ? resources : { ...resources, requests };
 }
 
-/** A probe asks every 10 s, waits 1 s for the answer, and believes the first success and the third failure in a row. */
 function withProbeDefaults(probe: JsonObject): JsonObject {
   const filled = withUnset(probe, { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 });
   return mapMember(withHttpDefaults(filled), "grpc", (grpc) => withAbsent(grpc, { service: "" }));
 }
 
-/** Of whatever may ask by HTTP, a probe or a hook. */
+/** Of probes and hooks. */
 const withHttpDefaults = (handler: JsonObject): JsonObject =>
   mapMember(handler, "httpGet", (get) => withUnset(get, { path: "/", scheme: "HTTP" }));
 
-/** Mode of projected files; JSON shows it in decimal, as 420. */
+/** Mode of projected files: 420 in JSON. */
 const defaultMode = 0o644;
 const sourceDefaults: Readonly<Record<string, JsonObject>> = {
   configMap: { defaultMode },
@@ -117,7 +110,7 @@ const sourceDefaults: Readonly<Record<string, JsonObject>> = {
   hostPath: { type: "" },
 };
 
-/** A volume that names no source is an empty directory. */
+/** A volume without a source is an empty directory. */
 function withVolumeDefaults(volume: JsonObject): JsonObject {
   const sources = Object.keys(volume).filter((name) => name !== "name" && valueAt(volume, name) !== undefined);
   if (sources.length === 0) return { ...volume, emptyDir: {} };
@@ -140,13 +133,13 @@ const withProjectionDefaults = (source: JsonObject): JsonObject =>
     (downward) => mapItems(downward, "items", withFieldRef),
   );
 
-/** Resources that decide about the class; others, such as storage, do not count. */
+/** Resources that decide about the class. */
 const classResources = ["cpu", "memory"];
 
 /**
- * Kubernetes' class for eviction, which Slipway computes and reports but never acts on: Guaranteed when every container has limits
- * for cpu and memory and all together they request just those, BestEffort when none asks for anything, else Burstable. Amounts are
- * compared by their value (`1` is `1000m`), and 0 is no amount.
+ * Kubernetes' class for eviction, which Slipway only reports: Guaranteed if every container has limits for cpu and
+ * memory and their requests are equal, BestEffort if there are none, else Burstable. Amounts compare by value (`1` is
+ * `1000m`); 0 is none.
  */
 export function qosClassOf(spec: JsonObject): "Guaranteed" | "Burstable" | "BestEffort" {
   const containers = [...objectsAt(spec, "containers"), ...objectsAt(spec, "initContainers")];
@@ -160,7 +153,7 @@ export function qosClassOf(spec: JsonObject): "Guaranteed" | "Burstable" | "Best
   return isLimited && requests.every((amount, index) => amount === limits[index]) ? "Guaranteed" : "Burstable";
 }
 
-/** In billionths; what is no quantity has been refused by its rule and counts as none. */
+/** In billionths; invalid quantities, which rules report, count as 0. */
 function amountOf(value: JsonValue | undefined): bigint {
   const quantity = parseQuantity(scalarText(value));
   return quantity.ok ? quantity.value.nano : 0n;

@@ -15,10 +15,9 @@ import { checkNotNegative, checkOneOf, type Findings, type Report } from "./find
 import { checkLabelMap, checkPlacement } from "./placement-rules.ts";
 import { checkVolumes } from "./volume-rules.ts";
 
-// Rules of a PodSpec, as Kubernetes' core/v1 validation has them, and the limits of this server's Pod runner. The two are kept
-// apart (see Findings): a Pod that needs what the runner lacks is refused by the name of the field, never run without it.
+// Kubernetes' core/v1 validation of a PodSpec, and the limits of this server's Pod runner, kept apart (see Findings).
 
-/** Features that cannot be left out without changing what the pod does: a pod that asks for them is refused. */
+/** Unsupported features that change what a Pod does: it is refused. */
 const refused: readonly (readonly [readonly string[], string])[] = [
   [["ephemeralContainers"], "ephemeral containers are not supported"],
   [["resourceClaims"], "dynamic resource allocation is not supported"],
@@ -30,7 +29,7 @@ const refused: readonly (readonly [readonly string[], string])[] = [
   [["securityContext", "windowsOptions"], "Windows containers are not supported"],
 ];
 
-/** Features that only concern clusters of several machines: they are kept, and said to be without effect. */
+/** Features for clusters of several machines: kept, with a warning. */
 const ignored = [
   ["affinity", "podAffinity"],
   ["affinity", "podAntiAffinity"],
@@ -42,13 +41,12 @@ const ignored = [
   ["readinessGates"],
 ];
 
-/** Whether a feature is asked for: zero values are how clients write that it is not. */
+/** Whether a feature is requested: clients write zero values for "no". */
 const isAsked = (value: unknown): boolean =>
   value !== undefined && value !== false && value !== "" && !(Array.isArray(value) && value.length === 0);
 
 /**
- * Adds everything that is to be said of a PodSpec with its defaults, in a Pod or in a template; `at` is the path of the spec.
- * What a template may not do that a Pod may (restart always, in a Job) is for the owner of the template to check.
+ * Checks a PodSpec with its defaults, in a Pod or a template. Restrictions of templates are checked by their owners.
  */
 export function checkPodSpec(spec: JsonObject, at: FieldPath, found: Findings): void {
   const report: Report = (error) => found.errors.push(error);
@@ -73,7 +71,7 @@ export function checkPodSpec(spec: JsonObject, at: FieldPath, found: Findings): 
   checkContainers(spec, at, volumes, report, refuse);
 }
 
-/** A deadline of 0 seconds would end the Pod before it starts: Kubernetes wants at least 1. A grace period of 0 is fine. */
+/** A deadline of 0 would end the Pod before it starts; a grace period of 0 is valid. */
 function checkNumbers(spec: JsonObject, at: FieldPath, report: Report) {
   checkNotNegative(spec, ["terminationGracePeriodSeconds"], at, report);
   const deadline = numberAt(spec, "activeDeadlineSeconds");
@@ -82,7 +80,7 @@ function checkNumbers(spec: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-/** Names that become those of objects, or of hosts. Kubernetes generates a hostname when there is none. */
+/** Names of objects and hosts. */
 function checkNames(spec: JsonObject, at: FieldPath, report: Report) {
   const rules = {
     nodeName: subdomainRule,
@@ -97,7 +95,7 @@ function checkNames(spec: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-/** Containers and init containers share one space of names: logs and statuses are found by them. */
+/** Containers and init containers share one set of names. */
 function checkContainers(
   spec: JsonObject,
   at: FieldPath,
@@ -126,7 +124,7 @@ function checkContainers(
   }
 }
 
-/** Nothing leads from one port of the machine to another one. Templates say nothing: it is filled in when their Pods are made. */
+/** Host ports are not mapped. In templates they are still absent. */
 function checkHostPorts(container: JsonObject, at: FieldPath, report: Report) {
   for (const [index, port] of objectsAt(container, "ports").entries()) {
     const hostPort = numberAt(port, "hostPort") ?? 0;
@@ -138,8 +136,8 @@ function checkHostPorts(container: JsonObject, at: FieldPath, report: Report) {
 }
 
 /**
- * Only an init container may have a restart policy, which makes it a sidecar (KEP-753); and of init containers only a sidecar is probed
- * and has hooks, because the others are waited for until they end.
+ * Only an init container may have a restart policy, which makes it a sidecar (KEP-753). Other init containers have no
+ * probes and hooks.
  */
 function checkRestartPolicy(container: JsonObject, member: string, at: FieldPath, report: Report) {
   const policy = textAt(container, "restartPolicy");
@@ -158,12 +156,12 @@ function checkRestartPolicy(container: JsonObject, member: string, at: FieldPath
   }
 }
 
-/** Labels and annotations of a Pod template, which become those of its Pods: they are checked as an object's own are. */
+/** Labels and annotations of a Pod template are checked like an object's own. */
 export function checkTemplateMetadata(template: JsonObject, at: FieldPath, found: Findings): void {
   const report: Report = (error) => found.errors.push(error);
   checkLabelMap(objectAt(template, "metadata", "labels"), [...at, "metadata", "labels"], report);
   for (const key of Object.keys(objectAt(template, "metadata", "annotations") ?? {})) {
-    // As Kubernetes: capitals are allowed in keys of annotations.
+    // As in Kubernetes: keys of annotations may have capitals.
     const problem = qualifiedNameRule(key.toLowerCase());
     if (problem !== undefined) found.errors.push(fieldError.invalid([...at, "metadata", "annotations"], key, problem));
   }

@@ -1,12 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue, listAt, objectAt, valueAt } from "#lib/base/index.ts";
 
-// Reading and copying of JSON whose shape is known but not typed: what is absent, null or of another type counts as absent. Paths
-// are member names; lists are entered by the caller. All functions are O(path) or O(members of one object), none of them throws,
-// and none changes what it is given, which may be frozen.
+// Copying of JSON whose shape is not typed: null and values of another type count as absent. No function throws or
+// changes its arguments, which may be frozen.
 
 /**
- * A shallow copy that may be changed, with all members but one. A spread, or a rest without that one, does the same, but takes three times
- * as long where its model is frozen; and an object that a member is deleted from is slow for good.
+ * A mutable shallow copy without one member. Three times as fast as a spread of a frozen object; objects with deleted
+ * members stay slow.
  */
 export function copyOf(object: JsonObject, without?: string): Record<string, JsonValue | undefined> {
   const copy: Record<string, JsonValue | undefined> = {};
@@ -14,13 +13,16 @@ export function copyOf(object: JsonObject, without?: string): Record<string, Jso
     if (name === without) continue;
     const value = object[name];
     if (name !== "__proto__") copy[name] = value;
-    // Assignment to this one name would set the prototype.
+    // Assignment would set the prototype.
     else Object.defineProperty(copy, name, { value, enumerable: true, configurable: true, writable: true });
   }
   return copy;
 }
 
-/** A copy with some members set; undefined removes one. The same object when nothing changes. `changes` has names from code only. */
+/**
+ * A copy with members set, or removed if undefined; the same object if nothing changes. Names in `changes` come from
+ * code only.
+ */
 export function withMembers(object: JsonObject, changes: JsonObject): JsonObject {
   let changed = object;
   for (const [name, value] of Object.entries(changes)) {
@@ -36,7 +38,7 @@ export function withMembers(object: JsonObject, changes: JsonObject): JsonObject
   return changed;
 }
 
-/** A copy in which members that are absent have these values; the same object when none was absent. */
+/** A copy with presets for absent members; the same object if none is absent. */
 export function withAbsent(object: JsonObject, presets: JsonObject): JsonObject {
   const missing = Object.entries(presets).filter(
     ([name, preset]) => preset !== undefined && valueAt(object, name) === undefined,
@@ -45,8 +47,8 @@ export function withAbsent(object: JsonObject, presets: JsonObject): JsonObject 
 }
 
 /**
- * As `withAbsent`, for the many members of Kubernetes' types that have no other value for "nothing was said" than the empty text or 0.
- * Where these mean something, such as a grace of 0 seconds, the types have a pointer, and `withAbsent` is right.
+ * As `withAbsent`, but also for empty texts and 0, which mean "not set" in most of Kubernetes' types. Use `withAbsent`
+ * where they have a meaning, such as a grace of 0 seconds.
  */
 export function withUnset(object: JsonObject, presets: JsonObject): JsonObject {
   const unset = Object.entries(presets).filter(([name, preset]) => {
@@ -56,7 +58,7 @@ export function withUnset(object: JsonObject, presets: JsonObject): JsonObject {
   return withMembers(object, Object.fromEntries(unset));
 }
 
-/** A copy with the member changed, when it is an object; the same object when the change changes nothing. */
+/** A copy with an object member changed; the same object if nothing changes. */
 export function mapMember(object: JsonObject, name: string, change: (member: JsonObject) => JsonObject): JsonObject {
   const member = objectAt(object, name);
   if (member === undefined) return object;
@@ -64,13 +66,13 @@ export function mapMember(object: JsonObject, name: string, change: (member: Jso
   return changed === member ? object : { ...object, [name]: changed };
 }
 
-/** A copy with every object of a list changed, other items as they are; the same object when the change changes nothing. */
+/** A copy with every object of a list changed; the same object if nothing changes. */
 export function mapItems(object: JsonObject, name: string, change: (item: JsonObject) => JsonObject): JsonObject {
   const list = listAt(object, name);
   const changed = list.map((item) => (isJsonObject(item) ? change(item) : item));
   return changed.some((item, index) => item !== list[index]) ? { ...object, [name]: changed } : object;
 }
 
-/** A scalar as text, such as `true` or `1.5`; empty for anything else. */
+/** A scalar as text, such as `true` or `1.5`; otherwise empty. */
 export const scalarText = (value: JsonValue | undefined): string =>
   value === undefined || value === null || typeof value === "object" ? "" : String(value);

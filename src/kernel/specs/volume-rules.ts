@@ -2,13 +2,13 @@ import { type FieldPath, type JsonObject, numberAt, objectAt, objectsAt, textAt,
 import { fieldError } from "#lib/schema/index.ts";
 import { labelRule } from "#kernel/model/index.ts";
 import { checkPodFacts } from "./environment-rules.ts";
-import { checkOneOf, checkUnion, type Report } from "./findings.ts";
+import { checkNamed, checkOneOf, checkUnion, type Report } from "./findings.ts";
 
-// Volumes of a Pod: where their files come from, and under which names and permissions they are shown.
+// Volumes of a Pod: sources, paths and permissions.
 
 /**
- * Volume sources the local Pod runner knows how to make, in the order in which a refusal lists them. Whether what they refer to exists is
- * asked when the Pod starts and not here: it may be created in between.
+ * Sources that the local Pod runner supports, in the order of the message. Whether the referenced objects exist is
+ * checked when the Pod starts.
  */
 const volumeSources = [
   "emptyDir",
@@ -20,26 +20,21 @@ const volumeSources = [
   "persistentVolumeClaim",
 ];
 
-/** Checks the volumes and returns their names, those of faulty volumes too, so that mounts of them are not called wrong as well. */
+/** Checks the volumes and returns all names, so that mounts of faulty ones are not reported as well. */
 export function checkVolumes(spec: JsonObject, at: FieldPath, report: Report, refuse: Report): ReadonlySet<string> {
   const names = new Set<string>();
   for (const [index, volume] of objectsAt(spec, "volumes").entries()) {
     const here = [...at, "volumes", index];
-    const name = textAt(volume, "name");
-    const problem = name === undefined ? undefined : labelRule(name);
-    if (name === undefined) report(fieldError.required([...here, "name"]));
-    else if (problem !== undefined) report(fieldError.invalid([...here, "name"], name, problem));
-    else if (names.has(name)) report(fieldError.duplicate([...here, "name"], name));
-    names.add(name ?? "");
+    const name = textAt(volume, "name") ?? "";
+    const isValid = checkNamed(volume, "name", labelRule, here, report);
+    if (isValid && names.has(name)) report(fieldError.duplicate([...here, "name"], name));
+    names.add(name);
     checkVolumeSource(volume, here, report, refuse);
   }
   return names;
 }
 
-/**
- * A volume is of exactly one type; none means `emptyDir`, which defaults have filled in. Of several known types the first stays and
- * the others are refused, each by its name.
- */
+/** Exactly one type; defaults turn none into `emptyDir`. */
 function checkVolumeSource(volume: JsonObject, at: FieldPath, report: Report, refuse: Report) {
   const sources = Object.keys(volume).filter((name) => name !== "name" && valueAt(volume, name) !== undefined);
   const known = sources.filter((name) => volumeSources.includes(name));
@@ -62,10 +57,9 @@ function checkVolumeSource(volume: JsonObject, at: FieldPath, report: Report, re
   checkProjected(objectAt(volume, "projected") ?? {}, [...at, "projected"], report);
 }
 
-/** What a projected volume may show; several sources of one kind are allowed. */
+/** Sources of projected volumes; one kind may occur several times. */
 const projectable = ["configMap", "secret", "downwardAPI", "serviceAccountToken"];
 
-/** A projected volume shows several sources in one place. */
 function checkProjected(projected: JsonObject, at: FieldPath, report: Report) {
   for (const [index, source] of objectsAt(projected, "sources").entries()) {
     const here = [...at, "sources", index];
@@ -80,7 +74,7 @@ function checkProjected(projected: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-/** What a source shows: its files, their paths and modes. Sources that show no files have none of these members. */
+/** Files, paths and modes of a source. */
 function checkContent(source: JsonObject, type: string, at: FieldPath, report: Report) {
   if (type === "hostPath") return checkHostPath(source, at, report);
   if (type === "serviceAccountToken") checkToken(source, at, report);
@@ -96,7 +90,7 @@ function checkContent(source: JsonObject, type: string, at: FieldPath, report: R
   }
 }
 
-/** A token must last long enough to be read and renewed. */
+/** A token must last long enough to be renewed. */
 function checkToken(source: JsonObject, at: FieldPath, report: Report) {
   checkFilePath(source, at, report);
   const seconds = numberAt(source, "expirationSeconds");
@@ -106,7 +100,7 @@ function checkToken(source: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-/** What must be at the path, or is made there; empty means that nobody looks. */
+/** What must exist at the path or is created there; empty means no check. */
 const hostPathTypes = [
   "",
   "DirectoryOrCreate",
@@ -118,14 +112,14 @@ const hostPathTypes = [
   "BlockDevice",
 ];
 
-/** A path of the machine. Whether this server permits it at all is the runner's to say. */
+/** The runner decides whether this server permits it at all. */
 function checkHostPath(source: JsonObject, at: FieldPath, report: Report) {
   const path = textAt(source, "path") ?? "";
   if (path.split("/").includes("..")) report(fieldError.invalid([...at, "path"], path, 'must not contain ".."'));
   checkOneOf(source, "type", hostPathTypes, at, report);
 }
 
-/** The place of a file in its volume: relative, below it, and not beginning with the `..data` by which updates are made at once. */
+/** A relative path inside the volume; `..data` is reserved for atomic updates. */
 function checkFilePath(file: JsonObject, at: FieldPath, report: Report) {
   const path = textAt(file, "path");
   if (path === undefined) report(fieldError.required([...at, "path"]));
@@ -133,10 +127,9 @@ function checkFilePath(file: JsonObject, at: FieldPath, report: Report) {
     report(fieldError.invalid([...at, "path"], path, 'must be a relative path without ".."'));
 }
 
-/** No set-user-id, set-group-id or sticky bits. */
 const mostMode = 0o777;
 
-/** Permissions of files. JSON has no octal numbers: whoever writes 644 for 0644 means another mode, and one that is too large. */
+/** JSON has no octal numbers: 644 is not 0644 and too large. */
 function checkMode(object: JsonObject, name: string, at: FieldPath, report: Report) {
   const mode = numberAt(object, name);
   if (mode !== undefined && (mode < 0 || mode > mostMode))

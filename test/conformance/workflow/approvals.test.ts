@@ -135,5 +135,5 @@ test("what cannot be an answer is refused before it is stored", async () => {
     return text;
   };
   expect(await causes({ action: "approve" })).toContain("approve needs the step to approve");
-  expect(await causes({ action: "reject", step: "ask", values: {} })).toContain("only an approval takes values");
+  expect(await causes({ action: "reject", step: "ask", values: {} })).toContain("only approvals may have values");
 });

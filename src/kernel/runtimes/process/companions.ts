@@ -3,13 +3,13 @@ import type { Task } from "../contract.ts";
 import type { Interaction, InteractionOptions } from "../interaction.ts";
 import { interactInProcess } from "./interact.ts";
 import { Reaper } from "./reaper.ts";
-import { onceFoundTools } from "./runner/capabilities.ts";
+import { onceFoundTools } from "./runner/host-command.ts";
 import { MountPoints } from "./runner/mount-points.ts";
 import { PipePool } from "./runner/pipe-pool.ts";
 
 /**
- * Commands beside tasks, as children of this process: they end with it, because their streams are connected to it.
- * Starts lazily.
+ * Commands that run beside tasks. They are children of this process and end with it, because their clients are
+ * connected to it.
  */
 export class Companions {
   readonly #directory: string;
@@ -20,13 +20,13 @@ export class Companions {
   readonly #running = new Set<Interaction>();
   #pipes: Promise<PipePool> | undefined;
 
-  /** `directory` is theirs alone; its parent must exist when the first command comes. */
+  /** `directory` is used for nothing else; its parent must exist when the first command starts. */
   constructor(directory: string, clock: Clock) {
     this.#directory = directory;
     this.#clock = clock;
   }
 
-  /** Rejects if this machine has no pipes for it. */
+  /** Rejects if no pipe can be opened. */
   async start(task: Task, options: InteractionOptions): Promise<Interaction> {
     const started = await interactInProcess(task, options, {
       clock: this.#clock,
@@ -41,7 +41,7 @@ export class Companions {
     return started;
   }
 
-  /** Ends all of them, without waiting. */
+  /** Kills all commands without waiting for their end. */
   kill(): void {
     for (const running of this.#running) running.kill();
   }
@@ -53,7 +53,7 @@ export class Companions {
     await (await this.#pipes?.catch(() => undefined))?.close();
   }
 
-  /** A failure is not kept: a full disk may get room again. */
+  /** A failure is not kept: the disk may have room again later. */
   #openPipes(): Promise<PipePool> {
     this.#pipes ??= PipePool.create(this.#directory).catch((thrown: unknown) => {
       this.#pipes = undefined;

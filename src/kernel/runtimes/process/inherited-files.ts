@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** A flag of an open file on Linux: closed by exec. */
+/** The flag of an open file that is closed on exec. */
 const closeOnExec = 0o2000000;
 
 /**
- * Descriptors from 3 on that a started program would inherit. Node opens none, but a library (LMDB) or the starter of
- * this process may. Empty if the system does not tell.
+ * Descriptors from 3 on that child processes would inherit. Node opens none of that kind, but libraries (LMDB) and the
+ * parent process may. Empty where the system does not list them.
  */
 export function inheritedFiles(): readonly number[] {
   try {
@@ -23,13 +23,14 @@ function isInherited(descriptor: number): boolean {
     const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))?.[1] ?? "";
     return (Number.parseInt(flags, 8) & closeOnExec) === 0;
   } catch {
-    // Closed meanwhile: the descriptor of this very listing.
+    // Closed meanwhile: the descriptor that read the directory.
     return false;
   }
 }
 
 /**
- * Closes for a child what it would inherit from descriptor 3 on: programs of others must not get the server's database.
+ * The stdio of a child from descriptor 3 on: `nothing` in place of every file it would inherit. A program of another
+ * user must not find the server's database among its open files.
  */
 export function withoutInherited(nothing: number): readonly (number | "ignore")[] {
   const inherited = new Set(inheritedFiles());

@@ -1,17 +1,16 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { closeSync } from "node:fs";
 import { PassThrough, Readable } from "node:stream";
 import { signalGroup } from "#lib/base/index.node.ts";
 import { afterAwake, type Cancel, type Clock, type Millis } from "#lib/base/index.ts";
 import type { Task } from "../contract.ts";
 import type { Interaction, InteractionOptions } from "../interaction.ts";
-import type { HostCommand } from "./runner/host-command.ts";
 import { closeWritingEnd, type InputPipe, type Pipe } from "./runner/pipe-pool.ts";
 import { commandOf, onTerminal, resizeTerminal } from "./terminal.ts";
-import { exitCode, failureCode, type SpawnContext } from "./runner/follow-task.ts";
-import { explainFailure, failureOf, prepareTask } from "./runner/task-process.ts";
+import { afterwards, exitCode, failureCode, type SpawnContext } from "./runner/follow-task.ts";
+import { exitOf, explainFailure, prepareTask, spawnLeader } from "./runner/task-process.ts";
 
-/** How long output is read after a command's end if something outside its group keeps the pipe open. */
+/** How long output is read after the command ended if a process outside its group keeps the pipe open. */
 const outputGraceMs: Millis = 1_000;
 
 interface Streams {
@@ -21,9 +20,9 @@ interface Streams {
 }
 
 /**
- * Spawns a command as leader of its own session and process group; it ends with this process. Its streams are pipes,
- * which scripts can reopen as `/dev/stdin` and so on. A command that cannot run has ended with 126, 127 or 128; rejects
- * if this machine has no pipe for it.
+ * Spawns a command as the leader of its own session and process group; the guard kills it when this process ends. Its
+ * streams are real pipes, which scripts can reopen as `/dev/stdin` and the like. A command that cannot run ends with
+ * 126, 127 or 128. Rejects if no pipe can be opened.
  */
 export async function interactInProcess(
   given: Task,
@@ -35,18 +34,23 @@ export async function interactInProcess(
   const task = { ...given, command };
   const prepared = await prepareTask(task, context);
   if (typeof prepared === "string") return notRun(128, prepared, options);
-  const { mounts = [] } = task;
-  const release = async () => (mounts.length === 0 ? undefined : context.mountPoints.release(mounts));
+  const release = () => context.mountPoints.release(task.mounts ?? []);
   try {
     const streams = await openStreams(options, context);
-    const child = spawnChild(prepared, task, streams);
+    const { stdin, stdout, stderr } = streams;
+    // A failed preparation of mounts reports where the command would.
+    const reports = prepared.reportsOn3 ? [stderr.descriptor] : [];
+    const stdio = [stdin?.descriptor ?? "ignore", stdout.descriptor, stderr.descriptor, ...reports] as const;
+    const spawned = spawnLeader(prepared, task.env, stdio);
     closeOurCopies(streams);
-    if (!(child instanceof Error) && child.pid !== undefined) {
-      const plain = interaction(child, child.pid, streams, release, context);
-      return options.terminal ? withTerminal(plain, child.pid, context.clock) : plain;
+    if ("pid" in spawned) {
+      const { child, pid } = spawned;
+      const plain = interaction(child, pid, streams, release, context);
+      return options.terminal ? withTerminal(plain, pid, context.clock) : plain;
     }
-    const failure = child instanceof Error ? child : await failureOf(child);
-    closeStreams(streams);
+    const failure = await spawned;
+    stdin?.input.destroy();
+    for (const pipe of [stdout, stderr]) pipe.release(true);
     await release();
     return notRun(failureCode(failure), await explainFailure(failure, task), options);
   } catch (thrown) {
@@ -55,7 +59,7 @@ export async function interactInProcess(
   }
 }
 
-/** As a shell shows it. */
+/** The exit code and message that a shell would give. */
 function notRun(code: number, message: string, { terminal }: InteractionOptions): Interaction {
   const [nothing, said] = [Readable.from([]), Readable.from([Buffer.from(`${message}\n`)])];
   return {
@@ -67,52 +71,20 @@ function notRun(code: number, message: string, { terminal }: InteractionOptions)
 }
 
 async function openStreams(options: InteractionOptions, { pipes }: SpawnContext): Promise<Streams> {
-  const opened: Pipe[] = [];
-  try {
-    for (let count = 0; count < 2; count++) opened.push(await pipes.acquire());
-    const [stdout, stderr] = opened as [Pipe, Pipe];
-    return { stdin: options.stdin ? await pipes.acquireInput() : undefined, stdout, stderr };
-  } catch (thrown) {
-    for (const pipe of opened) {
-      closeWritingEnd(pipe);
-      pipe.release(true);
-    }
+  const stdin = options.stdin ? await pipes.acquireInput() : undefined;
+  const [stdout, stderr] = (await pipes.acquireAll({}, {}).catch((thrown: unknown) => {
+    if (stdin !== undefined) closeSync(stdin.descriptor);
+    stdin?.input.destroy();
     throw thrown;
-  }
+  })) as [Pipe, Pipe];
+  return { stdin, stdout, stderr };
 }
 
-/** After the spawn. */
+/** Closes the ends that the child has inherited. */
 function closeOurCopies({ stdin, stdout, stderr }: Streams): void {
   closeWritingEnd(stdout);
   closeWritingEnd(stderr);
   if (stdin !== undefined) closeSync(stdin.descriptor);
-}
-
-function closeStreams({ stdin, stdout, stderr }: Streams): void {
-  stdin?.input.destroy();
-  stdout.release(true);
-  stderr.release(true);
-}
-
-function spawnChild(command: HostCommand, task: Task, { stdin, stdout, stderr }: Streams): ChildProcess | Error {
-  try {
-    return spawn(command.program, command.args, {
-      cwd: command.cwd,
-      env: { ...task.env },
-      detached: true,
-      stdio: [
-        stdin?.descriptor ?? "ignore",
-        stdout.descriptor,
-        stderr.descriptor,
-        // Failures of preparing mounts appear on stderr.
-        ...(command.reportsOn3 ? [stderr.descriptor] : []),
-      ],
-      ...command.user,
-    });
-  } catch (thrown) {
-    // Node throws some failures (no descriptors left) and emits others.
-    return thrown instanceof Error ? thrown : new Error(String(thrown));
-  }
 }
 
 function interaction(
@@ -124,28 +96,23 @@ function interaction(
 ): Interaction {
   guard?.add(pid);
   let hasExited = false;
-  const exited = new Promise<number>((resolve) =>
-    child.once("exit", (code, signal) => {
-      hasExited = true;
-      // As at the end of a task, processes left behind end too.
-      signalGroup(pid, "SIGKILL");
-      guard?.remove(pid);
-      streams.stdin?.input.destroy();
-      resolve(exitCode(code, signal));
-    }),
-  );
+  const exited = exitOf(child).then(({ code, signal }) => {
+    hasExited = true;
+    // As at the end of a task: processes that the first one leaves behind are killed.
+    signalGroup(pid, "SIGKILL");
+    guard?.remove(pid);
+    streams.stdin?.input.destroy();
+    return exitCode(code, signal);
+  });
   const stdout = outputOf(streams.stdout, exited, clock);
   const stderr = outputOf(streams.stderr, exited, clock);
-  // The command may not read its input.
+  // A command that stops reading is not the writer's failure.
   streams.stdin?.input.on("error", () => undefined);
   return {
     ...(streams.stdin === undefined ? {} : { stdin: streams.stdin.input }),
     stdout,
     stderr,
-    ended: exited.then(async (code) => {
-      await release();
-      return code;
-    }),
+    ended: afterwards(exited, release),
     resize: () => undefined,
     kill: () => {
       if (!hasExited) signalGroup(pid, "SIGKILL");
@@ -159,14 +126,14 @@ function withTerminal(holder: Interaction, pid: number, clock: Clock): Interacti
   const over = new AbortController();
   const end = () => over.abort();
   ended.then(end, end);
-  // Messages of the program itself.
+  // That program's own messages are not shown.
   stderr?.on("error", end).resume();
   return {
     ...(stdin === undefined ? {} : { stdin }),
     stdout,
     ended,
     resize: (size) => void resizeTerminal(pid, size, clock, over.signal),
-    // Commands that survive the end of their terminal are in the command's own group.
+    // The command is in a group of its own and may survive the end of its terminal.
     kill: () => {
       void commandOf(pid).then((command) => {
         if (command !== undefined && !over.signal.aborted) signalGroup(command, "SIGKILL");
@@ -176,7 +143,7 @@ function withTerminal(holder: Interaction, pid: number, clock: Clock): Interacti
   };
 }
 
-/** Ends soon after the process, unless its reader is slow. */
+/** The output of a pipe. It ends at most a second after the process, unless the reader is behind. */
 function outputOf(pipe: Pipe, exited: Promise<unknown>, clock: Clock): Readable {
   const { output } = pipe;
   const shown = new PassThrough();

@@ -7,21 +7,20 @@ import { ensureRunnerDirectories, type RunnerPaths } from "./paths.ts";
 
 export interface LaunchOptions {
   readonly nodePath: string;
-  /** One file without dependencies, so that an upgrade cannot remove them. */
+  /** The runner's bundle: one file without dependencies, so that an upgrade cannot remove them. */
   readonly runnerPath: string;
-  /** Created if missing. */
   readonly paths: RunnerPaths;
-  /** How long it stays without owner and tasks. */
+  /** How long the runner stays without owner and tasks. */
   readonly idleMs: number;
   readonly patience: Patience;
 }
 
-/** A small heap makes its spawning cheap. */
+/** A small heap makes spawning cheap. */
 const nodeOptions = ["--max-old-space-size=48", "--max-semi-space-size=2", "--no-warnings"];
 
 /**
- * Starts a runner in its own session, out of reach of what kills the server. Resolves when it listens, or has ended
- * because another runner serves the directory; rejects if it cannot be started or is silent for too long and is ended.
+ * Starts a runner in a session of its own, which signals to the server's group do not reach. Resolves when it listens,
+ * or has ended because another runner serves the directory; rejects if it cannot be started or does not listen in time.
  * Its stderr is appended to its log.
  */
 export async function launchRunner(options: LaunchOptions): Promise<void> {
@@ -33,7 +32,7 @@ export async function launchRunner(options: LaunchOptions): Promise<void> {
     const child = spawn(
       options.nodePath,
       [...nodeOptions, options.runnerPath, paths.directory, `${options.idleMs}`],
-      // The environment is nearly empty so that nothing of the server reaches the tasks.
+      // Tasks must not inherit the server's environment by accident.
       {
         cwd: paths.directory,
         detached: true,
@@ -45,13 +44,13 @@ export async function launchRunner(options: LaunchOptions): Promise<void> {
     const begun = new Promise<void>((resolve, reject) => {
       cancel = options.patience.limit(() => {
         child.kill("SIGKILL");
-        reject(new Error("the runner process does not begin to listen"));
+        reject(new Error("the runner process did not start listening in time"));
       });
       child.once("error", reject);
       child.stdout?.once("data", () => resolve());
       child.once("exit", (code, signal) => {
         if (code === 0) resolve();
-        else reject(new Error(`the runner process ended at once (${signal ?? `exit code ${code}`})`));
+        else reject(new Error(`the runner process exited at once (${signal ?? `exit code ${code}`})`));
       });
     });
     await begun.finally(() => {

@@ -5,7 +5,7 @@ import { runtimeClosed } from "../errors.ts";
 import { TaskMirror } from "../task-mirror.ts";
 import { Companions } from "./companions.ts";
 import { Reaper } from "./reaper.ts";
-import { capabilitiesWith, onceFoundTools } from "./runner/capabilities.ts";
+import { capabilitiesWith, onceFoundTools } from "./runner/host-command.ts";
 import { MountPoints } from "./runner/mount-points.ts";
 import { PipePool } from "./runner/pipe-pool.ts";
 import { findSupervisor } from "./runner/supervisor.ts";
@@ -13,22 +13,21 @@ import { spawnTask } from "./runner/task-process.ts";
 import { TaskTable } from "./runner/task-table.ts";
 
 export interface LocalRuntimeOptions {
-  /** An existing directory of its own for pipes. Its owner removes it after `close`. */
+  /** An existing directory used for nothing else. Its owner removes it after `close`. */
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A runtime whose tasks are children of this process. */
 export interface LocalRuntime extends Runtime {
   interact(task: Task, options: InteractionOptions): Promise<Interaction>;
-  /** Kills all tasks synchronously, for a process that is about to end. Their ends may go unreported. */
+  /** Kills all tasks without waiting: for a process about to exit. Their ends may go unreported. */
   kill(): void;
 }
 
 /**
- * Runs tasks as host processes without a runner process, which takes a Node.js start. For control planes that end with
- * this process: nothing is persisted, and tasks are killed when this process ends in any way; see `Reaper`.
+ * Runs tasks as host processes without a runner process, which takes a whole Node.js start. For control planes that end
+ * with this process: nothing is durable, and tasks are killed when this process ends; see `Reaper`.
  */
 export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
   return new ChildrenRuntime(options);
@@ -41,9 +40,9 @@ class ChildrenRuntime implements LocalRuntime {
   readonly #tools = onceFoundTools();
   readonly #reaper = new Reaper();
   readonly #companions: Companions;
-  /** Rejects if the directory cannot be used, as do then all calls except `find` and `list`. */
+  /** Rejects if the directory cannot be used. */
   readonly #table: Promise<TaskTable>;
-  /** For `kill`, which cannot wait. */
+  /** The same, for `kill`, which cannot wait. */
   #started: TaskTable | undefined;
   #pipes: PipePool | undefined;
   #isClosed = false;
@@ -53,7 +52,7 @@ class ChildrenRuntime implements LocalRuntime {
     this.#clock = clock;
     this.#companions = new Companions(`${directory}/companions`, clock);
     this.#table = this.#open(directory, log);
-    // Starting a task reports the failure.
+    // Callers of `start` see the failure.
     this.#table.catch(() => undefined);
   }
 
@@ -101,7 +100,7 @@ class ChildrenRuntime implements LocalRuntime {
     this.#started?.stopAll(0);
   }
 
-  /** With a grace it resolves when all tasks have ended. */
+  /** With `stopTasks` it resolves when all tasks have ended. */
   async close({ stopTasks }: { readonly stopTasks?: Millis } = {}): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -130,7 +129,7 @@ class ChildrenRuntime implements LocalRuntime {
       clock: this.#clock,
       spawn: (task, note) => spawnTask(task, context, note),
       onChange: (status) => this.#tell(table, status),
-      onTrouble: (failure) => log.error("a task cannot be noted", { error: messageOf(failure) }),
+      onTrouble: (failure) => log.error("failed to record a task", { error: messageOf(failure) }),
     });
     this.#started = table;
     return table;

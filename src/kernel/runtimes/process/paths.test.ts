@@ -65,7 +65,7 @@ test("a link that somebody may have laid is not followed", async () => {
   await symlink(join(directory.path, "elsewhere"), trap);
   await expect(ensureRunnerDirectories(runnerPaths(trap))).rejects.toMatchObject({
     code: "runner-directory",
-    message: `${trap} belongs to another user or is no directory`,
+    message: `${trap} belongs to another user or is not a directory`,
   });
 });
 

@@ -5,21 +5,23 @@ import { dirname, join } from "node:path";
 import { SlipwayError } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 
-/** All in one directory that only its user may enter. */
+/** A runner's files, in one directory that only its user may enter. */
 export interface RunnerPaths {
   readonly directory: string;
-  /** What a later runner must know. */
+  /** Tasks and their outcomes, for the next runner. */
   readonly journal: string;
+  /** See `acquireLock`. */
   readonly lock: string;
+  /** The runner's stderr. */
   readonly log: string;
-  /** In the directory if the kernel takes a path that long, else under the system's temporary directory. */
+  /** In the directory if the path is short enough for the kernel, else under the system's temporary directory. */
   readonly socket: string;
 }
 
-// The kernel's limit is 108 bytes on Linux and 104 on macOS, including the final zero.
+// The kernel's limit is 108 bytes on Linux and 104 on macOS, the final zero included.
 const longestSocketPath = 100;
 
-/** Server and runner share an environment and so find the same places. */
+/** Server and runner share an environment and so compute the same paths. */
 export function runnerPaths(directory: string): RunnerPaths {
   const near = join(directory, "runner.sock");
   const far = join(
@@ -37,15 +39,15 @@ export function runnerPaths(directory: string): RunnerPaths {
 }
 
 /**
- * Makes a runner's directories, 0700, and refuses those that another user could have prepared, as under /tmp with a
- * predictable name.
+ * Creates a runner's directories with mode 0700. Refuses directories of other users: the name of one under /tmp can be
+ * guessed and prepared.
  */
 export async function ensureRunnerDirectories(paths: RunnerPaths): Promise<void> {
   for (const directory of new Set([paths.directory, dirname(paths.socket)])) {
     await makeDirectories(directory, 0o700);
     const found = await lstat(directory);
     if (!found.isDirectory() || found.uid !== process.getuid?.()) {
-      throw new SlipwayError("runner-directory", `${directory} belongs to another user or is no directory`);
+      throw new SlipwayError("runner-directory", `${directory} belongs to another user or is not a directory`);
     }
     if ((found.mode & 0o077) !== 0) await chmod(directory, 0o700);
   }

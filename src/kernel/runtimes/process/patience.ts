@@ -1,48 +1,45 @@
-import { afterAwake, type Cancel, type Clock, type Millis } from "#lib/base/index.ts";
+import { setMaxListeners } from "node:events";
+import { afterAwake, type Cancel, type Clock, type Millis, onAbort } from "#lib/base/index.ts";
 
 /**
- * How long the runner is awaited: for an answer, a connection, its first output. The longest justified wait is a start
- * on a slow disk. Below the 10 s a server may take to stop.
+ * How long to wait for the runner: an answer, a connection, its start. A start on a slow disk (a flush and a fork) must
+ * fit; it is below the 10 s that a server may take to stop.
  */
 export const answerLimit: Millis = 8_000;
 
-/** The same while the runtime is closing. */
+/** The same once the runtime is closing. */
 export const closingLimit: Millis = 2_000;
 
-/** The limit of all waits of one runtime for its runner. */
+/** The limit of every wait for the runner. */
 export class Patience {
   readonly #clock: Clock;
   readonly #closing: AbortSignal;
-  /** One listener for all of up to a hundred waits. */
-  readonly #waiting = new Set<() => void>();
 
   constructor(clock: Clock, closing: AbortSignal) {
     this.#clock = clock;
     this.#closing = closing;
-    const hurryAll = () => {
-      for (const hurry of this.#waiting) hurry();
-    };
-    closing.addEventListener("abort", hurryAll, { once: true });
+    // Each pending request listens to it.
+    setMaxListeners(0, closing);
   }
 
   /**
-   * Calls `expire` after `answerLimit`, or `closingLimit` after closing began, whichever is first. Time in which this
-   * process stood still does not count. Leaves no timer behind when canceled.
+   * Calls `expire` after `answerLimit`, or `closingLimit` after closing began, whichever comes first, not counting time
+   * during which this process was stopped. The returned function cancels both timers.
    */
   limit(expire: () => void): Cancel {
-    const timers: Cancel[] = [];
+    const cancels: Cancel[] = [];
     const cancel = () => {
-      this.#waiting.delete(hurry);
-      for (const stop of timers.splice(0)) stop();
+      for (const stop of cancels.splice(0)) stop();
     };
-    const end = () => {
-      cancel();
-      expire();
-    };
-    const hurry = () => void timers.push(afterAwake(this.#clock, closingLimit, end));
-    timers.push(afterAwake(this.#clock, answerLimit, end));
-    if (this.#closing.aborted) hurry();
-    else this.#waiting.add(hurry);
+    const expireAfter = (limit: Millis) =>
+      void cancels.push(
+        afterAwake(this.#clock, limit, () => {
+          cancel();
+          expire();
+        }),
+      );
+    expireAfter(answerLimit);
+    cancels.push(onAbort(this.#closing, () => expireAfter(closingLimit)));
     return cancel;
   }
 }

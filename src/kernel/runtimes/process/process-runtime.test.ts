@@ -186,7 +186,7 @@ test("a task of which the next runner knows nothing is lost", async () => {
   runner = await startRunner(path, processes.spawn);
   expect(await outcomeOf(runtime, "a")).toMatchObject({
     kind: "lost",
-    message: "the runner process has no record of it any more",
+    message: "the runner process has no record of it",
     startedAt: 10,
   });
 });
@@ -273,7 +273,7 @@ test("a runner of another release is left alone, and the way out is told", async
   const expected = {
     code: "runner-version",
     message: `the runner process for ${path} speaks protocol 7, this server speaks 1`,
-    hint: "nothing is started until its tasks have ended; then this server goes on by itself",
+    hint: "steps start again when its tasks have ended",
   };
   await expect(runtime.list()).rejects.toMatchObject(expected);
   await expect(runtime.start(task("a"))).rejects.toMatchObject(expected);

@@ -6,8 +6,8 @@ import {
   type Logger,
   messageOf,
   type Millis,
+  retry,
   SlipwayError,
-  sleep,
 } from "#lib/base/index.ts";
 import type { Runtime, RuntimeCapabilities, Task, TaskStatus } from "../contract.ts";
 import type { Interaction, InteractionOptions } from "../interaction.ts";
@@ -22,33 +22,33 @@ import { Journal } from "./runner/journal.ts";
 import { type Hello, protocolVersion } from "./wire.ts";
 
 export interface ProcessRuntimeOptions {
-  /** The runner's own directory: 0700, kept between starts, used by one server at a time. */
+  /** The runner's directory: mode 0700, kept between starts, used by one server at a time. */
   readonly directory: string;
   readonly runnerPath: string;
   readonly nodePath: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long a runner without owner and tasks stays; default 10 s. */
+  /** How long a runner stays without owner and tasks; default 10 s. */
   readonly runnerIdle?: Millis;
 }
 
-/** Enough for a restart of the server. */
+/** Longer than a restart of the server. */
 const defaultIdle: Millis = 10_000;
-// Between tries of one attachment; then one every 5 s, forever.
+// 50, 100, 200, 400, 800 ms between the attempts of one attachment; then one every 5 s without end.
 const firstRetry: Millis = 50;
 const longestRetry: Millis = 5_000;
 const mostAttempts = 6;
-/** The runner's health is checked at most this often. */
+/** How often health checks reach the runner at most. */
 const knockEvery: Millis = 5_000;
-/** For a runner of another release; rarer than its idle time, or they would keep it alive. */
+/** A runner of another release is contacted less often than its idle time, so that it can end. */
 const versionRetries = 3;
-/** Failures that calls get at once until an attachment succeeds, instead of waiting for each try. */
+/** Failures that calls report at once, without waiting for the next attempt. */
 const standing = new Set<unknown>(["runner-silent", "runner-version"]);
 
 /**
- * Runs tasks as host processes, children of a small runner process that outlives this one. What an earlier server has left, a
- * runner or tasks, is attached to at once; else the first call that needs a runner starts it, so that an idle server keeps no
- * process for nothing. Calls wait for it. When it dies a new one is started, which goes on with the tasks of the old one.
+ * Runs tasks as children of a small runner process that outlives this one. A runner or tasks left by an earlier server
+ * are attached to at once; otherwise the first call that needs a runner starts it. If the runner dies, a new one
+ * continues its tasks.
  *
  *     this process                          runner                    tasks
  *     ------------                          ------                    -----
@@ -60,9 +60,9 @@ const standing = new Set<unknown>(["runner-silent", "runner-version"]);
  *     (next process)   --hello-->
  *     status ended     <--all statuses--
  *
- * Calls reject with `runner-unreachable` while no runner can be had, with `runner-silent` while the one that is there hangs, with
- * `runner-version` while it is of another release (all of them may be repeated), and with `runner-taken` for ever once another
- * server has attached. A call never waits longer than for `answerLimit` and the first tries of an attachment.
+ * Calls reject with `runner-unreachable` without a runner, `runner-silent` if it hangs, `runner-version` if it is of
+ * another release (all may be retried), and `runner-taken` once another server has attached. A call waits at most
+ * `answerLimit` and the first attempts of an attachment.
  */
 export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   return new ProcessRuntime(options);
@@ -73,16 +73,15 @@ class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
   readonly #paths: RunnerPaths;
   readonly #mirror = new TaskMirror();
-  /** Aborts with the reason that later calls are refused with. */
+  /** Aborts with the reason why calls are refused from then on. */
   readonly #closed = new AbortController();
   readonly #patience: Patience;
   readonly #companions: Companions;
-  /** The connection, the attempt to make one, or a standing failure. Absent until a runner is needed. */
+  /** The connection, the attempt to make one, or the failure that stands. Absent until a runner is needed. */
   #link: Promise<RunnerLink> | undefined;
-  /** The latest attempt, whatever its outcome. */
   #attaching: Promise<RunnerLink> | undefined;
   #capabilities: RuntimeCapabilities | undefined;
-  /** When a stopped task's grace ends, until it is removed: a runner that adopts it does not know of the stop. */
+  /** When the grace of a stopped task ends. A runner that adopts the task does not know of the stop. */
   readonly #killAt = new Map<string, Millis>();
   #trouble: string | undefined;
   #knockedAt: Millis = -Infinity;
@@ -112,13 +111,12 @@ class ProcessRuntime implements Runtime {
 
   async interact(task: Task, options: InteractionOptions): Promise<Interaction> {
     this.#closed.signal.throwIfAborted();
-    // Commands need the runner's directory, and without a runner there is nothing to be beside.
+    // The runner creates the directory.
     await (this.#link ??= this.#attach());
     return this.#companions.start(task, options);
   }
 
   async stop(id: string, grace: Millis): Promise<void> {
-    // Without a runner nothing runs.
     if (this.#link === undefined) return;
     const killAt = this.#options.clock.monotonic() + grace;
     if (this.#mirror.find(id)?.state.phase === "running")
@@ -153,7 +151,7 @@ class ProcessRuntime implements Runtime {
     return this.#trouble;
   }
 
-  /** Notices a runner that hangs while nothing is asked of it. The failure is reported where the connection is lost. */
+  /** Detects a runner that began to hang while no calls were made. */
   #knock(): void {
     const now = this.#options.clock.monotonic();
     if (this.#link === undefined || this.#trouble !== undefined || now - this.#knockedAt < knockEvery) return;
@@ -165,18 +163,17 @@ class ProcessRuntime implements Runtime {
     if (this.#closed.signal.aborted) return;
     this.#closed.abort(runtimeClosed(this.name));
     await this.#companions.close();
-    // The current attempt: a connection it makes must be released too.
+    // The attempt under way: a connection that it makes must be closed, too.
     const link = await this.#attaching?.catch(() => undefined);
     if (link === undefined) return;
     const { stopTasks } = options;
-    // A runner that dies now needs no release.
     await link
       .call({ op: "release", ...(stopTasks === undefined ? {} : { stopTasksMs: stopTasks }) })
       .catch(() => undefined);
     await link.close();
   }
 
-  /** Retries when the connection breaks: all requests are idempotent. */
+  /** Repeats a request when the connection breaks: every request of the protocol is idempotent. */
   async #call(call: Call) {
     for (let attempt = 1; ; attempt++) {
       this.#closed.signal.throwIfAborted();
@@ -198,7 +195,7 @@ class ProcessRuntime implements Runtime {
   #attach(): Promise<RunnerLink> {
     const attaching = this.#attachWithRetries();
     this.#attaching = attaching;
-    // Calls see the failure until the next attempt begins, or succeeds if the failure stands.
+    // Calls see the failure until the next attempt is under way or, if it stands, has succeeded.
     attaching.catch((failure: unknown) => {
       if (this.#closed.signal.aborted) return;
       this.#tellFailure(failure);
@@ -209,7 +206,7 @@ class ProcessRuntime implements Runtime {
     return attaching;
   }
 
-  /** A standing failure is logged once, others each time. */
+  /** A standing failure is logged once, any other each time. */
   #tellFailure(failure: unknown): void {
     this.#trouble = messageOf(failure);
     const code = codeOf(failure);
@@ -222,22 +219,21 @@ class ProcessRuntime implements Runtime {
   }
 
   async #attachWithRetries(): Promise<RunnerLink> {
-    let delay = firstRetry;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#attachOnce();
-      } catch (thrown) {
-        if (codeOf(thrown) === "runner-version") throw thrown;
-        if (thrown instanceof LinkSilent) throw runnerSilent(this.#paths.directory, thrown);
-        if (attempt === mostAttempts) throw runnerUnreachable(this.#paths.directory, thrown);
-        await sleep(this.#options.clock, delay, this.#closed.signal);
-        delay = Math.min(2 * delay, longestRetry);
-      }
+    const { signal } = this.#closed;
+    const isRetryable = (thrown: unknown) => codeOf(thrown) !== "runner-version" && !(thrown instanceof LinkSilent);
+    try {
+      const pauses = { clock: this.#options.clock, first: firstRetry, longest: longestRetry };
+      return await retry({ ...pauses, tries: mostAttempts, signal, isRetryable }, () => this.#attachOnce());
+    } catch (thrown) {
+      if (thrown === signal.reason || codeOf(thrown) === "runner-version") throw thrown;
+      throw thrown instanceof LinkSilent
+        ? runnerSilent(this.#paths.directory, thrown)
+        : runnerUnreachable(this.#paths.directory, thrown);
     }
   }
 
   async #attachOnce(): Promise<RunnerLink> {
-    // A connection that breaks before the welcome is this attempt's failure; later it leads to a new attempt.
+    // A break before `hello` is answered fails this attempt; a later one causes the next.
     let state: "new" | "welcome" | "replaced" = "new";
     const events: LinkEvents = {
       onEvent: (message) => {
@@ -253,7 +249,7 @@ class ProcessRuntime implements Runtime {
     try {
       const hello = (await link.call({ op: "hello", protocol: protocolVersion })) as Hello;
       if (hello.protocol !== protocolVersion) {
-        // So that it ends with its last task instead of waiting for us.
+        // Released, it ends with its last task.
         await link.call({ op: "release" }).catch(() => undefined);
         throw runnerVersion(this.#paths.directory, hello.protocol, protocolVersion);
       }
@@ -269,7 +265,7 @@ class ProcessRuntime implements Runtime {
     }
   }
 
-  /** To the existing runner, else to a new one. Of several servers one starts it. */
+  /** Connects to the running runner, or starts one. */
   async #connect(events: LinkEvents): Promise<RunnerLink> {
     const paths = this.#paths;
     try {
@@ -286,16 +282,14 @@ class ProcessRuntime implements Runtime {
     if (!this.#closed.signal.aborted) this.#closed.abort(runnerTaken(this.#paths.directory));
   }
 
-  /**
-   * `failure` is why there is no connection, if known. A standing one stays visible to calls until an attempt succeeds.
-   */
+  /** `failure` is why the connection was lost, if known. A standing one is what calls see until an attempt succeeds. */
   #reattach(failure?: unknown): void {
     if (this.#closed.signal.aborted) return;
     const isStanding = standing.has(codeOf(failure));
     if (isStanding) this.#tellFailure(failure);
     else {
       this.#trouble = "the connection to the runner process is lost";
-      this.#options.log.warn("connection to the runner process is lost, making it again");
+      this.#options.log.warn("lost the connection to the runner process; reconnecting");
     }
     const attaching = this.#attach();
     if (!isStanding) {
@@ -309,7 +303,6 @@ class ProcessRuntime implements Runtime {
     attaching.then(settle, settle);
   }
 
-  /** If the connection breaks, the next one repeats them again. */
   #repeatStops(link: RunnerLink): void {
     for (const [id, killAt] of this.#killAt) {
       if (this.#mirror.find(id)?.state.phase !== "running") continue;
@@ -318,21 +311,21 @@ class ProcessRuntime implements Runtime {
     }
   }
 
-  /** Changes made while nobody was attached; tasks unknown to the runner are lost. */
+  /** Applies what changed while disconnected; a task unknown to the runner is lost. */
   #synchronize(tasks: readonly TaskStatus[]): void {
     const present = new Set(tasks.map((task) => task.id));
     for (const task of tasks) this.#mirror.put(task);
     for (const { id, state } of this.#mirror.list()) {
       if (present.has(id)) continue;
       const startedAt = state.phase === "running" ? { startedAt: state.startedAt } : {};
-      const message = "the runner process has no record of it any more";
+      const message = "the runner process has no record of it";
       const outcome = { kind: "lost", message, ...startedAt, finishedAt: this.#options.clock.now() } as const;
       this.#mirror.put({ id, state: { phase: "ended", outcome } });
     }
   }
 }
 
-/** Whether a runner listens here or has left unreported ends. Unreadable files are reported by the runner. */
+/** Whether a runner listens here or has left tasks. If the files cannot be read, the runner reports why. */
 function isUsed(paths: RunnerPaths): boolean {
   try {
     return existsSync(paths.socket) || Journal.hasTasks(paths.journal);

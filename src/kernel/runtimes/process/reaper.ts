@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { GroupGuard } from "./runner/follow-task.ts";
 
-// Reads lines `+ PID` and `- PID`. At the end of its input, when its parent has ended in any way, it kills the
-// remaining process groups. `read` and `kill` are shell builtins, so no program has to be started then.
+// Reads lines `+ PID` and `- PID`. At the end of its input, when its parent has ended, it kills the groups that are
+// left. `read` and `kill` are built into the shell, so it starts no programs.
 const script = `
 trap '' HUP INT TERM QUIT
 live=' '
@@ -16,9 +16,9 @@ for pid in $live; do kill -s KILL -- "-$pid"; done 2>/dev/null
 `;
 
 /**
- * Ends process groups when this process ends, even by SIGKILL: a small shell in its own session that waits for the end
- * of a pipe, started with the first group. A group whose leader has ended must be removed at once, before its number is
- * reused. Without the shell, groups outlive a killed parent.
+ * Kills process groups when this process ends, even by SIGKILL: a small shell in a session of its own waits for the end
+ * of a pipe. A group whose leader has ended must be removed at once, before its number is reused. If the shell is
+ * missing or was killed, groups outlive a killed parent.
  */
 export class Reaper implements GroupGuard {
   #shell: ChildProcess | undefined;
@@ -32,14 +32,14 @@ export class Reaper implements GroupGuard {
     this.#tell(`- ${leader}\n`);
   }
 
-  /** Ends the shell and the remaining groups. A later `add` starts it again. */
+  /** Ends the shell, which kills the remaining groups. A group added later starts it again. */
   close(): void {
     this.#shell?.stdin?.end();
     this.#shell = undefined;
   }
 
   #tell(line: string): void {
-    // Such short writes are synchronous.
+    // Such short writes complete within the call.
     this.#shell?.stdin?.write(line);
   }
 }
@@ -51,7 +51,6 @@ function startShell(): ChildProcess {
     env: { PATH: "/usr/bin:/bin" },
     stdio: ["pipe", "ignore", "ignore"],
   });
-  // Without the shell nothing is guarded.
   shell.on("error", () => undefined);
   shell.stdin?.on("error", () => undefined);
   shell.unref();

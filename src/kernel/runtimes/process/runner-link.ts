@@ -10,24 +10,24 @@ const silence = `the runner has not answered for ${answerLimit / 1_000} s`;
 
 export type Call = WithoutSeq<Request>;
 
-/** The connection failed: whether the request was carried out is unknown, and it may be repeated. */
+/** The connection failed: the request may or may not have been executed, and may be repeated. */
 export class LinkLost extends Error {
   override readonly name = "LinkLost";
 }
 
-/** The other end hangs or was stopped. An immediate retry would only wait again. */
+/** The runner does not answer; an immediate retry would only wait again. */
 export class LinkSilent extends LinkLost {}
 
 export interface LinkEvents {
-  /** In the order the runner sent them, also relative to answers. */
+  /** In the order in which the runner sent them, relative to answers too. */
   readonly onEvent: (message: Extract<Message, { readonly event: string }>) => void;
-  /** Called once, before pending requests are rejected; `silence` if the runner was silent. */
+  /** Called once, before pending requests are rejected; with `silence` if the runner did not answer. */
   readonly onLost: (silence?: LinkSilent) => void;
 }
 
 /**
- * A connection to a runner: requests, answers and events in order. Unusable once lost. No method waits forever: a
- * silent runner is a lost connection.
+ * One connection to a runner: requests with their answers, and events in order. No method waits forever: a runner that
+ * hangs counts as a lost connection after a while.
  */
 export class RunnerLink {
   readonly #socket: Socket;
@@ -48,8 +48,8 @@ export class RunnerLink {
   }
 
   /**
-   * Rejects as connect(2) does: ENOENT without a socket, ECONNREFUSED with that of a dead runner. The kernel connects
-   * to a hung runner too; then the first answer is missing.
+   * Rejects as connect(2) does: ENOENT without a socket, ECONNREFUSED if a dead runner left it. The kernel also
+   * connects to a runner that hangs; then the first answer is missing.
    */
   static connect(path: string, patience: Patience, events: LinkEvents): Promise<RunnerLink> {
     return new Promise((resolve, reject) => {
@@ -69,16 +69,15 @@ export class RunnerLink {
   }
 
   /**
-   * Rejects with LinkLost if the connection breaks before the answer; with LinkSilent if the answer is late, which
-   * breaks the connection; with a plain Error if the runner refuses; with `frame-too-long` for a request that was not
-   * sent.
+   * Rejects with LinkLost if the connection breaks first; with LinkSilent if no answer comes in time, which breaks the
+   * connection for all calls; with a plain Error if the runner refuses; with `frame-too-long` if nothing was sent.
    */
   async call(call: Call): Promise<Value> {
     if (this.#isLost) throw new LinkLost("the connection to the runner is gone");
     const seq = ++this.#seq;
     const frame = encodeFrame({ ...call, seq });
     const answer = deferred<Value>();
-    // On a breaking socket the answer is the failure, once it is known.
+    // On a breaking socket, the call is rejected when its end is reported.
     this.#pending.set(seq, answer);
     this.#socket.write(frame);
     const cancel = this.#patience.limit(() => this.#socket.destroy(new LinkSilent(silence)));
@@ -89,7 +88,6 @@ export class RunnerLink {
     }
   }
 
-  /** Resolves when the connection is gone, at the latest when patience is over. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#socket.closed) return resolve();
@@ -115,7 +113,7 @@ export class RunnerLink {
     const silence = reason instanceof LinkSilent ? reason : undefined;
     const pending = [...this.#pending.values()];
     this.#pending.clear();
-    // First, so that retried requests find the next connection under way.
+    // First, so that a repeated request finds the next connection under way.
     this.#events.onLost(silence);
     for (const answer of pending) answer.reject(silence ?? new LinkLost("the connection to the runner broke"));
   }

@@ -5,16 +5,18 @@ import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
 import type { TerminalSize } from "../interaction.ts";
 import { findProgram } from "./runner/host-command.ts";
 
-// Node cannot open terminals; script(1) of util-linux can: it leads the known group, and the command is its only child,
-// in its own session. stty(1) sets the terminal's size.
+// Node cannot open terminals. script(1) of util-linux can: it leads the group that we know; its one child, the command,
+// has a session of its own on the terminal. stty(1) sets the terminal's size, and the kernel notifies the command.
 
 const run = promisify(execFile);
 
-/** Between looks for the terminal of a new command. */
 const lookEvery: Millis = 20;
 const mostLooks = 100;
 
-/** The command on a terminal, with echo and the same exit code; or why there are no terminals here. */
+/**
+ * Wraps the command so that it runs on a terminal with echo and keeps its exit code; a text says why that is not
+ * possible.
+ */
 export async function onTerminal(
   command: readonly [string, ...string[]],
 ): Promise<readonly [string, ...string[]] | string> {
@@ -24,10 +26,9 @@ export async function onTerminal(
   return [script, "--quiet", "--return", "--flush", "--echo", "always", "--command", line, "/dev/null"];
 }
 
-/** One word of a POSIX shell. */
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
-/** The command's process, which leads its own group; undefined if it is not there yet or any more. */
+/** The command's process, which leads a group of its own; undefined before it starts and after it ended. */
 export async function commandOf(script: number): Promise<number | undefined> {
   const children = await readFile(`/proc/${script}/task/${script}/children`, "latin1").catch(() => "");
   const pid = Number.parseInt(children, 10);
@@ -35,7 +36,7 @@ export async function commandOf(script: number): Promise<number | undefined> {
 }
 
 /**
- * Sets the size once there is a terminal, within seconds. Does nothing if the signal aborts before or stty(1) is
+ * Sets the size as soon as there is a terminal, within seconds. Does nothing if the signal aborts first or stty(1) is
  * missing. Never rejects.
  */
 export async function resizeTerminal(
@@ -58,6 +59,6 @@ export async function resizeTerminal(
       await sleep(clock, lookEvery, signal);
     }
   } catch {
-    // It has ended.
+    // It has ended meanwhile.
   }
 }

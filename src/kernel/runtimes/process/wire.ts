@@ -2,12 +2,12 @@ import type { Socket } from "node:net";
 import type { RuntimeCapabilities, Task, TaskStatus } from "../contract.ts";
 import { frameTooLong } from "../errors.ts";
 
-/** Changes with the meaning of any message. Both ends are of one release unless one outlived an upgrade. */
+/** Increase it when a message changes its meaning. The two ends differ only if a runner outlives an upgrade. */
 export const protocolVersion = 1;
 
 /**
- * Requests of a server. `seq` ascends on a connection and pairs the answers, which come in any order. Every request is
- * idempotent, also across connections.
+ * Requests of a server. `seq` ascends on a connection and pairs the answer; answers come in any order. Every request
+ * may be repeated, on this connection or the next, without another effect.
  */
 export type Request =
   | { readonly seq: number; readonly op: "hello"; readonly protocol: number }
@@ -17,27 +17,26 @@ export type Request =
   | { readonly seq: number; readonly op: "remove"; readonly ids: readonly string[] }
   | { readonly seq: number; readonly op: "release"; readonly stopTasksMs?: number };
 
-/** The answer to hello: its receiver owns the runner now and hears of every change after these statuses. */
+/** The answer to hello. Its receiver owns the runner from now on and gets every later change. */
 export interface Hello {
-  /** The runner's version. If it differs from ours, nothing else can be relied on. */
+  /** The runner's version; if it differs from ours, no other message can be trusted. */
   readonly protocol: number;
   readonly tasks: readonly TaskStatus[];
 }
 
-/** `null` answers requests without a result. */
+/** Messages of a runner. `null` answers requests without a result. */
 export type Message =
   | { readonly seq: number; readonly value: Hello | RuntimeCapabilities | TaskStatus | null }
-  /** The request was refused or failed; a sentence. */
   | { readonly seq: number; readonly error: string }
   /** A durable change, sent to the owner only. */
   | { readonly event: "task"; readonly status: TaskStatus }
   /** Another server said hello; this connection is closed. */
   | { readonly event: "replaced" };
 
-/** Bounds a reader's memory. Linux allows 2 MiB for arguments and environment together. */
+/** Bounds a reader's memory; Linux limits arguments and environment together to 2 MiB. */
 export const longestFrame = 16 * 1024 * 1024;
 
-/** Four bytes of length, big endian, then JSON. Throws `frame-too-long`. */
+/** One message: four bytes of length, big endian, then that many bytes of JSON. Throws `frame-too-long`. */
 export function encodeFrame(message: Request | Message): Buffer {
   const text = JSON.stringify(message);
   const length = Buffer.byteLength(text);
@@ -49,9 +48,8 @@ export function encodeFrame(message: Request | Message): Buffer {
 }
 
 /**
- * Calls `receive` for every message in order. A too long or malformed one destroys the socket with the error. The
- * messages' shape is trusted, as the other end is this program behind a private socket. Pieces are joined once per
- * message.
+ * Calls `receive` for every message, in order. A message that is too long or not JSON destroys the socket. The shape of
+ * messages is trusted: only this user can open the socket. Pieces are joined once per message.
  */
 export function receiveFrames<M extends Request | Message>(socket: Socket, receive: (message: M) => void): void {
   let held: Buffer[] = [];

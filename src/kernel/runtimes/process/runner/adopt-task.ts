@@ -5,8 +5,8 @@ import type { StartedEntry } from "./journal.ts";
 import { reportsOn, valuesIn } from "./supervisor.ts";
 
 /**
- * Continues a task of a killed runner. Undefined, with nothing of the task left, if its supervisor was killed too or
- * its masked values cannot be read. Throws if its pipes cannot be opened.
+ * Continues a task of a killed runner. Undefined if its supervisor was killed as well or the values to mask cannot be
+ * read; what is left of the task is then killed. Throws if its pipes cannot be opened.
  */
 export async function adoptTask(left: StartedEntry, context: SpawnContext): Promise<TaskProcess | undefined> {
   const { handover, process: identity, at: startedAt } = left;
@@ -15,17 +15,17 @@ export async function adoptTask(left: StartedEntry, context: SpawnContext): Prom
   const isSupervised = isAlive(identity);
   const values = isSupervised ? valuesIn(identity.pid, maskedVariables) : undefined;
   const [out, err, reports] = handover.pipes;
-  // Output first: a supervisor ends once its report is read, and unread output ends with it.
+  // Output first: a supervisor ends once its report is read, and its output with it if nothing reads that.
   const stdout = context.pipes.reopen(out);
   const stderr = context.pipes.reopen(err);
   const status = context.pipes.reopen(reports);
   if (values === undefined) {
-    // Without a supervisor, a program with its output open keeps its group's number from being reused.
+    // A program that holds the output keeps the number of its group from being reused.
     if (isSupervised || stdout.wasHeld || stderr.wasHeld) signalGroup(identity.pid, "SIGKILL");
     for (const pipe of [stdout, stderr, status]) pipe.release(false);
     return undefined;
   }
-  // The source of a mount may have been removed.
+  // The mount's source may have been removed since.
   const isHeld = await context.mountPoints.acquire(mounts).then(
     () => true,
     () => false,

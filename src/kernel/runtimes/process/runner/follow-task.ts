@@ -10,59 +10,55 @@ import type { MountPoints } from "./mount-points.ts";
 import type { PipePool, ReadingPipe } from "./pipe-pool.ts";
 import type { Exit } from "./supervisor.ts";
 
-/** Knows the living process groups, to end them if this process cannot. */
+/** Is told which process groups live, to kill them if this process ends first. */
 export interface GroupGuard {
   /** Called in the turn of the spawn. */
   add(leader: number): void;
-  /** Called after the leader has ended and its group was killed. */
+  /** Called when the leader has ended and its group was killed. */
   remove(leader: number): void;
 }
 
 export interface SpawnContext {
   readonly clock: Clock;
   readonly pipes: PipePool;
-  /** The tools for mounts, or why there are none. */
   readonly namespaceTools: () => Promise<NamespaceTools | string>;
   readonly mountPoints: MountPoints;
   readonly guard?: GroupGuard;
-  /** The supervisor program; a task without one is a child of this process. */
+  /** Path of the supervisor program; without one, a task is a child of this process. */
   readonly supervisor?: Promise<string | undefined>;
 }
 
 export interface Begun {
-  /** Of the group's leader: the supervisor, or else the program. */
+  /** The group's leader: the supervisor, or the program without one. */
   readonly pid: number;
   readonly startedAt: Instant;
-  /** Present if a later process can adopt the task. */
+  /** Present if the next runner can continue the task. */
   readonly handover?: Handover;
 }
 
 export interface TaskProcess extends Begun {
   /** Never rejects. Resolves once the process has ended, its group is killed and its output is written. */
   readonly ended: Promise<TaskOutcome>;
-  /**
-   * Signals all processes of the task; does nothing once its first process has ended, because the pid may have been
-   * reused.
-   */
+  /** Signals all processes of the task. Does nothing after its first process ended: the number may have been reused. */
   signal(signal: NodeJS.Signals): void;
 }
 
-/** Records what was spawned; a supervised program begins when it resolves. Never rejects. */
+/** Records the spawn; never rejects. A supervised program begins when it resolves. */
 export type NoteBegun = (begun: Begun) => Promise<void>;
 
-/** How long output is awaited after a process's end if something outside its group keeps the pipe open. */
+/** How long output is read after the process ended if something outside its group keeps the pipe open. */
 const outputGraceMs: Millis = 1_000;
 
-/** A program's name can have any length. */
+/** Messages are stored and sent, and a program's name can be of any length. */
 const longestMessage = 1_024;
 
-export async function afterwards(ended: Promise<TaskOutcome>, release: () => Promise<void>): Promise<TaskOutcome> {
+export async function afterwards<T>(ended: Promise<T>, release: () => Promise<void>): Promise<T> {
   const outcome = await ended;
   await release();
   return outcome;
 }
 
-/** Names and paths are expanded texts: masked values are removed before the text is cut. */
+/** Values are masked before the message is cut. */
 export function notStarted(values: readonly string[], code: number, reason: string, finishedAt: Instant): TaskOutcome {
   const shown = withoutValues(reason, values);
   const message = shown.length > longestMessage ? `${shown.slice(0, longestMessage)}…` : shown;
@@ -79,9 +75,9 @@ interface Running {
   readonly startedAt: Instant;
   readonly outputs: readonly [ReadingPipe, ReadingPipe];
   readonly exited: Promise<Exit>;
-  /** The failure of the preparation; empty if the command was reached. */
+  /** Why the preparation failed; empty if the command was reached. */
   readonly report?: Promise<string>;
-  /** Of a process that is not our child: its pid may be reused before its end is noticed. */
+  /** For a process that is not our child: its pid may be reused before we learn of its end. */
   readonly identity?: ProcessIdentity;
 }
 
@@ -113,8 +109,8 @@ async function outcomeOf(
   const outputs = [collect(pipes, pipes[0], "stdout", log), collect(pipes, pipes[1], "stderr", log)];
   const { code, signal } = await exited;
   const finishedAt = clock.now();
-  // As in a container, processes left behind end with the first one. The kernel does not reuse a group's number while a
-  // member lives, nor within this turn.
+  // As in a container, processes that the first one leaves behind are killed. The group's number cannot have been
+  // reused within this turn.
   signalGroup(pid, "SIGKILL");
   guard?.remove(pid);
   const late = lateness(pipes, clock);
@@ -140,7 +136,7 @@ function noteOf(failure: Error | undefined, unsaid: string | undefined): { reado
   return notes.length === 0 ? {} : { note: notes.join("; ") };
 }
 
-/** Waits for the end of output, at most its grace unless the log is what holds the pipes up. */
+/** Waits for the grace to end, and for the log if it holds up the pipes. */
 function lateness(
   pipes: readonly ReadingPipe[],
   clock: Clock,
@@ -148,7 +144,7 @@ function lateness(
   const reached = deferred<void>();
   let cancel: Cancel = () => undefined;
   const wait = () => {
-    // Afterwards: a standstill of this process must not cut output that waits in the pipes.
+    // Output that is in the pipes when this process resumes belongs to the task.
     cancel = afterAwake(clock, outputGraceMs, () =>
       pipes.some((pipe) => pipe.output.isPaused()) ? wait() : reached.resolve(),
     );
@@ -157,14 +153,14 @@ function lateness(
   return { reached: reached.promise, cancel: () => cancel() };
 }
 
-/** As in a shell: not found, or not executable. */
+/** The shell's codes for "not found" and "not executable". */
 export const failureCode = (failure: Error): number => (codeOf(failure) === "ENOENT" ? 127 : 126);
 
-/** As in a shell: 128 + signal number. */
+/** As in a shell: 128 + the number of the signal. */
 export const exitCode = (code: number | null, signal: NodeJS.Signals | null): number =>
   code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
 
-/** Resolves true at the end of a pipe. If the log falls behind, both pipes and the child wait. */
+/** Resolves true at the end of the pipe. If the log falls behind, both pipes wait, and the child with them. */
 function collect(
   pipes: readonly ReadingPipe[],
   pipe: ReadingPipe,

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import type { Task } from "../../contract.ts";
 import { shellTask } from "../../testing/index.ts";
-import { capabilitiesWith, onceFoundTools } from "./capabilities.ts";
-import { hostCommand } from "./host-command.ts";
+import { capabilitiesWith, hostCommand, onceFoundTools } from "./host-command.ts";
 
 const tools = { unshare: "/u", mount: "/m", setpriv: "/s", shell: "/sh" };
 const task = (more: Partial<Task> = {}): Task => ({ ...shellTask("/work", "id", "true"), ...more });

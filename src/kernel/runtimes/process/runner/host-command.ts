@@ -1,9 +1,9 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import type { Task } from "../../contract.ts";
+import type { RuntimeCapabilities, Task } from "../../contract.ts";
 
-/** Programs that change a child's view of the file system, as absolute paths because they run as root. */
+/** Programs that set up a mount namespace, by absolute path: PATH does not decide what runs as root. */
 export interface NamespaceTools {
   readonly unshare: string;
   readonly mount: string;
@@ -15,17 +15,17 @@ export interface HostCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** The user the kernel switches to; absent if the command does it itself. */
+  /** The user to spawn the child as; absent if the command switches by itself. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** Descriptor 3 is a pipe for the reason of a failed preparation; the exit code is then 125. */
+  /** If preparation fails, its message is written to descriptor 3 and the exit code is 125. */
   readonly reportsOn3: boolean;
 }
 
 const systemPath = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 
 /**
- * The tools, or why mounts are impossible, as a sentence. Namespaces need Linux, mounts root. A container that forbids
- * unshare(2) is noticed by the first task that needs it.
+ * The tools, or a sentence why mounts are not possible. A container that forbids unshare(2) is noticed by the first
+ * task.
  */
 export async function findNamespaceTools(): Promise<NamespaceTools | string> {
   if (process.platform !== "linux") return "mount namespaces exist on Linux only";
@@ -36,7 +36,21 @@ export async function findNamespaceTools(): Promise<NamespaceTools | string> {
   return "unshare, mount and setpriv of util-linux are needed";
 }
 
-/** Independent of PATH. */
+/** Looks for the tools at the first call only. */
+export function onceFoundTools(): () => Promise<NamespaceTools | string> {
+  let found: Promise<NamespaceTools | string> | undefined;
+  return () => (found ??= findNamespaceTools());
+}
+
+/** What host processes can be given. Images and limits need a container. */
+export const capabilitiesWith = (tools: NamespaceTools | string): RuntimeCapabilities => ({
+  images: false,
+  mounts: typeof tools === "string" ? { supported: false, reason: tools } : { supported: true },
+  users: process.getuid?.() === 0,
+  limits: false,
+});
+
+/** Finds a program in the system's directories, whatever PATH is. */
 export async function findProgram(name: string): Promise<string | undefined> {
   for (const directory of systemPath) {
     const path = join(directory, name);
@@ -49,10 +63,9 @@ export async function findProgram(name: string): Promise<string | undefined> {
   return undefined;
 }
 
-// Arguments: working directory, then source, target, ro|rw of each mount, then --, then the command. The program is replaced
-// at every step, so the process keeps the pid that it was spawned with. Descriptor 3 is closed before the command starts.
-// Nothing of the task becomes text of the script: paths with spaces, quotes or dollars are arguments like any other.
-// A read-only bind needs a second mount(2): the kernel ignores the flag when the bind is made.
+// Arguments: working directory, then source, target, ro|rw of each mount, then --, then the command. Each step replaces
+// the program, so the pid stays. Nothing of the task becomes script text. A read-only bind needs a second mount(2): the
+// kernel ignores the flag on the first.
 const script = (tools: NamespaceTools): string => `
 directory=$1; shift
 while [ "$1" != -- ]; do
@@ -66,7 +79,7 @@ cd "$directory"
 exec "$@" 3>&-`;
 
 /**
- * How to start a task: directly, or inside a private mount namespace when it has mounts. Pure.
+ * How to start a task: directly, or in a private mount namespace if it has mounts. Pure.
  *
  *     unshare --mount … sh -c SCRIPT slipway DIR  SRC DST ro  …  -- setpriv --reuid=… -- PROGRAM ARGS…
  */

@@ -1,31 +1,30 @@
-import { flushDirectory } from "#lib/base/index.node.ts";
 import { closeSync, fdatasync, openSync, readSync, writeSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
+import { flushDirectory } from "#lib/base/index.node.ts";
 import { codeOf } from "#lib/base/index.ts";
 
 const flushFile = promisify(fdatasync);
 
-/** The file grows by zeros: flushing into existing room needs no new metadata. */
+/** The file grows in steps filled with zeros: flushing into existing room writes no metadata. */
 const growth = 256 * 1024;
 
 /**
- * A file of lines, written at its end and flushed on demand. After the last line it holds zeros:
+ * A file of lines, written at its end and flushed on demand. Zeros follow the last line:
  *
  *     {…}\n{…}\n{…}\n\0\0\0\0\0\0…
  *                    ^ #end         ^ #size
  *
- * Writing goes to the kernel's memory and takes microseconds, so it is done at once; flushing takes as long as the disk does.
- * Room that was set aside is still there when the disk is full. The text must not hold a zero byte; JSON never does.
+ * Appending takes microseconds and is done synchronously. Reserved room remains usable when the disk is full. The text
+ * must not contain zero bytes.
  */
 export class JournalFile {
   readonly #descriptor: number;
-  /** Where the next line begins. */
   #end: number;
-  /** Bytes reserved. */
+  /** Reserved bytes. */
   #size: number;
-  /** Only zeros were ever written beyond this. Exceeds `#end` only after a failure. */
+  /** Only zeros were written beyond this; greater than `#end` only after a failure. */
   #dirtyEnd: number;
 
   private constructor(descriptor: number, end: number, size: number) {
@@ -35,7 +34,7 @@ export class JournalFile {
     this.#dirtyEnd = end;
   }
 
-  /** The text without the zeros; empty if there is no file. O(file). Throws on disk failure. */
+  /** The text without the zeros; empty if the file is missing. Throws if the disk fails. */
   static read(path: string): string {
     let descriptor: number;
     try {
@@ -51,7 +50,10 @@ export class JournalFile {
     }
   }
 
-  /** Replaces `path` atomically with a new durable file of this text. If it rejects, the old file is unchanged. */
+  /**
+   * Replaces the file at `path` with this text. After a crash either file is whole; if it rejects, the old file is
+   * unchanged.
+   */
   static async replace(path: string, text: string): Promise<JournalFile> {
     const fresh = `${path}.new`;
     const descriptor = openSync(fresh, "w+", 0o600);
@@ -70,8 +72,8 @@ export class JournalFile {
   }
 
   /**
-   * Writes at the end. Throws if the disk is full; nothing then counts as appended, and remains of the attempt are
-   * zeroed by the next append.
+   * Writes at the end. Throws if the disk is full; then nothing counts as appended, and the next append overwrites what
+   * was left with zeros, so that a refused entry is never read.
    */
   append(text: string): void {
     const bytes = Buffer.from(text);
@@ -87,7 +89,7 @@ export class JournalFile {
     this.#end = end;
   }
 
-  /** Takes back what was appended since `end`, an earlier `this.end`, after a failed flush. */
+  /** Takes back what was appended since `end`, after a failed flush. */
   rewind(end: number): void {
     this.#end = end;
   }
@@ -96,12 +98,10 @@ export class JournalFile {
     return this.#end;
   }
 
-  /** Resolves when everything appended is on the disk. */
   flush(): Promise<void> {
     return flushFile(this.#descriptor);
   }
 
-  /** The last call. */
   close(): void {
     closeSync(this.#descriptor);
   }
@@ -113,7 +113,7 @@ function writeWhole(descriptor: number, bytes: Buffer, position: number): void {
   }
 }
 
-/** Up to the first zero byte; after a power cut anything may follow it. */
+/** Up to the first zero byte: after a power cut, anything may follow it. */
 function readAll(descriptor: number): string {
   const pieces: Buffer[] = [];
   for (let position = 0; ; ) {

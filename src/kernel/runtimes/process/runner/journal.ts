@@ -3,7 +3,9 @@ import { deferred, type Deferred, type Instant, isJsonObject } from "#lib/base/i
 import type { Task, TaskOutcome } from "../../contract.ts";
 import { JournalFile } from "./journal-file.ts";
 
-/** What a later runner needs to adopt a task: names of variables, never values, and the pool's names of its pipes. */
+/**
+ * What the next runner must know to continue a task: names of variables, never values, and names of pipes in the pool.
+ */
 export interface Handover {
   readonly logPath: string;
   readonly logRotation?: Task["logRotation"] | undefined;
@@ -14,14 +16,14 @@ export interface Handover {
 }
 
 /**
- * What the runner must not forget. Commands and environments are never written: they may hold secrets.
+ * What survives the runner. Commands and environments are never written: they may contain secrets.
  *
  *     intent  -> started -> ended -> removed     the usual way
  *     intent  -> ended -> removed                it could not be started
- *     intent  | started, and nothing more        the runner was killed: its successor adopts the task, or calls it lost
+ *     intent  | started                          the runner was killed: the next one adopts the task
  */
 export type JournalEntry =
-  /** Before anything is done: from here the task may have run. */
+  /** Written first: from here on the task may have run. */
   | { readonly entry: "intent"; readonly id: string; readonly at: Instant }
   /** A task with a handover begins only after this is on the disk. */
   | {
@@ -32,25 +34,23 @@ export type JournalEntry =
       readonly handover?: Handover;
     }
   | { readonly entry: "ended"; readonly id: string; readonly outcome: TaskOutcome }
-  /** Its owner no longer needs it; the id is unknown from here. */
   | { readonly entry: "removed"; readonly ids: readonly string[] };
 
 export type StartedEntry = Extract<JournalEntry, { readonly entry: "started" }>;
 
-// Fewer stale lines are not worth a new file.
+// Fewer stale lines do not justify a new file.
 const leastStale = 2_000;
 
 /**
- * Lines of JSON, appended and flushed. Entries that come during a flush share the next one. A failed append leaves
- * nothing and may be repeated. The last entry of each task counts; lines of removed tasks are dropped when they
- * outnumber the others. Used by one process at a time, the holder of the runner's lock.
+ * Lines of JSON, appended and flushed. Entries that arrive during a flush share the next one. A failed append leaves
+ * nothing and may be repeated; the last entry of each task counts. Lines about removed tasks are dropped when they
+ * outnumber the others. The runner's lock makes sure that one process uses it.
  */
 export class Journal {
   readonly #path: string;
-  /** The last durable entry of each task that was not removed, in the order of first entries. */
+  /** The last durable entry of each task that was not removed, in the order of their first entries. */
   readonly #live: Map<string, JournalEntry>;
   #file: JournalFile;
-  /** Lines in the file, including stale ones. */
   #lines: number;
   #waiting: { readonly entry: JournalEntry; readonly done: Deferred<void> }[] = [];
   #flushing: Promise<void> | undefined;
@@ -63,8 +63,8 @@ export class Journal {
   }
 
   /**
-   * Opens the journal; `last` is the last entry of each task that was not removed. The file is rewritten without torn,
-   * damaged or stale lines. Rejects on disk failure; the old file is then unchanged.
+   * Opens the journal; `last` has the last entry of each task that was not removed. Rewrites the file, which drops
+   * torn, damaged and stale lines. If it rejects, the old file is untouched.
    */
   static async open(path: string): Promise<{ readonly journal: Journal; readonly last: readonly JournalEntry[] }> {
     const live = readLive(path);
@@ -73,14 +73,12 @@ export class Journal {
     return { journal: new Journal(path, live, file), last };
   }
 
-  /**
-   * Whether the journal has tasks that were not removed. Only reads, so a runner may be active. Throws on disk failure.
-   */
+  /** Whether the journal has tasks that were not removed. Only reads. Throws if the disk fails. */
   static hasTasks(path: string): boolean {
     return readLive(path).size > 0;
   }
 
-  /** Resolves when the entry is on the disk. Rejects if that is uncertain; the next append then overwrites it. */
+  /** Resolves when the entry is on the disk. If it rejects, the next append makes sure that the entry is not. */
   append(entry: JournalEntry): Promise<void> {
     const done = deferred<void>();
     this.#waiting.push({ entry, done });
@@ -88,14 +86,14 @@ export class Journal {
     return done.promise;
   }
 
-  /** Resolves when all that was appended is on the disk or refused. Nothing may be appended afterwards. */
+  /** Waits for pending appends; nothing may be appended afterwards. */
   async close(): Promise<void> {
     await this.#flushing;
     this.#file.close();
   }
 
   async #flush(): Promise<void> {
-    // Entries of the same turn share a flush.
+    // Entries of the same turn share the first flush.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
@@ -110,7 +108,7 @@ export class Journal {
           done.resolve();
         }
       } catch (failure) {
-        // A batch that was written but not flushed may still reach the disk, so the next one overwrites it.
+        // It may still reach the disk, so the next batch overwrites it.
         this.#file.rewind(end);
         for (const { done } of batch) done.reject(failure);
       }
@@ -119,7 +117,7 @@ export class Journal {
     this.#flushing = undefined;
   }
 
-  /** Waiting entries are not part of it; they are appended to the new file. */
+  /** Waiting entries are appended to the new file. */
   async #compact(): Promise<void> {
     try {
       const file = await JournalFile.replace(this.#path, [...this.#live.values()].map(lineOf).join(""));
@@ -127,12 +125,11 @@ export class Journal {
       this.#file = file;
       this.#lines = this.#live.size;
     } catch {
-      // The present file is still good; the next batch retries.
+      // The old file is still good; the next batch tries again.
     }
   }
 }
 
-/** The last entry of each task that was not removed. */
 function readLive(path: string): Map<string, JournalEntry> {
   const live = new Map<string, JournalEntry>();
   for (const entry of parseEntries(JournalFile.read(path))) note(live, entry);
@@ -146,13 +143,13 @@ function note(live: Map<string, JournalEntry>, entry: JournalEntry): void {
 
 const lineOf = (entry: JournalEntry): string => `${JSON.stringify(entry)}\n`;
 
-// A torn last line was reported to nobody.
+// A torn last line was never acknowledged.
 function parseEntries(text: string): readonly JournalEntry[] {
   const whole = text.split("\n").slice(0, -1);
   return whole.map(parseEntry).filter((entry) => entry !== undefined);
 }
 
-// A damaged line must not keep the runner from starting.
+// One damaged line must not keep the runner from starting.
 function parseEntry(line: string): JournalEntry | undefined {
   try {
     const value: unknown = JSON.parse(line);
@@ -162,7 +159,7 @@ function parseEntry(line: string): JournalEntry | undefined {
   }
 }
 
-/** Checks only what reading needs: the file is written by this program. */
+/** Checks only what reading on safely needs: this program wrote it. */
 function isEntry(value: unknown): value is JournalEntry {
   if (!isJsonObject(value)) return false;
   const { entry, id, ids } = value;

@@ -1,19 +1,17 @@
-import { acquireLock, isHeld } from "#lib/base/index.node.ts";
-// The runner process: starts host processes for a server that may die, and remembers how they ended.
+// The runner process: starts host processes for a server that may die, and remembers their outcomes.
 //
-//   node runner.cjs DIRECTORY IDLE_MS
+//     node runner.cjs DIRECTORY IDLE_MS
 //
-// DIRECTORY  journal, lock, log, pipes and (if the path is short enough) socket; made when absent, for this user only
-// IDLE_MS    how long it stays without an owner and without tasks
-//
-// It says `ready` on stdout when it listens, and ends with 0 when it has nothing left to do, at once when another runner has
-// the directory. In this order: lock, journal (whose tasks are adopted), socket. SIGTERM gives its tasks 10 s.
+// DIRECTORY holds journal, lock, log, pipes and, if the path is short enough, the socket. IDLE_MS is how long the
+// runner stays without owner and tasks. It prints `ready` when it listens and exits with 0 when it has nothing left to
+// do or another runner has the directory. SIGTERM stops its tasks with a grace of 10 s.
 import { writeSync } from "node:fs";
 import { join } from "node:path";
+import { acquireLock, isHeld } from "#lib/base/index.node.ts";
 import { formatInstant, messageOf, type Millis, systemClock } from "#lib/base/index.ts";
 import type { Task, TaskStatus } from "../../contract.ts";
 import { ensureRunnerDirectories, type RunnerPaths, runnerPaths } from "../paths.ts";
-import { capabilitiesWith, onceFoundTools } from "./capabilities.ts";
+import { capabilitiesWith, onceFoundTools } from "./host-command.ts";
 import { adoptTask } from "./adopt-task.ts";
 import type { NoteBegun } from "./follow-task.ts";
 import { Journal, type StartedEntry } from "./journal.ts";
@@ -25,7 +23,7 @@ import { spawnTask } from "./task-process.ts";
 import { TaskTable } from "./task-table.ts";
 
 const [directory = "", idle = "10000"] = process.argv.slice(2);
-// An interrupt or a closed terminal of the server is not meant for the tasks.
+// Terminal signals for the server must not end the tasks.
 for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => undefined);
 
 async function main(paths: RunnerPaths, idleMs: number): Promise<void> {
@@ -61,19 +59,17 @@ async function main(paths: RunnerPaths, idleMs: number): Promise<void> {
   await lock.release();
 }
 
-/** The starter waits for this line, unless it is gone. */
+/** The launching server waits for this line, if it still runs. */
 function sayReady(): void {
   try {
     writeSync(1, "ready\n");
-  } catch {
-    // Nobody waits; the next server finds the socket.
-  }
+  } catch {}
 }
 
-/** Attempts come every second for each task, and the log is on the full disk. */
+/** At most one line a minute: attempts come every second for each task. */
 const complaintEvery: Millis = 60_000;
 
-/** Logs to standard error. Never throws: that would end the runner and all tasks. */
+/** Logs journal failures on stderr. Never throws: that would end the runner and every task. */
 function complaints(): (failure: unknown) => void {
   let last = Number.NEGATIVE_INFINITY;
   return (failure) => {

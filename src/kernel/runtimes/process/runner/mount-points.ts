@@ -1,6 +1,6 @@
 import { open, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
-import { makeDirectories, exists } from "#lib/base/index.node.ts";
+import { exists, makeDirectories } from "#lib/base/index.node.ts";
 import { codeOf, serializer } from "#lib/base/index.ts";
 import type { TaskMount } from "../../contract.ts";
 import { hold, isForMounts, letGo, newHold } from "./held-directory.ts";
@@ -10,20 +10,22 @@ type Kind = "directory" | "file";
 const mostTries = 10;
 
 /**
- * Places on this machine where tasks mount something, each task in its own namespace. A missing place is created and
- * removed with its last user: removing it earlier would unmount it for others. Existing places and those that got
- * contents stay. Directories are shared with other processes, files are not. After a kill, they stay until the next
- * process is done with them.
+ * Directories and files on which tasks mount, each in its own namespace. Missing ones are created empty and removed
+ * with the last task that uses them, because removal unmounts them everywhere. Existing ones, and those that got
+ * content, stay. Directories are shared with other processes, files are not. What a killed process created stays until
+ * the next user is done with it.
  */
 export class MountPoints {
-  /** Number of mounting tasks by path. */
+  /** Number of tasks by mount path. */
   readonly #users = new Map<string, number>();
   readonly #made = new Map<string, Kind>();
   readonly #hold = newHold();
-  /** So that making for one task and removing for another do not overlap. */
+  /** Creating and removing must not overlap. */
   readonly #inTurn = serializer();
 
-  /** Rejects with the system's error, for instance for a missing source; nothing is then held or to be released. */
+  /**
+   * Rejects with the system's error, such as a missing source; then nothing is held and `release` must not be called.
+   */
   acquire(mounts: readonly TaskMount[]): Promise<void> {
     return this.#inTurn(async () => {
       for (const { target } of mounts) this.#users.set(target, (this.#users.get(target) ?? 0) + 1);
@@ -36,12 +38,11 @@ export class MountPoints {
     });
   }
 
-  /** Never rejects. Called once per `acquire` when the task no longer uses its mounts. */
+  /** Never rejects. Call it once for each `acquire`, when the task's mounts are no longer used. */
   release(mounts: readonly TaskMount[]): Promise<void> {
     return this.#inTurn(() => this.#release(mounts));
   }
 
-  /** A directory is mounted on a directory, a file on a file. */
   async #make({ source, target }: TaskMount): Promise<void> {
     const isDirectory = (await stat(source)).isDirectory();
     await this.#makeDirectory(isDirectory ? target : dirname(target));
@@ -50,7 +51,7 @@ export class MountPoints {
     await (await open(target, "a")).close();
   }
 
-  /** Another process may remove unused ones at the same moment. */
+  /** Another process may remove a directory meanwhile. */
   async #makeDirectory(directory: string): Promise<void> {
     for (let tries = 1; ; tries++) {
       const ours: string[] = [];
@@ -73,11 +74,11 @@ export class MountPoints {
       else this.#users.delete(target);
     }
     const left = [...this.#made].filter(([path]) => mounts.some(({ target }) => isWithin(target, path)));
-    // Inner ones first.
+    // Inner paths first.
     for (const [path, kind] of left.sort(([a], [b]) => b.length - a.length)) {
       if ([...this.#users.keys()].some((target) => isWithin(target, path))) continue;
       this.#made.delete(path);
-      // With new contents it stays.
+      // A directory with content stays.
       await (kind === "directory" ? letGo(path, this.#hold) : removeEmpty(path)).catch(() => undefined);
     }
   }

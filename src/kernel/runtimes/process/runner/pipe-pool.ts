@@ -8,37 +8,37 @@ import { codeOf, messageOf } from "#lib/base/index.ts";
 import { pipesFailed } from "../../errors.ts";
 
 export interface ReadingPipe {
-  /** Flows from its first `data` listener; `end` comes when all copies of the writing end are closed. */
+  /** Flows with its first `data` listener; `end` comes when every copy of the writing end is closed. */
   readonly output: Socket;
   /**
-   * Returns the pipe's name and stops reading. A pipe that has not ended is not reused: whoever still holds it would
-   * print into another task's log.
+   * Stops reading and gives the name back if the pipe has ended. Otherwise the name is removed: a process that still
+   * holds it would print into another task's log.
    */
   release(ended: boolean): void;
 }
 
-/** `output` yields what is written to `descriptor`, which the caller gives to a child and then closes. */
+/** A pipe: `output` yields what is written to `descriptor`. */
 export interface Pipe extends ReadingPipe {
-  /** The writing end; close it with `closeWritingEnd` or the pipe never ends. */
+  /** The writing end. Give it to a child, then `closeWritingEnd`, or the pipe never ends. */
   readonly descriptor: number;
-  /** With it the next process's pool reopens the pipe. */
+  /** For `reopen` in the next process. */
   readonly name: string;
 }
 
-/** The other direction: `descriptor` reads what is written to `input`; the caller gives it to a child and closes it. */
+/** A pipe to a child: what is written to `input` is read from `descriptor`. */
 export interface InputPipe {
-  /** Fails (EPIPE) once all copies of the reading end are closed. */
   readonly input: Socket;
+  /** The reading end. Give it to a child, then close it. */
   readonly descriptor: number;
 }
 
-/** mkfifo costs a process, whatever the number of names. */
+/** Names made by one mkfifo, which costs a process start. */
 const batch = 16;
 const run = promisify(execFile);
 
 /**
- * Pipes for children. Node gives a child sockets, on which `echo x > /dev/stdout` fails. Named pipes work, and are
- * reused for later children. There are as many names as there were children at one time.
+ * Real pipes for children: Node gives children sockets, on which `echo x > /dev/stdout` fails. Named pipes are made in
+ * batches by mkfifo(1) and reused; nothing is open between uses.
  */
 export class PipePool {
   readonly #directory: string;
@@ -50,7 +50,7 @@ export class PipePool {
     this.#directory = directory;
   }
 
-  /** Makes `directory` in an existing parent, or empties it except for the names `kept`. */
+  /** Creates `directory`, whose parent must exist, and removes everything in it but the names `kept`. */
   static async create(directory: string, kept: readonly string[] = []): Promise<PipePool> {
     const left = (await readdir(directory).catch(() => [])).filter((name) => !kept.includes(name));
     await Promise.all(left.map((name) => rm(join(directory, name), { recursive: true, force: true })));
@@ -59,38 +59,53 @@ export class PipePool {
     });
     const pool = new PipePool(directory);
     pool.#made = Math.max(0, ...kept.map((name) => Number(name) + 1));
-    // Ahead of the first task.
+    // Spares the first task the wait for mkfifo.
     void pool.#make().catch(() => undefined);
     return pool;
   }
 
   /**
-   * A pipe that the caller releases. Rejects if the disk or the descriptor table is full. With `outlives` the holder of
-   * the writing end is a reader too: if this process is killed, it blocks on a full pipe instead of getting SIGPIPE.
+   * A pipe, to be released. Rejects if disk or descriptors are exhausted; nothing is then held. With `outlives`,
+   * writers also count as readers: if this process is killed, they wait for the next one instead of getting SIGPIPE.
    */
   async acquire({ outlives = false } = {}): Promise<Pipe> {
     return this.#open(await this.#name(), outlives ? constants.O_RDWR : constants.O_WRONLY);
   }
 
+  /** Several pipes; if one of them cannot be opened, none is held. */
+  async acquireAll(...all: readonly { readonly outlives?: boolean }[]): Promise<readonly Pipe[]> {
+    const pipes: Pipe[] = [];
+    try {
+      for (const options of all) pipes.push(await this.acquire(options));
+      return pipes;
+    } catch (thrown) {
+      for (const pipe of pipes) {
+        closeWritingEnd(pipe);
+        pipe.release(true);
+      }
+      throw thrown;
+    }
+  }
+
   /**
-   * The reading end of a kept pipe, to be released. It ends when nobody has the writing end; `wasHeld` if somebody had
-   * the pipe open for reading. Throws as open(2) does.
+   * The reading end of a kept pipe, to be released. `wasHeld`: a process had the pipe open for reading. Throws as
+   * open(2) does.
    */
   reopen(name: string): ReadingPipe & { readonly wasHeld: boolean } {
     const path = join(this.#directory, name);
     const wasHeld = hasReader(path);
     const { reading, descriptor } = this.#openEnds(path, constants.O_WRONLY);
-    // The kernel reports an end only if there was a writer after the reading end was opened.
+    // The kernel reports an end only if there was a writer since the reading end was opened.
     closeSync(descriptor);
     return { ...this.#pipe(path, reading), wasHeld };
   }
 
-  /** A pipe to a child. Its name is already removed, so nothing is released. */
+  /** A pipe to a child. Its name is already removed; there is nothing to release. */
   async acquireInput(): Promise<InputPipe> {
     const path = await this.#name();
     let held: number | undefined;
     try {
-      // A writing end can only be opened with a reader; the child's own must be blocking.
+      // A writing end needs a reader to be opened; the child's own must block.
       held = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
       const writing = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
       const input = new Socket({ fd: writing, readable: false, writable: true });
@@ -117,7 +132,6 @@ export class PipePool {
 
   #open(path: string, mode: number): Pipe {
     try {
-      // With a non-blocking reading end, opening the writing end succeeds at once.
       const { reading, descriptor } = this.#openEnds(path, mode);
       return { ...this.#pipe(path, reading), descriptor, name: basename(path) };
     } catch (thrown) {
@@ -147,7 +161,6 @@ export class PipePool {
     }
   }
 
-  /** One batch at a time. A failure is not kept. */
   #make(): Promise<void> {
     this.#making ??= this.#makeMore().finally(() => (this.#making = undefined));
     return this.#making;
@@ -156,7 +169,7 @@ export class PipePool {
   async #makeMore(): Promise<void> {
     try {
       const paths = Array.from({ length: batch }, () => join(this.#directory, `${this.#made++}`));
-      // Other users must be able to open /dev/stdout or /dev/stdin; the directory keeps strangers out.
+      // Tasks of other users must be able to reopen /dev/stdout; the directory's mode keeps others out.
       await run("mkfifo", ["-m", "666", ...paths], { env: { PATH: "/usr/bin:/bin", LC_ALL: "C" } });
       this.#free.push(...paths);
     } catch (thrown) {
@@ -165,7 +178,7 @@ export class PipePool {
   }
 }
 
-/** mkfifo prints a line per name: `mkfifo: cannot create fifo '/…': No space left on device`. */
+/** mkfifo prints a line for each name: `mkfifo: cannot create fifo '/…': No space left on device`. */
 function reasonOf(thrown: unknown): string {
   const stderr = typeof thrown === "object" && thrown !== null && "stderr" in thrown ? thrown.stderr : undefined;
   const line = typeof stderr === "string" ? stderr.split("\n")[0] : undefined;

@@ -7,21 +7,21 @@ import type { TaskTable } from "./task-table.ts";
 
 export interface RunnerServerOptions {
   readonly clock: Clock;
-  /** Short enough for the kernel; see `runnerPaths`. Only its owner may connect, which is the only authentication. */
+  /** Only its owner may connect; there is no other authentication. */
   readonly socketPath: string;
-  /** How long it stays without owner and tasks. */
+  /** How long to stay without owner and tasks. */
   readonly idle: Millis;
   readonly capabilities: () => Promise<RuntimeCapabilities>;
 }
 
 /**
- * The runner's socket. One connection at a time owns the runner; the newest that says hello. Without an owner and without
- * running tasks the runner ends after `idle`, or at once when the owner has released it.
+ * The runner's socket. The newest connection that says hello owns the runner. Without owner and running tasks the
+ * runner ends after `idle`, or at once if the owner released it.
  *
  *     connect -> hello -> [owner] start, stop, remove, capabilities … -> release | connection lost
- *                            \-> another connection says hello: this one is told `replaced` and closed
+ *                            \-> another connection says hello: this one gets `replaced` and is closed
  *
- * Requests of others than the owner are refused, so two servers can never give contrary orders.
+ * Only the owner's requests are accepted, so two servers cannot give contrary orders.
  */
 export class RunnerServer {
   readonly #options: RunnerServerOptions;
@@ -44,7 +44,7 @@ export class RunnerServer {
     return this.#done.promise;
   }
 
-  /** Resolves when connections are accepted; the idle time begins. Rejects if the socket cannot be made. */
+  /** Resolves when connections are accepted; the idle time begins. Rejects if the socket cannot be created. */
   async listen(table: TaskTable): Promise<void> {
     this.#table = table;
     const { socketPath } = this.#options;
@@ -58,7 +58,7 @@ export class RunnerServer {
     this.#rest();
   }
 
-  /** Tells the owner; without one, the next hello tells it. */
+  /** Reports a change to the owner; without one, the next hello includes it. */
   tell(status: TaskStatus): void {
     if (this.#owner !== undefined) send(this.#owner, { event: "task", status });
     if (status.state.phase === "ended") this.#rest();
@@ -72,7 +72,7 @@ export class RunnerServer {
     await rm(this.#options.socketPath, { force: true });
   }
 
-  /** Starts the idle time if nothing else is awaited. Called whenever that may have changed. */
+  /** Starts the idle timer if there is neither owner nor task. Call it whenever that may have changed. */
   #rest(): void {
     this.#cancelIdle?.();
     if (this.#owner !== undefined || this.#table === undefined || this.#table.active > 0) return;
@@ -81,7 +81,6 @@ export class RunnerServer {
 
   #accept(socket: Socket): void {
     this.#connections.add(socket);
-    // A reset by the other end is an end too.
     socket.on("error", () => undefined);
     socket.on("close", () => {
       this.#connections.delete(socket);
@@ -105,7 +104,7 @@ export class RunnerServer {
       case "capabilities":
         return this.#options.capabilities();
       case "start":
-        // An intent that could not be recorded is no task.
+        // A task whose intent was not recorded has no change to report.
         return table.start(request.task).finally(() => this.#rest());
       case "stop":
         table.stop(request.id, request.graceMs);
@@ -133,7 +132,7 @@ export class RunnerServer {
   }
 }
 
-/** Never throws: an answer that cannot be sent breaks only its connection. */
+/** Never throws: an answer that cannot be sent breaks its connection only. */
 function send(socket: Socket, message: Message): void {
   if (!socket.writable) return;
   try {

@@ -6,16 +6,16 @@ import type { Task } from "../../contract.ts";
 import { findProgram, type HostCommand } from "./host-command.ts";
 import type { ReadingPipe } from "./pipe-pool.ts";
 
-// Every task has a supervisor: a small process that is the parent of the task's program and outlives the runner. It reports on a named
-// pipe, which the next runner opens again. Perl, because a shell cannot report a signal that ended its child apart from an exit code
-// above 128, changes the environment, and prints about programs that it cannot start.
+// Every task has a supervisor: the parent of the task's program, which outlives the runner and reports on a named pipe
+// that the next runner reopens. It is Perl because a shell cannot tell a signal from an exit code above 128, changes
+// the environment, and prints errors of its own.
 //
-//     0  the runner's word to begin; its end without one ends the supervisor      3  reports of the preparation, see HostCommand
+//     0  one byte from the runner starts the program; its end stops the supervisor  3  reports of the preparation
 //     1, 2  the task's output                                                     4  `+` or `!ERRNO`, then the wait status
 //
-// The task's command and environment come as variables with a prefix, so that none of it means anything to perl or to the dynamic
-// linker, and none of it is on the command line. The supervisor leads the task's group and ignores what is sent to it; exec resets
-// its handlers. It repeats a report until a runner reads it, the pipe has no name any more, or it is asked to end.
+// Command and environment arrive as prefixed variables, so that they mean nothing to perl or the dynamic linker and do
+// not show on the command line. The supervisor leads the task's group and ignores signals; exec resets its handlers. It
+// repeats a report until a runner reads it, the pipe's name is removed, or it is terminated.
 const script = `# The supervisor of a Slipway task.
 my @command = map $ENV{"A$_"}, 0 .. $ENV{N} - 1;
 $^F = 3 if $ENV{R};
@@ -57,10 +57,10 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The supervising program; undefined if the system has none, and tasks are then children of the runner. */
+/** The supervisor program; without one a task is a child of the runner. */
 export const findSupervisor = (): Promise<string | undefined> => findProgram("perl");
 
-/** Spawned in place of the task's own command. */
+/** The command to spawn instead of the task's own. */
 export function supervisedCommand(perl: string, { program, args, reportsOn3 }: HostCommand, env: Task["env"]) {
   const command = [program, ...args].map((word, at) => [`A${at}`, word] as const);
   const variables = Object.entries(env).map(([name, value]) => [`E${name}`, value] as const);
@@ -68,7 +68,7 @@ export function supervisedCommand(perl: string, { program, args, reportsOn3 }: H
   return { program: perl, args: ["-e", script], env: Object.fromEntries([...command, ...variables, ...rest]) };
 }
 
-/** A task's variables as seen in its supervisor; undefined if unreadable. */
+/** Values of these variables in the supervisor's task; undefined if they cannot be read. */
 export function valuesIn(supervisor: number, names: readonly string[]): readonly string[] | undefined {
   if (names.length === 0) return [];
   try {
@@ -82,13 +82,13 @@ export function valuesIn(supervisor: number, names: readonly string[]): readonly
 }
 
 export interface Reports {
-  /** Resolves when the program runs, or with a failure if it could not be started. */
+  /** Resolves when the program runs, or with the reason why it could not be started. */
   readonly started: Promise<Error | undefined>;
-  /** Only SIGKILL ends a supervisor without a report. */
+  /** Without a report, the supervisor was killed with SIGKILL. */
   readonly exited: Promise<Exit>;
 }
 
-/** Reads what a supervisor reports, from where reading stopped before. */
+/** Reads the reports that were not read before. */
 export function reportsOn({ output }: ReadingPipe): Reports {
   const started = deferred<Error | undefined>();
   const exited = deferred<Exit>();
@@ -116,7 +116,7 @@ function startFailure(errno: number): Error {
   return Object.assign(new Error(`spawn ${code}`), { code });
 }
 
-/** Of a wait status: the code in the high byte, or the signal in the low bits. */
+/** From a wait status: the code in the high byte, or the signal in the low bits. */
 function exitOf(status: number): Exit {
   const number = status & 127;
   if (number === 0) return { code: status >> 8, signal: null };

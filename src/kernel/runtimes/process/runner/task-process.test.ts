@@ -34,21 +34,17 @@ function standingClock() {
 /** Pipes whose output has come, and is read when the test says so. */
 function unreadPipes() {
   const outputs: Socket[] = [];
-  const acquire = (): Promise<Pipe> => {
+  const acquire = (): Pipe => {
     const output = new Socket();
     outputs.push(output);
-    return Promise.resolve({
-      output,
-      descriptor: openSync("/dev/null", "w"),
-      name: "0",
-      release: () => output.destroy(),
-    });
+    return { output, descriptor: openSync("/dev/null", "w"), name: "0", release: () => output.destroy() };
   };
+  const acquireAll = (...all: readonly unknown[]) => Promise.resolve(all.map(acquire));
   const read = (text: string) => {
     outputs[0]?.push(text);
     for (const output of outputs) output.push(null);
   };
-  return { pipes: { acquire } as unknown as PipePool, read };
+  return { pipes: { acquireAll } as unknown as PipePool, read };
 }
 
 const supervisor = findSupervisor();

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
-import { codeOf, messageOf } from "#lib/base/index.ts";
+import { codeOf, messageOf, toError } from "#lib/base/index.ts";
 import type { Task, TaskOutcome } from "../../contract.ts";
 import { maskedValues } from "../../masked-values.ts";
 import {
@@ -17,8 +17,8 @@ import { closeWritingEnd, type Pipe, type PipePool } from "./pipe-pool.ts";
 import { type Exit, reportsOn, supervisedCommand } from "./supervisor.ts";
 
 /**
- * Spawns a task as leader of its own session and process group, or returns an outcome if it could not start. Rejects if
- * this machine has no pipe for it. stdin is /dev/null; no descriptors are inherited.
+ * Spawns a task as the leader of its own session and process group, with stdin at /dev/null and no other descriptors of
+ * ours. An outcome means that it could not start and nothing is left. Rejects if no pipe can be opened.
  */
 export async function spawnTask(
   task: Task,
@@ -52,15 +52,16 @@ async function spawnPrepared(
   const [stdout, stderr, status] = await acquirePipes(context.pipes, supervisor !== undefined);
   const pipes = status === undefined ? [stdout, stderr] : [stdout, stderr, status];
   const startedAt = clock.now();
-  const child = spawnChild(prepared, task, pipes, supervisor);
+  const spawned = spawnChild(prepared, task, pipes, supervisor);
   for (const pipe of pipes) closeWritingEnd(pipe);
-  const fail = async (failure: Error): Promise<TaskOutcome> => {
+  const failed = async (failure: Error): Promise<TaskOutcome> =>
+    notStarted(values, failureCode(failure), await explainFailure(failure, task), clock.now());
+  if (!("pid" in spawned)) {
+    const failure = await spawned;
     for (const pipe of pipes) pipe.release(true);
-    return notStarted(values, failureCode(failure), await explainFailure(failure, task), clock.now());
-  };
-  if (child instanceof Error) return fail(child);
-  const { pid } = child;
-  if (pid === undefined) return fail(await failureOf(child));
+    return failed(failure);
+  }
+  const { child, pid } = spawned;
   guard?.add(pid);
   const running = { pid, startedAt, outputs: [stdout, stderr] as const, report: reportOf(child) };
   const facts = { ...task, values };
@@ -74,33 +75,22 @@ async function spawnPrepared(
   const { logPath, logRotation, maskedVariables, message, mounts } = task;
   const names = [stdout.name, stderr.name, status.name] as const;
   await note({ pid, startedAt, handover: { logPath, logRotation, maskedVariables, message, mounts, pipes: names } });
-  // The supervisor was killed.
+  // A supervisor killed meanwhile does not read.
   child.stdin?.on("error", () => undefined).end("!");
   const failure = await started;
   const outcome = afterwards(process.ended, async () => status.release(true));
   if (failure === undefined) return { ...process, ended: outcome };
   await outcome;
-  return notStarted(values, failureCode(failure), await explainFailure(failure, task), clock.now());
+  return failed(failure);
 }
 
-/** For output and a supervisor's reports; some of them alone would stay open forever. */
-async function acquirePipes(pool: PipePool, isSupervised: boolean): Promise<readonly [Pipe, Pipe, Pipe?]> {
-  const pipes: Pipe[] = [];
-  try {
-    for (let count = 0; count < 2; count++) pipes.push(await pool.acquire({ outlives: isSupervised }));
-    // A supervisor sees by this one that nobody reads.
-    if (isSupervised) pipes.push(await pool.acquire());
-    return pipes as [Pipe, Pipe, Pipe?];
-  } catch (thrown) {
-    for (const pipe of pipes) {
-      closeWritingEnd(pipe);
-      pipe.release(true);
-    }
-    throw thrown;
-  }
-}
+/** The supervisor learns by the last pipe that it has no reader. */
+const acquirePipes = (pool: PipePool, isSupervised: boolean) =>
+  pool.acquireAll(...(isSupervised ? [{ outlives: true }, { outlives: true }, {}] : [{}, {}])) as Promise<
+    readonly [Pipe, Pipe, Pipe?]
+  >;
 
-/** No program can be given a zero byte. Node's refusal quotes the text, which may be a secret. */
+/** Programs cannot be given zero bytes. Node's own error quotes the text around it, which may be a secret. */
 function zeroByteIn({ command, env, workingDirectory }: Task): string | undefined {
   const place = command.findIndex((text) => text.includes("\0"));
   if (place >= 0) return `${place === 0 ? "the program's name" : `argument ${place}`} holds a zero byte`;
@@ -109,7 +99,7 @@ function zeroByteIn({ command, env, workingDirectory }: Task): string | undefine
   return workingDirectory.includes("\0") ? "the working directory holds a zero byte" : undefined;
 }
 
-/** What to spawn, or why that is impossible. Mount places are held from then on. */
+/** What to spawn, or why that is not possible. The task's mount points are held from then on and must be released. */
 export async function prepareTask(
   task: Task,
   context: Pick<SpawnContext, "namespaceTools" | "mountPoints">,
@@ -132,32 +122,38 @@ function spawnChild(
   task: Task,
   [stdout, stderr, status]: readonly Pipe[],
   supervisor: string | undefined,
-): ChildProcess | Error {
-  const { program, args, env } =
-    supervisor === undefined ? { ...command, env: { ...task.env } } : supervisedCommand(supervisor, command, task.env);
+): Spawned | Promise<Error> {
   const outputs = [stdout?.descriptor, stderr?.descriptor] as const;
   const reports = command.reportsOn3 ? (["pipe"] as const) : [];
+  if (supervisor === undefined || status === undefined)
+    return spawnLeader(command, task.env, ["ignore", ...outputs, ...reports]);
+  const { env, ...supervised } = supervisedCommand(supervisor, command, task.env);
+  const stdio = ["pipe", ...outputs, reports[0] ?? "ignore", status.descriptor] as const;
+  return spawnLeader({ ...command, ...supervised }, env, stdio);
+}
+
+interface Spawned {
+  readonly child: ChildProcess;
+  readonly pid: number;
+}
+
+/** Spawns the leader of a session and process group of its own, or resolves with the reason why that failed. */
+export function spawnLeader(
+  { program, args, cwd, user }: HostCommand,
+  env: Task["env"],
+  stdio: readonly ("pipe" | "ignore" | number | undefined)[],
+): Spawned | Promise<Error> {
   try {
-    return spawn(program, args, {
-      cwd: command.cwd,
-      env,
-      detached: true,
-      stdio:
-        status === undefined
-          ? ["ignore", ...outputs, ...reports]
-          : ["pipe", ...outputs, reports[0] ?? "ignore", status.descriptor],
-      ...command.user,
-    });
+    const child = spawn(program, args, { cwd, env: { ...env }, detached: true, stdio: [...stdio], ...user });
+    const { pid } = child;
+    return pid === undefined ? new Promise((resolve) => child.once("error", resolve)) : { child, pid };
   } catch (thrown) {
     // Node throws some failures (no descriptors left) and emits others.
-    return thrown instanceof Error ? thrown : new Error(String(thrown));
+    return Promise.resolve(toError(thrown));
   }
 }
 
-export const failureOf = (child: ChildProcess): Promise<Error> =>
-  new Promise((resolve) => child.once("error", resolve));
-
-// The kernel says ENOENT alike for a missing program, interpreter or working directory.
+// The kernel reports ENOENT for a missing program, interpreter or working directory.
 export async function explainFailure(failure: Error, task: Task): Promise<string> {
   const directory = await stat(task.workingDirectory).catch(() => undefined);
   if (directory === undefined) return `working directory ${task.workingDirectory} does not exist`;
@@ -167,12 +163,12 @@ export async function explainFailure(failure: Error, task: Task): Promise<string
   return `program ${task.command[0]} cannot be started: ${failure.message}`;
 }
 
-const exitOf = (child: ChildProcess): Promise<Exit> =>
+export const exitOf = (child: ChildProcess): Promise<Exit> =>
   new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
 
 const longestReport = 4_096;
 
-/** What the preparation wrote to descriptor 3: empty if the command was reached. */
+/** What the preparation wrote to descriptor 3; empty if the command was reached. */
 function reportOf(child: ChildProcess): Promise<string> {
   const pipe = child.stdio[3];
   if (pipe === null || pipe === undefined || !("on" in pipe)) return Promise.resolve("");

@@ -5,7 +5,7 @@ import { identityOf, isAlive, signalGroup } from "#lib/base/index.node.ts";
 import type { NoteBegun, TaskProcess } from "./follow-task.ts";
 
 /**
- * A task's way through the table. What stands right of an arrow is told only when what stands above it is in the journal.
+ * A task's states. Each is reported only after the entry on its arrow is in the journal.
  *
  *     start()  -intent->  starting  -started->  running  -ended->  ended  -removed->  (unknown)
  *                            \________________________________________/
@@ -17,42 +17,39 @@ interface Entry {
   /** Resolves when the task runs or has ended. */
   ready: Promise<void>;
   process?: TaskProcess;
-  /** The grace of a stop before there was a process. */
+  /** The grace of a stop requested before there was a process. */
   stopGrace?: Millis;
-  /** When the shortest grace so far ends, by the monotonic clock, and the cancel of its KILL. */
+  /** When the shortest grace ends (monotonic), and what cancels its KILL. */
   killAt?: Millis;
   cancelKill?: Cancel;
 }
 
 export interface TaskTableOptions {
   readonly clock: Clock;
-  /** Starts a task's process or says why not. A rejection is an outcome too: this machine cannot start it. */
+  /** Starts a task's process, or returns why it cannot run. A rejection also ends the task. */
   readonly spawn: (task: Task, note: NoteBegun) => Promise<TaskProcess | TaskOutcome>;
   /** Called after a change is durable, once per phase, in order per task. Must not throw. */
   readonly onChange: (status: TaskStatus) => void;
-  /** Called for each failed write of an entry, which is retried. Must not throw. */
+  /** Called for every failed attempt to write the journal, which is repeated. Must not throw. */
   readonly onTrouble: (failure: unknown) => void;
 }
 
-/** Records what a later runner must know. */
 export type TaskJournal = Pick<Journal, "append" | "close">;
 
-/** What an earlier runner left, and how to adopt one of its tasks; undefined if impossible. */
+/** What an earlier runner left, and how to continue one of its tasks; undefined if that is not possible. */
 interface Inheritance {
   readonly journal: TaskJournal;
-  /** The last entry about each task. */
   readonly last: readonly JournalEntry[];
   readonly adopt?: (started: StartedEntry) => Promise<TaskProcess | undefined>;
 }
 
-/** For tables without a successor. */
 const noJournal: TaskJournal = { append: () => Promise.resolve(), close: () => Promise.resolve() };
 
-/** Pause between attempts to record an end. Until then it is in memory and the task counts as active. */
+/** Pause between attempts to record an end. Until then the task counts as active. */
 const retryMs: Millis = 1_000;
 
 /**
- * All tasks of a runner. A change is reported only after it is in the journal. Entries stay until their owner removes
+ * All tasks of a runner. A change is reported only when it is in the journal. Entries stay until their owner removes
  * them.
  */
 export class TaskTable {
@@ -69,8 +66,8 @@ export class TaskTable {
   }
 
   /**
-   * Takes over what an earlier runner left: tasks without an end are adopted if possible, else killed and lost.
-   * Resolves when all of that is in the journal. The caller holds the lock of the directory.
+   * Takes over an earlier runner's tasks: adopts those without an end if possible, otherwise kills them and reports
+   * them lost. Resolves when all of that is recorded. The caller must hold the runner's lock.
    */
   static async open(options: TaskTableOptions, { journal, last, adopt }: Inheritance): Promise<TaskTable> {
     const table = new TaskTable(options, journal);
@@ -78,12 +75,12 @@ export class TaskTable {
     return table;
   }
 
-  /** A table without a successor. */
+  /** A table without a journal: it ends with this process. */
   static inMemory(options: TaskTableOptions): TaskTable {
     return new TaskTable(options, noJournal);
   }
 
-  /** Tasks that have not ended or whose end is not recorded. */
+  /** Tasks without a recorded end. */
   get active(): number {
     return this.#active;
   }
@@ -93,8 +90,8 @@ export class TaskTable {
   }
 
   /**
-   * Resolves once the task runs or has ended. A known id is not started again: the answer is its status. Rejects if the
-   * intent cannot be recorded; the task has then not run and its id stays unknown.
+   * Resolves once the task runs or has ended. A known id is not started again; its status is returned. Rejects if the
+   * intent cannot be recorded; the task has then not run, and its id is unknown.
    */
   async start(task: Task): Promise<TaskStatus> {
     const known = this.#entries.get(task.id);
@@ -111,8 +108,8 @@ export class TaskTable {
   }
 
   /**
-   * TERM to all processes of the task, KILL after `grace`, at once if that is not positive. Repeated calls can only
-   * shorten it. A task not yet running is not started, or ended right after. Unknown and ended tasks are ignored.
+   * TERM to all processes of the task, KILL after `grace`, at once if that is 0. A repeated call can only shorten the
+   * grace. A task that is not running yet is not started, or stopped right after. Others are left alone.
    */
   stop(id: string, grace: Millis): void {
     const entry = this.#entries.get(id);
@@ -131,17 +128,16 @@ export class TaskTable {
       return;
     }
     process.signal("SIGTERM");
-    // A stopped process sees TERM only when it continues.
+    // A stopped process does not receive TERM before CONT.
     process.signal("SIGCONT");
     entry.cancelKill = afterAwake(this.#clock, grace, () => process.signal("SIGKILL"));
   }
 
-  /** Stops all tasks at once; see `stop`. */
   stopAll(grace: Millis): void {
     for (const id of this.#entries.keys()) this.stop(id, grace);
   }
 
-  /** Forgets those of the ids that have ended. Rejects if that cannot be recorded; then none is forgotten. */
+  /** Forgets the ended tasks among the ids. If it rejects, none is forgotten. */
   async remove(ids: readonly string[]): Promise<void> {
     const ended = ids.filter((id) => this.#entries.get(id)?.state.phase === "ended");
     if (ended.length === 0) return;
@@ -149,7 +145,7 @@ export class TaskTable {
     for (const id of ended) this.#entries.delete(id);
   }
 
-  /** Closes the journal; only without active tasks. */
+  /** Only for a table without active tasks. */
   close(): Promise<void> {
     return this.#journal.close();
   }
@@ -158,7 +154,7 @@ export class TaskTable {
     try {
       await this.#journal.append({ entry: "intent", id: task.id, at: this.#clock.now() });
     } catch (failure) {
-      // Not recorded, so not begun: it may be retried. Concurrent callers for the same id get the same answer.
+      // Not recorded, so not begun: the caller may try again. Concurrent callers get the same error.
       this.#entries.delete(task.id);
       this.#active--;
       throw failure;
@@ -173,7 +169,7 @@ export class TaskTable {
     const note: NoteBegun = ({ pid, startedAt, handover }) => {
       const kept = handover === undefined ? {} : { handover };
       const started = { entry: "started", id: task.id, at: startedAt, process: identityOf(pid), ...kept } as const;
-      // Without this entry a later runner would call the task lost while starting, which is true too.
+      // Without this entry the next runner reports the task as lost while starting, which is also true.
       return this.#journal.append(started).catch(this.#options.onTrouble);
     };
     try {
@@ -203,7 +199,7 @@ export class TaskTable {
         await this.#journal.append({ entry: "ended", id: entry.id, outcome });
         break;
       } catch (failure) {
-        // An outcome must be durable before it is reported; a full disk may get room again.
+        // Only a durable outcome is reported; a full disk may have room again later.
         this.#options.onTrouble(failure);
         await new Promise<void>((resolve) => this.#clock.after(retryMs, resolve));
       }
@@ -234,7 +230,7 @@ export class TaskTable {
       return { kind: "lost", message: "the runner process ended while starting it; it may have run", finishedAt };
     }
     const alive = isAlive(last.process);
-    // Nobody would read its output or exit code; continuing beside its replacement would be worse.
+    // Its output and exit code are lost; it must not run on unseen.
     if (alive) signalGroup(last.process.pid, "SIGKILL");
     const fate = alive ? "it was still running and has been killed" : "its exit code is unknown";
     return { kind: "lost", message: `the runner process ended while it ran; ${fate}`, startedAt: last.at, finishedAt };
