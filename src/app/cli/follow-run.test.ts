@@ -191,9 +191,9 @@ describe("asking for an action", () => {
     const world = new World();
     const asked = ask(world);
     await answer(world, { phase: "Accepted" });
-    await answer(world, { phase: "Done", message: "cancel was carried out" });
+    await answer(world, { phase: "Done", message: "canceled" });
     const { items } = await world.store.list(RunAction, { namespace: "default" });
-    expect(await asked).toEqual({ phase: "Done", message: "cancel was carried out", object: items[0] });
+    expect(await asked).toEqual({ phase: "Done", message: "canceled", object: items[0] });
     expect(items[0]).toMatchObject({
       metadata: { name: expect.stringMatching(/^cancel-/) },
       spec: {

@@ -127,7 +127,7 @@ export const Agent = kind({
   plural: "agents",
   scope: "Cluster",
   categories: ["tinkerbell", "slipway"],
-  description: "An agent that carries out workflows on a machine.",
+  description: "An agent that runs workflows on a machine.",
   spec: s.object({ agentID: s.string({ description: "As the agent tells it; often a MAC address." }) }),
   status: s.object({
     connected: s.optional(s.boolean()),
@@ -138,7 +138,7 @@ export const Agent = kind({
     lastSeen: s.optional(s.time()),
     server: s.optional(s.string({ description: "The server it is connected to." })),
     currentWorkflow: s.optional(s.string({ description: "Namespace and name." })),
-    attributes: s.optional(s.anyObject({ description: "What it has told of its machine." })),
+    attributes: s.optional(s.anyObject({ description: "What the agent reports of its machine." })),
   }),
   columns: [
     column("ID", ".spec.agentID"),

@@ -40,7 +40,7 @@ export function tasksOfPlan(plan: TemplatePlan, newId: () => string): Prepared {
     tasks: tasks.map(({ task, volumes, environment }) => taskStatus(task, volumes, environment)),
     ignored: [
       ...plan.overwritten.map((key) => `hardwareMap.${key} is overwritten by what the template has under that name`),
-      ...plan.ignored.map(({ path, line }) => `${path} (line ${line} of the rendered template) is not carried out`),
+      ...plan.ignored.map(({ path, line }) => `${path} (line ${line} of the rendered template) is not supported`),
     ],
   };
 }

@@ -118,7 +118,7 @@ async function refuseDraft({ workflow, now, ...pass }: Pass): Promise<undefined>
     type: "Unsupported",
     status: "True",
     reason: "TaskBased",
-    message: "workflows with spec.tasks are stored and not carried out by this version",
+    message: "workflows with spec.tasks are stored, and this version does not run them",
   });
   if (conditions !== before)
     await store({ ...pass, workflow, now }, { ...workflow.status, shape: "C", conditions: asJson(conditions) });

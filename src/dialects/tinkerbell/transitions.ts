@@ -232,7 +232,7 @@ export function beginCancel(state: WorkflowState, by: Cancelling["by"], now: Ins
       cancel: { requestedAt: now, by, deadline: now + settings.cancellingTimeout },
       deadlines,
     },
-    notice("Cancelling", `agent ${state.dispatch.agentID ?? state.agentID} is told to stop`),
+    notice("Cancelling", `agent ${state.dispatch.agentID ?? state.agentID} is asked to stop`),
   );
 }
 

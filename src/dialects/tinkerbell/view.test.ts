@@ -45,7 +45,7 @@ test("actions are steps, each after the one before", () => {
 });
 
 test("what is not carried out says so", () => {
-  const message = "workflows with spec.tasks are stored and not carried out by this version";
+  const message = "workflows with spec.tasks are stored, and this version does not run them";
   const conditions = [{ type: "Unsupported", status: "True", reason: "TaskBased", message }];
   const draft: AnyWorkflow = {
     ...document,

@@ -62,7 +62,7 @@ export const notices = {
       "Observe",
     ),
   nothingToReuse: (name: string) =>
-    warning("NothingToReuse", `workflow "${name}" is not there any more, or may not be read; every step runs`, "Reuse"),
+    warning("NothingToReuse", `workflow "${name}" no longer exists or cannot be read; running every step`, "Reuse"),
   itemsCached: (step: string, count: number) =>
     notice(
       "StepCached",

@@ -116,7 +116,7 @@ export class FramedChannel {
     const end = new AbortController();
     const session = this.#open(AbortSignal.any([end.signal, this.#closed.signal]));
     const abandon = (): void => {
-      end.abort(new RpcError("CANCELLED", "nobody waits for the connection"));
+      end.abort(new RpcError("CANCELLED", "the connection is no longer needed"));
       // A late connection has no owner and would stay open.
       session.then(
         (late) => late.destroy(),

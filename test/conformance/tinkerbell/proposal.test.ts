@@ -281,8 +281,8 @@ test("keys of a template that nothing is done with, and values that the built-in
     .toEqual([
       "hardwareMap.hardware is overwritten by what the template has under that name",
       "hardwareMap.references is overwritten by what the template has under that name",
-      "tasks[0].actions[0].on-failure (line 1 of the rendered template) is not carried out",
-      "tasks[0].actions[0].on-timeout (line 1 of the rendered template) is not carried out",
+      "tasks[0].actions[0].on-failure (line 1 of the rendered template) is not supported",
+      "tasks[0].actions[0].on-timeout (line 1 of the rendered template) is not supported",
     ]);
   // The built-in value, and not the user's.
   expect(await statusOf(plane, "w")).toMatchObject({ state: "PENDING", agentID: "map[]x" });

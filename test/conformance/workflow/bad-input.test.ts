@@ -253,7 +253,7 @@ describe("refused when it is written", () => {
       "stands only as a whole, as valueFrom of a container's variable or as an argument for a secret parameter";
     await refused(spec, [
       ["Forbidden", "spec.params[1].type", "a secret parameter is a text: its type must be absent or string"],
-      ["Forbidden", "spec.params[1].pattern", "nobody looks at the value of a secret parameter"],
+      ["Forbidden", "spec.params[1].pattern", "the value of a secret parameter is not read"],
       [
         "Invalid",
         "spec.arguments.token",

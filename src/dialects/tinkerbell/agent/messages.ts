@@ -2,7 +2,7 @@
 export const told = {
   stopped: "the agent has stopped it",
   stoppedByServer: "stopped at the server's request",
-  stoppedAtExit: "the agent was told to end",
+  stoppedAtExit: "the agent was asked to stop",
   refused: "the server has refused its start",
   noActions: "the workflow has no actions",
   needsCommand: "the host runtime needs a command",

@@ -34,10 +34,14 @@ export async function rerender(
     return await answered(client, asked, value, AbortSignal.any([signal, patience.signal]));
   } catch (thrown) {
     if (!patience.signal.aborted) throw thrown;
-    throw new SlipwayError("rerender-pending", `nobody has rendered the workflow within ${patienceMs / 1000} s`, {
-      hint: "it is asked for, and done when a controller runs",
-      cause: thrown,
-    });
+    throw new SlipwayError(
+      "rerender-pending",
+      `no controller has rendered the workflow within ${patienceMs / 1000} s`,
+      {
+        hint: "it is asked for, and done when a controller runs",
+        cause: thrown,
+      },
+    );
   } finally {
     cancel();
   }

@@ -57,7 +57,7 @@ describe("cancel", () => {
     const metadata = { annotations: { "slipway.dev/client": "CLI" } };
     expect(await here.ask({ action: "cancel" }, metadata)).toMatchObject({
       phase: "Done",
-      message: "cancel was carried out",
+      message: "canceled",
     });
     await here.template(planOf(["one"]), "later");
     const ended = await here.status();

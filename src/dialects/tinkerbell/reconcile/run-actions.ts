@@ -85,9 +85,9 @@ export async function actionStage(
   return undefined;
 }
 
-/** Records that a cancel was carried out. */
+/** Records that a canceled. */
 export const cancelAnswered = (parts: Pick<ActionParts, "client" | "now" | "signal">, action: Stored<RunAction>) =>
-  answer(parts.client, action, { phase: "Done", message: "cancel was carried out" }, parts.now, parts.signal);
+  answer(parts.client, action, { phase: "Done", message: "canceled" }, parts.now, parts.signal);
 
 /** Answers with the name of the new run. The run carries the RunAction's uid, so each creates only one. */
 async function createRetry(

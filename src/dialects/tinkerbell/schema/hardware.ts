@@ -46,7 +46,7 @@ const dhcp = s.object(
   },
   {
     preserveUnknown: true,
-    description: "What the machine is told when it asks for an address.",
+    description: "The DHCP answer for the machine.",
     rules: [{ rule: `${isGiven("tftp_server_name")} == ${isGiven("boot_file_name")}`, message: bootFileAlone }],
   },
 );

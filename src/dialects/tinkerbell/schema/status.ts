@@ -11,12 +11,12 @@ const additions = {
   dispatch: s.optional(
     open(
       {
-        agentID: text("Who was told to carry it out."),
+        agentID: text("The agent that was assigned the workflow."),
         instance: text("Which process of that agent."),
         protocol: s.optional(s.oneOf("stream", "poll", "worker")),
         held: flag("The agent is not known to be free of this workflow."),
-        attempt: whole("How often an agent was told."),
-        dispatchedAt: instant("When it was told last."),
+        attempt: whole("How often the workflow was sent to an agent."),
+        dispatchedAt: instant("When it was last sent."),
         rejections: whole("How often in a row it was refused."),
         notBefore: instant("Not told again before."),
         lastRejection: s.optional(open({ reason: text(), message: text(), time: instant() })),

@@ -6,7 +6,7 @@ const bmcActions = s.optional(s.list(s.anyObject()));
 
 export const WorkflowSpec = open(
   {
-    templateRef: name("The Template to carry out."),
+    templateRef: name("The Template to run."),
     hardwareRef: name("The Hardware it is rendered for."),
     hardwareMap: s.optional(s.map(s.string(), { description: "Values of the template: `{{.device_1}}`." })),
     disabled: flag("Neither prepared nor dispatched for as long as this is true."),
@@ -25,10 +25,10 @@ export const WorkflowSpec = open(
 export const WorkflowSpecV2 = open(
   {
     hardwareRef: s.optional(reference("The Hardware it is rendered for.")),
-    templateRef: s.optional(reference("The Template to carry out.")),
+    templateRef: s.optional(reference("The Template to run.")),
     templateParams: s.optional(s.map(s.string(), { description: "Values of the template: `{{.Params.name}}`." })),
     timeout: s.integer({ default: 0, minimum: 0, description: "Seconds from its first action; 0 is none." }),
-    tasks: s.optional(s.list(s.anyObject(), { description: "Stored, and not carried out by this version." })),
+    tasks: s.optional(s.list(s.anyObject(), { description: "Stored; this version does not run it." })),
   },
   "One run of a template on a machine.",
 );

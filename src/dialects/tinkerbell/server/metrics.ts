@@ -17,7 +17,7 @@ export function serverMetrics(
   agents: { readonly stream: () => number; readonly poll: () => number },
 ): ServerMetrics {
   const dispatched = metrics.counter("slipway_tink_dispatch_total", "Workflows told to agents, and refused by them.");
-  const events = metrics.counter("slipway_tink_events_total", "Events that agents have told, by type and answer.");
+  const events = metrics.counter("slipway_tink_events_total", "Events reported by agents, by type and answer.");
   metrics.gauge("slipway_tink_agents", "Agents that are connected, by protocol.", () =>
     (["stream", "poll"] as const).map((protocol) => ({
       labels: { protocol, connected: "true" },

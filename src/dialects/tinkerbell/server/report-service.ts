@@ -59,6 +59,6 @@ async function takeReport({ record, mirror, tell }: ReportParts, report: Report,
     const place = parseWorkflowId(id);
     const found = place === undefined ? undefined : mirror.get(place);
     if (found !== undefined && thrown.code === "NOT_FOUND")
-      tell(found.workflow, [notice("LateEvent", `the end of an action that is not known was told: ${thrown.message}`)]);
+      tell(found.workflow, [notice("LateEvent", `an agent reported the end of an unknown action: ${thrown.message}`)]);
   }
 }

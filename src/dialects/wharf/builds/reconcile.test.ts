@@ -459,7 +459,7 @@ test("a command cancels a build, whose worker is ended, and is answered", async 
     });
   const answer = (name: string) => expect.poll(() => plane.store.get({ type: RunAction, namespace, name }));
   await action("stop");
-  await answer("stop").toMatchObject({ status: { phase: "Done", message: "cancel was carried out" } });
+  await answer("stop").toMatchObject({ status: { phase: "Done", message: "canceled" } });
   await eventually("b").toMatchObject({
     status: {
       status: "Failed",

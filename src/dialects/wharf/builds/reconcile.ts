@@ -297,5 +297,5 @@ function judge(
   const isAsked = build.spec.cancel === true;
   if (isOver(wordOf(build)) && !isAsked)
     return { phase: "Refused", message: `the build is ${wordOf(build)}; nothing of it can be canceled` };
-  return { phase: "Done", message: isAsked ? "the build was asked to end before" : "cancel was carried out" };
+  return { phase: "Done", message: isAsked ? "the build was asked to end before" : "canceled" };
 }

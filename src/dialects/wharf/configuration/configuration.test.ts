@@ -181,7 +181,7 @@ describe("where settings are found", () => {
       "provisioner.allowLocalRepos": false,
       "provisioner.http.bindAddress": "127.0.0.1:5009",
     });
-    const theirs = `${root}/here/.wharf-cmd-config.yml may be somebody else's, and does not choose`;
+    const theirs = `${root}/here/.wharf-cmd-config.yml may belong to another user and cannot set`;
     const who = "who reaches a server of this machine";
     expect(told(diagnostics)).toEqual([
       `- warning[entry-place] api.http.bindAddress: ${theirs} ${who}`,
@@ -244,7 +244,7 @@ describe("where settings are found", () => {
         url: "http://ours",
         tokenFile: undefined,
         told: [
-          expect.stringMatching(/^- error\[token-place\] .* may be somebody else's, and names no file of a token/),
+          expect.stringMatching(/^- error\[token-place\] .* may belong to another user and cannot name a token file/),
         ],
       });
       const named = await problems({ WHARF_CONFIG: ".wharf-cmd-config.yml" });

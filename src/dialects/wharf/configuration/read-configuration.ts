@@ -124,7 +124,7 @@ function foreignOf({ file, configuration }: Layer, reporter: Reporter): Readonly
     const hint = `${option}set it in the file of the user, or name that file in WHARF_CONFIG`;
     reporter.warn({ scope: key }, code, message, { hint });
   };
-  const theirs = "may be somebody else's, and does not choose";
+  const theirs = "may belong to another user and cannot set";
   if (configuration["worker.runtime"] === "host")
     warn(
       "worker.runtime",
@@ -194,7 +194,7 @@ function withOwnTokens(layers: readonly Layer[]): readonly Layer[] {
     for (const [at, layer] of layers.entries()) {
       if (layer.configuration[tokenFile] === undefined) continue;
       if (layer.isOfDirectory === true) {
-        const message = `${layer.file} may be somebody else's, and names no file of a token`;
+        const message = `${layer.file} may belong to another user and cannot name a token file`;
         const hint = `set it beside ${url} in the file of the user, or name that file in WHARF_CONFIG`;
         findings[at]?.error({ scope: tokenFile }, "token-place", message, { hint });
         drop(layer, tokenFile);

@@ -30,7 +30,7 @@ export function explainCache(workflow: Workflow, question: CacheQuestion): Resul
   if (!attempt.ok) return attempt;
   const found = cacheKeyOf(attempt.value);
   if (!found.ok) return found;
-  if (found.value === undefined) return err(`what step "${key}" is carried out with is not known yet`);
+  if (found.value === undefined) return err(`the inputs of step "${key}" are not known yet`);
   return ok(explain(attempt.value, found.value, question));
 }
 

@@ -8,7 +8,7 @@ const Origin = s.object(
     step: s.string({ description: "Key of the step." }),
     item: s.optional(s.integer({ description: "Index of the item, of a fan-out." })),
   },
-  { description: "The step that was carried out." },
+  { description: "The step that ran." },
 );
 
 /** Immutable, without a status. Of the inputs only what people may see is kept. */
@@ -17,8 +17,7 @@ const Spec = s.object({
   storedTime: s.time({ description: "When it was stored: its age counts from here." }),
   key: s.optional(s.string({ description: "The key the step has given; cut after 256 characters." })),
   inputs: s.map(s.string(), {
-    description:
-      "What the step was carried out with, by field: what is long or may be secret is a digest. At most 256 fields.",
+    description: "The inputs of the step, by field; long or possibly secret values are digests. At most 256 fields.",
   }),
   outputs: s.optional(s.anyObject({ description: "Outputs of the step." })),
   artifacts: s.optional(
@@ -27,7 +26,9 @@ const Spec = s.object({
     }),
   ),
   writtenBy: s.optional(
-    s.string({ description: "Set by the server where somebody else than a controller wrote it: it is never taken." }),
+    s.string({
+      description: "Set by the server if a user and not a controller wrote it; such an entry is never used.",
+    }),
   ),
 });
 

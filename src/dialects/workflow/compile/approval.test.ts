@@ -55,7 +55,7 @@ test.each<[object, readonly string[]]>([
     { inputs: [{ name: "a", type: "integer", default: "x" }, { name: "approvedBy" }] },
     [
       'approval.inputs[0].default: expected an integer, found "x"',
-      "approval.inputs[1].name: approvedBy is the list of who has approved",
+      "approval.inputs[1].name: approvedBy is the list of approvers",
     ],
   ],
   [
@@ -65,7 +65,7 @@ test.each<[object, readonly string[]]>([
   [{ onTimeout: "Reject" }, ["approval.onTimeout: means nothing without timeoutSeconds"]],
   [
     { onTimeout: "Approve", timeoutSeconds: 1, inputs: [{ name: "a", required: true }] },
-    ["approval.inputs[0].required: nobody gives it when onTimeout is Approve; give it a default"],
+    ["approval.inputs[0].required: it has no value when onTimeout is Approve; give it a default"],
   ],
   [{ message: "${{ params.who }}" }, ['approval.message: column 5: no parameter "who"']],
 ])("the approval %j is refused", (approval, expected) => {

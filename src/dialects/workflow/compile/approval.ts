@@ -28,9 +28,9 @@ export function checkApproval({ path, written }: StepSource, approval: Approval,
   checkDeclarations(inputs, [...at, "inputs"], report);
   for (const [index, { name, required, default: otherwise }] of inputs.entries()) {
     const place = [...at, "inputs", index];
-    if (name === approvedBy) report([...place, "name"], "forbidden", "approvedBy is the list of who has approved");
+    if (name === approvedBy) report([...place, "name"], "forbidden", "approvedBy is the list of approvers");
     if (approval.onTimeout === "Approve" && required === true && otherwise === undefined)
-      report([...place, "required"], "forbidden", "nobody gives it when onTimeout is Approve; give it a default");
+      report([...place, "required"], "forbidden", "it has no value when onTimeout is Approve; give it a default");
   }
   if (approval.onTimeout !== undefined && approval.timeoutSeconds === undefined)
     report([...at, "onTimeout"], "forbidden", "means nothing without timeoutSeconds");

@@ -27,8 +27,7 @@ export function checkSecretDeclaration(param: Param, at: FieldPath, report: Repo
   if (param.type !== undefined && param.type !== "string")
     report([...at, "type"], "forbidden", "a secret parameter is a text: its type must be absent or string");
   for (const field of meaningless)
-    if (param[field] !== undefined)
-      report([...at, field], "forbidden", "nobody looks at the value of a secret parameter");
+    if (param[field] !== undefined) report([...at, field], "forbidden", "the value of a secret parameter is not read");
   if (param.default !== undefined)
     for (const problem of secretObjections(param.default)) report([...at, "default"], "invalid-default", problem);
 }

@@ -11,7 +11,7 @@ const Notification = s.object({
   on: s.list(s.oneOf([...notifiedEvents], { description: "Something that happens to a run, or to a step of it." }), {
     set: true,
     minItems: 1,
-    description: "What is told.",
+    description: "The events to send.",
   }),
   url: s.optional(s.string({ minLength: 1, description: "Where to, by POST: http or https. Or else secretRef." })),
   secretRef: s.optional(
@@ -31,7 +31,7 @@ const Notification = s.object({
 });
 export const Notifications = s.list(Notification, {
   maxItems: mostTargets,
-  description: "Who is told of what happens, at least once; a run never waits for it.",
+  description: "Targets of events, delivered at least once; a run never waits for them.",
 });
 export type Notification = TypeOf<typeof Notification>;
 
@@ -42,7 +42,7 @@ const Owed = s.object({
   step: s.optional(s.string({ description: "To which step." })),
   runNumber: s.integer({ description: "In which run." }),
   time: s.time({ description: "When." }),
-  message: s.optional(s.string({ description: "Why, as it was told then; cut after 256 characters." })),
+  message: s.optional(s.string({ description: "The reason in words, at most 256 characters." })),
   problem: s.optional(s.string({ description: "Why it could not be delivered so far." })),
 });
 export type OwedNotification = TypeOf<typeof Owed>;

@@ -172,7 +172,7 @@ export async function answerStage(pass: Pass, step: ActionStep, workflow: Stored
   await answer(
     client,
     step.action,
-    { phase: "Done", message: step.told ?? `${step.action.spec.action} was carried out` },
+    { phase: "Done", message: step.told ?? `${step.action.spec.action} is done` },
     now,
     signal,
   );

@@ -19,7 +19,7 @@ export const scheduleNotices = {
     notice(
       "Normal",
       "SkippedRun",
-      `the run of ${formatTime(at)} was skipped: a workflow "${name}" of somebody else exists`,
+      `the run of ${formatTime(at)} was skipped: a workflow "${name}" of another owner exists`,
     ),
   notCreated: (name: string, message: string): Notice =>
     notice("Warning", "FailedCreate", `workflow "${name}" cannot be created: ${message}`),

@@ -64,7 +64,7 @@ export const Items = s.object(
 );
 
 const Agreement = s.object({
-  by: s.optional(s.string({ description: "Absent where nobody has verified who it was." })),
+  by: s.optional(s.string({ description: "Absent if the server has not verified the user." })),
   time: s.time(),
   values: s.optional(s.anyObject({ description: "Inputs given along." })),
 });
@@ -104,7 +104,7 @@ export const StepStatus = s.object(
     notBefore: s.optional(s.time()),
     outputs: s.optional(s.anyObject()),
     artifacts: s.optional(s.map(ArtifactStatus, { description: "Artifacts the step has left, by name." })),
-    approvals: s.optional(s.list(Agreement, { description: "Who has approved so far, each person once." })),
+    approvals: s.optional(s.list(Agreement, { description: "The users who approved so far, each once." })),
     items: s.optional(Items),
     iteration: s.optional(s.integer({ description: "Round of a loop; absent in the first." })),
     templateHash: s.optional(s.string({ description: "Hash (SHA-256, cut) of the step as it was when it started." })),

@@ -163,7 +163,7 @@ export const Approval = s.object(
     ),
     timeoutSeconds: positive("Time to decide."),
     onTimeout: s.optional(
-      s.oneOf(["Reject", "Approve"], { description: "What it means when nobody decides in time; Reject when absent." }),
+      s.oneOf(["Reject", "Approve"], { description: "Decision when the time is over; Reject when absent." }),
     ),
   },
   { description: "A person's decision, given by RunActions approve and reject." },

@@ -58,6 +58,6 @@ export function withArtifacts(attempt: Attempt, state: ChildState, end: Containe
 }
 
 /** The Pod is gone, or its runtime does not support artifacts. */
-const unanswered = { reason: "ArtifactMissing", message: "nobody has stored what the Pod has left" };
+const unanswered = { reason: "ArtifactMissing", message: "the artifacts of the Pod were not stored" };
 
 const asObject = (artifacts: object): JsonObject => ({ ...artifacts });

@@ -31,7 +31,7 @@ export const Credential = kind({
   scope: "Cluster",
   description: "Lets a user in until it is deleted or has ended. `slipway credential create` makes one.",
   spec: s.object({
-    user: s.string({ minLength: 1, maxLength: 256, description: "Who comes in with it." }),
+    user: s.string({ minLength: 1, maxLength: 256, description: "The user that it authenticates." }),
     groups: s.optional(
       s.list(s.string({ minLength: 1, maxLength: 256 }), { maxItems: 64, description: "Groups of the user." }),
     ),
@@ -41,7 +41,7 @@ export const Credential = kind({
       description:
         "Hash of the token's text or of the certificate's DER bytes; the name of the object is its beginning.",
     }),
-    expiresAt: s.optional(s.time({ description: "It lets nobody in from then on." })),
+    expiresAt: s.optional(s.time({ description: "It is invalid from then on." })),
     description: s.optional(s.string({ maxLength: 1024, description: "What it is for, for people." })),
   }),
   columns: [

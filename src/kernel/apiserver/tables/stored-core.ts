@@ -37,7 +37,7 @@ export const volumeTable: TableView = {
     shown("Access Modes", "How it may be used."),
     shown("Reclaim Policy", "What becomes of it without its claim."),
     shown("Status", "Pending, or Terminating."),
-    shown("Claim", "Who has it."),
+    shown("Claim", "The claim that uses it."),
     shown("StorageClass", "The class it is of."),
     shown("VolumeAttributesClass", "Not used."),
     shown("Reason", "Why it is not well."),

@@ -48,7 +48,7 @@ export class InformerFactory {
       isReleased = true;
       running.shares--;
       if (running.shares > 0) return;
-      running.stop.abort(new Error("nobody uses this informer any more"));
+      running.stop.abort(new Error("this informer is no longer used"));
       this.#running.delete(key);
     };
     return { informer: asTyped<T>(running.informer), release };

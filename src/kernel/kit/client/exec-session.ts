@@ -31,7 +31,8 @@ async function lastWord(socket: ChannelSocket, channel: ApiChannel, options: Exe
   const { signal, stdin, stdout, stderr, terminal } = options;
   const ended = deferred<Status>();
   const parts: Buffer[] = [];
-  const leave = (): void => ended.reject(new SlipwayError("client-closed", "nobody reads the output of the program"));
+  const leave = (): void =>
+    ended.reject(new SlipwayError("client-closed", "the output of the program is no longer read"));
   const removeListener = onAbort(signal, () => ended.reject(toError(signal?.reason)));
   for (const sink of [stdout, stderr]) sink?.once("close", leave);
   if (stdout?.destroyed === true || stderr?.destroyed === true) leave();

@@ -445,7 +445,7 @@ class DockerRuntime implements Runtime {
     known.cancelLook?.();
     const state = this.#mirror.find(id)?.state;
     const startedAt = state?.phase === "running" ? { startedAt: state.startedAt } : {};
-    const message = "its container was removed by somebody else";
+    const message = "its container was removed by another program";
     this.#put(id, { kind: "lost", message, ...startedAt, finishedAt: this.#options.clock.now() });
   }
 
