@@ -28,8 +28,8 @@ export interface PlanOptions {
 }
 
 /**
- * Builds a plan from nodes (in declaration order) and their steps (in any order). A barrier needs no step; a node without
- * a step gets the plainest one. Nested plans are built first and given as `group` of their step. O(V + E).
+ * Builds a plan from nodes (in declaration order) and their steps (in any order). A barrier needs no step; a node
+ * without a step gets the plainest one. Nested plans are built first and given as `group` of their step. O(V + E).
  */
 export function buildPlan(
   nodes: readonly NodeSpec[],

@@ -71,8 +71,9 @@ export interface RetryPolicy {
 
 /**
  * What a step does when it starts. `work`: has a child that the reconciler creates and cancels. `observe`: looks at
- * something it never creates, deletes or counts as active. `approval`: `Suspended` until a person decides. `timer`: waits
- * until `due`. `group`: runs the nested plan. `fan`: has a child for each of its items. `barrier`: hidden, see `stages`.
+ * something it never creates, deletes or counts as active. `approval`: `Suspended` until a person decides. `timer`:
+ * waits until `due`. `group`: runs the nested plan. `fan`: has a child for each of its items. `barrier`: hidden, see
+ * `stages`.
  */
 export type StepKind = "work" | "observe" | "approval" | "timer" | "group" | "fan" | "barrier";
 

@@ -59,7 +59,10 @@ export interface Approval {
  */
 export interface StepState extends Explained, Timed {
   readonly phase: StepPhase;
-  /** The attempt that is intended or was intended last; 0 before the first. Grows by one, never falls, not even on reset. */
+  /**
+   * The attempt that is intended or was intended last; 0 before the first. Grows by one, never falls, not even on
+   * reset.
+   */
   readonly attempt: number;
   /** Attempts of earlier run numbers. They do not count against the retry limit. Absent means 0. */
   readonly earlierAttempts?: number;

@@ -135,3 +135,18 @@ test("no doc comment stands before another one: the first would belong to nothin
   );
   expect(found).toEqual([]);
 });
+
+/** A drawing, a table, or a word for a tool: it cannot be wrapped. */
+const isDrawn = (line: string): boolean =>
+  /\S {2,}\S|\*? \| |oxlint-/.test(line.replace(/^\s*(?:\/\/|\/?\*+)\s*/, "x "));
+
+test("comments fit 120 columns, as code does", () => {
+  const long = sources.flatMap(({ path, text }) =>
+    text
+      .split("\n")
+      .flatMap((line, at) =>
+        line.length > 120 && /^\s*(?:\/\/|\/?\*)/.test(line) && !isDrawn(line) ? [`${path}:${at + 1}`] : [],
+      ),
+  );
+  expect(long).toEqual([]);
+});

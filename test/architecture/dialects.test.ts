@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { root, sourceFiles } from "./sources.ts";
+import { readSource, root, sourceFiles } from "./sources.ts";
 
 /** How a dialect is named; a common word of the field, such as "workflow", is no name, and imports show who knows that dialect. */
 const namesOf: Readonly<Record<string, RegExp | undefined>> = {
@@ -15,6 +15,9 @@ const mayName: Readonly<Record<string, string>> = {
   "src/kernel/rpc/index.ts": "it exports the generated messages of their protocols",
   "src/dialects/workflow/completion.ts": "steps create objects of API groups that other projects own",
 };
+
+/** What every dialect has, as a file or a folder; what one of them lacks its README says. */
+const shape = ["kinds", "document", "state", "view", "messages", "controller", "commands", "options", "services"];
 
 const folders = readdirSync(`${root}src/dialects`, { withFileTypes: true }).flatMap((entry) =>
   entry.isDirectory() ? entry.name : [],
@@ -45,4 +48,16 @@ test("the sources that may name dialects exist and do", () => {
     (path) => !/wharf|tinkerbell/i.test(existsSync(`${root}${path}`) ? readFileSync(`${root}${path}`, "utf8") : ""),
   );
   expect(silent).toEqual([]);
+});
+
+test.each(folders)("%s has the shape of a dialect", (folder) => {
+  const at = `${root}src/dialects/${folder}/`;
+  const readme = readFileSync(`${at}README.md`, "utf8");
+  const missing = shape.filter(
+    (part) => !existsSync(`${at}${part}.ts`) && !existsSync(`${at}${part}`) && !readme.includes(`\`${part}.ts\``),
+  );
+  expect(missing).toEqual([]);
+  const { program } = readSource(`src/dialects/${folder}/index.ts`);
+  const exported = program.body.flatMap((node) => (node.type === "ExportNamedDeclaration" ? [node] : []));
+  expect(exported).toHaveLength(1);
 });

@@ -89,6 +89,48 @@ test("every folder imports only what its floor allows", () => {
   expect(objections).toEqual([]);
 });
 
+/** Files that import each other in a circle, imports of types included: each strongly connected part of more than one file. */
+function cycles(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const found: string[][] = [];
+  const index = new Map<string, number>();
+  const low = new Map<string, number>();
+  const stack: string[] = [];
+  const visit = (file: string): void => {
+    const own = index.size;
+    index.set(file, own);
+    low.set(file, own);
+    stack.push(file);
+    for (const next of imports.get(file) ?? []) {
+      if (!index.has(next)) visit(next);
+      if (stack.includes(next)) low.set(file, Math.min(low.get(file) ?? own, low.get(next) ?? own));
+    }
+    if (low.get(file) !== own) return;
+    const part = stack.splice(stack.indexOf(file));
+    if (part.length > 1) found.push(part.sort());
+  };
+  for (const file of imports.keys()) if (!index.has(file)) visit(file);
+  return found;
+}
+
+test("no files import each other in a circle, imports of types included", () => {
+  const graph = new Map(
+    sources
+      .filter(({ path }) => !isTest(path))
+      .map((source) => [source.path, source.imports.flatMap((found) => target(source, found) ?? [])]),
+  );
+  expect(cycles(graph)).toEqual([]);
+});
+
+test("the search for circles finds them", () => {
+  const graph = new Map([
+    ["a", ["b"]],
+    ["b", ["c", "d"]],
+    ["c", ["a"]],
+    ["d", []],
+  ]);
+  expect(cycles(graph)).toEqual([["a", "b", "c"]]);
+});
+
 test("no import climbs three folders", () => {
   const climbing = sources.flatMap((s) =>
     s.imports.filter((i) => i.specifier.startsWith("../../../")).map((i) => `${s.path}:${i.line}`),

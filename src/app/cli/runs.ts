@@ -63,7 +63,9 @@ export async function findRun(
   return { type, name, dialect, rest };
 }
 
-/** A run, the object stored for it, and the words after it. `alone` names the caller when no word may follow the run. */
+/**
+ * A run, the object stored for it, and the words after it. `alone` names the caller when no word may follow the run.
+ */
 export async function readRun(
   session: NamingSession,
   words: readonly string[],

@@ -48,7 +48,9 @@ const count = (value: string) => row((reader, name) => reader.number(name, "a wh
 const fraction = row((reader, name) => reader.number(name, "a number from 0 to 1", (value) => value <= 1), "n");
 const oneOf = <T extends string>(...choices: readonly T[]) => row((reader, name) => reader.oneOf(name, choices), "how");
 
-/** Options without their prefix: `--tink-listen` or `SLIPWAY_TINK_LISTEN`. No initial values: a variable may set one. */
+/**
+ * Options without their prefix: `--tink-listen` or `SLIPWAY_TINK_LISTEN`. No initial values: a variable may set one.
+ */
 const rows = {
   listen: row(
     (reader, name) => reader.listen(name, usualTinkListen),

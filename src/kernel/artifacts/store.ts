@@ -9,7 +9,8 @@ import { isDigest, type StoredArtifact } from "./words.ts";
 //   <directory>/<namespace>/<hex>     bytes by the SHA-256 of themselves; never written to again
 //   <directory>/.parts/<uuid>         being written; what a crash has left is removed when the store is opened
 //
-// A namespace is a wall: what one has stored, Pods and readers of another cannot name. Directories are for the server's user alone.
+// A namespace is a wall: what one has stored, Pods and readers of another cannot name. Directories are for the server's
+// user alone.
 
 export interface ArtifactLimits {
   readonly each: number;

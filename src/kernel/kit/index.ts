@@ -23,6 +23,7 @@ export {
   readLabelSelector,
 } from "./client/label-selector.ts";
 export { loadKubeconfig, type LoadKubeconfigOptions } from "./client/load-kubeconfig.ts";
+export type { ExecEnd, ExecOptions, TerminalSize } from "./client/exec-session.ts";
 export * from "./client/pod-streams.ts";
 export { refTo } from "./client/request-path.ts";
 export * from "./client/resource-version.ts";

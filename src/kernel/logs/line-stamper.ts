@@ -13,15 +13,16 @@ export interface Stamped {
 const nothing: Stamped = { bytes: Buffer.alloc(0), records: 0, at: 0 };
 
 /**
- * Turns the raw output of one stream into records. An unfinished line is held until its newline comes, until `flush`, or until
- * it grows past `longestHeldText`. Not text but bytes are handled: one prefix is made per chunk and copied before each line.
+ * Turns the raw output of one stream into records. An unfinished line is held until its newline comes, until `flush`,
+ * or until it grows past `longestHeldText`. Not text but bytes are handled: one prefix is made per chunk and copied
+ * before each line.
  *
  *     stamp("one\ntw")  ->  "<time> stdout F one\n"      holds "tw"
  *     stamp("o\n")      ->  "<time> stdout F two\n"      a line has the time of its end
  *     flush()           ->  "<time> stdout P …\n"        for what is held without an end
  *
- * Linear in the bytes. Characters are never looked at: a record may begin or end in the middle of one, and a carriage return is
- * text like any other.
+ * Linear in the bytes. Characters are never looked at: a record may begin or end in the middle of one, and a carriage
+ * return is text like any other.
  */
 export class LineStamper {
   readonly #stream: LogStream;

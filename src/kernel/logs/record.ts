@@ -4,9 +4,9 @@ import type { Instant } from "#lib/base/index.ts";
 export type LogStream = "stdout" | "stderr";
 
 /**
- * One record of a log file is `RFC3339Nano stream flag text` and a newline. Flag `F` ends a line of output, `P` is a piece of a
- * line that goes on in the stream's next record. Everything before the text has a fixed length, so files can be searched
- * without being parsed: times compare as bytes at the record's start, the flag stands at `flagOffset`.
+ * One record of a log file is `RFC3339Nano stream flag text` and a newline. Flag `F` ends a line of output, `P` is a
+ * piece of a line that goes on in the stream's next record. Everything before the text has a fixed length, so files can
+ * be searched without being parsed: times compare as bytes at the record's start, the flag stands at `flagOffset`.
  *
  *     2026-01-31T12:00:00.123000000Z stdout F text
  *     0                              31     38 40

@@ -2,8 +2,9 @@ import type { Cancel, Clock } from "./clock.ts";
 import type { Millis } from "./time.ts";
 
 /**
- * Calls `run` once when the signal aborts; during this call if it already has. Without a signal it does nothing. The returned function
- * removes the listener. Since `run` may be called before `onAbort` returns, it must not use that function.
+ * Calls `run` once when the signal aborts; during this call if it already has. Without a signal it does nothing. The
+ * returned function removes the listener. Since `run` may be called before `onAbort` returns, it must not use that
+ * function.
  */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): Cancel {
   if (signal === undefined) return () => undefined;
@@ -20,8 +21,8 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
   });
 
 /**
- * The outcome of the work; rejects with the signal's reason if that aborts first, or has aborted before. The work itself continues, and
- * its later failure is ignored. Leaves no listener behind.
+ * The outcome of the work; rejects with the signal's reason if that aborts first, or has aborted before. The work
+ * itself continues, and its later failure is ignored. Leaves no listener behind.
  */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
@@ -32,8 +33,8 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined):
 }
 
 /**
- * Resolves after `delay`; rejects with the signal's reason if that aborts first, or has aborted before. Leaves neither a
- * timer nor a listener behind. Does not keep the process alive.
+ * Resolves after `delay`; rejects with the signal's reason if that aborts first, or has aborted before. Leaves neither
+ * a timer nor a listener behind. Does not keep the process alive.
  */
 export function sleep(clock: Clock, delay: Millis, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

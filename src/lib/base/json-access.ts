@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "./json-value.ts";
 
-// Reading and copying of JSON whose shape is known but not typed: what is absent, null or of another type counts as absent. Paths
-// are member names; lists are entered by the caller. All functions are O(path) or O(members of one object), none of them throws,
-// and none changes what it is given, which may be frozen.
+// Reading and copying of JSON whose shape is known but not typed: what is absent, null or of another type counts as
+// absent. Paths are member names; lists are entered by the caller. All functions are O(path) or O(members of one
+// object), none of them throws, and none changes what it is given, which may be frozen.
 
 /** The value at a path of member names; null is undefined, and inherited members (`constructor`) do not exist. */
 export function valueAt(value: JsonValue | undefined, ...path: readonly string[]): JsonValue | undefined {
@@ -17,7 +17,10 @@ export function objectAt(value: JsonValue | undefined, ...path: readonly string[
   return isJsonObject(found) ? found : undefined;
 }
 
-/** The objects of the list at a path, in order; other items are left out, so an index here need not be that in the document. */
+/**
+ * The objects of the list at a path, in order; other items are left out, so an index here need not be that in the
+ * document.
+ */
 export function objectsAt(value: JsonValue | undefined, ...path: readonly string[]): readonly JsonObject[] {
   return listAt(value, ...path).filter(isJsonObject);
 }

@@ -25,8 +25,9 @@ export interface ProcessLock {
 const rounds = 10;
 
 /**
- * Takes the lock file at `path`, or returns the living process that holds it, which may be this one. A lock whose owner has ended, or that
- * names no process, is taken over. A killed process may take a moment to end: the owner must outlive `patience`.
+ * Takes the lock file at `path`, or returns the living process that holds it, which may be this one. A lock whose owner
+ * has ended, or that names no process, is taken over. A killed process may take a moment to end: the owner must outlive
+ * `patience`.
  */
 export async function acquireLock(path: string, patience = 0): Promise<ProcessLock | LockOwner> {
   const self: LockOwner = identityOf(process.pid);
@@ -78,8 +79,8 @@ async function create(path: string, owner: LockOwner): Promise<boolean> {
 }
 
 /**
- * Removes the lock if it is still the one that was found stale. The right to remove it is a lock, too: without it, of two processes that
- * find the same stale lock, the slower one would remove the lock that the faster one has just taken.
+ * Removes the lock if it is still the one that was found stale. The right to remove it is a lock, too: without it, of
+ * two processes that find the same stale lock, the slower one would remove the lock that the faster one has just taken.
  */
 async function removeStale(path: string, stale: string): Promise<void> {
   const right = await acquireLock(rightToRemove(path, stale));

@@ -12,8 +12,8 @@ export interface ReplaceOptions {
 }
 
 /**
- * Replaces a file as a whole: readers, and the next start after a crash, see the old content or the new content. The new content is on
- * the disk when it resolves. Rejects with the system's error; the old file is then unchanged.
+ * Replaces a file as a whole: readers, and the next start after a crash, see the old content or the new content. The
+ * new content is on the disk when it resolves. Rejects with the system's error; the old file is then unchanged.
  */
 export async function replaceFile(
   path: string,
@@ -38,7 +38,10 @@ export async function replaceFile(
   if (isDurable) await flushDirectory(dirname(path));
 }
 
-/** Makes the names in a directory durable: after a power cut a new or renamed file is only there if its directory was flushed. */
+/**
+ * Makes the names in a directory durable: after a power cut a new or renamed file is only there if its directory was
+ * flushed.
+ */
 export async function flushDirectory(path: string): Promise<void> {
   const directory = await open(path, "r");
   try {

@@ -12,7 +12,7 @@ import { fromCel, toCel } from "./values.ts";
 
 // From text to program, in this order, each step relying on the one before:
 //
-//   parse ──▶ find uses (names as written) ──▶ adapt calls ──▶ check types ──▶ attach the meter (handlers exist only now)
+//   parse ──▶ find uses (names as written) ──▶ adapt calls ──▶ check types ──▶ attach the meter
 
 /** What is wrong with an expression; the offset is in UTF-16 code units of its source. */
 export interface CompileFault {
@@ -26,7 +26,10 @@ const longestSource = 20_000;
 /** Units of one evaluation unless told otherwise; the rules of CustomResourceDefinitions ask for more. */
 const defaultCostLimit = 100_000;
 
-/** The steps of a long document say the same again and again: an environment keeps so many short programs, and forgets all when there are more. */
+/**
+ * The steps of a long document say the same again and again: an environment keeps so many short programs, and forgets
+ * all when there are more.
+ */
 const mostPrograms = 256;
 const longestKept = 256;
 
@@ -149,11 +152,14 @@ function evaluationMessage(thrown: unknown): string {
   return missing === null ? tidy(summary) : `the variable ${JSON.stringify(missing[1])} has no value here`;
 }
 
-/** True for the error of an evaluation that looked for something its values do not have, and would find it once they do. */
+/**
+ * True for the error of an evaluation that looked for something its values do not have, and would find it once they do.
+ */
 export const isMissingValue = (error: string): boolean =>
   /^no such key: |^the variable .* has no value here$/.test(error);
 
-// The library tells its errors apart by class and text only. Its package is pinned exactly, and `program.test.ts` knows the texts.
+// The library tells its errors apart by class and text only. Its package is pinned exactly, and `program.test.ts` knows
+// the texts.
 /** A parse or type error as a fault; everything else is a bug and thrown on. */
 function toFault(thrown: unknown, environment: CelEnvironment): CompileFault {
   if (thrown instanceof ParseError) return { kind: "syntax", message: tidy(thrown.summary), offset: startOf(thrown) };

@@ -16,8 +16,9 @@ export class CostExceeded extends Error {}
 
 /**
  * The parts of a syntax node that the library keeps for itself. They are the only way to see an evaluation's work: the
- * library counts nothing, and a bound computed in front of the evaluation would have to know sizes that only arise in it.
- * `meterProgram` refuses to run when a part is missing, so that a changed library cannot silently run without a limit.
+ * library counts nothing, and a bound computed in front of the evaluation would have to know sizes that only arise in
+ * it. `meterProgram` refuses to run when a part is missing, so that a changed library cannot silently run without a
+ * limit.
  */
 interface InnerNode {
   readonly op: string;
@@ -37,8 +38,8 @@ const brokenLibrary = (part: string): Error =>
   new Error(`the CEL library has no ${part} where its limits are attached`);
 
 /**
- * Makes a checked syntax tree charge its work to the meter: one unit per node of a macro's body and round, and the sizes
- * of what operators and functions read and make. Returns the cost of evaluating every node once.
+ * Makes a checked syntax tree charge its work to the meter: one unit per node of a macro's body and round, and the
+ * sizes of what operators and functions read and make. Returns the cost of evaluating every node once.
  */
 export function meterProgram(root: ASTNode, meter: Meter): number {
   const nodes = allNodes(root);
@@ -83,8 +84,8 @@ const patternFunctions = new Set(["matches", "find", "findAll"].map(resolveName)
 const compiledInstructionsPerUnit = 5;
 
 /**
- * A match looks at every character with every instruction of the pattern. A pattern that is computed is perhaps a new one
- * in every round and must be paid for itself: 110 characters can compile to 10,000 instructions, which takes 5 ms.
+ * A match looks at every character with every instruction of the pattern. A pattern that is computed is perhaps a new
+ * one in every round and must be paid for itself: 110 characters can compile to 10,000 instructions, which takes 5 ms.
  */
 function matchCost(values: unknown, compiles: boolean): number {
   const [text, pattern]: readonly unknown[] = Array.isArray(values) ? values : [];
@@ -119,8 +120,8 @@ function meterComprehension(loop: InnerNode, nodes: number, meter: Meter): void 
       throw error;
     }
   });
-  // Errors inside `all` and `exists` are kept back while the loop goes on: without this check an inner loop would run to
-  // its end once per element of the outer one although nothing is left.
+  // Errors inside `all` and `exists` are kept back while the loop goes on: without this check an inner loop would run
+  // to its end once per element of the outer one although nothing is left.
   const loopEvaluate = loop.meta.evaluate;
   loop.setMeta("evaluate", (evaluator, node, context) => {
     spend(meter, 1);
@@ -178,8 +179,8 @@ function sizeOf(value: unknown, limit: number): number {
 }
 
 /**
- * The library drops the keys `__proto__`, `constructor` and `prototype` of map literals and turns other keys into texts.
- * Evaluates map literals so that nothing is lost: as an object, or as a Map when a key is no text.
+ * The library drops the keys `__proto__`, `constructor` and `prototype` of map literals and turns other keys into
+ * texts. Evaluates map literals so that nothing is lost: as an object, or as a Map when a key is no text.
  */
 function keepAllKeys(node: InnerNode): void {
   const entries = node.args as readonly (readonly [unknown, unknown])[];

@@ -53,8 +53,8 @@ const limits = {
 };
 
 /**
- * Literals may mix types, because JSON does. Our functions come under marked names where the library has one of the same
- * signature (`names.ts`).
+ * Literals may mix types, because JSON does. Our functions come under marked names where the library has one of the
+ * same signature (`names.ts`).
  */
 function createBase(): Environment {
   const base = new Environment({ homogeneousAggregateLiterals: false, enableOptionalTypes: true, limits });

@@ -14,8 +14,8 @@ function hasMember(value: unknown, name: unknown): boolean {
 }
 
 /**
- * CEL allows `has(e.name)` for every expression `e`; the library only for chains of names such as `has(a.b.c)`. Gives other
- * calls of `has` a replacement that asks a function: the library keeps such replacements for its own macros.
+ * CEL allows `has(e.name)` for every expression `e`; the library only for chains of names such as `has(a.b.c)`. Gives
+ * other calls of `has` a replacement that asks a function: the library keeps such replacements for its own macros.
  */
 export function replaceHas(node: ASTNode, cel: Environment): void {
   if (node.op !== "call" || node.args[0] !== "has") return;

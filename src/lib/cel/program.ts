@@ -4,8 +4,8 @@ import type { CelEnvironment, CelProblem, CelProgram } from "./types.ts";
 
 /**
  * Parses and type-checks an expression once, for any number of evaluations. Use one environment object for many
- * expressions: preparing one is the expensive part. Never throws for a wrong expression; throws for an environment whose
- * types or signatures are malformed.
+ * expressions: preparing one is the expensive part. Never throws for a wrong expression; throws for an environment
+ * whose types or signatures are malformed.
  */
 export function compileExpression(source: string, environment: CelEnvironment): Result<CelProgram, CelProblem> {
   const compiled = compileSource(source, environment);

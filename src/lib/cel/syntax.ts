@@ -15,10 +15,12 @@ export interface Uses {
   readonly functions: CelReferences["functions"];
 }
 
-// Walks over the library's syntax trees. An operator's node holds its operands in `args`; calls, members, literals of maps and
-// the unary operators differ, and `childrenOf` is the one place that knows how.
+// Walks over the library's syntax trees. An operator's node holds its operands in `args`; calls, members, literals of
+// maps and the unary operators differ, and `childrenOf` is the one place that knows how.
 
-/** Names that are no variables when a function is called on them: `cel.bind(…)`, `optional.of(…)`, `ip.isCanonical(…)`. */
+/**
+ * Names that are no variables when a function is called on them: `cel.bind(…)`, `optional.of(…)`, `ip.isCanonical(…)`.
+ */
 const namespaces: ReadonlySet<string> = new Set(["cel", "optional", "ip"]);
 
 const oneVariableMacros = new Set(["all", "exists", "exists_one", "map", "filter"]);
@@ -46,8 +48,8 @@ export function allNodes(root: ASTNode): readonly ASTNode[] {
 }
 
 /**
- * Variables that an expression takes from outside, in the order of the source, and the names of everything it calls. Must
- * see the tree before calls are sent to replaced functions, whose names nobody wrote.
+ * Variables that an expression takes from outside, in the order of the source, and the names of everything it calls.
+ * Must see the tree before calls are sent to replaced functions, whose names nobody wrote.
  */
 export function findUses(root: ASTNode): Uses {
   const variables: Use[] = [];

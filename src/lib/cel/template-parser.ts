@@ -17,7 +17,8 @@ const opening = "${{";
 
 /**
  * Cuts a string at `${{ … }}`. `$${{` is the text `${{`; everything else, such as `$(NAME)`, `${NAME}` or `{{ }}`, is
- * text. Braces and quotes inside the texts, map literals and comments of an expression do not end it. Linear in the string.
+ * text. Braces and quotes inside the texts, map literals and comments of an expression do not end it. Linear in the
+ * string.
  */
 export function parseTemplate(text: string): Result<readonly TemplatePart[], TemplateFault> {
   const parts: TemplatePart[] = [];
@@ -43,8 +44,8 @@ export function parseTemplate(text: string): Result<readonly TemplatePart[], Tem
   return ok(parts);
 }
 
-// Texts, comments, and the braces between them, as the CEL library's lexer sees them (a backslash skips a character in raw
-// texts too). A text that is not closed matches nothing, and the expression's own parser explains what is wrong.
+// Texts, comments, and the braces between them, as the CEL library's lexer sees them (a backslash skips a character in
+// raw texts too). A text that is not closed matches nothing, and the expression's own parser explains what is wrong.
 const token =
   /"""(?:[^\\]|\\[^])*?"""|'''(?:[^\\]|\\[^])*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\/[^\n]*|[{}]/g;
 

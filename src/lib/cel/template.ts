@@ -40,8 +40,9 @@ export interface CelTemplate {
   readonly expressions: readonly TemplateExpression[];
   /**
    * The document with every expression replaced by its value, all failures at once. Results are not scanned again. A
-   * string that is one expression and nothing else becomes the value itself; within other text null is empty, and objects
-   * and lists are their canonical JSON. Branches without expressions are shared. The cost limit holds for each expression.
+   * string that is one expression and nothing else becomes the value itself; within other text null is empty, and
+   * objects and lists are their canonical JSON. Branches without expressions are shared. The cost limit holds for each
+   * expression.
    */
   evaluate(bindings: CelBindings, options?: CelEvaluateOptions): Result<JsonValue, readonly TemplateFailure[]>;
 }

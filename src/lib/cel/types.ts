@@ -1,6 +1,8 @@
 import type { JsonValue, Result } from "#lib/base/index.ts";
 
-/** The type of a variable, parameter or result, in CEL's words; `list<string>` and `map<string, dyn>` style is allowed. */
+/**
+ * The type of a variable, parameter or result, in CEL's words; `list<string>` and `map<string, dyn>` style is allowed.
+ */
 export type CelType = "dyn" | "bool" | "int" | "uint" | "double" | "string" | "list" | "map" | (string & {});
 
 /**
@@ -23,8 +25,8 @@ export interface CelEnvironment {
 }
 
 /**
- * What is wrong with an expression. `unknown-function` is a name nobody declared, which a newer Kubernetes may know; `type`
- * is everything else that the checker refuses. `column` and `line` count from 1, in UTF-16 code units.
+ * What is wrong with an expression. `unknown-function` is a name nobody declared, which a newer Kubernetes may know;
+ * `type` is everything else that the checker refuses. `column` and `line` count from 1, in UTF-16 code units.
  */
 export interface CelProblem {
   readonly kind: "syntax" | "unknown-variable" | "unknown-function" | "type";
@@ -53,7 +55,10 @@ export interface CelReferences {
 export interface CelEvaluateOptions {
   /** Units one evaluation may spend; 100,000 unless told. About one unit per node evaluated or ten characters read. */
   readonly costLimit?: number;
-  /** What several evaluations may spend together: what this one spends is taken off, also below 0. It does not end an evaluation. */
+  /**
+   * What several evaluations may spend together: what this one spends is taken off, also below 0. It does not end an
+   * evaluation.
+   */
   readonly budget?: { left: number };
 }
 

@@ -2,8 +2,8 @@ import { Optional } from "@marcbachmann/cel-js";
 import { Duration, UnsignedInt } from "@marcbachmann/cel-js/evaluator";
 import { type JsonArray, type JsonValue } from "#lib/base/index.ts";
 
-// The border between JSON and CEL. In: integers become bigint, because CEL's int and double are different types. Out: bigint
-// becomes a number again, and what JSON lacks becomes a text.
+// The border between JSON and CEL. In: integers become bigint, because CEL's int and double are different types. Out:
+// bigint becomes a number again, and what JSON lacks becomes a text.
 
 /** Values that CEL computes with and JSON does not have; they leave an expression as their text. */
 export interface TextValue {
@@ -14,8 +14,8 @@ export interface TextValue {
 const known = new WeakMap<object, unknown>();
 
 /**
- * A JSON value as CEL sees it: integers become `int` (BigInt), other numbers `double`. Objects and arrays without integers
- * and absent members are used as they are. Linear in the value; frozen objects are converted once.
+ * A JSON value as CEL sees it: integers become `int` (BigInt), other numbers `double`. Objects and arrays without
+ * integers and absent members are used as they are. Linear in the value; frozen objects are converted once.
  */
 export function toCel(value: JsonValue): unknown {
   if (typeof value === "number") return Number.isSafeInteger(value) ? BigInt(value) : value;
@@ -43,8 +43,8 @@ function convertCollection(value: object): unknown {
 }
 
 /**
- * A map with text keys as the CEL library takes it. It looks at `constructor` to tell objects apart, so that a map which has
- * such a key must be a Map; fromEntries defines own members, so that "__proto__" is an ordinary key.
+ * A map with text keys as the CEL library takes it. It looks at `constructor` to tell objects apart, so that a map
+ * which has such a key must be a Map; fromEntries defines own members, so that "__proto__" is an ordinary key.
  */
 export const mapOf = (entries: readonly (readonly [string, unknown])[]): object =>
   entries.some(([key]) => key === "constructor") ? new Map(entries) : Object.fromEntries(entries);

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 
 /**
- * One text per value: keys sorted by code unit, no blanks, absent and `undefined` members alike. Equal values give equal
- * texts, so the text can be hashed or used as a key. Costs one visit per node plus the sorting of keys.
+ * One text per value: keys sorted by code unit, no blanks, absent and `undefined` members alike. Equal values give
+ * equal texts, so the text can be hashed or used as a key. Costs one visit per node plus the sorting of keys.
  */
 export function canonicalJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;

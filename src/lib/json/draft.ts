@@ -1,18 +1,21 @@
 import { err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 import { formatPointer, parseArrayIndex, type PointerTokens } from "./pointer.ts";
 
-/** A node that may be edited. Its type is mutable where that of a JsonValue is not: only owned copies are seen through it. */
+/**
+ * A node that may be edited. Its type is mutable where that of a JsonValue is not: only owned copies are seen through
+ * it.
+ */
 type Container = Record<string, JsonValue | undefined> | JsonValue[];
 
 /** A place that does not exist or cannot take the change, in words that follow `operation N at "/path": `. */
 export type DraftRefusal = string;
 
-// Why not copy the path for every operation: a patch of 10,000 additions to one list of 50,000 items would copy the list
-// 10,000 times. Why not copy the whole document first: most patches touch three members of a large object.
+// Why not copy the path for every operation: a patch of 10,000 additions to one list of 50,000 items would copy the
+// list 10,000 times. Why not copy the whole document first: most patches touch three members of a large object.
 
 /**
- * A document under edit. Nodes on an edited path are copied the first time and edited in place afterwards, so a sequence
- * of edits costs each node at most one copy, and the original is never changed.
+ * A document under edit. Nodes on an edited path are copied the first time and edited in place afterwards, so a
+ * sequence of edits costs each node at most one copy, and the original is never changed.
  */
 export class Draft {
   #root: JsonValue;
@@ -25,7 +28,9 @@ export class Draft {
     this.#root = root;
   }
 
-  /** Items that insertions and removals have moved so far: 250 insertions in front of a million items move 250 million. */
+  /**
+   * Items that insertions and removals have moved so far: 250 insertions in front of a million items move 250 million.
+   */
   get shifted(): number {
     return this.#shifted;
   }
@@ -75,7 +80,9 @@ export class Draft {
     });
   }
 
-  /** Runs `edit` on an owned copy of the container that holds the path's last token; the empty path replaces the root. */
+  /**
+   * Runs `edit` on an owned copy of the container that holds the path's last token; the empty path replaces the root.
+   */
   #edit(
     path: PointerTokens,
     whole: JsonValue,

@@ -6,9 +6,9 @@ const [comma, colon] = [code(","), code(":")];
 const isBlank = (byte: number): boolean => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 
 /**
- * Lays out JSON for people, two blanks a level, as Go's MarshalIndent does: a function to be given the parts of a text in order, cut
- * anywhere, that returns what each becomes. No value is read, so no digit is lost. What is not JSON comes out as something that is
- * not JSON either. Linear; keeps a number and two flags between parts.
+ * Lays out JSON for people, two blanks a level, as Go's MarshalIndent does: a function to be given the parts of a text
+ * in order, cut anywhere, that returns what each becomes. No value is read, so no digit is lost. What is not JSON comes
+ * out as something that is not JSON either. Linear; keeps a number and two flags between parts.
  */
 export function jsonIndenter(): (part: Uint8Array) => Buffer {
   let depth = 0;

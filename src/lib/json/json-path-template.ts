@@ -15,7 +15,9 @@ import {
 
 /** A compiled `-o jsonpath=` template. Immutable; may be rendered any number of times. */
 export interface JsonPathTemplate {
-  /** Values of one path are separated by blanks; objects and arrays are written as JSON. Fails only on the step limit. */
+  /**
+   * Values of one path are separated by blanks; objects and arrays are written as JSON. Fails only on the step limit.
+   */
   render(root: JsonValue): Result<string, string>;
 }
 
@@ -23,8 +25,8 @@ export interface JsonPathTemplate {
 const longestTemplate = 16_384;
 
 /**
- * Compiles kubectl's template form: text and `{…}` with paths, quoted texts, `range` and `end`, as in
- * `{range .items[*]}{.metadata.name}{"\\n"}{end}`. Paths in a range start at its item, those with `$` at the document. The
+ * Compiles kubectl's template form: text and `{…}` with paths, quoted texts, `range` and `end`, as in `{range
+ * .items[*]}{.metadata.name}{"\\n"}{end}`. Paths in a range start at its item, those with `$` at the document. The
  * first error is returned, with its column.
  */
 export function compileJsonPathTemplate(source: string): Result<JsonPathTemplate, JsonPathError> {
@@ -46,8 +48,8 @@ type Part =
 /** One `{…}` as it is read: ranges are still open and closed by actions of their own. */
 type Action = Part | { readonly kind: "end" } | { readonly kind: "open"; readonly path: ParsedPath };
 
-// Two passes over the same grammar: `parseAction` reads one `{…}` or the text up to it, `parseParts` nests what lies between
-// `range` and `end`.
+// Two passes over the same grammar: `parseAction` reads one `{…}` or the text up to it, `parseParts` nests what lies
+// between `range` and `end`.
 
 /** Reads parts to the end of the source, or to the `{end}` of the range that was opened at the offset `opened`. */
 function parseParts(cursor: Cursor, opened: number | undefined): Result<readonly Part[], JsonPathError> {

@@ -7,7 +7,8 @@ import { err, jsonEquals, type JsonValue, ok, type Result } from "#lib/base/inde
 //   select  = index | [start] ":" [end] [":" step] | "*" | quoted | "?(" operand [operator operand] ")"
 //   operand = path | quoted | number | true | false | null
 //
-// There is no "&&" or "||". A parser by recursion: filters hold paths that hold filters, bounded by the length of the source.
+// There is no "&&" or "||". A parser by recursion: filters hold paths that hold filters, bounded by the length of the
+// source.
 
 /** One step from the selected values to the next ones. */
 export type PathStep =
@@ -68,8 +69,8 @@ export function unexpected(cursor: Cursor, what: string): Result<never, JsonPath
 }
 
 /**
- * Reads a path up to the first character that cannot belong to it, and leaves the cursor there: whether that character may
- * follow is for the caller to say. `.a.b[0].c` becomes member a, member b, index 0, member c.
+ * Reads a path up to the first character that cannot belong to it, and leaves the cursor there: whether that character
+ * may follow is for the caller to say. `.a.b[0].c` becomes member a, member b, index 0, member c.
  */
 export function parsePath(cursor: Cursor): Parsed<ParsedPath> {
   const first = cursor.source[cursor.at];
@@ -101,7 +102,8 @@ function parseDot(cursor: Cursor): Parsed<readonly PathStep[]> {
   return name.ok ? ok([...before, { kind: "member", name: name.value }]) : name;
 }
 
-// Everything but the characters that mean something in a path, so that labels such as `k8s-app` and `x/y` need no quotes.
+// Everything but the characters that mean something in a path, so that labels such as `k8s-app` and `x/y` need no
+// quotes.
 const isNamePart = (char: string): boolean => !" \t\n\r.[](){}'\"@$?*,:=<>!|&+".includes(char);
 
 /** A member name; a backslash makes the next character part of it. */
@@ -153,7 +155,9 @@ function parseSelector(cursor: Cursor): Parsed<PathStep> {
   return parseIndex(cursor);
 }
 
-/** `['a.b']` is ambiguous: Kubernetes walks a, b, but keys with dots are common. Both readings are kept, see `PathStep`. */
+/**
+ * `['a.b']` is ambiguous: Kubernetes walks a, b, but keys with dots are common. Both readings are kept, see `PathStep`.
+ */
 function parseQuotedMember(cursor: Cursor): Parsed<PathStep> {
   const name = parseQuoted(cursor);
   if (!name.ok) return name;
@@ -277,8 +281,8 @@ export interface JsonPathError {
   readonly column: number;
 }
 
-// Evaluation is breadth first: every step maps the list of selected values to the next list. Nothing is copied, so that what
-// is selected shares the document.
+// Evaluation is breadth first: every step maps the list of selected values to the next list. Nothing is copied, so that
+// what is selected shares the document.
 
 /** A compiled path: one step-limited function from a value to everything the path selects, in document order. */
 export interface JsonPath {
@@ -293,8 +297,8 @@ const maxPathSteps = 1_000_000;
 const longestPath = 4_096;
 
 /**
- * Compiles Kubernetes' simple JSONPath: `.a.b[0].c`, `[*]`, `..name`, `['a.b']`, `.a\.b`, slices, unions and filters such
- * as `[?(@.type=="Ready")].status`. A leading `$` and surrounding braces are optional.
+ * Compiles Kubernetes' simple JSONPath: `.a.b[0].c`, `[*]`, `..name`, `['a.b']`, `.a\.b`, slices, unions and filters
+ * such as `[?(@.type=="Ready")].status`. A leading `$` and surrounding braces are optional.
  */
 export function compileJsonPath(source: string): Result<JsonPath, JsonPathError> {
   // Filters nest; a bounded source also bounds the recursion of the parser.
@@ -319,7 +323,9 @@ export interface StepBudget {
   left: number;
 }
 
-/** Ends an evaluation from any depth; never leaves this folder. Thrown, because a flag would be asked for at every step. */
+/**
+ * Ends an evaluation from any depth; never leaves this folder. Thrown, because a flag would be asked for at every step.
+ */
 class StepLimit extends Error {}
 
 /** Runs an evaluation and turns its running out of steps into a value. */

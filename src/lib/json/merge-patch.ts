@@ -17,8 +17,8 @@ export function applyMergePatch(target: JsonValue, patch: JsonValue): JsonValue 
 }
 
 /**
- * The smallest merge patch that turns `before` into `after`, or undefined when they are equal. A merge patch cannot store
- * null inside an object: null members of `after` are treated as absent.
+ * The smallest merge patch that turns `before` into `after`, or undefined when they are equal. A merge patch cannot
+ * store null inside an object: null members of `after` are treated as absent.
  */
 export function createMergePatch(before: JsonObject, after: JsonObject): JsonObject | undefined {
   const changes: [string, JsonValue][] = [];

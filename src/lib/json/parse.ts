@@ -1,9 +1,15 @@
 import { err, type FieldPath, formatFieldPath, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 import { countMembers, endOfString, scanJson } from "./scan.ts";
 
-/** Why a text is not JSON this program can keep without loss. `offset` counts UTF-16 code units (bytes for invalid UTF-8). */
+/**
+ * Why a text is not JSON this program can keep without loss. `offset` counts UTF-16 code units (bytes for invalid
+ * UTF-8).
+ */
 export interface JsonError {
-  /** `number-range`: JSON, but a double would change it. `too-deep`: beyond the limit. `encoding`: the bytes are no UTF-8. */
+  /**
+   * `number-range`: JSON, but a double would change it. `too-deep`: beyond the limit. `encoding`: the bytes are no
+   * UTF-8.
+   */
   readonly code: "syntax" | "too-deep" | "number-range" | "encoding";
   readonly message: string;
   readonly offset: number;
@@ -12,7 +18,10 @@ export interface JsonError {
   readonly column: number;
 }
 
-/** A key that one object holds more than once; `path` names the member (`spec.containers[0].name`), `offset` the repetition. */
+/**
+ * A key that one object holds more than once; `path` names the member (`spec.containers[0].name`), `offset` the
+ * repetition.
+ */
 export interface DuplicateKey {
   readonly path: string;
   readonly offset: number;
@@ -78,7 +87,10 @@ export function decodeUtf8(bytes: Uint8Array): Result<string, JsonError> {
   }
 }
 
-/** At the first byte that cannot stand where it stands; line and column count the characters that are complete before it. */
+/**
+ * At the first byte that cannot stand where it stands; line and column count the characters that are complete before
+ * it.
+ */
 function encodingError(bytes: Uint8Array): JsonError {
   const offset = validPrefix(bytes);
   const before = new TextDecoder().decode(bytes.subarray(0, offset));
@@ -87,7 +99,9 @@ function encodingError(bytes: Uint8Array): JsonError {
   return { code: "encoding", message: `invalid UTF-8 at byte ${offset}`, offset, line, column };
 }
 
-/** Length of the longest prefix that decodes, found by halving: a streaming decoder accepts a sequence cut at its end. */
+/**
+ * Length of the longest prefix that decodes, found by halving: a streaming decoder accepts a sequence cut at its end.
+ */
 function validPrefix(bytes: Uint8Array): number {
   let good = 0;
   let bad = bytes.length;
@@ -118,8 +132,8 @@ function decodes(bytes: Uint8Array): boolean {
 // It builds nothing: when it finds no fault, JSON.parse may be trusted with the text.
 
 /**
- * The careful reader: checks a text that the fast path could not vouch for and returns its first error, or the first 100
- * repeated keys. Keeps its own stack, so that no depth of nesting can overflow the call stack. Linear in the text.
+ * The careful reader: checks a text that the fast path could not vouch for and returns its first error, or the first
+ * 100 repeated keys. Keeps its own stack, so that no depth of nesting can overflow the call stack. Linear in the text.
  */
 export function diagnoseJson(text: string, maxDepth: number): Result<readonly DuplicateKey[], JsonError> {
   const walk: Walk = { text, maxDepth, frames: [], duplicates: [], at: 0 };
@@ -240,7 +254,10 @@ const pathOf = (frames: readonly Frame[]): FieldPath => frames.map((frame) => fr
 
 const hexEscape = /u[0-9a-fA-F]{4}/y;
 
-/** Offset of the first escape sequence that JSON does not have, or -1. A string may consist of a million of those it has. */
+/**
+ * Offset of the first escape sequence that JSON does not have, or -1. A string may consist of a million of those it
+ * has.
+ */
 function unknownEscape(body: string): number {
   let at = body.indexOf("\\");
   while (at !== -1) {
@@ -283,7 +300,9 @@ function readNumber(walk: Walk): Fault | undefined {
   return undefined;
 }
 
-/** Why a number would be changed by reading it, or undefined. Rounding a fraction to a double's precision is no change. */
+/**
+ * Why a number would be changed by reading it, or undefined. Rounding a fraction to a double's precision is no change.
+ */
 function checkNumber(text: string, isInteger: boolean): string | undefined {
   const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
   const value = Number(text);

@@ -1,7 +1,8 @@
 import type { JsonValue } from "#lib/base/index.ts";
 
-// The fast path in front of JSON.parse. It only has to be right in one direction: a text that it calls unsuspicious is read
-// by JSON.parse without loss or refused by it. Whatever it doubts goes to the careful reader, and costs time but no accuracy.
+// The fast path in front of JSON.parse. It only has to be right in one direction: a text that it calls unsuspicious is
+// read by JSON.parse without loss or refused by it. Whatever it doubts goes to the careful reader, and costs time but
+// no accuracy.
 
 /** What one pass over a text can tell before JSON.parse sees it. */
 export interface JsonScan {

@@ -1,5 +1,5 @@
-// Reading a value costs more for each thing in it than for each byte, and all of it is done in one go. So what is too much is found
-// while the bytes still come, a piece at a time, before anything is made of them.
+// Reading a value costs more for each thing in it than for each byte, and all of it is done in one go. So what is too
+// much is found while the bytes still come, a piece at a time, before anything is made of them.
 
 /** What a JSON text may consist of, whatever its length. */
 export interface JsonShapeLimits {
@@ -7,7 +7,10 @@ export interface JsonShapeLimits {
   readonly maxDepth: number;
   /** Objects, arrays and scalars together. */
   readonly maxValues: number;
-  /** Of one object: with many thousands of keys each step costs a multiple of what it costs for the same keys in many objects. */
+  /**
+   * Of one object: with many thousands of keys each step costs a multiple of what it costs for the same keys in many
+   * objects.
+   */
   readonly maxMembers: number;
 }
 
@@ -17,13 +20,16 @@ export type JsonExcess = keyof JsonShapeLimits;
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** The bytes that change a count, by their number. The rest outside of strings is skipped at a nanosecond each: megabytes of blanks are no JSON either. */
+/**
+ * The bytes that change a count, by their number. The rest outside of strings is skipped at a nanosecond each:
+ * megabytes of blanks are no JSON either.
+ */
 const counted = new Uint8Array(256);
 for (const mark of ',"{}[]') counted[mark.charCodeAt(0)] = 1;
 
 /**
- * Counts what a JSON text in UTF-8 consists of, piece by piece, wherever it is cut. It judges nothing else: what is no JSON is counted
- * in some way, and refused by whoever reads it. Linear time, constant memory.
+ * Counts what a JSON text in UTF-8 consists of, piece by piece, wherever it is cut. It judges nothing else: what is no
+ * JSON is counted in some way, and refused by whoever reads it. Linear time, constant memory.
  */
 export class JsonShape {
   readonly #limits: JsonShapeLimits;
@@ -93,7 +99,10 @@ export class JsonShape {
     return members > this.#limits.maxMembers && this.#isObject[this.#depth] === 1 ? "maxMembers" : undefined;
   }
 
-  /** Where the string has ended, or the end of the piece. Searching for quotes is many times faster than looking at each byte. */
+  /**
+   * Where the string has ended, or the end of the piece. Searching for quotes is many times faster than looking at each
+   * byte.
+   */
   #skipString(piece: Uint8Array, start: number): number {
     const from = this.#isEscaped ? start + 1 : start;
     let end = piece.indexOf(quote, from);

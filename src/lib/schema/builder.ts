@@ -3,7 +3,10 @@ import type { Schema, ValidationRule } from "./schema.ts";
 
 declare const typeOf: unique symbol;
 
-/** A structural schema together with the TypeScript type of the values it describes. The type exists only for the compiler. */
+/**
+ * A structural schema together with the TypeScript type of the values it describes. The type exists only for the
+ * compiler.
+ */
 export interface Shape<T = unknown> {
   readonly schema: Schema;
   readonly [typeOf]?: () => T;
@@ -43,7 +46,10 @@ export interface StringOptions extends Options<string> {
   /** RE2 syntax, searched anywhere in the text unless anchored. */
   readonly pattern?: string;
   readonly format?: string;
-  /** Keep what is in an object that another version of the kind has in this place; who writes this version may write a text alone. */
+  /**
+   * Keep what is in an object that another version of the kind has in this place; who writes this version may write a
+   * text alone.
+   */
   readonly preserveUnknown?: boolean;
 }
 
@@ -133,16 +139,15 @@ function oneOf(first: string | readonly string[], ...rest: readonly unknown[]): 
 }
 
 /**
- * The schema builder: every function returns a shape, which is plain data. It emits only what a CustomResourceDefinition may
- * contain.
+ * The schema builder: every function returns a shape, which is plain data. It emits only what a
+ * CustomResourceDefinition may contain.
  *
  * ```ts
  * const Spec = s.object({
  *   project: s.string({ minLength: 1, description: "Path of the project, group/name." }),
  *   stage: s.optional(s.string()),
  *   inputs: s.optional(s.map(s.scalar())),
- * });
- * type Spec = TypeOf<typeof Spec>;
+ * }); type Spec = TypeOf<typeof Spec>;
  * ```
  */
 export const s = {
@@ -173,7 +178,10 @@ export const s = {
   /** An amount such as `500m` or `1Gi`; a plain number is accepted too. */
   quantity: (options?: Options<number | string>): Shape<number | string> =>
     shape({ "x-kubernetes-int-or-string": true }, options),
-  /** A text, number or boolean. A structural schema cannot say so: the owner of the kind checks it in its own validation. */
+  /**
+   * A text, number or boolean. A structural schema cannot say so: the owner of the kind checks it in its own
+   * validation.
+   */
   scalar: (options?: Options<Scalar>): Shape<Scalar> =>
     shape({ "x-kubernetes-preserve-unknown-fields": true }, options),
   /** Any JSON value, kept as it is. */

@@ -16,13 +16,13 @@ export interface CompileOptions {
 }
 
 /**
- * A schema made into functions, once. All are pure, never change their argument, and return the argument itself when nothing had
- * to change. Parts of the schema are compiled when a value first needs them.
+ * A schema made into functions, once. All are pure, never change their argument, and return the argument itself when
+ * nothing had to change. Parts of the schema are compiled when a value first needs them.
  */
 export interface CompiledSchema {
   /**
-   * Drops members the schema does not know, and nulls where null means nothing. `unknown` holds the paths of the former. Parts that are
-   * the very objects `known` has in their place count as pruned.
+   * Drops members the schema does not know, and nulls where null means nothing. `unknown` holds the paths of the
+   * former. Parts that are the very objects `known` has in their place count as pruned.
    */
   readonly prune: (
     value: JsonValue,

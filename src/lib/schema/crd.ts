@@ -9,10 +9,16 @@ export type CrdDocument = JsonObject & {
   readonly metadata: { readonly name: string };
 };
 
-/** The CustomResourceDefinition document (`apiextensions.k8s.io/v1`) that declares this kind to any Kubernetes API server. */
+/**
+ * The CustomResourceDefinition document (`apiextensions.k8s.io/v1`) that declares this kind to any Kubernetes API
+ * server.
+ */
 export const toCrd = (kind: Kind): CrdDocument => definitionOf(kind, []);
 
-/** The definitions of all these kinds. Versions of one kind make one of them: the first gives names and scope, and is what is stored. */
+/**
+ * The definitions of all these kinds. Versions of one kind make one of them: the first gives names and scope, and is
+ * what is stored.
+ */
 export function toCrds(kinds: readonly Kind[]): readonly CrdDocument[] {
   const versions = new Map<string, [Kind, ...Kind[]]>();
   for (const kind of kinds) {

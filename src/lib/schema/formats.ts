@@ -23,7 +23,9 @@ const isIpv4 = (text: string): boolean => text.length <= 64 && ipv4Pattern.test(
 /** RFC 4291 section 2.5.5.2: an IPv4 address written as IPv6 is one. */
 const isMappedIpv4 = (text: string): boolean => /^::ffff:/i.test(text) && isIpv4(text.slice(7));
 
-/** RFC 4291 section 2.2: eight groups, or fewer with one `::`, the last two possibly as IPv4. Without zone (`%eth0`). */
+/**
+ * RFC 4291 section 2.2: eight groups, or fewer with one `::`, the last two possibly as IPv4. Without zone (`%eth0`).
+ */
 function isIpv6(text: string): boolean {
   if (text.length > 45 || !text.includes(":")) return false;
   const tail = text.slice(text.lastIndexOf(":") + 1);
@@ -75,8 +77,8 @@ function isDate(text: string): boolean {
 /** One label of a host name (RFC 1123 section 2.1): letters, digits and inner hyphens, 63 at most. */
 const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
 /**
- * A scheme or an absolute path, then none of the characters that RFC 3986 excludes. What a scheme demands beyond that is its
- * own business.
+ * A scheme or an absolute path, then none of the characters that RFC 3986 excludes. What a scheme demands beyond that
+ * is its own business.
  */
 const isUri = (text: string): boolean =>
   text === "*" || (/^(?:[A-Za-z][A-Za-z0-9+.-]*:|\/)[^\s<>"{}|\\^`]*$/.test(text) && !/%(?![0-9A-Fa-f]{2})/.test(text));
@@ -122,8 +124,8 @@ const canonicalQuantity = (text: string): string | undefined => {
 };
 
 /**
- * How the formats that Go's types of Kubernetes read and write come out of them: times in UTC, with as many digits as the type holds;
- * `1000m` as `1`. Undefined for texts that those types cannot read.
+ * How the formats that Go's types of Kubernetes read and write come out of them: times in UTC, with as many digits as
+ * the type holds; `1000m` as `1`. Undefined for texts that those types cannot read.
  */
 export const canonicalFormats: ReadonlyMap<string, (text: string) => string | undefined> = new Map([
   ["kubernetes-time", wholeSeconds],

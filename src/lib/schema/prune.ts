@@ -10,15 +10,15 @@ export interface PruneRun {
 }
 
 /**
- * Returns the value without members the schema does not know; the same value when there is nothing to drop. A part that is the
- * very object `known` has in its place is not looked at: that one was pruned before.
+ * Returns the value without members the schema does not know; the same value when there is nothing to drop. A part that
+ * is the very object `known` has in its place is not looked at: that one was pruned before.
  */
 export type Prune = (value: JsonValue, run: PruneRun, known?: JsonValue) => JsonValue;
 
 /**
- * Compiles the pruning of a structural schema. What has a canonical form comes out in it: digits that the type cannot hold are
- * dropped as members are that it does not know. What should have one and cannot be read stays as it is. A null in a list, or under a
- * key of a map, becomes the default of what belongs there. Cost of a run is linear in the value.
+ * Compiles the pruning of a structural schema. What has a canonical form comes out in it: digits that the type cannot
+ * hold are dropped as members are that it does not know. What should have one and cannot be read stays as it is. A null
+ * in a list, or under a key of a map, becomes the default of what belongs there. Cost of a run is linear in the value.
  */
 export const compilePrune = (schema: Schema, resolve?: ResolveRef): Prune =>
   compileOnce<Prune>((node, compile) => makePrune(node, compile, resolve), resolve)(schema);
@@ -27,8 +27,8 @@ export const compilePrune = (schema: Schema, resolve?: ResolveRef): Prune =>
 const keep: Prune = (value) => value;
 
 /**
- * For nodes that know of no members: an object in the place of a text or a list loses all it has. What is wrong is that it is an object, which
- * validation says; its members are not told of besides.
+ * For nodes that know of no members: an object in the place of a text or a list loses all it has. What is wrong is that
+ * it is an object, which validation says; its members are not told of besides.
  */
 const strip: Prune = (value) => (isJsonObject(value) && Object.keys(value).length > 0 ? {} : value);
 
@@ -84,8 +84,8 @@ function pruneItems(
 }
 
 /**
- * What becomes of a member: pruned itself, kept as it is, or unknown. Null in a place that does not take it is `preset`, or counts as
- * absent.
+ * What becomes of a member: pruned itself, kept as it is, or unknown. Null in a place that does not take it is
+ * `preset`, or counts as absent.
  */
 type MemberRule =
   | { readonly nullable: boolean; readonly preset?: JsonValue | undefined; readonly prune: () => Prune }

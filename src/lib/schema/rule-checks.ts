@@ -12,8 +12,9 @@ import {
 } from "./validation-run.ts";
 import { type CompileNode, compileOnce, dereference, lazily, lazyProperties, type ResolveRef } from "./walk.ts";
 
-// A walk of its own behind the one that checks types and limits: it only goes where rules are, and only when nothing is wrong that
-// rules count on. Some rules are asked about values that did not change, which the other walk never looks at.
+// A walk of its own behind the one that checks types and limits: it only goes where rules are, and only when nothing is
+// wrong that rules count on. Some rules are asked about values that did not change, which the other walk never looks
+// at.
 
 /** `unchanged`: this value, or one around it, is the same as before. */
 type RuleCheck = (value: JsonValue, run: ValidationRun, old: JsonValue | undefined, unchanged: boolean) => void;
@@ -21,7 +22,9 @@ type RuleCheck = (value: JsonValue, run: ValidationRun, old: JsonValue | undefin
 /** No further rule is asked: a rule, or all of them together, have cost too much. Never leaves this file. */
 class BudgetSpent extends Error {}
 
-/** What a rule may not be asked about: a value of the wrong type, without its members, or too large (as in Kubernetes). */
+/**
+ * What a rule may not be asked about: a value of the wrong type, without its members, or too large (as in Kubernetes).
+ */
 const blocking: ReadonlySet<FieldError["reason"]> = new Set([
   "FieldValueNotSupported",
   "FieldValueRequired",
@@ -31,8 +34,8 @@ const blocking: ReadonlySet<FieldError["reason"]> = new Set([
 ] as const);
 
 /**
- * Compiles the `x-kubernetes-validations` of a schema, to be run after its other checks; undefined when it has none. Rules without a
- * program are passed over: whoever accepted the schema has said what becomes of them.
+ * Compiles the `x-kubernetes-validations` of a schema, to be run after its other checks; undefined when it has none.
+ * Rules without a program are passed over: whoever accepted the schema has said what becomes of them.
  */
 export function compileRuleChecks(
   schema: Schema,
@@ -144,8 +147,8 @@ function itemsVisit(
 }
 
 /**
- * A rule that names `oldSelf` is about a change, and is asked whenever there is an old value, also one that is the same; any other
- * must not refuse what was there before it.
+ * A rule that names `oldSelf` is about a change, and is asked whenever there is an old value, also one that is the
+ * same; any other must not refuse what was there before it.
  */
 function askRule(
   rule: ValidationRule,

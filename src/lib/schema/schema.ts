@@ -14,9 +14,9 @@ export interface ValidationRule {
 }
 
 /**
- * A Kubernetes structural schema as it stands in a CustomResourceDefinition: the part of OpenAPI v3 that tells, for every field,
- * whether it is known, what it defaults to and what it may hold. `$ref` never stands in a CustomResourceDefinition; the schemas of
- * built-in kinds use it to share definitions.
+ * A Kubernetes structural schema as it stands in a CustomResourceDefinition: the part of OpenAPI v3 that tells, for
+ * every field, whether it is known, what it defaults to and what it may hold. `$ref` never stands in a
+ * CustomResourceDefinition; the schemas of built-in kinds use it to share definitions.
  */
 export interface Schema {
   readonly $ref?: string;

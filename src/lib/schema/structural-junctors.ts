@@ -2,8 +2,8 @@ import { type FieldPath, formatFieldPath, jsonEquals } from "#lib/base/index.ts"
 import { type FieldError, fieldError } from "./field-error.ts";
 import type { Schema } from "./schema.ts";
 
-// allOf, anyOf, oneOf and not constrain values; they declare nothing. Whoever walks a structural schema need not look into them, so
-// nothing may be known there that is not known outside.
+// allOf, anyOf, oneOf and not constrain values; they declare nothing. Whoever walks a structural schema need not look
+// into them, so nothing may be known there that is not known outside.
 
 const junctors = ["allOf", "anyOf", "oneOf"] as const;
 
@@ -40,14 +40,17 @@ export function checkJunctorNode(schema: Schema, path: FieldPath): readonly Fiel
 const isNothing = (value: unknown, nothing: unknown): boolean =>
   value === nothing || (Array.isArray(nothing) && Array.isArray(value) && value.length === 0);
 
-/** The two ways in which a schema may repeat what x-kubernetes-int-or-string means, for readers that do not know that keyword. */
+/**
+ * The two ways in which a schema may repeat what x-kubernetes-int-or-string means, for readers that do not know that
+ * keyword.
+ */
 const integerOrString = [{ type: "integer" }, { type: "string" }];
 export const repeatsIntOrString = ({ anyOf }: Schema): boolean =>
   anyOf !== undefined && jsonEquals(JSON.parse(JSON.stringify(anyOf)), integerOrString);
 
 /**
- * Every member and item that junctors of the root speak of must be declared beside them: else it would be pruned before anybody
- * looked at it. Kubernetes asks this of the root alone, and definitions of real projects count on that.
+ * Every member and item that junctors of the root speak of must be declared beside them: else it would be pruned before
+ * anybody looked at it. Kubernetes asks this of the root alone, and definitions of real projects count on that.
  */
 export function checkCompleteness(declared: Schema, at: FieldPath): readonly FieldError[] {
   return partsOf(declared).flatMap(({ part, name }) => checkPart(part, declared, at, [...at, ...name]));

@@ -37,7 +37,10 @@ export interface PlacedRule {
   readonly path: FieldPath;
   readonly rule: ValidationRule;
   readonly schema: Schema;
-  /** Where values lose their former selves: the first list around the rule that has no keys. Members are always known by name. */
+  /**
+   * Where values lose their former selves: the first list around the rule that has no keys. Members are always known by
+   * name.
+   */
   readonly replacedWith: FieldPath | undefined;
 }
 

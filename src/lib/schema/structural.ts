@@ -17,17 +17,17 @@ import { checkList, typeError } from "./structural-lists.ts";
 import { checkRuleTexts } from "./structural-rules.ts";
 import type { CompileRule } from "./validation-run.ts";
 
-// The rules are those of Kubernetes' structural schemas (CustomResourceDefinition v1): every field is declared once, outside the
-// junctors, so that pruning, defaults and server-side apply know each field without evaluating anything. Messages follow
-// kube-apiserver's.
+// The rules are those of Kubernetes' structural schemas (CustomResourceDefinition v1): every field is declared once,
+// outside the junctors, so that pruning, defaults and server-side apply know each field without evaluating anything.
+// Messages follow kube-apiserver's.
 
 const types: readonly string[] = ["object", "array", "string", "integer", "number", "boolean"];
 /** Deeper schemas are refused: no document needs them, and every walk over a schema is recursive. */
 const deepest = 100;
 
 /**
- * Instructions of all patterns of a schema together, each counted once: compiling them takes some 100 ms, and their programs 20 MB.
- * Schemas that people write have a few thousand.
+ * Instructions of all patterns of a schema together, each counted once: compiling them takes some 100 ms, and their
+ * programs 20 MB. Schemas that people write have a few thousand.
  */
 const mostInstructions = 100_000;
 
@@ -37,7 +37,9 @@ interface PatternBudget {
   left: number;
 }
 
-/** Where a node stands: `junctor` inside allOf, anyOf, oneOf or not, where only values are constrained, not declared. */
+/**
+ * Where a node stands: `junctor` inside allOf, anyOf, oneOf or not, where only values are constrained, not declared.
+ */
 interface Place {
   readonly path: FieldPath;
   readonly depth: number;
@@ -50,8 +52,8 @@ interface Place {
 }
 
 /**
- * Reads the schema of a CustomResourceDefinition: either it is structural, or all reasons why it is not. `at` is where the schema
- * stands in its document. With `compileRule`, defaults must pass the rules of the schema.
+ * Reads the schema of a CustomResourceDefinition: either it is structural, or all reasons why it is not. `at` is where
+ * the schema stands in its document. With `compileRule`, defaults must pass the rules of the schema.
  */
 export function readStructuralSchema(
   json: JsonValue,
@@ -164,8 +166,8 @@ function checkEmbedded(schema: Schema, path: FieldPath): readonly FieldError[] {
 }
 
 /**
- * The envelope is declared by the server itself. A schema may repeat its types, and at the root narrow how objects of the kind are
- * called; there it may preset nothing.
+ * The envelope is declared by the server itself. A schema may repeat its types, and at the root narrow how objects of
+ * the kind are called; there it may preset nothing.
  */
 function checkEnvelope(
   properties: NonNullable<Schema["properties"]>,
@@ -204,8 +206,8 @@ function checkMetadata(metadata: Schema, at: FieldPath): readonly FieldError[] {
 }
 
 /**
- * Rules that hold wherever a keyword stands. Patterns are compiled here, so that no schema is accepted whose values could not
- * be judged.
+ * Rules that hold wherever a keyword stands. Patterns are compiled here, so that no schema is accepted whose values
+ * could not be judged.
  */
 function checkValueRules(schema: Schema, { path, patterns }: Place): readonly FieldError[] {
   const errors: FieldError[] = [];

@@ -19,9 +19,9 @@ export interface ValidationRun {
 export const mostRuleUnits = 10_000_000;
 
 /**
- * Instructions times characters that the patterns of one validation may take: some three seconds at the very worst, a fraction
- * of that in practice. A pattern may have 10,000 instructions and an object three million characters: without a bound that is
- * half an hour in which the server does nothing else.
+ * Instructions times characters that the patterns of one validation may take: some three seconds at the very worst, a
+ * fraction of that in practice. A pattern may have 10,000 instructions and an object three million characters: without
+ * a bound that is half an hour in which the server does nothing else.
  */
 export const mostPatternSteps = 60_000_000;
 
@@ -31,8 +31,8 @@ export function report(run: ValidationRun, error: FieldError): void {
 }
 
 /**
- * Adds what is wrong with the value to the run. `old` is the value this one replaces, when there is one: a value equal to its old
- * one is not looked at, so that a rule that came later does not block changes elsewhere.
+ * Adds what is wrong with the value to the run. `old` is the value this one replaces, when there is one: a value equal
+ * to its old one is not looked at, so that a rule that came later does not block changes elsewhere.
  */
 export type Check = (value: JsonValue, run: ValidationRun, old?: JsonValue) => void;
 

@@ -9,9 +9,9 @@ const perDay: Millis = 24 * perHour;
 const furthest: Millis = 9 * 366 * perDay;
 
 /**
- * The first time after `after` at which the schedule is due; undefined when there is none (`0 0 31 2 *`). Whole minutes of the zone's
- * wall clock. Times that a change to summer time leaves out do not come; an hour that comes twice is due twice, as in Kubernetes.
- * Takes a few steps for each month, day and hour that it passes, so a few thousand at most.
+ * The first time after `after` at which the schedule is due; undefined when there is none (`0 0 31 2 *`). Whole minutes
+ * of the zone's wall clock. Times that a change to summer time leaves out do not come; an hour that comes twice is due
+ * twice, as in Kubernetes. Takes a few steps for each month, day and hour that it passes, so a few thousand at most.
  */
 export function nextTime(schedule: CronSchedule, after: Instant, zone: TimeZone): Instant | undefined {
   if ("every" in schedule) return after - modulo(after, 1000) + schedule.every;
@@ -25,7 +25,10 @@ export function nextTime(schedule: CronSchedule, after: Instant, zone: TimeZone)
   return undefined;
 }
 
-/** `at` itself when it is due; else the beginning of the next month, day, hour or minute, whatever it is that does not match. */
+/**
+ * `at` itself when it is due; else the beginning of the next month, day, hour or minute, whatever it is that does not
+ * match.
+ */
 function laterThan(fields: CronFields, at: Instant, zone: TimeZone): Instant {
   const wall = at + zone.offsetAt(at);
   const { year, month, day } = dateOf(wall);
@@ -46,8 +49,8 @@ function isDue({ daysOfMonth, daysOfWeek, eitherDay }: CronFields, day: number, 
 }
 
 /**
- * The first minute of the day near whose beginning `at` is. The clock may have been put forward or back on the way, so `at` is up
- * to some hours before or after midnight. A day whose midnight is left out begins when it begins.
+ * The first minute of the day near whose beginning `at` is. The clock may have been put forward or back on the way, so
+ * `at` is up to some hours before or after midnight. A day whose midnight is left out begins when it begins.
  */
 function startOfDay(at: Instant, zone: TimeZone): Instant {
   const past = modulo(at + zone.offsetAt(at), perDay);

@@ -1,7 +1,8 @@
 import { err, type Millis, ok, parseDuration, type Result } from "#lib/base/index.ts";
 
-// The cron of Kubernetes' CronJobs: five fields (minute, hour, day of month, month, day of week), the names `@hourly` to `@yearly`, and
-// `@every 90m`. Extensions of other crons (`L`, `W`, `#`, seconds, years, 7 as Sunday) are refused, not guessed at.
+// The cron of Kubernetes' CronJobs: five fields (minute, hour, day of month, month, day of week), the names `@hourly`
+// to `@yearly`, and `@every 90m`. Extensions of other crons (`L`, `W`, `#`, seconds, years, 7 as Sunday) are refused,
+// not guessed at.
 
 /** Minutes at which something is due, as sets of the values a field may have. */
 export interface CronFields {
@@ -13,8 +14,8 @@ export interface CronFields {
   /** 0 is Sunday, 6 is Saturday. */
   readonly daysOfWeek: ReadonlySet<number>;
   /**
-   * Two fields speak of days. Either matches when both are restricted (`0 0 1 * 5`: every first and every Friday), both must when one
-   * of them is a star. `*\/2` restricts.
+   * Two fields speak of days. Either matches when both are restricted (`0 0 1 * 5`: every first and every Friday), both
+   * must when one of them is a star. `*\/2` restricts.
    */
   readonly eitherDay: boolean;
   /** The hour field does not begin with a star: `nextLocalTime` tells what that means when clocks are changed. */
@@ -65,8 +66,8 @@ const macros: ReadonlyMap<string, string> = new Map([
 const longestText = 1000;
 
 /**
- * Reads a schedule. The error is a message that names the field and what was found there. A zone (`TZ=Asia/Tokyo 0 9 * * *`) is
- * refused: the schedule's owner has a member for it. Linear in the length of the text.
+ * Reads a schedule. The error is a message that names the field and what was found there. A zone (`TZ=Asia/Tokyo 0 9 *
+ * * *`) is refused: the schedule's owner has a member for it. Linear in the length of the text.
  */
 export function parseCron(text: string): Result<CronSchedule, string> {
   if (text.length > longestText) return err(`a schedule may have at most ${longestText} characters`);
@@ -127,8 +128,8 @@ function parseField(text: string, range: Range): Result<Field, string> {
 }
 
 /**
- * A step that is larger than its field, as in `*\/70` minutes: Kubernetes takes it, and then it means the first value alone. The answer says
- * which; undefined when there is none. Asked of texts that `parseCron` takes.
+ * A step that is larger than its field, as in `*\/70` minutes: Kubernetes takes it, and then it means the first value
+ * alone. The answer says which; undefined when there is none. Asked of texts that `parseCron` takes.
  */
 export function stepBeyondField(text: string): string | undefined {
   const body = text.trim();
@@ -150,7 +151,9 @@ interface Part {
   readonly isStar: boolean;
 }
 
-/** One range with its step, or what is wrong with it. A single value with a step runs to the end: `5/10` is `5-59/10`. */
+/**
+ * One range with its step, or what is wrong with it. A single value with a step runs to the end: `5/10` is `5-59/10`.
+ */
 function parsePart(part: string, range: Range): Part | string {
   const [, bounds = "", stepText] = /^([^/]*)(?:\/(\d{1,9}))?$/.exec(part) ?? [];
   const step = stepText === undefined ? 1 : Number(stepText);

@@ -1,11 +1,13 @@
 /**
- * Expands `$(NAME)` as Kubernetes does in `command`, `args` and `env`: an unknown name stays as it is, `$$` is one `$` (so
- * `$$(NAME)` is the text `$(NAME)`), any other `$` is ordinary. The result is not expanded again. Linear in the text.
+ * Expands `$(NAME)` as Kubernetes does in `command`, `args` and `env`: an unknown name stays as it is, `$$` is one `$`
+ * (so `$$(NAME)` is the text `$(NAME)`), any other `$` is ordinary. The result is not expanded again. Linear in the
+ * text.
  */
 export function expandVariables(text: string, valueOf: (name: string) => string | undefined): string {
   let expanded = "";
   let copied = 0;
-  // Behind the last ")" no reference is closed, and looking for its end again and again would cost the square of the text.
+  // Behind the last ")" no reference is closed, and looking for its end again and again would cost the square of the
+  // text.
   const lastClose = text.lastIndexOf(")");
   for (let at = text.indexOf("$"); at !== -1; at = text.indexOf("$", copied)) {
     const [replacement, length] = expandAt(text, at, lastClose, valueOf);
@@ -15,7 +17,9 @@ export function expandVariables(text: string, valueOf: (name: string) => string 
   return expanded + text.slice(copied);
 }
 
-/** What stands for the `$` at an index: `["value", 7]` for `$(NAME)`, and how many characters of the text it replaces. */
+/**
+ * What stands for the `$` at an index: `["value", 7]` for `$(NAME)`, and how many characters of the text it replaces.
+ */
 function expandAt(
   text: string,
   at: number,

@@ -3,8 +3,9 @@ import { nextTime } from "./cron-times.ts";
 import type { CronFields } from "./cron.ts";
 import type { TimeZone } from "./time-zone.ts";
 
-// Where Kubernetes' CronJobs skip what a change to summer time leaves out and repeat what comes twice, people who write "at half past two"
-// mean once a day. So a fixed hour is reckoned in days of the wall clock, each of which comes once, and only then looked up in time.
+// Where Kubernetes' CronJobs skip what a change to summer time leaves out and repeat what comes twice, people who write
+// "at half past two" mean once a day. So a fixed hour is reckoned in days of the wall clock, each of which comes once,
+// and only then looked up in time.
 
 const perHour: Millis = 3_600_000;
 const perDay: Millis = 24 * perHour;
@@ -16,9 +17,10 @@ const behind: Millis = 13 * perHour;
 const wallClock: TimeZone = { offsetAt: () => 0 };
 
 /**
- * The first time after `after` at which the schedule is due; undefined when there is none. A schedule with a fixed hour is due exactly once
- * for each of its times of a local day: at the first instant after the gap where the clocks leave the time out, the first time only where
- * it comes twice. One whose hour begins with a star goes by the clock as it reads, like `nextTime`.
+ * The first time after `after` at which the schedule is due; undefined when there is none. A schedule with a fixed hour
+ * is due exactly once for each of its times of a local day: at the first instant after the gap where the clocks leave
+ * the time out, the first time only where it comes twice. One whose hour begins with a star goes by the clock as it
+ * reads, like `nextTime`.
  */
 export function nextLocalTime(fields: CronFields, after: Instant, zone: TimeZone): Instant | undefined {
   if (!fields.isHourFixed) return nextTime(fields, after, zone);
@@ -32,7 +34,9 @@ export function nextLocalTime(fields: CronFields, after: Instant, zone: TimeZone
   return undefined;
 }
 
-/** The first instant at which the wall clock shows that time or a later one. Of later times never an earlier instant. */
+/**
+ * The first instant at which the wall clock shows that time or a later one. Of later times never an earlier instant.
+ */
 function firstInstant(wall: Instant, zone: TimeZone): Instant {
   const [from, to] = [wall - ahead, wall + behind];
   const [before, after] = [zone.offsetAt(from), zone.offsetAt(to)];

@@ -1,6 +1,6 @@
 /**
- * The candidate with the smallest edit distance to the word, at most `max` edits away, or undefined; the first one wins a
- * tie. An edit inserts, removes or replaces a character or swaps two neighbours; letter case costs nothing. For
+ * The candidate with the smallest edit distance to the word, at most `max` edits away, or undefined; the first one wins
+ * a tie. An edit inserts, removes or replaces a character or swaps two neighbours; letter case costs nothing. For
  * suggestions (`did you mean "build"?`). Costs length of word x length of candidate, for at most 1,000 candidates.
  */
 export function nearest(word: string, candidates: Iterable<string>, max = 2): string | undefined {
@@ -34,8 +34,9 @@ const longestWord = 256;
 const unreachable = 2 * longestWord;
 
 /**
- * Optimal string alignment distance (Damerau-Levenshtein in which no part is edited twice), or anything larger than `limit`
- * when it exceeds that. Counts UTF-16 code units. Words over 256 units are only compared for equality. Costs length x limit.
+ * Optimal string alignment distance (Damerau-Levenshtein in which no part is edited twice), or anything larger than
+ * `limit` when it exceeds that. Counts UTF-16 code units. Words over 256 units are only compared for equality. Costs
+ * length x limit.
  */
 export function editDistance(a: string, b: string, limit = Number.POSITIVE_INFINITY): number {
   if (Math.abs(a.length - b.length) > limit || a.length > longestWord || b.length > longestWord) {

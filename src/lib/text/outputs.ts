@@ -8,11 +8,11 @@ export interface OutputsError {
 }
 
 /**
- * Reads what a step wrote to its output file: one JSON object, or lines of `key=value`, where `key<<END` starts a value of
- * several lines that a line `END` closes. Blank lines and lines that start with `#` are skipped; the last value of a key
- * wins; values of the line form are texts, kept exactly as written. All errors are reported at once: one per wrong line,
- * none for the lines of a block whose key is wrong. Linear in the text; the caller bounds its length (Kubernetes' bound for
- * a termination message is 4,096 bytes).
+ * Reads what a step wrote to its output file: one JSON object, or lines of `key=value`, where `key<<END` starts a value
+ * of several lines that a line `END` closes. Blank lines and lines that start with `#` are skipped; the last value of a
+ * key wins; values of the line form are texts, kept exactly as written. All errors are reported at once: one per wrong
+ * line, none for the lines of a block whose key is wrong. Linear in the text; the caller bounds its length (Kubernetes'
+ * bound for a termination message is 4,096 bytes).
  */
 export function parseOutputs(text: string): Result<JsonObject, readonly OutputsError[]> {
   const trimmed = text.trimStart();
@@ -63,7 +63,9 @@ function parseEntry(lines: readonly string[], index: number): Entry {
   return { next, ...checkKey(line.slice(0, equals), next, line.slice(equals + 1)) };
 }
 
-/** The value of a block is its lines joined by line feeds, without one at the end; the closing line must match exactly. */
+/**
+ * The value of a block is its lines joined by line feeds, without one at the end; the closing line must match exactly.
+ */
 function parseBlock(lines: readonly string[], index: number, marker: number): Entry {
   const line = lines[index] ?? "";
   const number = index + 1;

@@ -1,6 +1,9 @@
 import type { Instant, Millis } from "#lib/base/index.ts";
 
-/** The first time after an instant at which something is due, in whole minutes; later instants never have an earlier one. */
+/**
+ * The first time after an instant at which something is due, in whole minutes; later instants never have an earlier
+ * one.
+ */
 export type NextTime = (after: Instant) => Instant | undefined;
 
 /** What was due since a moment, up to and with now. */
@@ -15,7 +18,9 @@ export interface PassedTimes {
 
 const perMinute: Millis = 60_000;
 
-/** A year of minutes costs little more than `most` of them: what is beyond is not counted, only its end is looked for. */
+/**
+ * A year of minutes costs little more than `most` of them: what is beyond is not counted, only its end is looked for.
+ */
 export function passedTimes(next: NextTime, since: Instant, now: Instant, most: number): PassedTimes {
   const first: Instant[] = [];
   let latest = since;

@@ -65,7 +65,10 @@ function scaleOf(exponent: string | undefined, suffix: string): Scale {
   return { power: { base: 10n, exponent: decimalExponents[suffix] ?? 0 }, format: "DecimalSI" };
 }
 
-/** `digits` x 10^-fractionDigits x power, in nanos; what is finer rounds up, so that a limit is never lower than written. */
+/**
+ * `digits` x 10^-fractionDigits x power, in nanos; what is finer rounds up, so that a limit is never lower than
+ * written.
+ */
 function scaleDigits(digits: bigint, power: Scale["power"], fractionDigits: number): bigint {
   const up = digits * nanoPerUnit * power.base ** BigInt(Math.max(0, power.exponent));
   const down = 10n ** BigInt(fractionDigits) * power.base ** BigInt(Math.max(0, -power.exponent));
@@ -84,8 +87,8 @@ export const quantityToNumber = (quantity: Quantity): number => {
 };
 
 /**
- * Kubernetes' canonical form: the largest suffix that leaves an integer, no fraction. Binary amounts that are fractional
- * or below 1024 are written in the decimal form.
+ * Kubernetes' canonical form: the largest suffix that leaves an integer, no fraction. Binary amounts that are
+ * fractional or below 1024 are written in the decimal form.
  */
 export function formatQuantity(quantity: Quantity): string {
   const { nano } = quantity;

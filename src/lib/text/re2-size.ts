@@ -1,7 +1,7 @@
 /**
- * Estimates how many instructions a pattern compiles to, without compiling it: one per character or class, multiplied by
- * the counted repetitions around it (`x{2,50}`). Wrong patterns get some number; the compiler refuses them. Linear in the
- * pattern. Needed because a pattern of few characters can compile to hundreds of megabytes.
+ * Estimates how many instructions a pattern compiles to, without compiling it: one per character or class, multiplied
+ * by the counted repetitions around it (`x{2,50}`). Wrong patterns get some number; the compiler refuses them. Linear
+ * in the pattern. Needed because a pattern of few characters can compile to hundreds of megabytes.
  */
 export function estimateSize(pattern: string): number {
   // One entry per open group: what came before its last element, and that element, to which a repetition applies.

@@ -9,8 +9,8 @@ import { estimateSize } from "./re2-size.ts";
 export interface Re2 {
   readonly source: string;
   /**
-   * Number of instructions, at least 1. A million instructions times characters take 60 ms when all of them are busy, as those
-   * of `[a-z]{900}!` are on a long word, and a fraction of that with patterns that people write.
+   * Number of instructions, at least 1. A million instructions times characters take 60 ms when all of them are busy,
+   * as those of `[a-z]{900}!` are on a long word, and a fraction of that with patterns that people write.
    */
   readonly size: number;
   /** Whether any part of the text matches. */
@@ -18,9 +18,9 @@ export interface Re2 {
   /** The leftmost match (of equals the one a backtracking engine would prefer, as in Go), or undefined. */
   find(text: string): string | undefined;
   /**
-   * At most `limit` matches that do not overlap, from left to right; all unless told. Each search starts anew behind the
-   * last match and may have to look at the whole rest, as that of `a.*z|a` in "aaaa…" does: all of them together can take
-   * the square of the length. The error says that the bound for that, about a second, was reached.
+   * At most `limit` matches that do not overlap, from left to right; all unless told. Each search starts anew behind
+   * the last match and may have to look at the whole rest, as that of `a.*z|a` in "aaaa…" does: all of them together
+   * can take the square of the length. The error says that the bound for that, about a second, was reached.
    */
   findAll(text: string, limit?: number): Result<Re2Matches, string>;
 }
@@ -36,7 +36,9 @@ const longestPattern = 4_096;
 const largestProgram = 10_000;
 /** Most instructions times characters in one match or one `findAll`, at most about a second. */
 const mostWork = 20_000_000;
-/** A search takes about 0.25 µs for a character however small the program is: as long as this many busy instructions. */
+/**
+ * A search takes about 0.25 µs for a character however small the program is: as long as this many busy instructions.
+ */
 const searchOverhead = 4;
 const cacheSize = 200;
 /** Compiled patterns, least recently used first. Patterns are values: sharing them cannot be observed. */
@@ -61,7 +63,10 @@ export function compileRe2(pattern: string): Result<Re2, string> {
   return compiled;
 }
 
-/** Whether any part of the text matches the pattern (anchor with `^` and `$` for all of it); the error says why the pattern is none, or too slow for the text. */
+/**
+ * Whether any part of the text matches the pattern (anchor with `^` and `$` for all of it); the error says why the
+ * pattern is none, or too slow for the text.
+ */
 export function matchRe2(pattern: string, text: string): Result<boolean, string> {
   const compiled = compileRe2(pattern);
   if (!compiled.ok) return compiled;

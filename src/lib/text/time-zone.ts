@@ -12,8 +12,9 @@ const name = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
 const quarter: Millis = 15 * 60_000;
 
 /**
- * A zone of the IANA database by its name, the one of this machine when it has none. The error is a message. `Local`, which Go
- * knows, is refused: it means something else on every machine. Case does not matter here, in Kubernetes it does.
+ * A zone of the IANA database by its name, the one of this machine when it has none. The error is a message. `Local`,
+ * which Go knows, is refused: it means something else on every machine. Case does not matter here, in Kubernetes it
+ * does.
  */
 export function timeZone(zone?: string): Result<TimeZone, string> {
   if (zone !== undefined && (!name.test(zone) || zone.toLowerCase() === "local")) return err(unknown(zone));

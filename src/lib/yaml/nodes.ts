@@ -4,8 +4,8 @@ import { startOf } from "./convert.ts";
 import { parseTrees, type Place, type TreeLimits } from "./parse.ts";
 import { findControl, syntaxMessage } from "./read.ts";
 
-// For languages whose words mean something else than Kubernetes' (`yes` is a text, `014` twelve) and which follow aliases and merge keys by
-// rules of their own: the syntax alone, with the place of everything.
+// For languages whose words mean something else than Kubernetes' (`yes` is a text, `014` twelve) and which follow
+// aliases and merge keys by rules of their own: the syntax alone, with the place of everything.
 
 interface Placed {
   /** Counted from 1. */
@@ -58,8 +58,9 @@ export interface YamlNodeDocument extends Placed {
 }
 
 /**
- * The documents of a text as nodes; none for an empty text or one of comments only. A value that is not written (`key:`) is a plain scalar
- * without text at the place of its key. Follows no alias and merges nothing, so that the size of the answer is that of the text. Never throws.
+ * The documents of a text as nodes; none for an empty text or one of comments only. A value that is not written
+ * (`key:`) is a plain scalar without text at the place of its key. Follows no alias and merges nothing, so that the
+ * size of the answer is that of the text. Never throws.
  */
 export function readYamlNodes(text: string, limits: TreeLimits): Result<readonly YamlNodeDocument[], YamlFault> {
   const control = findControl(text);

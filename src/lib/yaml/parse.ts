@@ -22,8 +22,8 @@ export interface TreeLimits {
 }
 
 /**
- * A text that must not be composed: its trees would overflow the call stack of whoever walks them, or fill the memory. The place is
- * where it went too far.
+ * A text that must not be composed: its trees would overflow the call stack of whoever walks them, or fill the memory.
+ * The place is where it went too far.
  */
 export interface Excess extends Place {
   /** It nests too deep; else it has too many parts. */
@@ -32,8 +32,8 @@ export interface Excess extends Place {
 }
 
 /**
- * Parses a text into syntax trees whose scalars are all texts: what they mean is decided by `scalar.ts`. Syntax errors are
- * in the trees. Limits are checked before the trees are built, because building them recurses.
+ * Parses a text into syntax trees whose scalars are all texts: what they mean is decided by `scalar.ts`. Syntax errors
+ * are in the trees. Limits are checked before the trees are built, because building them recurses.
  */
 export function parseTrees(source: string, limits: TreeLimits): Result<ParsedYaml, Excess> {
   const read = rememberingLast((text) => readTokens(text, limits));
@@ -94,7 +94,9 @@ function readTokens(text: string, { maxDepth, maxParts }: TreeLimits): Tokens {
   return { tokens, lines, excess: undefined };
 }
 
-/** The stack holds the document, its open collections and perhaps a scalar; counting is only worth it near the limit. */
+/**
+ * The stack holds the document, its open collections and perhaps a scalar; counting is only worth it near the limit.
+ */
 const isTooDeep = (stack: readonly CST.Token[], maxDepth: number): boolean =>
   stack.length > maxDepth + 1 && stack.filter((token) => CST.isCollection(token)).length > maxDepth;
 

@@ -2,9 +2,9 @@ import { EVENT_ID, type Event, getScalarValue, parseEvents, SCALAR_STYLE } from 
 import type { JsonValue } from "#lib/base/index.ts";
 import { keyText, resolvePlain } from "./scalar.ts";
 
-// Nearly all documents are right and hold nothing but mappings, lists and scalars. Their values are made of the events of `js-yaml`, in a
-// quarter of the time that trees take (docs/decisions/0039). Whatever has anything else, and everything that is wrong, is left to trees: a
-// property holds both against each other.
+// Nearly all documents are right and hold nothing but mappings, lists and scalars. Their values are made of the events
+// of `js-yaml`, in a quarter of the time that trees take (docs/decisions/0039). Whatever has anything else, and
+// everything that is wrong, is left to trees: a property holds both against each other.
 
 /** What is read here of a text, and how far down. */
 export interface PlainLimits {
@@ -13,8 +13,8 @@ export interface PlainLimits {
 }
 
 /**
- * The values of all documents of a text; undefined when it has anything that only trees are made of, is wrong, or may be beyond a limit.
- * Never throws. O(length of the text).
+ * The values of all documents of a text; undefined when it has anything that only trees are made of, is wrong, or may
+ * be beyond a limit. Never throws. O(length of the text).
  */
 export function readPlain(text: string, limits: PlainLimits): readonly JsonValue[] | undefined {
   if (foreign.some((pattern) => pattern.test(text)) || mayExceed(text, limits.maxParts)) return undefined;

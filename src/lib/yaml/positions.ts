@@ -4,8 +4,8 @@ import { startOf } from "./convert.ts";
 import type { Place } from "./parse.ts";
 import { keyText, resolvePlain } from "./scalar.ts";
 
-// Places are looked up in the tree when somebody asks, which is when something is wrong. A table of all places would cost as
-// much as reading the document, and nearly every document is right.
+// Places are looked up in the tree when somebody asks, which is when something is wrong. A table of all places would
+// cost as much as reading the document, and nearly every document is right.
 
 /** Finds places in one document. Costs the width of the mappings on the path; nothing is prepared. Never fails. */
 export interface Locator {
@@ -15,7 +15,10 @@ export interface Locator {
   readonly keyAt: (path: FieldPath) => Position;
 }
 
-/** `placeOf` comes from the parse, because a repaired text has other offsets than the user's. `file` is put into positions. */
+/**
+ * `placeOf` comes from the parse, because a repaired text has other offsets than the user's. `file` is put into
+ * positions.
+ */
 export function createLocator(
   document: Document.Parsed,
   placeOf: (offset: number) => Place,
@@ -40,8 +43,8 @@ interface Found {
 }
 
 /**
- * The deepest part of the path that the text itself holds. Aliases are followed to their anchors; members that came by a
- * merge key are found at the mapping they were merged into. Of a repeated key the last one counts, as for its value.
+ * The deepest part of the path that the text itself holds. Aliases are followed to their anchors; members that came by
+ * a merge key are found at the mapping they were merged into. Of a repeated key the last one counts, as for its value.
  */
 function find(document: Document.Parsed, path: FieldPath): Found {
   let node: unknown = document.contents;

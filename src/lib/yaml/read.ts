@@ -22,17 +22,23 @@ export interface YamlReadOptions {
   readonly duplicateKeys?: "error" | "warning";
   /** Deepest nesting of mappings and lists; 200 unless told. */
   readonly maxDepth?: number;
-  /** Most scalars, aliases, collections in brackets, comments and lines together, some kilobyte each while they are read; any number unless told. */
+  /**
+   * Most scalars, aliases, collections in brackets, comments and lines together, some kilobyte each while they are
+   * read; any number unless told.
+   */
   readonly maxParts?: number;
 }
 
-/** One document of a file. An empty document (`---` alone) has the value null. Keeps the syntax tree alive for its places. */
+/**
+ * One document of a file. An empty document (`---` alone) has the value null. Keeps the syntax tree alive for its
+ * places.
+ */
 export interface YamlDocument {
   /** Not frozen, but aliases of one anchor share one value: treat it as immutable. */
   readonly value: JsonValue;
   /**
-   * Where the value at a path is: the value itself if it starts on the line of its key, else its key. A path that does not
-   * exist is at its nearest existing parent.
+   * Where the value at a path is: the value itself if it starts on the line of its key, else its key. A path that does
+   * not exist is at its nearest existing parent.
    */
   readonly positionOf: (path: FieldPath) => Position;
   /** Where the key of the member at a path is, for complaints about the key; for list items the item. */
@@ -47,10 +53,10 @@ export interface YamlFile {
 }
 
 /**
- * Reads YAML as Kubernetes does (YAML 1.1 words and octal numbers, keys as texts, merge keys, limited aliases) and JSON,
- * which is a part of it. A text without any document reads as no documents. Returns every problem at once, in the order of
- * the text, with positions. Never throws; cost is linear in the text, about 1 second for a megabyte, and a quarter of that for one
- * without mistakes, anchors and tags.
+ * Reads YAML as Kubernetes does (YAML 1.1 words and octal numbers, keys as texts, merge keys, limited aliases) and
+ * JSON, which is a part of it. A text without any document reads as no documents. Returns every problem at once, in the
+ * order of the text, with positions. Never throws; cost is linear in the text, about 1 second for a megabyte, and a
+ * quarter of that for one without mistakes, anchors and tags.
  */
 export function readYaml(text: string, options: YamlReadOptions = {}): Result<YamlFile, readonly Problem[]> {
   const { maxDepth = 200, maxParts = Number.POSITIVE_INFINITY } = options;
@@ -75,7 +81,10 @@ export function readYaml(text: string, options: YamlReadOptions = {}): Result<Ya
   return ok({ documents, warnings: [] });
 }
 
-/** Problems beyond this are one more problem that counts them; a broken file has thousands, all following from the first. */
+/**
+ * Problems beyond this are one more problem that counts them; a broken file has thousands, all following from the
+ * first.
+ */
 const mostProblems = 100;
 
 /** As `readYaml`, by `yaml`, whatever the text is made of. Keeps the syntax trees alive for places. */
@@ -94,7 +103,10 @@ export function readTrees(text: string, options: YamlReadOptions = {}): Result<Y
   return hasErrors(problems) ? err(problems) : ok({ documents, warnings: problems });
 }
 
-/** What is wrong so far. All of it is counted, only what can be shown is kept: each path costs its length, and keys may be long. */
+/**
+ * What is wrong so far. All of it is counted, only what can be shown is kept: each path costs its length, and keys may
+ * be long.
+ */
 interface Found {
   readonly problems: Problem[];
   readonly counts: Record<Problem["severity"], number>;
@@ -105,7 +117,8 @@ function note(found: Found, severity: Problem["severity"], describe: () => Probl
   if (found.counts[severity] <= mostProblems) found.problems.push(describe());
 }
 
-// YAML 1.2, 5.1: of the control characters only tabs and line breaks may stand in a text. The library lets all of them pass.
+// YAML 1.2, 5.1: of the control characters only tabs and line breaks may stand in a text. The library lets all of them
+// pass.
 const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/;
 
 /** The first one is enough: a text that has any is most often not YAML at all. */

@@ -9,8 +9,8 @@ export interface RepairedText {
 }
 
 /**
- * Repairing parses the text again each time; this bounds the sum of all texts parsed, in characters (about half a second).
- * A text beyond it is left as it is, and its syntax errors are reported.
+ * Repairing parses the text again each time; this bounds the sum of all texts parsed, in characters (about half a
+ * second). A text beyond it is left as it is, and its syntax errors are reported.
  */
 const mostCharacters = 500_000;
 
@@ -23,8 +23,8 @@ export function repairQuotedScalars(source: string, parse: (text: string) => rea
   const insertions = new Map<number, number>();
   let text = source;
   let spent = 0;
-  // Only a quote that is still open at the end of a line can be a broken scalar. One look from the first quote on: a pattern would
-  // begin again at every quote, which takes minutes for a large document on one line.
+  // Only a quote that is still open at the end of a line can be a broken scalar. One look from the first quote on: a
+  // pattern would begin again at every quote, which takes minutes for a large document on one line.
   const quote = source.search(/["']/);
   if (quote === -1 || !source.includes("\n", quote)) return { text, insertions };
   for (;;) {
@@ -66,7 +66,10 @@ function closingQuote(text: string, start: number): number {
   return -1;
 }
 
-/** The text with every continuation line of the scalar indented behind its opening quote; undefined if it cannot be repaired. */
+/**
+ * The text with every continuation line of the scalar indented behind its opening quote; undefined if it cannot be
+ * repaired.
+ */
 function indentContinuation(text: string, start: number, insertions: Map<number, number>): string | undefined {
   const end = closingQuote(text, start);
   const lines = text.slice(start, end).split("\n");

@@ -15,9 +15,9 @@ const float = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 const notFinite = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
 /**
- * Resolves an unquoted scalar as the usual Kubernetes YAML library does: `yes`, `on` and `y` are booleans, `0755` is octal,
- * `_` separates digits, `1:30` and dates are texts. The error is a number that JSON cannot carry without loss, such as a zero with
- * a sign.
+ * Resolves an unquoted scalar as the usual Kubernetes YAML library does: `yes`, `on` and `y` are booleans, `0755` is
+ * octal, `_` separates digits, `1:30` and dates are texts. The error is a number that JSON cannot carry without loss,
+ * such as a zero with a sign.
  */
 export function resolvePlain(text: string): Result<Resolved, string> {
   const word = words.get(text);

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { resolvePlain } from "./scalar.ts";
 
-// A tree of lines: every collection gives its lines without indentation, whoever holds it indents them. Only block style is
-// written, except for empty collections.
+// A tree of lines: every collection gives its lines without indentation, whoever holds it indents them. Only block
+// style is written, except for empty collections.
 
 export interface YamlWriteOptions {
   /** Keys in alphabetical order, as kubectl prints them (the default), or in the order of the value. */
@@ -11,8 +11,8 @@ export interface YamlWriteOptions {
 
 /**
  * Writes one document as kubectl prints it: sorted keys, lists not indented below their key, texts of several lines as
- * block scalars. Texts that would read as something else are quoted, so that `readYaml` and Kubernetes give the same value
- * back. Ends with a line break.
+ * block scalars. Texts that would read as something else are quoted, so that `readYaml` and Kubernetes give the same
+ * value back. Ends with a line break.
  */
 export function writeYaml(value: JsonValue, options: YamlWriteOptions = {}): string {
   const sorted = options.keys !== "given";
@@ -77,7 +77,10 @@ function writeKey(key: string): string {
   return text.length <= longestSimpleKey ? `${text}:` : `? ${text}\n:`;
 }
 
-/** A block scalar where it can hold the text exactly, else one line. `|` keeps one line break at the end, `|-` none, `|+` all. */
+/**
+ * A block scalar where it can hold the text exactly, else one line. `|` keeps one line break at the end, `|-` none,
+ * `|+` all.
+ */
 function writeText(text: string): string {
   if (!isBlockText(text)) return quoteText(text);
   const body = text.endsWith("\n") ? text.slice(0, -1) : text;
@@ -90,12 +93,15 @@ function writeText(text: string): string {
 const unprintable =
   /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
-/** Several lines that a literal block scalar can hold: the first line decides the indentation, so it cannot start blank. */
+/**
+ * Several lines that a literal block scalar can hold: the first line decides the indentation, so it cannot start blank.
+ */
 function isBlockText(text: string): boolean {
   return text.includes("\n") && !/^[\s]/.test(text) && !unprintable.test(text.replace(/[\n\t]/g, ""));
 }
 
-// Stricter than YAML: what begins with another character, or holds quotes or brackets, gets quotes although some need none.
+// Stricter than YAML: what begins with another character, or holds quotes or brackets, gets quotes although some need
+// none.
 const plainText = /^[A-Za-z0-9_./(+$^\\;<~=-][^\u0000-\u001f\u007f-\u009f"'{}[\]`]*$/;
 
 function quoteText(text: string): string {
@@ -104,8 +110,8 @@ function quoteText(text: string): string {
   return isPlain(text) ? text : `'${text.replaceAll("'", "''")}'`;
 }
 
-// Texts to Kubernetes, and quoted by it all the same: other readers of YAML 1.1 make times of the one, and numbers to the base 60 of the
-// other (`1:30` is 90).
+// Texts to Kubernetes, and quoted by it all the same: other readers of YAML 1.1 make times of the one, and numbers to
+// the base 60 of the other (`1:30` is 90).
 const timeElsewhere = /^\d{4}-\d{1,2}-\d{1,2}(?:$|[Tt \t])/;
 const numberElsewhere = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/;
 
@@ -116,7 +122,9 @@ function isStringWhenPlain(text: string): boolean {
   return !timeElsewhere.test(text) && !numberElsewhere.test(text);
 }
 
-/** Whether the bare text is one plain scalar: no marker at its start, no comment or mapping inside, no blank at its end. */
+/**
+ * Whether the bare text is one plain scalar: no marker at its start, no comment or mapping inside, no blank at its end.
+ */
 function isPlain(text: string): boolean {
   if (!plainText.test(text) || /^(?:[-?:](?:\s|$)|---|\.\.\.)/.test(text)) return false;
   return !text.includes(": ") && !text.includes(" #") && !/[:\s]$/.test(text) && !/\t/.test(text);

@@ -28,7 +28,9 @@ const nearest = (routes: readonly Route[]): string | undefined =>
     undefined,
   )?.name;
 
-/** Columns: interface, destination, gateway, flags, references, use, metric (decimal), mask, … Addresses in hexadecimal. */
+/**
+ * Columns: interface, destination, gateway, flags, references, use, metric (decimal), mask, … Addresses in hexadecimal.
+ */
 export function defaultInterface4(table: string): string | undefined {
   const rows = table.split("\n").map((line) => line.trim().split(/\s+/));
   return nearest(
@@ -38,7 +40,9 @@ export function defaultInterface4(table: string): string | undefined {
   );
 }
 
-/** Columns: destination, prefix, source, prefix, next hop, metric, references, use, flags, interface. In hexadecimal. */
+/**
+ * Columns: destination, prefix, source, prefix, next hop, metric, references, use, flags, interface. In hexadecimal.
+ */
 export function defaultInterface6(table: string): string | undefined {
   const rows = table.split("\n").map((line) => line.trim().split(/\s+/));
   return nearest(

@@ -59,7 +59,9 @@ export function auditLine(facts: AuditFacts): string {
   return body === "" ? text : `${text.slice(0, -1)},${body}}`;
 }
 
-/** DeleteOptions are the body of a DELETE and a part of an Eviction; in any other body the member means something else. */
+/**
+ * DeleteOptions are the body of a DELETE and a part of an Eviction; in any other body the member means something else.
+ */
 function isDryDeletion({ verb, subresource, body }: AuditFacts): boolean {
   if (verb === "delete" || verb === "deletecollection") return listAt(body, "dryRun").includes("All");
   return subresource === "eviction" && listAt(body, "deleteOptions", "dryRun").includes("All");
@@ -69,7 +71,10 @@ function isDryDeletion({ verb, subresource, body }: AuditFacts): boolean {
 const present = (members: Readonly<Record<string, string | undefined>>): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([, text]) => text !== undefined && text !== ""));
 
-/** The last member of the record. A body that was announced as long is not even written as text: that would hold up others. */
+/**
+ * The last member of the record. A body that was announced as long is not even written as text: that would hold up
+ * others.
+ */
 function bodyText({ body, bodyBytes = 0, resource = "", subresource = "" }: AuditFacts): string {
   if (body === undefined || body === null) return "";
   if (bodyBytes > maxBodyBytes) return `"bodySize":${bodyBytes}`;
@@ -85,9 +90,10 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 const plainMembers: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "type", "immutable"]);
 
 /**
- * The body without what must not be in a log: the values of Secrets, tokens that are asked about, and copies of either. A patch of
- * a Secret that is a list of operations is left out whole, because its values may stand anywhere. What a body calls itself counts as
- * well as where it was sent: a Secret that was sent to the wrong place is one, and so is one that a step of a Workflow creates.
+ * The body without what must not be in a log: the values of Secrets, tokens that are asked about, and copies of either.
+ * A patch of a Secret that is a list of operations is left out whole, because its values may stand anywhere. What a
+ * body calls itself counts as well as where it was sent: a Secret that was sent to the wrong place is one, and so is
+ * one that a step of a Workflow creates.
  */
 export function redacted(resource: string, subresource: string, body: JsonValue): JsonValue {
   if (resource === "secrets") return redactedSecret(body);

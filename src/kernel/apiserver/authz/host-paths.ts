@@ -3,14 +3,14 @@ import { authorize, type Authorizer } from "./authorizer.ts";
 import { hostPathRight } from "./built-in-roles.ts";
 import type { Identity } from "./identity.ts";
 
-// A path of the machine in a Pod is the machine to whoever may create Pods: `/` is all of it. So that is a right of its own, `use` on
-// `hostpaths.slipway.dev` by the path as its name. Masters have it, and nobody else until a role says so.
+// A path of the machine in a Pod is the machine to whoever may create Pods: `/` is all of it. So that is a right of its
+// own, `use` on `hostpaths.slipway.dev` by the path as its name. Masters have it, and nobody else until a role says so.
 //
 //     rules: [{ apiGroups: ["slipway.dev"], resources: ["hostpaths"], verbs: ["use"], resourceNames: ["/srv/models"] }]
 
 /**
- * Asks for every path that the write adds, wherever in the object volumes stand: in a Pod, in the template of one, in whatever makes
- * Pods later in nobody's name. Throws 403 for the first one that is not given.
+ * Asks for every path that the write adds, wherever in the object volumes stand: in a Pod, in the template of one, in
+ * whatever makes Pods later in nobody's name. Throws 403 for the first one that is not given.
  */
 export function refuseForeignPaths(
   authorizer: Authorizer,

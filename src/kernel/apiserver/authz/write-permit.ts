@@ -10,15 +10,16 @@ import { Credential } from "./credential.ts";
 import { refuseEscalation } from "./rbac/escalation.ts";
 
 /**
- * Asked inside the critical section, when it is known what is about to be stored and what is there (`old` is undefined for a new
- * object). Throws 403.
+ * Asked inside the critical section, when it is known what is about to be stored and what is there (`old` is undefined
+ * for a new object). Throws 403.
  */
 export type WritePermit = (object: JsonObject, old: JsonObject | undefined) => void;
 
 /**
- * What has to be asked about a write beyond the verb of its request: roles and bindings may not give more than their writer has,
- * credentials are made by those who may act as their user, an apply that creates needs the right to create, paths of the machine are
- * for those who have them, and a status that the server acts on is written by the server. Undefined for masters, whose writes cost nothing more.
+ * What has to be asked about a write beyond the verb of its request: roles and bindings may not give more than their
+ * writer has, credentials are made by those who may act as their user, an apply that creates needs the right to create,
+ * paths of the machine are for those who have them, and a status that the server acts on is written by the server.
+ * Undefined for masters, whose writes cost nothing more.
  */
 export function writePermit(
   authorizer: Authorizer,
@@ -43,8 +44,8 @@ export function writePermit(
 }
 
 /**
- * The status of a run says what it has resolved, which steps are over, who has approved. A role that gives `workflows/status` is not
- * enough to write it: that takes the right of a controller besides.
+ * The status of a run says what it has resolved, which steps are over, who has approved. A role that gives
+ * `workflows/status` is not enough to write it: that takes the right of a controller besides.
  */
 function refuseForeignStatus(
   authorizer: Authorizer,

@@ -23,10 +23,11 @@ const foreignLibrary = /\b(?:authorizer|base64|format|math|request|semver|sets)\
 const longestMessageBytes = 5 * 1024;
 
 /**
- * Compiles an `x-kubernetes-validations` rule (KEP-2876). Values are JSON: times and durations are texts, whatever their format says.
- * The program is true, or says why not, in this order: `messageExpression`, `message`, the rule itself. A rule that fails to
- * evaluate counts as false, as in Kubernetes. An error of kind "invalid" is no rule for anyone; "unsupported" may be one elsewhere.
- * A `messageExpression` that only this evaluator cannot compile is passed over: the fixed message is always right.
+ * Compiles an `x-kubernetes-validations` rule (KEP-2876). Values are JSON: times and durations are texts, whatever
+ * their format says. The program is true, or says why not, in this order: `messageExpression`, `message`, the rule
+ * itself. A rule that fails to evaluate counts as false, as in Kubernetes. An error of kind "invalid" is no rule for
+ * anyone; "unsupported" may be one elsewhere. A `messageExpression` that only this evaluator cannot compile is passed
+ * over: the fixed message is always right.
  */
 export const compileCelRule: CompileRule = (rule) => {
   const plain = compileBoolean(rule.rule, environment);
@@ -69,7 +70,10 @@ export const compileCelRule: CompileRule = (rule) => {
   });
 };
 
-/** `oldSelf` as `optionalOldSelf` has it: an optional that is empty for a new value. The expression must be one by itself. */
+/**
+ * `oldSelf` as `optionalOldSelf` has it: an optional that is empty for a new value. The expression must be one by
+ * itself.
+ */
 const withOptional = (expression: string): string => `cel.bind(oldSelf, before[?0], (${expression}\n))`;
 
 function compileMessage(
@@ -113,8 +117,8 @@ function problemOfMessage(message: Result<CelProgram, CelProblem> | undefined, s
 }
 
 /**
- * A message made from the object. One that fails, is blank, too long or of several lines gives way to the rule's fixed message, as in
- * Kubernetes.
+ * A message made from the object. One that fails, is blank, too long or of several lines gives way to the rule's fixed
+ * message, as in Kubernetes.
  */
 function messageText(
   message: Result<CelProgram, CelProblem> | undefined,
@@ -126,8 +130,8 @@ function messageText(
   return text === "" || text.includes("\n") || Buffer.byteLength(text) > longestMessageBytes ? undefined : text;
 }
 
-// CEL can only select members whose names are identifiers and no words of the language. Kubernetes lets rules name the others by
-// escaping them; this evaluator works on plain JSON, so the members are renamed before a rule sees the value.
+// CEL can only select members whose names are identifiers and no words of the language. Kubernetes lets rules name the
+// others by escaping them; this evaluator works on plain JSON, so the members are renamed before a rule sees the value.
 
 const identifier = /[A-Za-z_][A-Za-z0-9_]*/g;
 /** What stands for what in a rule, in Kubernetes' notation. */
@@ -145,8 +149,8 @@ const reserved = new Set(
 );
 
 /**
- * Names in a rule that stand for members whose own names are no identifiers: `my__dash__field` for `my-field`, `__namespace__` for
- * `namespace`. From the member's name to the one the rule uses.
+ * Names in a rule that stand for members whose own names are no identifiers: `my__dash__field` for `my-field`,
+ * `__namespace__` for `namespace`. From the member's name to the one the rule uses.
  */
 export function escapedNames(rule: string): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
@@ -165,9 +169,9 @@ function unescape(word: string): string {
 }
 
 /**
- * The value as such a rule sees it: with those members renamed, wherever they are. A copy, or the value itself when the rule has no
- * such names, which is nearly always. O(size of the value). Keys of maps are renamed as well: a rule that names one key both ways
- * (`self.labels['a-b']` and `self.a__dash__b`) finds it by the escaped name only.
+ * The value as such a rule sees it: with those members renamed, wherever they are. A copy, or the value itself when the
+ * rule has no such names, which is nearly always. O(size of the value). Keys of maps are renamed as well: a rule that
+ * names one key both ways (`self.labels['a-b']` and `self.a__dash__b`) finds it by the escaped name only.
  */
 export function renameMembers(value: JsonValue, names: ReadonlyMap<string, string>): JsonValue {
   if (names.size === 0) return value;

@@ -19,7 +19,8 @@ import type { Definition, DefinitionVersion } from "./definition.ts";
 export function customResource(crd: Definition, version: DefinitionVersion, compileRule?: CompileRule): ServedResource {
   const type = typeOf(crd, version);
   const table = customTable(version.columns);
-  // Read and compiled when the first object arrives or somebody asks for it: most processes use few of the kinds they serve.
+  // Read and compiled when the first object arrives or somebody asks for it: most processes use few of the kinds they
+  // serve.
   const root = lazily(() => rootSchema(version));
   const schema = lazily(() =>
     compileSchema(withMetadata(root()), { resolve: definition, ...(compileRule === undefined ? {} : { compileRule }) }),
@@ -95,13 +96,18 @@ function typeOf(crd: Definition, version: DefinitionVersion): ResourceType {
 export const definitionNameOf = (type: ResourceType): string =>
   [...type.group.split(".").reverse(), type.version, type.kind].join(".");
 
-/** The version's schema. One that is not structural was refused when it was written; then nothing is known of the kind. */
+/**
+ * The version's schema. One that is not structural was refused when it was written; then nothing is known of the kind.
+ */
 function rootSchema(version: DefinitionVersion): Schema {
   const read = readStructuralSchema(version.schema ?? {}, []);
   return read.ok ? read.value : { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 }
 
-/** Whether there may be a default anywhere in a schema. A property of that name counts too: then objects are looked at for nothing. */
+/**
+ * Whether there may be a default anywhere in a schema. A property of that name counts too: then objects are looked at
+ * for nothing.
+ */
 function mentionsDefault(schema: JsonValue | undefined): boolean {
   if (Array.isArray(schema)) return schema.some((item: JsonValue) => mentionsDefault(item));
   return isJsonObject(schema) && ("default" in schema || Object.values(schema).some(mentionsDefault));
@@ -184,8 +190,8 @@ function firstOf(path: JsonPath, object: JsonObject): JsonValue | undefined {
 }
 
 /**
- * Versions share one collection, and nothing is converted but the apiVersion. What the schema of the version does not know that an object comes
- * into is lost, as on Kubernetes.
+ * Versions share one collection, and nothing is converted but the apiVersion. What the schema of the version does not
+ * know that an object comes into is lost, as on Kubernetes.
  */
 function storageOf(crd: Definition, version: DefinitionVersion, schema: () => CompiledSchema): StorageView | undefined {
   const stored = crd.versions.find((candidate) => candidate.storage);

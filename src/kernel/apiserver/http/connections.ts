@@ -5,20 +5,29 @@ import type { Millis } from "#lib/base/index.ts";
 export interface ConnectionLimits {
   /** Open at once, those without a request among them. Requests have limits of their own, far below. */
   readonly maxConnections: number;
-  /** In the middle of their TLS handshake, which takes memory for keys and buffers from whoever has shown no credentials. */
+  /**
+   * In the middle of their TLS handshake, which takes memory for keys and buffers from whoever has shown no
+   * credentials.
+   */
   readonly maxHandshakes: number;
   /**
-   * From the connection to the end of the TLS handshake. A client of TLS 1.3 is done with it before the server is, and has sent its request: it
-   * loses that to a server that stands still for so long.
+   * From the connection to the end of the TLS handshake. A client of TLS 1.3 is done with it before the server is, and
+   * has sent its request: it loses that to a server that stands still for so long.
    */
   readonly handshakeMs: Millis;
   /** From the first byte of a request (for the first one: from the handshake) to the end of its headers. */
   readonly headersMs: Millis;
   /** From the first byte of a request to the end of its body. */
   readonly requestMs: Millis;
-  /** Between two requests. Go clients keep connections for 90 s; one that we close earlier loses the request they are sending. */
+  /**
+   * Between two requests. Go clients keep connections for 90 s; one that we close earlier loses the request they are
+   * sending.
+   */
   readonly idleMs: Millis;
-  /** Without a byte, before the system looks whether the other end is still there; a watch may have nothing to send for hours. */
+  /**
+   * Without a byte, before the system looks whether the other end is still there; a watch may have nothing to send for
+   * hours.
+   */
   readonly probeAfterMs: Millis;
   /** How often the two for requests are looked at: so much later they may end. */
   readonly checkEveryMs: Millis;
@@ -38,8 +47,9 @@ export const defaultConnectionLimits: ConnectionLimits = {
 };
 
 /**
- * The open connections of a listener, so that whoever opens many of them keeps nobody out: beyond a limit the one that has been
- * without a request, or in its handshake, for the longest time gives way. It is told of connections and requests; all of it takes constant time.
+ * The open connections of a listener, so that whoever opens many of them keeps nobody out: beyond a limit the one that
+ * has been without a request, or in its handshake, for the longest time gives way. It is told of connections and
+ * requests; all of it takes constant time.
  */
 export class Connections {
   readonly #limits: Pick<ConnectionLimits, "maxConnections" | "maxHandshakes">;
@@ -74,7 +84,10 @@ export class Connections {
     if (this.#handshakes.size > this.#limits.maxHandshakes) dropFirst(this.#handshakes);
   }
 
-  /** Cuts all of them where they are, those in the middle of their handshake too, which Node's server does not know of yet. */
+  /**
+   * Cuts all of them where they are, those in the middle of their handshake too, which Node's server does not know of
+   * yet.
+   */
   cut(): void {
     for (const socket of this.#open) socket.destroy();
   }

@@ -18,7 +18,8 @@ export interface ResourceRoute {
 }
 
 /**
- * A request on the resource API. `verb` is Kubernetes': get, list, watch, create, update, patch, delete, deletecollection.
+ * A request on the resource API. `verb` is Kubernetes': get, list, watch, create, update, patch, delete,
+ * deletecollection.
  */
 export interface ResourceCall {
   readonly verb: string;

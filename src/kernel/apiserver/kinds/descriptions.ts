@@ -1,8 +1,9 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import descriptions from "./data/descriptions.json" with { type: "json" };
 
-// Our own texts for `kubectl explain`, since the definitions of the built-in kinds have none: `"<version>.<Type>": {"": <the type>,
-// <field>: <text>}`, one line each with a full stop. They say what holds on this server. A test finds texts for unknown fields.
+// Our own texts for `kubectl explain`, since the definitions of the built-in kinds have none: `"<version>.<Type>": {"":
+// <the type>, <field>: <text>}`, one line each with a full stop. They say what holds on this server. A test finds texts
+// for unknown fields.
 
 /** Help for one type: `""` is the type itself, other keys are its fields. */
 type TypeDescriptions = Readonly<Record<string, string>>;
@@ -16,8 +17,8 @@ const everywhere: TypeDescriptions = {
 };
 
 /**
- * A copy of the definition with our texts as descriptions. A type is found by its last two words (`io.k8s.api.core.v1.Pod` ->
- * `v1.Pod`), which only the two forms of Event share.
+ * A copy of the definition with our texts as descriptions. A type is found by its last two words
+ * (`io.k8s.api.core.v1.Pod` -> `v1.Pod`), which only the two forms of Event share.
  */
 export function describeDefinition(name: string, raw: JsonObject): JsonObject {
   const texts = byName.get(name.slice(name.lastIndexOf(".", name.lastIndexOf(".") - 1) + 1)) ?? {};

@@ -6,8 +6,8 @@ import { eventTable } from "../tables/event.ts";
 import { type BuiltIn, type Rule, textField } from "./built-in.ts";
 import { isPlainEvent, longestNote, longestWord } from "./plain-event.ts";
 
-// One collection of Events, served in two forms: core/v1, in which they are stored, and events.k8s.io/v1, which calls some members by
-// other names and demands more of new objects. What one form writes, the other shows.
+// One collection of Events, served in two forms: core/v1, in which they are stored, and events.k8s.io/v1, which calls
+// some members by other names and demands more of new objects. What one form writes, the other shows.
 
 /** Members that core Events and `events.k8s.io` Events call by different names. */
 const newNames: ReadonlyMap<string, string> = new Map([
@@ -35,8 +35,8 @@ export const toCoreEvent = (event: JsonObject): JsonObject => rename(event, core
 export const fromCoreEvent = (event: JsonObject): JsonObject => rename(event, newNames, "events.k8s.io/v1");
 
 /**
- * An Event stands in the namespace of the object it is about. About cluster-scoped objects it stands in `default`, or in
- * `kube-system`, where newer clients put them. `about` is the member that refers to the object.
+ * An Event stands in the namespace of the object it is about. About cluster-scoped objects it stands in `default`, or
+ * in `kube-system`, where newer clients put them. `about` is the member that refers to the object.
  */
 const namespaceRule =
   (about: string): Rule =>

@@ -35,8 +35,8 @@ class Refusal extends Error {
 }
 
 /**
- * Applies a strategic merge patch. Neither argument is changed; the result may share parts with both. Without a schema it is a merge
- * patch. O(patch + lists it touches). Directives:
+ * Applies a strategic merge patch. Neither argument is changed; the result may share parts with both. Without a schema
+ * it is a merge patch. O(patch + lists it touches). Directives:
  *
  * | in the patch | means |
  * | --- | --- |
@@ -244,8 +244,8 @@ function removeScalars(members: Members, name: string, value: JsonValue, path: s
 }
 
 /**
- * Orders a merged list as Kubernetes does. Items in `order` follow it. The others keep their order; each goes before the
- * first named item that it preceded in the object:
+ * Orders a merged list as Kubernetes does. Items in `order` follow it. The others keep their order; each goes before
+ * the first named item that it preceded in the object:
  *
  * object [a, server, b], order [b, a] -> [server, b, a]; object [a, server], order [new, a] -> [new, a, server].
  */

@@ -39,8 +39,8 @@ export function publishedOf(slots: Iterable<Slot>): readonly StoredEntry[] {
   return entries;
 }
 
-// Collections are found by group and resource, objects within by one text of namespace and name. What is published and what is
-// under way live in the same slot, so that a write finds its head and its index entries with one look-up.
+// Collections are found by group and resource, objects within by one text of namespace and name. What is published and
+// what is under way live in the same slot, so that a write finds its head and its index entries with one look-up.
 
 /** Orders by namespace, then name, because no name contains a zero. */
 export const idOf = (namespace: string, name: string): string => `${namespace}\0${name}`;
@@ -130,7 +130,9 @@ export class Image {
     return publishedOf(this.#byOwner.get(uid) ?? []);
   }
 
-  /** Throws for an index that was not declared when the store was opened: that is a bug, not a question without answer. */
+  /**
+   * Throws for an index that was not declared when the store was opened: that is a bug, not a question without answer.
+   */
   indexed(index: string, value: string): readonly StoredEntry[] {
     const extra = this.#extra.get(index);
     if (extra === undefined) throw new Error(`the store has no index ${JSON.stringify(index)}`);

@@ -6,8 +6,8 @@ import { StoreLockedError } from "./errors.ts";
 const patience = 1_500;
 
 /**
- * Takes `<directory>/lock`, creating the directory if need be. Rejects with StoreLockedError while the owner lives; this process itself
- * counts.
+ * Takes `<directory>/lock`, creating the directory if need be. Rejects with StoreLockedError while the owner lives;
+ * this process itself counts.
  */
 export async function lockDirectory(directory: string): Promise<ProcessLock> {
   await makeDirectories(directory, 0o700);

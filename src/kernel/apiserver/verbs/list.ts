@@ -88,8 +88,8 @@ function listByName(context: ApiContext, resource: ServedResource, selector: Sel
 }
 
 /**
- * resourceVersion (`N` above 0), resourceVersionMatch, limit and continue (Kubernetes API concepts, "resource versions");
- * `now` is the present state.
+ * resourceVersion (`N` above 0), resourceVersionMatch, limit and continue (Kubernetes API concepts, "resource
+ * versions"); `now` is the present state.
  *
  *                  no match     Exact     NotOlderThan
  *   none           now          422       422

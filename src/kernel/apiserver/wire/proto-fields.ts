@@ -1,6 +1,7 @@
-// Facts of the public Kubernetes API around version 1.33, one message per line, and no prose: `[field number, JSON name, type, flags]`
-// from the generated.proto files of its groups. Flags: `*` pointer (its presence has a meaning), `[]` repeated, `{}` map from
-// string, `~` embedded: its fields are the parent's own. JSON in a string, so that nothing is parsed before it is asked for.
+// Facts of the public Kubernetes API around version 1.33, one message per line, and no prose: `[field number, JSON
+// name, type, flags]` from the generated.proto files of its groups. Flags: `*` pointer (its presence has a meaning),
+// `[]` repeated, `{}` map from string, `~` embedded: its fields are the parent's own. JSON in a string, so that nothing
+// is parsed before it is asked for.
 export const protoFieldsText = `{
 "api.resource.Quantity":[[1,"string","string",""]],
 "apiextensions.v1.CustomResourceColumnDefinition":[[1,"name","string",""],[2,"type","string",""],[3,"format","string",""],[4,"description","string",""],[5,"priority","int32",""],[6,"jsonPath","string",""]],

@@ -4,8 +4,38 @@ import { parseJson } from "#lib/json/index.ts";
 import type { Status } from "#kernel/model/index.ts";
 import { canEndChannels, channels, type ChannelSocket, commandProtocols, writeTo } from "#kernel/websocket/index.ts";
 import type { ApiChannel } from "./api-channel.ts";
-import { type ExecOptions, type TerminalSize, type ExecEnd } from "./pod-streams.ts";
 import { isStatus, refusalInEvent } from "./refused-answer.ts";
+
+/** In characters. */
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+export interface ExecOptions {
+  /** No shell reads it. */
+  readonly command: readonly string[];
+  /** Default: the server's choice. May be a running init container. */
+  readonly container?: string;
+  /**
+   * Read as fast as the program reads. Old protocols cannot signal its end: the program must know when it has read
+   * enough.
+   */
+  readonly stdin?: AsyncIterable<Uint8Array>;
+  /** Ended with the output, or destroyed when the connection breaks. Closing it ends the exec. */
+  readonly stdout?: Writable;
+  /** Empty with a terminal. */
+  readonly stderr?: Writable;
+  /** Gives the program a terminal, with its sizes. */
+  readonly terminal?: AsyncIterable<TerminalSize>;
+  /** Ends the connection; the program may continue. */
+  readonly signal?: AbortSignal;
+}
+
+/** How a program in a container has ended. */
+export interface ExecEnd {
+  readonly exitCode: number;
+}
 
 const maxStatusBytes = 2 ** 20;
 /** As in kubectl. */

@@ -1,8 +1,9 @@
-import type { Duplex, Writable } from "node:stream";
+import type { Duplex } from "node:stream";
 import { Pod } from "#kernel/model/index.ts";
 import { ApiChannel } from "./api-channel.ts";
 import type { HttpClientConfig } from "./client-config.ts";
 import { objectPath, withQuery } from "./request-path.ts";
+import type { ExecEnd, ExecOptions } from "./exec-session.ts";
 
 // Two-way streams into Pods over WebSockets, apart from `ApiClient`: only servers that run Pods have them, and few
 // callers need them.
@@ -10,37 +11,6 @@ import { objectPath, withQuery } from "./request-path.ts";
 export interface PodName {
   readonly namespace: string;
   readonly name: string;
-}
-
-/** In characters. */
-export interface TerminalSize {
-  readonly columns: number;
-  readonly rows: number;
-}
-
-export interface ExecOptions {
-  /** No shell reads it. */
-  readonly command: readonly string[];
-  /** Default: the server's choice. May be a running init container. */
-  readonly container?: string;
-  /**
-   * Read as fast as the program reads. Old protocols cannot signal its end: the program must know when it has read
-   * enough.
-   */
-  readonly stdin?: AsyncIterable<Uint8Array>;
-  /** Ended with the output, or destroyed when the connection breaks. Closing it ends the exec. */
-  readonly stdout?: Writable;
-  /** Empty with a terminal. */
-  readonly stderr?: Writable;
-  /** Gives the program a terminal, with its sizes. */
-  readonly terminal?: AsyncIterable<TerminalSize>;
-  /** Ends the connection; the program may continue. */
-  readonly signal?: AbortSignal;
-}
-
-/** How a program in a container has ended. */
-export interface ExecEnd {
-  readonly exitCode: number;
 }
 
 export interface PodStreams {

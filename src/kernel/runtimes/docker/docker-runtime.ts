@@ -81,8 +81,8 @@ const engineMs: Millis = 10_000;
 const removalMs: Millis = 60_000;
 
 /**
- * Runs tasks as containers of a Docker Engine. The engine is the memory: a task's container has a name made of its id, which the
- * engine gives only once, and stays until the task is removed.
+ * Runs tasks as containers of a Docker Engine. The engine is the memory: a task's container has a name made of its id,
+ * which the engine gives only once, and stays until the task is removed.
  *
  *     this process                            engine                       container
  *     ------------                            ------                       ---------
@@ -95,8 +95,8 @@ const removalMs: Millis = 60_000;
  *                        logs         -->     our log, written anew
  *     status ended       inspect      <--     exit code and times          exited
  *
- * While the engine is away calls reject with `engine-unreachable`; when it is back everything is looked at again. A container that
- * somebody else has removed is reported lost.
+ * While the engine is away calls reject with `engine-unreachable`; when it is back everything is looked at again. A
+ * container that somebody else has removed is reported lost.
  */
 export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
   return new DockerRuntime(options);

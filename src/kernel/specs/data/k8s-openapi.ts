@@ -1,6 +1,7 @@
-// Facts of the public Kubernetes API around 1.33, 376 definitions, one per line: `"<name>": <OpenAPI schema without descriptions>`, sorted by
-// name, references as `#/components/schemas/<name>`. From the published OpenAPI v3 documents of the API groups; README.md tells how to renew
-// them. Text and not an object, because most commands never read it: it is parsed at first use (definitions.ts).
+// Facts of the public Kubernetes API around 1.33, 376 definitions, one per line: `"<name>": <OpenAPI schema without
+// descriptions>`, sorted by name, references as `#/components/schemas/<name>`. From the published OpenAPI v3 documents
+// of the API groups; README.md tells how to renew them. Text and not an object, because most commands never read it: it
+// is parsed at first use (definitions.ts).
 export const k8sOpenApiText = `{
 "io.k8s.api.apps.v1.ControllerRevision":{"properties":{"apiVersion":{"type":"string"},"data":{"allOf":[{"$ref":"#/components/schemas/io.k8s.apimachinery.pkg.runtime.RawExtension"}]},"kind":{"type":"string"},"metadata":{"allOf":[{"$ref":"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}],"default":{}},"revision":{"default":0,"format":"int64","type":"integer"}},"required":["revision"],"type":"object","x-kubernetes-group-version-kind":[{"group":"apps","kind":"ControllerRevision","version":"v1"}]},
 "io.k8s.api.apps.v1.DaemonSet":{"properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},"metadata":{"allOf":[{"$ref":"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}],"default":{}},"spec":{"allOf":[{"$ref":"#/components/schemas/io.k8s.api.apps.v1.DaemonSetSpec"}],"default":{}},"status":{"allOf":[{"$ref":"#/components/schemas/io.k8s.api.apps.v1.DaemonSetStatus"}],"default":{}}},"type":"object","x-kubernetes-group-version-kind":[{"group":"apps","kind":"DaemonSet","version":"v1"}]},

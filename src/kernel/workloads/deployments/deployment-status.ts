@@ -1,5 +1,6 @@
-// What `kubectl rollout status`, `kubectl wait` and dashboards read of a Deployment. Reasons are part of the interface: tools compare
-// them (`NewReplicaSetAvailable`, `ProgressDeadlineExceeded`), so they are Kubernetes' own words; messages are ours.
+// What `kubectl rollout status`, `kubectl wait` and dashboards read of a Deployment. Reasons are part of the interface:
+// tools compare them (`NewReplicaSetAvailable`, `ProgressDeadlineExceeded`), so they are Kubernetes' own words;
+// messages are ours.
 //
 //   Progressing   NewReplicaSetCreated -> ReplicaSetUpdated (once for each move) -> NewReplicaSetAvailable
 //                          \________________ no move in time ________________-> ProgressDeadlineExceeded

@@ -1,5 +1,6 @@
-// How many Pods each set of a Deployment is to have. Pure arithmetic on what the sets want (`spec.replicas`) and what they say is
-// there (`status`), after Kubernetes' deployment controller (kubernetes/kubernetes, pkg/controller/deployment).
+// How many Pods each set of a Deployment is to have. Pure arithmetic on what the sets want (`spec.replicas`) and what
+// they say is there (`status`), after Kubernetes' deployment controller (kubernetes/kubernetes,
+// pkg/controller/deployment).
 //
 //              wanted - unavailable  <=  available Pods
 //              Pods of all sets      <=  wanted + surge

@@ -40,9 +40,9 @@ const nothing = { create: [], remove: [], drop: [], release: [], isUrgent: false
 /**
  * Decides what to do for a Job. Pure. `pods` are all pods it controls, counted or not.
  *
- * Exactly-once counting: an ended pod is first listed in `uncountedTerminatedPods`, then loses its finalizer, then moves from the
- * list to the counters. The write that ends a Job takes the short way: counters and condition at once, finalizers afterwards,
- * because nothing is ever counted for a Job that is over.
+ * Exactly-once counting: an ended pod is first listed in `uncountedTerminatedPods`, then loses its finalizer, then
+ * moves from the list to the counters. The write that ends a Job takes the short way: counters and condition at once,
+ * finalizers afterwards, because nothing is ever counted for a Job that is over.
  */
 export function planJob(job: Stored<JobObject>, pods: readonly JobPod[], now: Instant): JobPlan {
   const status = job.status ?? {};

@@ -29,8 +29,8 @@ export interface Tally {
 export const isIndexed = ({ spec }: JobObject): boolean => spec.completionMode === "Indexed";
 
 /**
- * Counts a Job's pods against what its status has counted. Pure; linear in the pods. `isFailing`: the Job is to fail, from when on
- * a deleted pod is a failed one, whatever the replacement policy.
+ * Counts a Job's pods against what its status has counted. Pure; linear in the pods. `isFailing`: the Job is to fail,
+ * from when on a deleted pod is a failed one, whatever the replacement policy.
  *
  * A pod is in one of four places, in this order, and in each it is part of `succeeded` or `failed` exactly once:
  *

@@ -1,6 +1,7 @@
 /**
- * Replaces `$(NAME)` by the value of NAME; `$$(NAME)` stands for the text `$(NAME)`, and a reference to a name without value
- * stays as it is written. Replaced text is not looked at again. These are Kubernetes' rules for `command`, `args` and `env`:
+ * Replaces `$(NAME)` by the value of NAME; `$$(NAME)` stands for the text `$(NAME)`, and a reference to a name without
+ * value stays as it is written. Replaced text is not looked at again. These are Kubernetes' rules for `command`, `args`
+ * and `env`:
  *
  *     $(A)   -> value of A      $$(A)  -> $(A)      $$$(A) -> $ and the value of A
  *     $(A    -> as it is        $A, $  -> as they are: that is the shell's business

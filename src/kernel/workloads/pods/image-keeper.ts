@@ -7,16 +7,16 @@ import { contentsOf } from "./config-sources.ts";
 import { backoffDelay, type Waiting } from "./plan-pod.ts";
 import type { PodNotes } from "./pod-notes.ts";
 
-// Images of containers that are about to start. Pulling takes minutes and must not hold up a pass over a pod: it runs beside, and the
-// pod is looked at again when it is over.
+// Images of containers that are about to start. Pulling takes minutes and must not hold up a pass over a pod: it runs
+// beside, and the pod is looked at again when it is over.
 //
 //   policy          image is here        image is not here
 //   Never           run                  wait (ErrImageNeverPull), look again
 //   IfNotPresent    run                  pull
 //   Always          pull                 pull
 //
-// A pull that fails is tried again after 10 s, 20 s, … 5 min, for ever. What the first second after it is called ErrImagePull is
-// called ImagePullBackOff from then on, as people know it from Kubernetes.
+// A pull that fails is tried again after 10 s, 20 s, … 5 min, for ever. What the first second after it is called
+// ErrImagePull is called ImagePullBackOff from then on, as people know it from Kubernetes.
 
 export interface ImageKeeperOptions {
   readonly host: ContainerHost;

@@ -2,8 +2,8 @@ import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
 import { isFinished, type PodObject, type PodPhase, type Terminated } from "../pod-types.ts";
 import { type ContainerView, isSidecar } from "./container-view.ts";
 
-// The rules of a pod's life, as a kubelet has them. One pass looks at the containers, asks for a plan, carries it out, and writes
-// the status that follows; whatever happens in between is seen by the next pass.
+// The rules of a pod's life, as a kubelet has them. One pass looks at the containers, asks for a plan, carries it out,
+// and writes the status that follows; whatever happens in between is seen by the next pass.
 //
 //   pod                                     plan
 //   ---                                     ----
@@ -15,8 +15,9 @@ import { type ContainerView, isSidecar } from "./container-view.ts";
 //   an init container has not succeeded     that one starts, restarts or waits; those after it wait
 //   otherwise                               all containers, each by the restart policy
 //
-// A sidecar is an init container that is restarted for ever. It is waited for until it has started, not until it has ended; it is asked
-// to end only when all others have, the last one first; and what becomes of it is nobody's success or failure (KEP-753).
+// A sidecar is an init container that is restarted for ever. It is waited for until it has started, not until it has
+// ended; it is asked to end only when all others have, the last one first; and what becomes of it is nobody's success
+// or failure (KEP-753).
 
 export interface Waiting {
   /** Kubernetes' word: ContainerCreating, CrashLoopBackOff, … */

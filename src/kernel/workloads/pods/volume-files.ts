@@ -5,7 +5,8 @@ import { codeOf, formatInstant, type Instant } from "#lib/base/index.ts";
 import { makeDirectories, exists } from "#lib/base/index.node.ts";
 import type { VolumeFile } from "./volumes.ts";
 
-// Files made of objects, laid out as in Kubernetes, so that whoever reads several of them through `..data` has one version of all:
+// Files made of objects, laid out as in Kubernetes, so that whoever reads several of them through `..data` has one
+// version of all:
 //
 //   <volume>/..2026_11_22_09_09_29.x1Y2z3/   the files of one version
 //   <volume>/..data                          a link to the present version, which is replaced at once

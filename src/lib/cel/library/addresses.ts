@@ -49,7 +49,10 @@ function parseV6(text: string): Address | undefined {
   return bits >> 32n === mappedPrefix ? undefined : { family: 6, bits };
 }
 
-/** The last 32 bits may be written as an IPv4 address: `64:ff9b::192.0.2.33` is `64:ff9b::c000:221` (RFC 4291 2.2, RFC 6052). */
+/**
+ * The last 32 bits may be written as an IPv4 address: `64:ff9b::192.0.2.33` is `64:ff9b::c000:221` (RFC 4291 2.2, RFC
+ * 6052).
+ */
 function withoutDottedEnd(text: string): string {
   const at = text.lastIndexOf(":") + 1;
   const end = parseV4(text.slice(at));
@@ -59,8 +62,8 @@ function withoutDottedEnd(text: string): string {
 }
 
 /**
- * The canonical text: IPv6 in lower case with the longest run of at least two zero groups shortened, the first of equals
- * (RFC 5952 section 4): `2001:db8:0:0:1:0:0:1` is `2001:db8::1:0:0:1`.
+ * The canonical text: IPv6 in lower case with the longest run of at least two zero groups shortened, the first of
+ * equals (RFC 5952 section 4): `2001:db8:0:0:1:0:0:1` is `2001:db8::1:0:0:1`.
  */
 export function formatAddress({ family, bits }: Address): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (bits >> shift) & 255n).join(".");

@@ -9,15 +9,17 @@ import { asInteger, asList, asText, checkLength, isBytes, type LibraryFunction }
 //   %b  an integer or a bool in base 2       %o  an integer in base 8
 //   %x  an integer, a text or bytes in base 16, %X in capitals
 //
-// JSON does not tell 2 from 2.0, so that %d takes a double without a fraction and %f and %e take integers, which CEL does not.
+// JSON does not tell 2 from 2.0, so that %d takes a double without a fraction and %f and %e take integers, which CEL
+// does not.
 
-// Everything behind a percent sign is a verb or an error: a text for people with a forgotten "%%" must not pass unnoticed.
+// Everything behind a percent sign is a verb or an error: a text for people with a forgotten "%%" must not pass
+// unnoticed.
 const verb = /%(\.\d*)?([^]?)/gu;
 const defaultPrecision = 6;
 
 /**
- * Fills each verb with the next value. Values that no verb takes are ignored. Throws for unknown verbs, missing values and values that
- * do not fit their verb. Stops as soon as the text grows too long.
+ * Fills each verb with the next value. Values that no verb takes are ignored. Throws for unknown verbs, missing values
+ * and values that do not fit their verb. Stops as soon as the text grows too long.
  */
 function format(pattern: unknown, list: unknown): string {
   const values = asList(list);

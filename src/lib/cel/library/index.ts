@@ -13,8 +13,8 @@ export { asInteger, laterCharge, matchStepsPerUnit } from "./function.ts";
 export type { LibraryFunction } from "./function.ts";
 
 /**
- * Everything expressions can call besides the functions of the CEL library. A function of a name that the CEL library has
- * too must be given with all its overloads, because calls of that name no longer reach the CEL library.
+ * Everything expressions can call besides the functions of the CEL library. A function of a name that the CEL library
+ * has too must be given with all its overloads, because calls of that name no longer reach the CEL library.
  */
 export const libraryFunctions: readonly LibraryFunction[] = [
   ...stringFunctions,

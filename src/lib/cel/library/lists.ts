@@ -1,8 +1,8 @@
 import { Duration, UnsignedInt } from "@marcbachmann/cel-js/evaluator";
 import { asInteger, asList, isBytes, type LibraryFunction } from "./function.ts";
 
-// Kubernetes' lists library. Its overloads are typed by the items; lists of JSON are `list<dyn>`, so that types are checked
-// item by item when the function runs.
+// Kubernetes' lists library. Its overloads are typed by the items; lists of JSON are `list<dyn>`, so that types are
+// checked item by item when the function runs.
 
 /** What items are compared as; items of different kinds have no order. Numbers of all three types are one kind. */
 type Kind = "number" | "text" | "bool" | "time" | "duration" | "bytes";

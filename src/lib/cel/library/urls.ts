@@ -42,8 +42,8 @@ const control = /[\u0000-\u001f\u007f]/;
 const wrongEscape = /%(?![0-9A-Fa-f]{2})/;
 
 /**
- * Absolute URIs and absolute paths, which is what Go's `ParseRequestURI` takes. Blanks are allowed in path and query, where
- * people write them; escapes are checked in the path, in the query a wrong one only loses its key.
+ * Absolute URIs and absolute paths, which is what Go's `ParseRequestURI` takes. Blanks are allowed in path and query,
+ * where people write them; escapes are checked in the path, in the query a wrong one only loses its key.
  */
 function parseUrl(text: string): UrlParts | undefined {
   const match = control.test(text) ? null : shape.exec(text);
@@ -58,7 +58,10 @@ function parseUrl(text: string): UrlParts | undefined {
 // What Go leaves as it was written: RFC 3986's pchar, and brackets.
 const validPath = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@/[\]]|%[0-9A-Fa-f]{2})*$/;
 
-/** A path that cannot be sent as written is decoded and escaped anew as a whole: `/a b` is `/a%20b`, but `/(a b` is `/%28a%20b`. */
+/**
+ * A path that cannot be sent as written is decoded and escaped anew as a whole: `/a b` is `/a%20b`, but `/(a b` is
+ * `/%28a%20b`.
+ */
 function escapePath(path: string): string {
   if (validPath.test(path)) return path;
   const bytes = new TextEncoder().encode(path);

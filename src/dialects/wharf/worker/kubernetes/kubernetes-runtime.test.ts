@@ -142,7 +142,7 @@ describe("a step in a Pod", () => {
     expect(await endOf(step.ended)).toMatchObject({
       status: "Failed",
       reason: "Transfer",
-      message: "the init container of the Pod did not end when asked to",
+      message: "the init container of the Pod did not end: it was asked to",
     });
   });
 

@@ -188,7 +188,7 @@ export class KubernetesStepRuntime implements StepRuntime {
       if (clock.monotonic() >= stop)
         throw new StepFailure(
           "Transfer",
-          `the init container of the Pod did not end: ${messageOf(failure ?? "it was told to")}`,
+          `the init container of the Pod did not end: ${messageOf(failure ?? "it was asked to")}`,
         );
     }
   }
