@@ -5,6 +5,7 @@ import {
   isInvalid,
   isNotFound,
   type KubeObject,
+  type ResourceType,
   Pod,
   Secret,
   type Stored,
@@ -119,7 +120,7 @@ export class KubernetesBackend implements WorkerBackend {
     return seen !== undefined && isOf(seen, worker) ? seen : await this.#get(worker, Pod);
   }
 
-  async #get(worker: WorkerIdentity, type: typeof Pod | typeof Secret): Promise<Stored | undefined> {
+  async #get(worker: WorkerIdentity, type: ResourceType): Promise<Stored | undefined> {
     const { namespace, name } = worker;
     try {
       const found = await this.#options.client.get({ type, namespace, name });
@@ -131,7 +132,7 @@ export class KubernetesBackend implements WorkerBackend {
   }
 
   /** An object of an earlier worker with this name is deleted first. */
-  async #ensure(worker: WorkerIdentity, type: typeof Pod | typeof Secret, object: KubeObject): Promise<void> {
+  async #ensure(worker: WorkerIdentity, type: ResourceType, object: KubeObject): Promise<void> {
     const { client } = this.#options;
     try {
       await client.create(type, object);
@@ -152,7 +153,7 @@ export class KubernetesBackend implements WorkerBackend {
     }
   }
 
-  async #delete(type: typeof Pod | typeof Secret, object: Stored, gracePeriodSeconds?: number): Promise<void> {
+  async #delete(type: ResourceType, object: Stored, gracePeriodSeconds?: number): Promise<void> {
     const { uid } = object.metadata;
     const grace = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
     await this.#options.client
