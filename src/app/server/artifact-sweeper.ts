@@ -10,10 +10,7 @@ import type { ResourceType, Stored } from "#kernel/model/index.ts";
 const every: Millis = 10 * 60_000;
 const pageSize = 500;
 
-/**
- * Removes artifacts that no object of these kinds references any more, at most half an hour after the last reference.
- * Objects are read only if there are artifacts.
- */
+/** Removes artifacts at most half an hour after these kinds' last reference. Reads objects only if there are any. */
 export function addArtifactSweeper(manager: Manager, store: ArtifactStore, types: readonly ResourceType[]): void {
   const { client, clock, log } = manager;
   manager.add({

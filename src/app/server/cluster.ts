@@ -53,10 +53,7 @@ export async function clusterDefinitions(languages: readonly string[] = []): Pro
   return toCrds(kinds).map((definition) => asOurs(definition));
 }
 
-/**
- * Runs controllers for a cluster until the signal. Rejects with `definitions-missing`, with `own-controllers` for a
- * control plane of `slipway up`, or when the lease is lost.
- */
+/** Runs controllers for a cluster until the signal. Rejects: `definitions-missing`, `own-controllers`, lost lease. */
 export async function serveCluster(options: ClusterOptions): Promise<void> {
   const { connection, clock, version, signal, level } = options;
   const log = options.isTerminal ? plainLog(level, clock) : (await import("./log.ts")).serverLog(level);
@@ -149,10 +146,7 @@ function electionOf(
   return { election: leaseElection({ ...parts, ...lease, identity }) };
 }
 
-/**
- * The Node of a control plane of `slipway up`, whose controllers must not act twice. An account that may not list Nodes
- * is on a cluster.
- */
+/** The Node of a control plane of `slipway up`. An account that may not list Nodes is on a cluster. */
 async function nodeOfOwn(client: ApiClient, signal: AbortSignal, clock: Clock): Promise<KubeObject | undefined> {
   const ours = { labelSelector: "slipway.dev/runtime", limit: 1, signal };
   const { items } = await onceStarted(client, clock, signal, () => client.list(Node, ours)).catch((thrown: unknown) => {

@@ -100,10 +100,7 @@ export interface ControlPlaneOptions {
   readonly metrics?: Metrics;
   /** The store is new: it starts with this version's definitions. */
   readonly isFresh?: boolean;
-  /**
-   * Called when the server exists and before anything else runs: whoever listens does so here, so that a taken port
-   * ends the start early.
-   */
+  /** Called when the server exists, before anything else runs; a taken port then ends the start early. */
   readonly onServer?: (server: ApiServer) => Promise<void>;
   /** Ends the start; no effect once it has resolved. */
   readonly signal: AbortSignal;
@@ -165,10 +162,7 @@ const hostRuntime = ({ directory, runnerPath, clock, log }: ControlPlaneOptions)
 
 type Closing = NonNullable<Parameters<ControlPlane["close"]>[0]>;
 
-/**
- * Controllers stop before the server, because they talk to it; so does the runtime, whose last changes need no
- * recording. Steps continue unless `stopTasks` is given.
- */
+/** Controllers and runtime stop before the server they talk to. Steps continue unless `stopTasks` is given. */
 async function closeAll(
   stop: AbortController,
   ended: Promise<void>,

@@ -69,10 +69,7 @@ export function planDoors(ports: Ports, wanted: readonly ListenAddress[]): DoorP
 
 const widthOf = ({ host }: ListenAddress): number => (host === "::" ? 2 : host === "0.0.0.0" ? 1 : 0);
 
-/**
- * The names and addresses of the server besides loopback: the given ones, and those of wanted addresses. Addresses that
- * the machine gets later must be given.
- */
+/** The server's names and addresses besides loopback. Addresses that the machine gets later must be given. */
 export function namesOf(
   wanted: readonly ListenAddress[],
   given: readonly string[],

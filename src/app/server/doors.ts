@@ -59,10 +59,7 @@ export class Doors {
     for (const listener of this.#open) listener.renew(certificates);
   }
 
-  /**
-   * The server's address for clients that see all addresses of this machine, or only that of a bridge. Rejects for a
-   * foreign address.
-   */
+  /** The server's address for clients that see all addresses or only a bridge's. Rejects for a foreign address. */
   async place(bridge: string | undefined, certificates: CertificateKeeper): Promise<ServerPlace> {
     if (bridge === undefined) return { host: "127.0.0.1", port: this.#main.port };
     const known = this.#bridges.get(bridge) ?? this.#listenAt(bridge, certificates);

@@ -51,10 +51,7 @@ export interface EphemeralControlPlane {
 /** Only an interrupted command leaves running steps, and a person waits for it. */
 const stopGrace: Millis = 2000;
 
-/**
- * Starts a control plane in memory, with a temporary directory for Pods. It does not listen. Its steps are children of
- * this process and are killed with it.
- */
+/** Starts a control plane in memory, with a temporary directory for Pods. Does not listen; steps are children. */
 export async function startEphemeral({
   level,
   agents: wanted,

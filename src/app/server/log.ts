@@ -21,10 +21,7 @@ export function serverLog(level: LogLevel, to: pino.DestinationStream = stderrLi
 
 const mostInFile = 16 * 1024 * 1024;
 
-/**
- * The log of a server whose stderr may be the file at `path`: a large file is copied to `<path>.1` and truncated. Any
- * other stderr is left alone.
- */
+/** A server's log. If stderr is the file at `path` and large, it is copied to `<path>.1` and truncated. */
 export function backgroundLines(path: string, fd = 2, most = mostInFile): pino.DestinationStream {
   const lines = stderrLines(fd);
   let size = sizeOf(path, fd);

@@ -17,10 +17,7 @@ interface RuntimeOptions {
 /** Without a runtime the control plane uses host processes. */
 export interface ChosenRuntime {
   readonly runtime?: Runtime;
-  /**
-   * Completes `steps run`: `as host processes`, `in containers of Docker Engine 20.10.24 at
-   * unix:///var/run/docker.sock`.
-   */
+  /** Completes `steps run`: `as host processes`, `in containers of Docker Engine 20.10.24 at unix://…`. */
   readonly title: string;
 }
 

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import type { ModuleFiles } from "#kernel/template/index.ts";
 
 export const runnerPath: string = join(import.meta.dirname, "runner.cjs");
-
 export const yamlReaderPath: string = join(import.meta.dirname, "yaml-reader.cjs");
 
 export const templateFiles: ModuleFiles = {

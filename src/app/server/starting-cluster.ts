@@ -55,10 +55,7 @@ const away = new Set([
 ]);
 const waits = { first: 500, longest: 10_000 };
 
-/**
- * Resolves when the API server answers, and warns while it does not. Rejects with failures that waiting does not
- * change.
- */
+/** Resolves when the API server answers; warns while it does not. Rejects with permanent failures. */
 export async function onceReachable(
   client: ApiClient,
   { clock, log, signal }: { readonly clock: Clock; readonly log: Pick<Logger, "warn">; readonly signal: AbortSignal },

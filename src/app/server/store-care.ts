@@ -22,10 +22,7 @@ export interface Backup {
   readonly bytes: number;
 }
 
-/**
- * Copies the store to `file`, consistently, also while a server runs; `file` is replaced as a whole. The copy omits
- * freed space, which makes a store smaller.
- */
+/** Copies the store to `file` as a whole, consistently, also while a server runs. Freed space is omitted. */
 export async function backup(directory: string, file: string): Promise<Backup> {
   await expectStore(directory);
   await backupStore(storeOf(directory), file);
@@ -47,10 +44,7 @@ export const check = (directory: string, keyFile?: string): Promise<Check> =>
 const keysIn = async (keyFile: string | undefined, directory: string): Promise<readonly SealingKey[]> =>
   keyFile === undefined ? [] : await readEncryptionKeys(keyFile, directory);
 
-/**
- * All objects of one revision, with secrets, in an order in which they can be created: namespaces and definitions
- * first, owners before their objects.
- */
+/** All objects of one revision, with secrets, in creatable order: namespaces and definitions first, then owners. */
 export const exportAll = (directory: string, keyFile?: string): Promise<readonly JsonObject[]> =>
   atRest(directory, async (path) => {
     const store = await openStore(path, { mustExist: true, encryptionKeys: await keysIn(keyFile, directory) });
@@ -61,10 +55,7 @@ export const exportAll = (directory: string, keyFile?: string): Promise<readonly
     }
   });
 
-/**
- * Restores a backup, which is checked first; the former store is kept as `replaced`. Rejects with `store-locked` while
- * a server runs, and with `insecure-permissions`.
- */
+/** Restores a checked backup; the old store is kept as `replaced`. Rejects: `store-locked`, `insecure-permissions`. */
 export async function restore(
   file: string,
   directory: string,

@@ -1,9 +1,6 @@
 import { posix } from "node:path";
 
-/**
- * Whether a link stays inside its tree: relative, upwards only at its beginning, and not above the root. Then chains of
- * such links stay inside, too.
- */
+/** Whether a link stays in its tree: relative, `..` only at its beginning. Chains of such links stay inside, too. */
 export function staysInside(path: string, target: string): boolean {
   if (target === "" || target.includes("\0") || posix.isAbsolute(target)) return false;
   const parts = target.split("/").filter((part) => part !== "" && part !== ".");

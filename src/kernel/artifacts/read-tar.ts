@@ -17,10 +17,7 @@ export interface TarMember {
 
 const types = new Set(["file", "directory", "symlink", "link"] as const);
 
-/**
- * The members of a tar one after the other, in constant memory. Throws for a damaged archive. The source is closed in
- * any case.
- */
+/** The members of a tar, in constant memory. Throws for a damaged archive; always closes the source. */
 export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<TarMember, void> {
   const archive = extract();
   const read = pipeline(source, archive);

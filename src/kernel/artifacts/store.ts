@@ -196,9 +196,7 @@ export class ArtifactStore {
 }
 
 const parts = ".parts";
-
 const hexOf = (digest: string): string => digest.slice("sha256:".length);
-
 const sizeOf = async (path: string): Promise<number> => (await stat(path)).size;
 
 async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {

@@ -86,7 +86,6 @@ export const isInnerPath = (path: string): boolean =>
 const digestShape = /^sha256:[0-9a-f]{64}$/;
 /** Only such texts become part of a path. */
 export const isDigest = (text: unknown): text is string => typeof text === "string" && digestShape.test(text);
-
 export const digestsIn = (text: string): readonly string[] => text.match(/sha256:[0-9a-f]{64}/g) ?? [];
 
 const isStored = (value: unknown): value is StoredArtifact =>

@@ -37,10 +37,7 @@ export interface ServerCondition {
   readonly message: string;
 }
 
-/**
- * What controllers get besides their manager, the same for each dialect. Everything is loaded on first use, and closed
- * by the provider after the manager has stopped.
- */
+/** What controllers get besides their manager. Loaded on first use; the provider closes it after the manager. */
 export interface ControllerParts<Options = unknown> {
   readonly version: string;
   readonly templates: Templates;

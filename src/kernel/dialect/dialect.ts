@@ -51,9 +51,7 @@ export interface DocumentReader {
   references(document: SourceDocument): References;
   /** Problems of `read`, and valid but unwise settings. */
   lint(document: SourceDocument, options?: Pick<ReadOptions, "beside">): readonly Problem[];
-  /**
-   * Runs of templates that need none written, for documents without a run. `hardware` is the machine named for them.
-   */
+  /** Runs of templates for documents without a run. `hardware` is the machine named for them. */
   impliedRuns?(
     documents: readonly CheckedDocument[],
     named: { readonly hardware?: string },
@@ -70,10 +68,7 @@ export interface Admission extends GroupKind {
   readonly coversSchema: boolean;
   /** Changes a new object. `writer` is its creator, if that was authenticated. */
   prepareForCreate(object: JsonObject, writer?: Writer): JsonObject;
-  /**
-   * The part that determines what the controller does, if it acts with its writers' rights (`Manager.clientFor`).
-   * Whoever changes it becomes a writer.
-   */
+  /** The part that determines what the controller does: writing it takes its writer's rights (`Manager.clientFor`). */
   actsOn?(object: JsonObject): JsonValue | undefined;
   /** The part of a status that only controllers and administrators may write, because controllers rely on it. */
   ownStatus?(status: JsonObject): JsonValue | undefined;
@@ -188,10 +183,7 @@ export interface Runs extends RunDialect<KubeObject> {
   ) => Promise<Result<JsonObject, string>>;
   /** Explains a stored run's cached results. A promise, because code is loaded first. */
   readonly explainCache?: (object: KubeObject, question: CacheQuestion) => Promise<Result<CacheExplanation, string>>;
-  /**
-   * `beside` are objects it may refer to. Returns problems that only show when it runs. A promise, because code is
-   * loaded first.
-   */
+  /** `beside` are objects it may refer to. Returns problems that only show when it runs. Loads code first. */
   readonly simulation?: (
     object: KubeObject,
     beside: readonly KubeObject[],

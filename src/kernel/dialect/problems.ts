@@ -10,10 +10,7 @@ export interface ProblemCollector {
   readonly warn: Report;
 }
 
-/**
- * Further problems of a document are only counted: finding positions is costly, and a megabyte with a mistake in every
- * line would take minutes.
- */
+/** Further problems of a document are only counted: finding positions is costly. */
 export const mostProblems = 1_000;
 
 /** Without `positionOf` problems have only their path. */

@@ -11,10 +11,7 @@ export type Languages = readonly Pick<Dialect, "name" | "kinds" | "runs">[];
 /** Strict: servers drop unknown fields, and the document reader reports them. */
 const schema = compileSchema(RunAction.schema);
 
-/**
- * Checks a RunAction: its schema, its target, an action that the dialect supports, and the action's fields. Fields
- * without effect are refused. Schema problems are reported alone.
- */
+/** Checks a RunAction: its schema (alone, if wrong), target, action, and fields; those without effect are refused. */
 export function checkRunAction(document: JsonObject, languages: Languages, report: Report): void {
   if (!checkSchema(schema, document, report)) return;
   // The schema has accepted the document.

@@ -25,10 +25,7 @@ export const sharedOf = (dialects: readonly Dialect[]): Shared => ({
   addControllers: (manager) => addActionUpkeep(manager, dialects),
 });
 
-/**
- * Checks whether a RunAction makes sense. The controller decides whether it is possible now, and answers in the status,
- * beside the author.
- */
+/** Checks whether a RunAction makes sense. Whether it is possible now, the controller answers in the status. */
 const runActionAdmission = (languages: Languages): Admission => ({
   group: RunAction.group,
   kind: RunAction.kind,

@@ -13,9 +13,7 @@ export class DirectoryWatch {
   #waiter: Deferred<void> | undefined;
   #failure: Error | undefined;
 
-  /**
-   * The directory must exist. A signal in `wake` counts as a change when it aborts. Does not keep the process alive.
-   */
+  /** The directory must exist. An abort of a signal in `wake` counts as a change. Lets the process exit. */
   constructor(directory: string, wake: readonly AbortSignal[]) {
     this.#watcher = watch(directory, { persistent: false }, () => this.#notify());
     this.#watcher.on("error", (failure) => {
@@ -32,9 +30,7 @@ export class DirectoryWatch {
     this.#waiter?.resolve();
   }
 
-  /**
-   * Resolves at the first change since the last call; a first call resolves at once. Rejects if the watch has failed.
-   */
+  /** Resolves at the first change since the last call; the first call at once. Rejects if the watch failed. */
   async changed(): Promise<void> {
     if (!this.#changed) {
       this.#waiter = deferred();

@@ -4,10 +4,7 @@ import { DirectoryWatch } from "./directory-watch.ts";
 import { lookAt } from "./log-files.ts";
 import { readReceived } from "./received-state.ts";
 
-/**
- * Aborts when a received log is complete, or its directory is gone; until then looks as long as `signal` allows. The
- * follower and the receiver may be different processes.
- */
+/** Aborts when a received log, maybe of another process, is complete or gone; looks until `signal` aborts. */
 export async function endOfReceived(path: string, signal: AbortSignal): Promise<AbortSignal> {
   const end = new AbortController();
   const directory = dirname(path);

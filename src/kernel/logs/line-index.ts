@@ -45,10 +45,7 @@ export async function readIndex(file: string, size: number): Promise<readonly In
   return entries;
 }
 
-/**
- * Offset of the last entry older than `at`, or 0: every record before it is older too. If the clock was set back, the
- * place is approximate.
- */
+/** Offset of the last entry older than `at`, or 0: all records before it are older, unless the clock was set back. */
 export function offsetBefore(entries: readonly IndexEntry[], at: Instant): number {
   let low = 0;
   let high = entries.length;

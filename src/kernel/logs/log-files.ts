@@ -5,10 +5,7 @@ import { codeOf } from "#lib/base/index.ts";
 // with an index (0.log.idx) once it holds 256 records.
 
 export interface Rotation {
-  /**
-   * A file is closed before a write that would exceed this. An append is never split, so that a file can be longer by
-   * its first one.
-   */
+  /** A file is closed before a write that would exceed this. An append is never split, even if it is longer. */
   readonly maxBytes: number;
   /** Files kept, with the one being written; 1 to 100. */
   readonly maxFiles: number;
@@ -24,7 +21,6 @@ const mostFiles = 100;
 
 /** Age 0 is being written. */
 export const fileOfAge = (path: string, age: number): string => (age === 0 ? path : `${path}.${age}`);
-
 export const indexOf = (file: string): string => `${file}.idx`;
 
 /** One file of a log as it was when looked at. */
@@ -36,10 +32,7 @@ export interface LogFile {
   readonly size: number;
 }
 
-/**
- * The existing files of a log, oldest first. During a rotation a file may appear twice or be missed: compare ids after
- * opening.
- */
+/** A log's files, oldest first. A rotation may show a file twice or not at all: compare ids after opening. */
 export async function listLogFiles(path: string): Promise<readonly LogFile[]> {
   const files: LogFile[] = [];
   for (let age = 0; age < mostFiles; age++) {

@@ -92,10 +92,7 @@ export class LogWriter {
     while (this.#writing !== undefined) await this.#writing;
   }
 
-  /**
-   * Resolves when everything appended can be read, unfinished lines included. Never rejects; see `failure`. The last
-   * call.
-   */
+  /** Resolves when all appended text is readable, unfinished lines too. Never rejects; see `failure`. Last call. */
   async close(): Promise<void> {
     this.#cancelFlush?.();
     for (const stream of ["stdout", "stderr"] as const) {

@@ -5,7 +5,6 @@ const shortest = 4;
 const shortestInner = 8;
 /** Longer lines are searched for in pieces, so that little is held back. */
 const longest = 4096;
-
 const nothing = Buffer.alloc(0);
 
 /**

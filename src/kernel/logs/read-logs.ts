@@ -109,10 +109,7 @@ async function openFirst(path: string, options: ReadLogsOptions): Promise<OpenFi
   });
 }
 
-/**
- * The file after `current`; undefined while that is the newest. If `current` was removed by the rotation, the oldest
- * file (`findIndex` gives -1).
- */
+/** The file after `current`; undefined if that is the newest. The oldest if the rotation removed `current`. */
 async function successor(path: string, current: OpenFile | undefined): Promise<OpenFile | undefined> {
   const newest = await lookAt(path);
   if (newest !== undefined && newest.id === current?.id) return undefined;

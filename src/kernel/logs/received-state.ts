@@ -17,7 +17,6 @@ export interface ReceivedState {
 }
 
 export const nothingReceived: ReceivedState = { source: "", seq: 0, file: "", size: 0, isEnded: false };
-
 export const stateOf = (path: string): string => `${path}.received`;
 
 /** Undefined if nothing is durable. Rejects for a damaged file. */

@@ -17,7 +17,6 @@ export const prefixLength = 40;
 export const flagOffset = 38;
 export const streamOffset = 31;
 export const timeLength = 30;
-
 export const newline = 10;
 export const fullFlag = 70;
 export const partialFlag = 80;

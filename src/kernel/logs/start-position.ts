@@ -14,10 +14,7 @@ export interface Position {
 
 const blockBytes = 64 * 1024;
 
-/**
- * The start of the last `lines` lines, of one stream if given. Reads backwards, only as far as needed. With 0 lines it
- * is the end.
- */
+/** The start of the last `lines` lines, of one stream if given. Reads backwards as far as needed. 0: the end. */
 export async function tailPosition(files: readonly LogFile[], lines: number, stream?: LogStream): Promise<Position> {
   const last = files.length - 1;
   if (lines <= 0) return { file: Math.max(0, last), offset: files[last]?.size ?? 0 };
@@ -81,10 +78,7 @@ const placeOf = (bytes: Buffer, at: number, base: number): RecordPlace => ({
   stream: bytes[at + streamOffset + 3] === letterO ? "stdout" : "stderr",
 });
 
-/**
- * A record start before which every record is older than `since`; readers drop older ones after it. One small read per
- * file, then one look at an index.
- */
+/** A record start before which all records are older than `since`; readers drop older ones after it. */
 export async function sincePosition(files: readonly LogFile[], since: Instant): Promise<Position> {
   const limit = recordTime(since);
   for (let file = files.length - 1; file > 0; file--) {

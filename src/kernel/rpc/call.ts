@@ -66,7 +66,6 @@ export async function runCall(
 // Shared: they say nothing about a place, and each would cost a stack.
 const callerGone = new RpcError("CANCELLED", "the caller has gone");
 const callOver = new RpcError("CANCELLED", "the call has ended");
-
 const none: readonly never[] = [];
 
 /** The end of a call. Its signal is made on demand: it is as large as the rest of a call. */

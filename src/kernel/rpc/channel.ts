@@ -185,10 +185,7 @@ export class RpcChannel {
 
 type Grpc = typeof import("@grpc/grpc-js");
 
-/**
- * Resolves when connected; rejects with the first failure, where grpc-js would keep trying. Its own wait does not end
- * when the client is closed.
- */
+/** Resolves when connected; rejects with the first failure, where grpc-js would keep trying. */
 async function ready(grpc: Grpc, client: Client, deadline: Instant, signal: AbortSignal): Promise<void> {
   const { READY, TRANSIENT_FAILURE, SHUTDOWN } = grpc.connectivityState;
   const channel = client.getChannel();

@@ -42,10 +42,7 @@ export class FramedChannel {
     this.#options = options;
   }
 
-  /**
-   * The answers to one or several framed requests. Rejects with an `RpcError` unless the call ends OK. Leaving the
-   * iteration cancels it.
-   */
+  /** The answers to framed requests. Rejects with an `RpcError` unless it ends OK. Leaving the iteration cancels it. */
   async *stream(path: string, request: Buffer, signal: AbortSignal): AsyncGenerator<readonly Buffer[], void> {
     for await (const frames of this.frames(path, request, signal)) yield messagesOf(frames);
   }

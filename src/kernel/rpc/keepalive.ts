@@ -64,10 +64,7 @@ export class Keepalive {
     for (const cancel of this.#rounds) cancel();
   }
 
-  /**
-   * The group that is pinged last from now on, unless it has twice the average: after a crash ten thousand clients
-   * return at once and should not be pinged before half of the time.
-   */
+  /** The group pinged last from now on, unless twice the average: ten thousand clients may return at once. */
   #groupFor(): number {
     const most = Math.ceil((2 * (this.#count + 1)) / groupCount);
     const since = this.#clock.monotonic() - this.#begun;

@@ -26,10 +26,7 @@ export interface RpcListenerOptions extends SpeakerOptions {
 /** How long connections may take to end. */
 const lastWords: Millis = 500;
 
-/**
- * A gRPC port with the standard health and reflection services. At the close, calls with one answer get a moment to
- * end, and streams end with UNAVAILABLE.
- */
+/** A gRPC port with health and reflection. At the close calls get a moment; streams end with UNAVAILABLE. */
 export class RpcListener {
   readonly port: number;
   readonly #door: ConnectionSource;

@@ -9,10 +9,7 @@ export interface MessageCount {
   readonly isInside: boolean;
 }
 
-/**
- * A message that has begun must be complete a minute later, at most two. Between messages a stream may be silent.
- * Unread bytes do not count against the sender.
- */
+/** A message must be complete within one to two minutes; silence between messages and unread bytes are fine. */
 export class MessageDeadline {
   readonly #clock: Clock;
   readonly #stream: Readable;

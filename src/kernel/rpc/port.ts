@@ -5,10 +5,7 @@ import { codeOf, messageOf, SlipwayError } from "#lib/base/index.ts";
 const maxWaiting = 1024;
 /** How many may be open: connections need no credentials, and must not use up all file descriptors. */
 const usualMaxOpen = 12_288;
-/**
- * The system's queue. Thousands of clients return at once after a restart; beyond Node's 511 they would be dropped and
- * retry after one, three and seven seconds.
- */
+/** The system's queue. After a restart thousands of clients return; beyond Node's 511 they would be dropped. */
 const backlog = 16_384;
 
 /** An address, or one that sorts connections first. */

@@ -25,10 +25,7 @@ interface Loaded {
 /** Certificate and key are two files that are replaced one after the other. */
 const settleTime: Millis = 200;
 
-/**
- * Certificates of a listener, reloaded when their files change; open connections continue. Files that do not fit
- * together are logged and the old ones stay.
- */
+/** A listener's certificates, reloaded when they change. Files that do not match are logged and not used. */
 export class TlsFiles implements experimental.CertificateProvider {
   readonly #paths: TlsPaths;
   readonly #clock: Clock;

@@ -26,18 +26,12 @@ export interface Task {
   readonly logRotation?: Rotation;
   /** Variables whose values are masked in the log; unknown ones are ignored. */
   readonly maskedVariables?: readonly string[];
-  /**
-   * Where the task's last word can be read after its end: what it wrote to `unmaskedWord` of this path, masked. Missing
-   * if the task is lost.
-   */
+  /** Path of the ended task's last word: what it wrote to `unmaskedWord`, masked. Missing if the task is lost. */
   readonly message?: string;
   readonly mounts?: readonly TaskMount[];
   /** Default: the runtime's own user. The process gets this one group. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /**
-   * For runtimes with images. `command` is then only for people, `env` is added to the image's variables, and
-   * `workingDirectory` and `user` are those of this setup.
-   */
+  /** For runtimes with images: `command` is for people, `env` is added, `workingDirectory` and `user` are its own. */
   readonly container?: ContainerSetup;
 }
 
@@ -174,9 +168,7 @@ export interface ExecResult {
   readonly output: string;
 }
 
-/**
- * What runtimes with images do besides running tasks. Whoever opens a sandbox closes it, after its tasks were removed.
- */
+/** What runtimes with images do besides running tasks. Close a sandbox after removing its tasks. */
 export interface ContainerHost {
   readonly version: string;
   /** Creates, finds or restarts the sandbox; resolves with its address when tasks can start in it. */
@@ -195,10 +187,7 @@ export interface ContainerHost {
   findImage(image: string): Promise<ImageFacts | undefined>;
   /** Pulls an image, trying the logins in turn. Rejects with `image-pull`. */
   pull(image: string, logins: readonly RegistryLogin[], signal: AbortSignal): Promise<ImageFacts>;
-  /**
-   * Runs a command beside a running task. Rejects if it cannot be run, or with the signal's reason; the command may
-   * then continue.
-   */
+  /** Runs a command beside a running task. Rejects if it cannot be run, or with the signal's reason, not ending it. */
   exec(task: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
   /** The same with streams. */
   interact(task: string, command: readonly string[], options: InteractionOptions): Promise<Interaction>;
@@ -241,10 +230,7 @@ export interface Runtime {
    * only shorten the grace; unknown and ended tasks are no error.
    */
   stop(id: string, grace: Millis): Promise<void>;
-  /**
-   * All tasks that were not removed, or those of one owner (the id before the first slash). Resolves once the runtime
-   * is attached, so that the list is complete.
-   */
+  /** All tasks not removed, or those of one owner (the id before the first slash). Waits until attached. */
   list(owner?: string): Promise<readonly TaskStatus[]>;
   /** Without waiting; undefined for an unknown task, and before the runtime is attached. */
   find(id: string): TaskStatus | undefined;
@@ -252,10 +238,7 @@ export interface Runtime {
   remove(ids: readonly string[]): Promise<void>;
   /** Reports changes from now on. */
   subscribe(listener: (status: TaskStatus) => void): Cancel;
-  /**
-   * Why the runtime does not answer, for health checks. Never waits: the first call after a failure may miss it, a
-   * later one does not.
-   */
+  /** Why the runtime does not answer, for health checks. Never waits: right after a failure it may miss it. */
   trouble?(): string | undefined;
   /** Tasks continue, unless `stopTasks` gives them a grace. */
   close(options?: { readonly stopTasks?: Millis }): Promise<void>;

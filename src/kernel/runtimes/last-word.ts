@@ -33,14 +33,10 @@ export const longestLastWord = keptLastWord + 4;
 
 /** Where a task writes before its last word is masked. */
 export const unmaskedWord = (message: string): string => `${message}.raw`;
-
 const escapedText = /"(?:[^"\\]|\\.)*"/g;
 const hasEscape = /\\[u/]/;
 
-/**
- * JSON can escape a value in more ways than can be searched for, so that texts with escapes are compared unescaped.
- * Everything else stays byte for byte.
- */
+/** JSON has too many escapes of a value to search for: texts with escapes are compared unescaped, else unchanged. */
 function withoutEscaped(bytes: Buffer, masker: Masker): Buffer {
   const text = bytes.toString();
   if (!hasEscape.test(text) || !isJson(text)) return bytes;

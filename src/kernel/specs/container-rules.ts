@@ -79,10 +79,7 @@ const isResource = (name: string): boolean =>
   (name.includes("/") && qualifiedNameRule(name) === undefined);
 const resourceDetail = "must be cpu, memory, ephemeral-storage, hugepages-<size>, or a name with a domain in front";
 
-/**
- * Amounts are quantities (`500m`, `1Gi`, or a number) of at least 0; no request exceeds its limit. The schema refuses
- * other values.
- */
+/** Amounts are quantities (`500m`, `1Gi`, or a number) of at least 0; no request exceeds its limit. */
 function checkResources(container: JsonObject, at: FieldPath, report: Report) {
   const here = [...at, "resources"];
   for (const kind of ["limits", "requests"]) {

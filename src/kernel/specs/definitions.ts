@@ -68,10 +68,7 @@ export const definitionNames = {
 
 let parsed: JsonObject | undefined;
 
-/**
- * The definitions by name, parsed at the first call (1.2 ms). Shared: do not change them. References are
- * `#/components/schemas/<name>`.
- */
+/** The definitions, parsed at the first call. Shared: do not change them. See `#/components/schemas/<name>`. */
 export function rawDefinitions(): JsonObject {
   parsed ??= JSON.parse(k8sOpenApiText) as JsonObject;
   return parsed;
@@ -91,13 +88,9 @@ const byHand: ReadonlyMap<string, Schema> = new Map([
 ]);
 /** A schema or something simpler: pruned like a schema, of any type. */
 const schemaOrSimpler = new Set([`${extensions}.JSONSchemaPropsOrBool`, `${extensions}.JSONSchemaPropsOrArray`]);
-
 const structural = new Map<string, Schema>();
 
-/**
- * A built-in type as a structural schema; references stay. List types are left out: Kubernetes does not require unique
- * keys in lists of built-in kinds.
- */
+/** A built-in type as a structural schema. No list types: Kubernetes does not require unique keys in these. */
 export function definition(name: string): Schema | undefined {
   const known = structural.get(name);
   if (known !== undefined) return known;

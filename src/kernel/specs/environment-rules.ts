@@ -18,10 +18,7 @@ const fieldPaths = [
   "status.podIPs",
 ];
 
-/**
- * Checks `env` and `envFrom` of a container. A variable may occur twice: the later one wins. Keys from `envFrom` that
- * cannot be names are skipped at start.
- */
+/** Checks `env` and `envFrom`. The later of two variables wins. Keys that cannot be names are skipped at start. */
 export function checkEnvironment(container: JsonObject, at: FieldPath, report: Report) {
   for (const [index, variable] of objectsAt(container, "env").entries())
     checkVariable(variable, [...at, "env", index], report);

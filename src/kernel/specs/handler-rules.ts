@@ -14,9 +14,7 @@ import { checkNotNegative, checkOneOf, checkUnion, type Report } from "./finding
 
 const probeNumbers = ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"];
 
-/**
- * One handler and sensible times. Only readiness may need several successes; the other probes act on the first result.
- */
+/** One handler and sensible times. Only readiness may need several successes. */
 export function checkProbe(container: JsonObject, name: string, at: FieldPath, report: Report) {
   const probe = objectAt(container, name);
   if (probe === undefined) return;

@@ -5,10 +5,7 @@ import { mapItems, mapMember, withAbsent, withUnset } from "./read.ts";
 /** The largest int32: Kubernetes' backoffLimit where limits per index apply. */
 const unlimited = 2_147_483_647;
 
-/**
- * A JobSpec with Kubernetes' defaults (batch/v1), Pod template included; the same object if none is missing.
- * `parallelism` without `completions` makes the Job a work queue.
- */
+/** A JobSpec with Kubernetes' defaults (batch/v1), its Pod template included; the same object if complete. */
 export function withJobSpecDefaults(spec: JsonObject): JsonObject {
   const counted =
     valueAt(spec, "completions") === undefined && valueAt(spec, "parallelism") === undefined

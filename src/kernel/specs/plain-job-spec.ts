@@ -3,10 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 // Most Jobs in documents are one container with a program and its variables. Recognising them is quick; checking a
 // thousand by schema, defaults and rules took a third of a second.
 
-/**
- * Whether the spec has only known members with valid values, so that there is nothing to report, not even a warning.
- * False means nothing.
- */
+/** Whether the spec has only known members with valid values, without even a warning. False means nothing. */
 export const isPlainJobSpec = (spec: JsonObject): boolean => hasOnly(spec, job) && spec["template"] !== undefined;
 
 type Test = (value: JsonValue) => boolean;

@@ -5,10 +5,7 @@ import { mapItems, mapMember, scalarText, withAbsent, withMembers, withUnset } f
 // Kubernetes' core/v1 defaults of Pods and Pod templates. All functions are pure and idempotent and return the same
 // object if nothing is missing. Client-side apply compares by these values, so another default shows as a change.
 
-/**
- * A PodSpec with its defaults, those of containers, probes, ports and volumes included. Admission adds the service
- * account.
- */
+/** A PodSpec with its defaults, nested ones included. Admission adds the service account. */
 export function withPodSpecDefaults(spec: JsonObject): JsonObject {
   const accounted = withAccount(withAbsent(withUnset(spec, podWords), podDefaults));
   const contained = ["containers", "initContainers"].reduce(

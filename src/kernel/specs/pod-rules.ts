@@ -45,9 +45,7 @@ const ignored = [
 const isAsked = (value: unknown): boolean =>
   value !== undefined && value !== false && value !== "" && !(Array.isArray(value) && value.length === 0);
 
-/**
- * Checks a PodSpec with its defaults, in a Pod or a template. Restrictions of templates are checked by their owners.
- */
+/** Checks a PodSpec with its defaults, in a Pod or a template. Owners check restrictions of templates. */
 export function checkPodSpec(spec: JsonObject, at: FieldPath, found: Findings): void {
   const report: Report = (error) => found.errors.push(error);
   const refuse: Report = (error) => found.unsupported.push(error);
@@ -135,10 +133,7 @@ function checkHostPorts(container: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-/**
- * Only an init container may have a restart policy, which makes it a sidecar (KEP-753). Other init containers have no
- * probes and hooks.
- */
+/** Only an init container may have a restart policy, making it a sidecar (KEP-753). Others have no probes and hooks. */
 function checkRestartPolicy(container: JsonObject, member: string, at: FieldPath, report: Report) {
   const policy = textAt(container, "restartPolicy");
   if (member === "containers") {

@@ -6,10 +6,7 @@ import { checkNamed, checkOneOf, checkUnion, type Report } from "./findings.ts";
 
 // Volumes of a Pod: sources, paths and permissions.
 
-/**
- * Sources that the local Pod runner supports, in the order of the message. Whether the referenced objects exist is
- * checked when the Pod starts.
- */
+/** Sources the local Pod runner supports, in message order. The Pod's start checks that the objects exist. */
 const volumeSources = [
   "emptyDir",
   "configMap",

@@ -19,10 +19,7 @@ export interface PoolLimits {
   readonly maxThreads: number;
   /** Questions that wait for a thread; more are refused. */
   readonly maxWaiting: number;
-  /**
-   * For one question, from when a thread has it; then the thread is ended. Time in which this process stood still does
-   * not count.
-   */
+  /** Per question, from when a thread has it; then the thread is ended. Standstills do not count. */
   readonly budgetMs: Millis;
   /** A thread is replaced after so many questions or with so much memory, because WebAssembly memory never shrinks. */
   readonly maxQuestions: number;
@@ -61,10 +58,7 @@ interface Slot {
   cancelTimer: Cancel;
 }
 
-/**
- * A few threads, started as questions come, each asked one question at a time. A question that exceeds its budget ends
- * its thread only.
- */
+/** A few threads, started on demand, one question at a time each. A question over its budget ends its thread only. */
 export class TemplatePool {
   readonly #start: () => TemplateThread;
   readonly #clock: Clock;
@@ -82,10 +76,7 @@ export class TemplatePool {
     this.#limits = { ...defaultLimits, ...limits };
   }
 
-  /**
-   * Rejects if threads cannot start, or with the signal's reason: a waiting question is then dropped, the answer of an
-   * asked one is ignored.
-   */
+  /** Rejects if threads cannot start, or with the signal's reason, dropping the question or its later answer. */
   async ask(question: string, signal?: AbortSignal): Promise<Result<string, PoolFailure>> {
     signal?.throwIfAborted();
     if (this.#isClosed) return err({ kind: "closed" });

@@ -8,7 +8,6 @@ type Call = (...given: never[]) => number;
 const success = 0;
 const badFile = 8;
 const notSupported = 58;
-
 const standardError = 2;
 const realtime = 0;
 

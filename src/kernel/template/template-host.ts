@@ -86,10 +86,7 @@ interface Answer {
   readonly misuse?: string;
 }
 
-/**
- * Renders templates in separate threads, started on demand. Failures of templates are results; only a broken
- * installation rejects.
- */
+/** Renders templates in threads. Failures of templates are results; only a broken installation rejects. */
 export class TemplateHost {
   readonly #pool: TemplatePool;
   readonly #budgetMs: number;

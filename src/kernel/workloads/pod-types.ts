@@ -265,7 +265,6 @@ export const isTerminating = ({ metadata }: PodObject): boolean => metadata.dele
 
 /** Neither ended nor being deleted. */
 export const isActive = (pod: PodObject): boolean => !isFinished(pod) && !isTerminating(pod);
-
 export const isReady = ({ status }: PodObject): boolean => isTrue(status?.conditions, "Ready");
 
 export const allContainers = ({ containers, initContainers = [] }: PodSpec): readonly Container[] => [

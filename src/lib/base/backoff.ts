@@ -10,19 +10,13 @@ export interface BackoffOptions {
   readonly longest?: Millis;
   /** Default 2. */
   readonly factor?: number;
-  /**
-   * The share of each delay that is drawn at random and added to it, so that clients that failed together do not retry
-   * together.
-   */
+  /** The random share added to each delay, so that clients that failed together do not retry together. */
   readonly jitter?: number;
   /** Required with `jitter`. */
   readonly random?: Random;
 }
 
-/**
- * The delay after so many failures in a row, counted from 1, in whole milliseconds; 0 for none. `longest` bounds it
- * before jitter.
- */
+/** The delay in whole milliseconds after so many failures; 0 for none. `longest` bounds it before jitter. */
 export function backoffDelay(failures: number, options: BackoffOptions): Millis {
   const { first, longest = Number.POSITIVE_INFINITY, factor = 2, jitter = 0, random = () => 0 } = options;
   if (failures < 1) return 0;

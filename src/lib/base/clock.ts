@@ -9,10 +9,7 @@ export interface Clock {
   now(): Instant;
   /** Unaffected by setting the clock; for measuring durations. */
   monotonic(): Millis;
-  /**
-   * Calls `run` once, no earlier than `delay` from now and never before `after` has returned. Does not keep the process
-   * alive. `run` must not throw.
-   */
+  /** Calls `run` once, at least `delay` from now, never synchronously. Lets the process exit. `run` must not throw. */
   after(delay: Millis, run: () => void): Cancel;
 }
 
@@ -24,10 +21,7 @@ const longestHold: Millis = 24 * 3_600_000;
 
 let latest = { at: 0, since: 0 };
 
-/**
- * Runs on evenly when the machine's clock is set back, so no timer waits longer than intended. The process stays ahead
- * of that clock until it restarts.
- */
+/** Steady when the machine's clock is set back: no timer waits longer. Stays ahead of it until the restart. */
 function steadyNow(): Instant {
   const [at, since] = [Date.now(), performance.now()];
   const held = Math.floor(latest.at + since - latest.since);

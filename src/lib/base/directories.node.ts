@@ -48,10 +48,7 @@ const removedAtOnce = 256;
 /** Node has fewer threads for files. */
 const directoriesAtOnce = 16;
 
-/**
- * Removes whatever is at a path, if anything. Ten times as fast as Node's for small trees because files are removed
- * synchronously, a few milliseconds at a time.
- */
+/** Removes whatever is at a path. Removes small trees' files synchronously, ten times as fast as Node's. */
 export async function removeTree(path: string): Promise<void> {
   try {
     if (!lstatSync(path).isDirectory()) return unlinkSync(path);

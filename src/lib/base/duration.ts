@@ -51,10 +51,7 @@ function sumParts(body: string): bigint | undefined {
   return end === 0 || end !== body.length ? undefined : total;
 }
 
-/**
- * Kubernetes' duration for people, as in kubectl's AGE column: `59s`, `2m5s` below 10 minutes, `3h10m`, `5d`, `2y30d`.
- * Negative counts as 0 (clocks of two machines differ).
- */
+/** Kubernetes' AGE: `59s`, `2m5s` below 10 minutes, `3h10m`, `5d`, `2y30d`. Negative (clock skew) counts as 0. */
 export function formatAge(age: Millis): string {
   const seconds = Math.max(0, Math.floor(age / 1000));
   const minutes = Math.floor(seconds / 60);

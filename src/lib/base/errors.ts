@@ -1,7 +1,4 @@
-/**
- * A failure of disk, network or another program. `code` is kebab-case and declared in the folder's `errors.ts`; `hint`
- * tells a person what to do. The cause is kept.
- */
+/** A failure of disk, network or another program. `code` is declared in the folder's `errors.ts`; `hint` is advice. */
 export class SlipwayError extends Error {
   override readonly name = "SlipwayError";
   readonly code: string;
@@ -15,7 +12,6 @@ export class SlipwayError extends Error {
 }
 
 export const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
-
 export const messageOf = (thrown: unknown): string => toError(thrown).message;
 
 /** `code` of a Node system error or a SlipwayError. */

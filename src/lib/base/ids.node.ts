@@ -4,16 +4,12 @@ import type { Random } from "./random.ts";
 
 /** A random RFC 9562 version 4 UUID. */
 export const newUid = (): string => randomUUID();
-
 export const systemRandom: Random = () => randomInt(2 ** 47) / 2 ** 47;
 
 /** Ids per millisecond; further ones count as of the next. */
 const perMilli = 2 ** 12;
 
-/**
- * Makes UUIDs of version 7 (RFC 9562): each greater than all before, also within a millisecond or after the clock was
- * set back. 62 bits are random.
- */
+/** UUIDs of version 7 (RFC 9562): each greater than all before, even if the clock is set back. 62 random bits. */
 export function growingUids(clock: Pick<Clock, "now">): () => string {
   let [time, count] = [0, 0];
   return () => {

@@ -23,10 +23,7 @@ export async function inParallel<T>(
   if (failures.length > 0) throw failures[0];
 }
 
-/**
- * One item first, then batches of doubling size, so that what all items would be refused for is refused a few times
- * only.
- */
+/** One item first, then batches of doubling size, so that a common refusal comes a few times only. */
 export async function inGrowingBatches<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
   for (let done = 0, size = 1; done < items.length; done += size, size *= 2) {
     await inParallel(items.slice(done, done + size), run);

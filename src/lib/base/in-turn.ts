@@ -1,6 +1,4 @@
-/**
- * Runs work after everything given before has settled; a failure is the caller's alone and does not stop later work.
- */
+/** Runs work after everything given before has settled; a failure does not stop later work. */
 export type InTurn = <T>(work: () => T | Promise<T>) => Promise<T>;
 
 /** One piece of work at a time, in the order of the calls. */

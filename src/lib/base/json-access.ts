@@ -17,10 +17,7 @@ export function objectAt(value: JsonValue | undefined, ...path: readonly string[
   return isJsonObject(found) ? found : undefined;
 }
 
-/**
- * The objects of the list at a path, in order; other items are left out, so an index here need not be that in the
- * document.
- */
+/** The objects of the list at a path, in order. Other items are left out, so indexes may differ. */
 export function objectsAt(value: JsonValue | undefined, ...path: readonly string[]): readonly JsonObject[] {
   return listAt(value, ...path).filter(isJsonObject);
 }

@@ -8,10 +8,7 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/**
- * Freezes a value deeply, in place, and returns it. Frozen branches are not visited again, so freezing by hand must be
- * deep. Recursive.
- */
+/** Freezes a value deeply, in place, and returns it. Skips frozen branches, which must be deeply frozen. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

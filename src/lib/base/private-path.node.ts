@@ -1,10 +1,7 @@
 import { stat } from "node:fs/promises";
 import { SlipwayError } from "./errors.ts";
 
-/**
- * As ssh: a secret that others can access is not used, since it may be known already. Rejects with
- * `insecure-permissions`, or a system error for a missing path.
- */
+/** As ssh, refuses a secret that others can access (`insecure-permissions`). A missing path is a system error. */
 export async function refuseShared(path: string): Promise<void> {
   const { mode, uid } = await stat(path);
   if (process.getuid !== undefined && uid !== process.getuid()) {

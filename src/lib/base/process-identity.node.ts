@@ -80,10 +80,7 @@ export function hasEnded(identity: ProcessIdentity): boolean {
   }
 }
 
-/**
- * False if no process of the group is left. The caller must know that the group is still its own: its leader is
- * unreaped or was alive a moment ago.
- */
+/** False if no process of the group is left. Its leader must be unreaped or recently alive: numbers are reused. */
 export function signalGroup(leader: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(-leader, signal);

@@ -38,10 +38,7 @@ export async function replaceFile(
   if (isDurable) await flushDirectory(dirname(path));
 }
 
-/**
- * Makes the names in a directory durable: after a power cut a new or renamed file is only there if its directory was
- * flushed.
- */
+/** Flushes a directory: without that a new or renamed file may be gone after a power cut. */
 export async function flushDirectory(path: string): Promise<void> {
   const directory = await open(path, "r");
   try {

@@ -26,10 +26,7 @@ const longestSource = 20_000;
 /** Units of one evaluation unless told otherwise; the rules of CustomResourceDefinitions ask for more. */
 const defaultCostLimit = 100_000;
 
-/**
- * The steps of a long document say the same again and again: an environment keeps so many short programs, and forgets
- * all when there are more.
- */
+/** Steps of long documents repeat: an environment caches this many short programs, then drops all. */
 const mostPrograms = 256;
 const longestKept = 256;
 
@@ -152,9 +149,7 @@ function evaluationMessage(thrown: unknown): string {
   return missing === null ? tidy(summary) : `the variable ${JSON.stringify(missing[1])} has no value here`;
 }
 
-/**
- * True for the error of an evaluation that looked for something its values do not have, and would find it once they do.
- */
+/** True for an evaluation's error of a missing value, which it would find once it exists. */
 export const isMissingValue = (error: string): boolean =>
   /^no such key: |^the variable .* has no value here$/.test(error);
 

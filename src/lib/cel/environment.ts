@@ -52,10 +52,7 @@ const limits = {
   maxCallArguments: 32,
 };
 
-/**
- * Literals may mix types, because JSON does. Our functions come under marked names where the library has one of the
- * same signature (`names.ts`).
- */
+/** Literals may mix types, as in JSON. Functions with a signature of the library get marked names (`names.ts`). */
 function createBase(): Environment {
   const base = new Environment({ homogeneousAggregateLiterals: false, enableOptionalTypes: true, limits });
   for (const [name, ctor] of libraryTypes) base.registerType(name, { ctor, fields: {} });

@@ -3,7 +3,6 @@ import type { LibraryFunction } from "./library/index.ts";
 
 /** The name cannot be called by accident: a call needs a mark that no document has a reason to write. */
 const functionName = "k8s_hasMember";
-
 export const hasFunction: LibraryFunction = { signature: `dyn.${functionName}(string): bool`, call: hasMember };
 
 /** Own members only: `has(self.toString)` is false unless the document has one. A member that is null exists. */

@@ -18,11 +18,8 @@ export interface Uses {
 // Walks over the library's syntax trees. An operator's node holds its operands in `args`; calls, members, literals of
 // maps and the unary operators differ, and `childrenOf` is the one place that knows how.
 
-/**
- * Names that are no variables when a function is called on them: `cel.bind(…)`, `optional.of(…)`, `ip.isCanonical(…)`.
- */
+/** Names that are no variables when a function is called on them: `cel.bind(…)`, `optional.of(…)`, …. */
 const namespaces: ReadonlySet<string> = new Set(["cel", "optional", "ip"]);
-
 const oneVariableMacros = new Set(["all", "exists", "exists_one", "map", "filter"]);
 
 /** Direct children of a node in the order of the source. */

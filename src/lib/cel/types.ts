@@ -1,8 +1,6 @@
 import type { JsonValue, Result } from "#lib/base/index.ts";
 
-/**
- * The type of a variable, parameter or result, in CEL's words; `list<string>` and `map<string, dyn>` style is allowed.
- */
+/** The type of a variable, parameter or result, in CEL's words, also `list<string>` and `map<string, dyn>`. */
 export type CelType = "dyn" | "bool" | "int" | "uint" | "double" | "string" | "list" | "map" | (string & {});
 
 /**
@@ -55,10 +53,7 @@ export interface CelReferences {
 export interface CelEvaluateOptions {
   /** Units one evaluation may spend; 100,000 unless told. About one unit per node evaluated or ten characters read. */
   readonly costLimit?: number;
-  /**
-   * What several evaluations may spend together: what this one spends is taken off, also below 0. It does not end an
-   * evaluation.
-   */
+  /** A budget of several evaluations; each takes off what it spends, also below 0. It does not end one. */
   readonly budget?: { left: number };
 }
 

@@ -1,10 +1,7 @@
 import { err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 import { formatPointer, parseArrayIndex, type PointerTokens } from "./pointer.ts";
 
-/**
- * A node that may be edited. Its type is mutable where that of a JsonValue is not: only owned copies are seen through
- * it.
- */
+/** A node that may be edited: only owned copies are seen through this type. */
 type Container = Record<string, JsonValue | undefined> | JsonValue[];
 
 /** A place that does not exist or cannot take the change, in words that follow `operation N at "/path": `. */
@@ -28,9 +25,7 @@ export class Draft {
     this.#root = root;
   }
 
-  /**
-   * Items that insertions and removals have moved so far: 250 insertions in front of a million items move 250 million.
-   */
+  /** Items moved by insertions and removals so far: 250 insertions before a million items move 250 million. */
   get shifted(): number {
     return this.#shifted;
   }
@@ -80,9 +75,7 @@ export class Draft {
     });
   }
 
-  /**
-   * Runs `edit` on an owned copy of the container that holds the path's last token; the empty path replaces the root.
-   */
+  /** Runs `edit` on an owned copy of the container of the path's last token; the empty path replaces the root. */
   #edit(
     path: PointerTokens,
     whole: JsonValue,

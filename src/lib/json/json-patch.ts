@@ -20,10 +20,7 @@ export interface JsonPatchError {
 export interface JsonPatchLimits {
   /** Most operations in one patch; 10,000 unless told. */
   readonly maxOperations?: number;
-  /**
-   * Most nodes all `copy` and `move` operations together may touch, 32 letters counting as a node; 100,000 unless told.
-   * Stops patches that double a document.
-   */
+  /** Most nodes that `copy` and `move` may touch (32 letters are one), against patches that double a document. */
   readonly maxMovedNodes?: number;
   /** Most reference tokens in all paths together; 250,000 unless told. Each is a step through the document. */
   readonly maxTokens?: number;
@@ -152,10 +149,7 @@ function transfer(work: Work, op: "move" | "copy", from: PointerTokens, path: Po
 
 const tooDeep = (work: Work): Step => refuse("limit", `the patch nests deeper than ${work.maxDepth} levels`);
 
-/**
- * The number of nodes in a value, or undefined as soon as there are more than `most` or any is nested deeper than
- * `depth`.
- */
+/** The nodes in a value, or undefined if there are more than `most` or any is deeper than `depth`. */
 function nodesWithin(value: JsonValue, most: number, depth: number): number | undefined {
   if (most < 1 || depth < 0) return undefined;
   if (typeof value === "string") return 1 + (value.length >>> 5) > most ? undefined : 1 + (value.length >>> 5);
@@ -192,9 +186,7 @@ function ownText(operation: JsonObject, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/**
- * A pointer of an operation. More tokens than a document may be deep cannot name anything, and would only cost time.
- */
+/** A pointer of an operation. More tokens than a document may be deep cannot name anything. */
 function pointerMember(work: Work, operation: JsonObject, name: "path" | "from"): Result<PointerTokens, Refusal> {
   const text = ownText(operation, name);
   if (text === undefined) return refuse("invalid", `${JSON.stringify(name)} must be a JSON pointer`);

@@ -15,9 +15,7 @@ import {
 
 /** A compiled `-o jsonpath=` template. Immutable; may be rendered any number of times. */
 export interface JsonPathTemplate {
-  /**
-   * Values of one path are separated by blanks; objects and arrays are written as JSON. Fails only on the step limit.
-   */
+  /** Values of a path are separated by blanks; objects and arrays are JSON. Fails only on the step limit. */
   render(root: JsonValue): Result<string, string>;
 }
 

@@ -155,9 +155,7 @@ function parseSelector(cursor: Cursor): Parsed<PathStep> {
   return parseIndex(cursor);
 }
 
-/**
- * `['a.b']` is ambiguous: Kubernetes walks a, b, but keys with dots are common. Both readings are kept, see `PathStep`.
- */
+/** `['a.b']` is ambiguous: Kubernetes walks a, b, but keys with dots are common. See `PathStep`. */
 function parseQuotedMember(cursor: Cursor): Parsed<PathStep> {
   const name = parseQuoted(cursor);
   if (!name.ok) return name;
@@ -323,9 +321,7 @@ export interface StepBudget {
   left: number;
 }
 
-/**
- * Ends an evaluation from any depth; never leaves this folder. Thrown, because a flag would be asked for at every step.
- */
+/** Ends an evaluation from any depth; never leaves this folder. A flag would be tested at every step. */
 class StepLimit extends Error {}
 
 /** Runs an evaluation and turns its running out of steps into a value. */

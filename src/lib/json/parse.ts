@@ -1,15 +1,9 @@
 import { err, type FieldPath, formatFieldPath, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 import { countMembers, endOfString, scanJson } from "./scan.ts";
 
-/**
- * Why a text is not JSON this program can keep without loss. `offset` counts UTF-16 code units (bytes for invalid
- * UTF-8).
- */
+/** Why a text is not JSON that can be kept without loss. `offset` is in UTF-16 units (bytes for invalid UTF-8). */
 export interface JsonError {
-  /**
-   * `number-range`: JSON, but a double would change it. `too-deep`: beyond the limit. `encoding`: the bytes are no
-   * UTF-8.
-   */
+  /** `number-range`: a double would change it. `too-deep`: beyond the limit. `encoding`: no UTF-8. */
   readonly code: "syntax" | "too-deep" | "number-range" | "encoding";
   readonly message: string;
   readonly offset: number;
@@ -18,10 +12,7 @@ export interface JsonError {
   readonly column: number;
 }
 
-/**
- * A key that one object holds more than once; `path` names the member (`spec.containers[0].name`), `offset` the
- * repetition.
- */
+/** A repeated key of an object; `path` names the member (`spec.containers[0].name`), `offset` the repetition. */
 export interface DuplicateKey {
   readonly path: string;
   readonly offset: number;
@@ -87,10 +78,7 @@ export function decodeUtf8(bytes: Uint8Array): Result<string, JsonError> {
   }
 }
 
-/**
- * At the first byte that cannot stand where it stands; line and column count the characters that are complete before
- * it.
- */
+/** At the first byte that cannot stand there; line and column count the complete characters before it. */
 function encodingError(bytes: Uint8Array): JsonError {
   const offset = validPrefix(bytes);
   const before = new TextDecoder().decode(bytes.subarray(0, offset));
@@ -99,9 +87,7 @@ function encodingError(bytes: Uint8Array): JsonError {
   return { code: "encoding", message: `invalid UTF-8 at byte ${offset}`, offset, line, column };
 }
 
-/**
- * Length of the longest prefix that decodes, found by halving: a streaming decoder accepts a sequence cut at its end.
- */
+/** Length of the longest prefix that decodes, by bisection: a streaming decoder accepts a cut-off sequence. */
 function validPrefix(bytes: Uint8Array): number {
   let good = 0;
   let bad = bytes.length;
@@ -251,13 +237,9 @@ function noteKey(walk: Walk, key: string, offset: number): void {
 }
 
 const pathOf = (frames: readonly Frame[]): FieldPath => frames.map((frame) => frame.place);
-
 const hexEscape = /u[0-9a-fA-F]{4}/y;
 
-/**
- * Offset of the first escape sequence that JSON does not have, or -1. A string may consist of a million of those it
- * has.
- */
+/** Offset of the first invalid escape sequence, or -1. A string may consist of a million valid ones. */
 function unknownEscape(body: string): number {
   let at = body.indexOf("\\");
   while (at !== -1) {
@@ -300,9 +282,7 @@ function readNumber(walk: Walk): Fault | undefined {
   return undefined;
 }
 
-/**
- * Why a number would be changed by reading it, or undefined. Rounding a fraction to a double's precision is no change.
- */
+/** Why reading changes a number, or undefined. Rounding a fraction to a double's precision is no change. */
 function checkNumber(text: string, isInteger: boolean): string | undefined {
   const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
   const value = Number(text);

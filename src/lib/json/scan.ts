@@ -52,10 +52,7 @@ function isEscaped(text: string, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
-/**
- * Below 16 characters only an exponent or a leading minus zero can make a number that does not survive; -0.5 does, and
- * the careful reader says so.
- */
+/** Below 16 characters only an exponent or a leading minus zero can make a number that does not survive. */
 function isOdd(text: string, start: number, end: number): boolean {
   if (text.charCodeAt(start) === 0x2d && text.charCodeAt(start + 1) === 0x30) return true;
   for (let at = start; at < end; at += 1) if ((text.charCodeAt(at) | 0x20) === 0x65) return true;

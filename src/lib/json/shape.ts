@@ -7,10 +7,7 @@ export interface JsonShapeLimits {
   readonly maxDepth: number;
   /** Objects, arrays and scalars together. */
   readonly maxValues: number;
-  /**
-   * Of one object: with many thousands of keys each step costs a multiple of what it costs for the same keys in many
-   * objects.
-   */
+  /** Of one object: with many thousands of keys each step costs a multiple. */
   readonly maxMembers: number;
 }
 
@@ -20,10 +17,7 @@ export type JsonExcess = keyof JsonShapeLimits;
 const quote = 0x22;
 const backslash = 0x5c;
 
-/**
- * The bytes that change a count, by their number. The rest outside of strings is skipped at a nanosecond each:
- * megabytes of blanks are no JSON either.
- */
+/** The bytes that change a count. The rest outside of strings is skipped at a nanosecond each. */
 const counted = new Uint8Array(256);
 for (const mark of ',"{}[]') counted[mark.charCodeAt(0)] = 1;
 
@@ -99,10 +93,7 @@ export class JsonShape {
     return members > this.#limits.maxMembers && this.#isObject[this.#depth] === 1 ? "maxMembers" : undefined;
   }
 
-  /**
-   * Where the string has ended, or the end of the piece. Searching for quotes is many times faster than looking at each
-   * byte.
-   */
+  /** Where the string ended, or the end of the piece. Searching for quotes beats looking at each byte. */
   #skipString(piece: Uint8Array, start: number): number {
     const from = this.#isEscaped ? start + 1 : start;
     let end = piece.indexOf(quote, from);

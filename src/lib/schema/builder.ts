@@ -3,10 +3,7 @@ import type { Schema, ValidationRule } from "./schema.ts";
 
 declare const typeOf: unique symbol;
 
-/**
- * A structural schema together with the TypeScript type of the values it describes. The type exists only for the
- * compiler.
- */
+/** A structural schema together with the TypeScript type of its values, which exists only for the compiler. */
 export interface Shape<T = unknown> {
   readonly schema: Schema;
   readonly [typeOf]?: () => T;
@@ -19,7 +16,6 @@ export interface OptionalShape<T = unknown> extends Shape<T> {
 
 /** The type of the values a shape describes, as the API server returns them: defaults are filled in. */
 export type TypeOf<S extends Shape> = S extends Shape<infer T> ? T : never;
-
 export type Fields = Readonly<Record<string, Shape>>;
 /** Names of the members made by `s.optional`. */
 type OptionalKeys<F extends Fields> = { [K in keyof F]: F[K] extends OptionalShape ? K : never }[keyof F];
@@ -46,10 +42,7 @@ export interface StringOptions extends Options<string> {
   /** RE2 syntax, searched anywhere in the text unless anchored. */
   readonly pattern?: string;
   readonly format?: string;
-  /**
-   * Keep what is in an object that another version of the kind has in this place; who writes this version may write a
-   * text alone.
-   */
+  /** Keep what another version of the kind has in this object; writers of this version may write a text. */
   readonly preserveUnknown?: boolean;
 }
 
@@ -178,10 +171,7 @@ export const s = {
   /** An amount such as `500m` or `1Gi`; a plain number is accepted too. */
   quantity: (options?: Options<number | string>): Shape<number | string> =>
     shape({ "x-kubernetes-int-or-string": true }, options),
-  /**
-   * A text, number or boolean. A structural schema cannot say so: the owner of the kind checks it in its own
-   * validation.
-   */
+  /** A text, number or boolean. A structural schema cannot say so: the kind's own validation checks it. */
   scalar: (options?: Options<Scalar>): Shape<Scalar> =>
     shape({ "x-kubernetes-preserve-unknown-fields": true }, options),
   /** Any JSON value, kept as it is. */

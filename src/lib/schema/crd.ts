@@ -9,16 +9,10 @@ export type CrdDocument = JsonObject & {
   readonly metadata: { readonly name: string };
 };
 
-/**
- * The CustomResourceDefinition document (`apiextensions.k8s.io/v1`) that declares this kind to any Kubernetes API
- * server.
- */
+/** The CustomResourceDefinition (`apiextensions.k8s.io/v1`) that declares this kind to a Kubernetes API server. */
 export const toCrd = (kind: Kind): CrdDocument => definitionOf(kind, []);
 
-/**
- * The definitions of all these kinds. Versions of one kind make one of them: the first gives names and scope, and is
- * what is stored.
- */
+/** The definitions of these kinds. Versions of a kind share one: the first gives names and scope and is stored. */
 export function toCrds(kinds: readonly Kind[]): readonly CrdDocument[] {
   const versions = new Map<string, [Kind, ...Kind[]]>();
   for (const kind of kinds) {

@@ -33,10 +33,7 @@ function fillOf(schema: Schema, compile: CompileNode<FillDefaults>, resolve: Res
   return (value) => fill()(value === null ? (preset ?? value) : value);
 }
 
-/**
- * A property that has a default, or below which one may stand. `preset` is the default; undefined when only something
- * below has one.
- */
+/** A property with a default at or below it. `preset` is its own default, undefined if only below. */
 interface PropertyFill {
   readonly preset: JsonValue | undefined;
   readonly nullable: boolean;
@@ -58,10 +55,7 @@ const propertyFills = (
       }),
   );
 
-/**
- * Null counts as absent where the schema does not allow null, as in Kubernetes. What a default brings along is filled
- * in turn.
- */
+/** Null counts as absent unless the schema allows null, as in Kubernetes. Defaults get their own defaults. */
 function fillProperties(object: JsonObject, fills: PropertyFills): JsonObject {
   const added: [string, JsonValue][] = [];
   for (const [name, { preset, nullable, fill }] of fills) {

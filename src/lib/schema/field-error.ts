@@ -40,10 +40,7 @@ const error = (reason: FieldErrorReason, at: At, message: string): FieldError =>
 const withDetail = (text: string, detail: string | undefined): string =>
   detail === undefined || detail === "" ? text : `${text}: ${detail}`;
 
-/**
- * The end of the message of an invalid value, without the value: that may be a secret. What schemas say there has no
- * colon in it.
- */
+/** The end of an invalid value's message, without the value, which may be a secret. It has no colon in it. */
 export const detailOf = ({ message }: FieldError): string => message.slice(message.lastIndexOf(": ") + 2);
 
 /** Builders of field errors. `at` is a field path, as parts or already as text; `detail` completes the sentence. */

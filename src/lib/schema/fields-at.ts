@@ -1,10 +1,7 @@
 import type { FieldPath } from "#lib/base/index.ts";
 import type { Schema } from "./schema.ts";
 
-/**
- * Names of the fields that an object at `path` may have, for suggestions; none where the schema leaves them open or has
- * no such place. O(length of the path).
- */
+/** Field names an object at `path` may have, for suggestions; none if open or unknown. O(length of the path). */
 export function fieldsAt(schema: Schema, path: FieldPath): readonly string[] {
   let at: Schema | undefined = schema;
   for (const name of path) at = at === undefined ? undefined : memberOf(at, name);

@@ -23,9 +23,7 @@ const isIpv4 = (text: string): boolean => text.length <= 64 && ipv4Pattern.test(
 /** RFC 4291 section 2.5.5.2: an IPv4 address written as IPv6 is one. */
 const isMappedIpv4 = (text: string): boolean => /^::ffff:/i.test(text) && isIpv4(text.slice(7));
 
-/**
- * RFC 4291 section 2.2: eight groups, or fewer with one `::`, the last two possibly as IPv4. Without zone (`%eth0`).
- */
+/** RFC 4291 section 2.2: eight groups or one `::`, the last two possibly as IPv4. No zone (`%eth0`). */
 function isIpv6(text: string): boolean {
   if (text.length > 45 || !text.includes(":")) return false;
   const tail = text.slice(text.lastIndexOf(":") + 1);
@@ -76,10 +74,7 @@ function isDate(text: string): boolean {
 
 /** One label of a host name (RFC 1123 section 2.1): letters, digits and inner hyphens, 63 at most. */
 const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
-/**
- * A scheme or an absolute path, then none of the characters that RFC 3986 excludes. What a scheme demands beyond that
- * is its own business.
- */
+/** A scheme or an absolute path, then no characters that RFC 3986 excludes. Schemes are not checked further. */
 const isUri = (text: string): boolean =>
   text === "*" || (/^(?:[A-Za-z][A-Za-z0-9+.-]*:|\/)[^\s<>"{}|\\^`]*$/.test(text) && !/%(?![0-9A-Fa-f]{2})/.test(text));
 
@@ -103,7 +98,6 @@ const channel = "\\s*(?:\\d{1,2}|1\\d\\d|2[0-4]\\d|25[0-5])\\s*";
 /** RFC 3339 with exactly the six digits of `MicroTime`. */
 const isMicroTime = (text: string): boolean => /\.\d{6}(?:[Zz]|[+-]\d{2}:\d{2})$/.test(text) && isTime(text);
 const isTime = (text: string): boolean => parseInstant(text) !== undefined;
-
 const dateTime = byTest(isTime, "must be a time as RFC 3339 writes it");
 
 const microTime = (text: string): string | undefined => {

@@ -10,10 +10,7 @@ export interface KindOwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
-/**
- * The `metadata` of an object whose kind was declared with `kind`: the shape of Kubernetes' ObjectMeta. Times are RFC
- * 3339.
- */
+/** The `metadata` of objects of declared kinds, as Kubernetes' ObjectMeta. Times are RFC 3339. */
 export interface KindObjectMeta {
   readonly name?: string;
   /** Asks the server for a name that begins so; ignored when a name is given. */

@@ -31,7 +31,6 @@ const keep: Prune = (value) => value;
  * it is an object, which validation says; its members are not told of besides.
  */
 const strip: Prune = (value) => (isJsonObject(value) && Object.keys(value).length > 0 ? {} : value);
-
 const memberless: ReadonlySet<string> = new Set(["array", "boolean", "integer", "number", "string"]);
 
 /** Whether nothing that an object has in this place is known. */
@@ -83,10 +82,7 @@ function pruneItems(
   return changed ? items : list;
 }
 
-/**
- * What becomes of a member: pruned itself, kept as it is, or unknown. Null in a place that does not take it is
- * `preset`, or counts as absent.
- */
+/** What a member becomes: pruned, kept, or unknown. Null where it is not allowed is `preset`, or absent. */
 type MemberRule =
   | { readonly nullable: boolean; readonly preset?: JsonValue | undefined; readonly prune: () => Prune }
   | "keep"

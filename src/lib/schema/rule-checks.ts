@@ -22,9 +22,7 @@ type RuleCheck = (value: JsonValue, run: ValidationRun, old: JsonValue | undefin
 /** No further rule is asked: a rule, or all of them together, have cost too much. Never leaves this file. */
 class BudgetSpent extends Error {}
 
-/**
- * What a rule may not be asked about: a value of the wrong type, without its members, or too large (as in Kubernetes).
- */
+/** Values a rule cannot judge: of the wrong type, without its members, or too large (as in Kubernetes). */
 const blocking: ReadonlySet<FieldError["reason"]> = new Set([
   "FieldValueNotSupported",
   "FieldValueRequired",
@@ -146,10 +144,7 @@ function itemsVisit(
   };
 }
 
-/**
- * A rule that names `oldSelf` is about a change, and is asked whenever there is an old value, also one that is the
- * same; any other must not refuse what was there before it.
- */
+/** A rule with `oldSelf` is checked at every change; any other must not refuse what was there before it. */
 function askRule(
   rule: ValidationRule,
   program: RuleProgram,

@@ -4,9 +4,7 @@ import { type FieldError, fieldError } from "./field-error.ts";
 import type { Schema } from "./schema.ts";
 import type { CompileRule } from "./validation-run.ts";
 
-/**
- * Defaults are stored in objects as they stand: each must be pruned and valid by itself, and pass the rules beside it.
- */
+/** Defaults are stored as they stand: each must be pruned, valid, and pass the rules beside it. */
 export function checkDefaults(
   schema: Schema,
   path: FieldPath,

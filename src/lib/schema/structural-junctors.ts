@@ -40,10 +40,7 @@ export function checkJunctorNode(schema: Schema, path: FieldPath): readonly Fiel
 const isNothing = (value: unknown, nothing: unknown): boolean =>
   value === nothing || (Array.isArray(nothing) && Array.isArray(value) && value.length === 0);
 
-/**
- * The two ways in which a schema may repeat what x-kubernetes-int-or-string means, for readers that do not know that
- * keyword.
- */
+/** Two ways a schema may repeat x-kubernetes-int-or-string, for readers that do not know that keyword. */
 const integerOrString = [{ type: "integer" }, { type: "string" }];
 export const repeatsIntOrString = ({ anyOf }: Schema): boolean =>
   anyOf !== undefined && jsonEquals(JSON.parse(JSON.stringify(anyOf)), integerOrString);

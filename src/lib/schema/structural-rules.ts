@@ -37,10 +37,7 @@ export interface PlacedRule {
   readonly path: FieldPath;
   readonly rule: ValidationRule;
   readonly schema: Schema;
-  /**
-   * Where values lose their former selves: the first list around the rule that has no keys. Members are always known by
-   * name.
-   */
+  /** The first list around the rule without keys: its items have no former values. Members always do. */
   readonly replacedWith: FieldPath | undefined;
 }
 

@@ -37,9 +37,7 @@ interface PatternBudget {
   left: number;
 }
 
-/**
- * Where a node stands: `junctor` inside allOf, anyOf, oneOf or not, where only values are constrained, not declared.
- */
+/** Where a node stands: `junctor` is inside allOf, anyOf, oneOf or not, which constrain and do not declare. */
 interface Place {
   readonly path: FieldPath;
   readonly depth: number;
@@ -165,10 +163,7 @@ function checkEmbedded(schema: Schema, path: FieldPath): readonly FieldError[] {
   return errors;
 }
 
-/**
- * The envelope is declared by the server itself. A schema may repeat its types, and at the root narrow how objects of
- * the kind are called; there it may preset nothing.
- */
+/** The server declares the envelope. A schema may repeat its types, and constrain names at the root, not preset. */
 function checkEnvelope(
   properties: NonNullable<Schema["properties"]>,
   path: FieldPath,
@@ -205,10 +200,7 @@ function checkMetadata(metadata: Schema, at: FieldPath): readonly FieldError[] {
   return foreign.map((keyword) => fieldError.forbidden([...at, ...keyword.split(".")], detail));
 }
 
-/**
- * Rules that hold wherever a keyword stands. Patterns are compiled here, so that no schema is accepted whose values
- * could not be judged.
- */
+/** Rules for keywords anywhere. Compiles patterns, so that no schema is accepted that cannot be applied. */
 function checkValueRules(schema: Schema, { path, patterns }: Place): readonly FieldError[] {
   const errors: FieldError[] = [];
   if (schema.uniqueItems === true) {

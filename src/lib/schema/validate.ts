@@ -7,17 +7,11 @@ import { type Check, report, type ValidationRun } from "./validation-run.ts";
 import { enumCheck, typeCheck, valueChecks } from "./value-checks.ts";
 import { type CompileNode, compileOnce, lazily, lazyProperties, type ResolveRef } from "./walk.ts";
 
-/**
- * Compiles the validation of a structural schema into closures, without its rules (rule-checks.ts). Cost of a run is
- * linear in the value and its old value.
- */
+/** Compiles a schema's validation without its rules (rule-checks.ts). Linear in the value and its old value. */
 export const compileValidation = (schema: Schema, resolve?: ResolveRef): Check =>
   compileOnce<Check>(makeCheck, resolve)(schema);
 
-/**
- * Order within a node: type, then everything else at once. An unchanged value is not looked at (KEP-4008, ratcheting),
- * and most are unchanged by identity.
- */
+/** Type first, then everything else. Unchanged values, mostly by identity, are skipped (KEP-4008, ratcheting). */
 function makeCheck(schema: Schema, compile: CompileNode<Check>): Check {
   const wrongType = typeCheck(schema);
   const nullable = schema.nullable === true;
@@ -110,10 +104,7 @@ function itemsCheck(schema: Schema, compile: CompileNode<Check>): Check | undefi
 const scalars: ReadonlySet<string | undefined> = new Set(["string", "integer", "number", "boolean"]);
 const silent: ReadonlySet<string> = new Set(["type", "description", "title", "default", "example"]);
 
-/**
- * Whether a value is fine, of a schema that asks for a scalar of one type and nothing else: long lists are mostly of
- * those.
- */
+/** Whether a value is fine for a schema of one scalar type and nothing else: most long lists are of those. */
 function plainScalar(schema: Schema): ((value: JsonValue) => boolean) | undefined {
   const wrongType = typeCheck(schema);
   if (!scalars.has(schema.type) || Object.keys(schema).some((keyword) => !silent.has(keyword))) return undefined;
@@ -176,10 +167,7 @@ function embeddedCheck(schema: Schema): Check | undefined {
   };
 }
 
-/**
- * Junctors get no old value: they judge the whole of what they constrain, or an update could satisfy one half each
- * time.
- */
+/** Junctors get no old value: they judge the whole, or an update could satisfy one half each time. */
 function junctorChecks(schema: Schema, compile: CompileNode<Check>): readonly Check[] {
   const { allOf = [], anyOf, oneOf, not } = schema;
   const checks: Check[] = allOf.map((part) => {

@@ -104,10 +104,7 @@ function numberCheck(schema: Schema): Check | undefined {
   return rules.length === 0 ? undefined : invalidWhen(rules);
 }
 
-/**
- * Doubles have 53 bits, about 1e-16 of relative error each; 1e-12 leaves room for the division and none for real
- * mistakes.
- */
+/** Each double has a relative error of 1e-16; 1e-12 leaves room for the division and none for real mistakes. */
 function isMultiple(value: number, of: number): boolean {
   const quotient = value / of;
   // 0.3 / 0.1 is 2.9999999999999996: what is meant is decimal.
@@ -155,9 +152,7 @@ function stringCheck(schema: Schema): Check | undefined {
   };
 }
 
-/**
- * Beyond the budget of steps no pattern is tried any more; whoever began the validation sees that (`mostPatternSteps`).
- */
+/** Beyond the budget of steps no pattern is tried; the caller of the validation sees that (`mostPatternSteps`). */
 function patternCheck(pattern: string): (text: string, run: ValidationRun) => void {
   const detail = `must match the pattern ${JSON.stringify(pattern)}`;
   // Of the patterns of a definition few are ever used, and each takes some 70 µs to compile.

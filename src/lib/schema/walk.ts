@@ -13,9 +13,7 @@ export function dereference(schema: Schema, resolve: ResolveRef | undefined): Sc
   return node;
 }
 
-/**
- * Compiles a node when it is first needed, once: schemas may be recursive and large, objects use a small part of them.
- */
+/** Compiles a node once, when first needed: schemas may be recursive and large, and are used in part. */
 export type CompileNode<F> = (schema: Schema) => F;
 
 /** A compiler with memory: each schema node is made into an `F` at most once. */

@@ -25,10 +25,7 @@ export function nextTime(schedule: CronSchedule, after: Instant, zone: TimeZone)
   return undefined;
 }
 
-/**
- * `at` itself when it is due; else the beginning of the next month, day, hour or minute, whatever it is that does not
- * match.
- */
+/** `at` itself if due; else the beginning of the next month, day, hour or minute, whichever does not match. */
 function laterThan(fields: CronFields, at: Instant, zone: TimeZone): Instant {
   const wall = at + zone.offsetAt(at);
   const { year, month, day } = dateOf(wall);

@@ -13,10 +13,7 @@ export interface CronFields {
   readonly months: ReadonlySet<number>;
   /** 0 is Sunday, 6 is Saturday. */
   readonly daysOfWeek: ReadonlySet<number>;
-  /**
-   * Two fields speak of days. Either matches when both are restricted (`0 0 1 * 5`: every first and every Friday), both
-   * must when one of them is a star. `*\/2` restricts.
-   */
+  /** Either day field matches if both are restricted (`0 0 1 * 5`), both must if one is a star. `*\/2` restricts. */
   readonly eitherDay: boolean;
   /** The hour field does not begin with a star: `nextLocalTime` tells what that means when clocks are changed. */
   readonly isHourFixed: boolean;
@@ -151,9 +148,7 @@ interface Part {
   readonly isStar: boolean;
 }
 
-/**
- * One range with its step, or what is wrong with it. A single value with a step runs to the end: `5/10` is `5-59/10`.
- */
+/** One range with its step, or what is wrong. A single value with a step runs to the end: `5/10` is `5-59/10`. */
 function parsePart(part: string, range: Range): Part | string {
   const [, bounds = "", stepText] = /^([^/]*)(?:\/(\d{1,9}))?$/.exec(part) ?? [];
   const step = stepText === undefined ? 1 : Number(stepText);

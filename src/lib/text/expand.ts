@@ -17,9 +17,7 @@ export function expandVariables(text: string, valueOf: (name: string) => string 
   return expanded + text.slice(copied);
 }
 
-/**
- * What stands for the `$` at an index: `["value", 7]` for `$(NAME)`, and how many characters of the text it replaces.
- */
+/** What replaces the `$` at an index, and how many characters: `["value", 7]` for `$(NAME)`. */
 function expandAt(
   text: string,
   at: number,

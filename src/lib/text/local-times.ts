@@ -34,9 +34,7 @@ export function nextLocalTime(fields: CronFields, after: Instant, zone: TimeZone
   return undefined;
 }
 
-/**
- * The first instant at which the wall clock shows that time or a later one. Of later times never an earlier instant.
- */
+/** The first instant at which the wall clock shows that time or later. Monotonic in the time. */
 function firstInstant(wall: Instant, zone: TimeZone): Instant {
   const [from, to] = [wall - ahead, wall + behind];
   const [before, after] = [zone.offsetAt(from), zone.offsetAt(to)];

@@ -63,9 +63,7 @@ function parseEntry(lines: readonly string[], index: number): Entry {
   return { next, ...checkKey(line.slice(0, equals), next, line.slice(equals + 1)) };
 }
 
-/**
- * The value of a block is its lines joined by line feeds, without one at the end; the closing line must match exactly.
- */
+/** A block's lines joined by line feeds, without one at the end; the closing line must match exactly. */
 function parseBlock(lines: readonly string[], index: number, marker: number): Entry {
   const line = lines[index] ?? "";
   const number = index + 1;

@@ -1,9 +1,6 @@
 import type { Instant, Millis } from "#lib/base/index.ts";
 
-/**
- * The first time after an instant at which something is due, in whole minutes; later instants never have an earlier
- * one.
- */
+/** The first due time after an instant, in whole minutes; monotonic in the instant. */
 export type NextTime = (after: Instant) => Instant | undefined;
 
 /** What was due since a moment, up to and with now. */
@@ -18,9 +15,7 @@ export interface PassedTimes {
 
 const perMinute: Millis = 60_000;
 
-/**
- * A year of minutes costs little more than `most` of them: what is beyond is not counted, only its end is looked for.
- */
+/** Times beyond `most` are not counted, only their end is looked for: that bounds the cost. */
 export function passedTimes(next: NextTime, since: Instant, now: Instant, most: number): PassedTimes {
   const first: Instant[] = [];
   let latest = since;

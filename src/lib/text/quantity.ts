@@ -65,10 +65,7 @@ function scaleOf(exponent: string | undefined, suffix: string): Scale {
   return { power: { base: 10n, exponent: decimalExponents[suffix] ?? 0 }, format: "DecimalSI" };
 }
 
-/**
- * `digits` x 10^-fractionDigits x power, in nanos; what is finer rounds up, so that a limit is never lower than
- * written.
- */
+/** `digits` x 10^-fractionDigits x power in nanos, rounded up: a limit is never lower than written. */
 function scaleDigits(digits: bigint, power: Scale["power"], fractionDigits: number): bigint {
   const up = digits * nanoPerUnit * power.base ** BigInt(Math.max(0, power.exponent));
   const down = 10n ** BigInt(fractionDigits) * power.base ** BigInt(Math.max(0, -power.exponent));
@@ -86,10 +83,7 @@ export const quantityToNumber = (quantity: Quantity): number => {
   return Number(whole) + Number(quantity.nano % nanoPerUnit) / 1e9;
 };
 
-/**
- * Kubernetes' canonical form: the largest suffix that leaves an integer, no fraction. Binary amounts that are
- * fractional or below 1024 are written in the decimal form.
- */
+/** Kubernetes' canonical form: the largest suffix with an integer. Fractional or small binary amounts are decimal. */
 export function formatQuantity(quantity: Quantity): string {
   const { nano } = quantity;
   if (nano === 0n) return "0";

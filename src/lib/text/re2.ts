@@ -36,9 +36,7 @@ const longestPattern = 4_096;
 const largestProgram = 10_000;
 /** Most instructions times characters in one match or one `findAll`, at most about a second. */
 const mostWork = 20_000_000;
-/**
- * A search takes about 0.25 µs for a character however small the program is: as long as this many busy instructions.
- */
+/** A search takes about 0.25 µs per character even for a small program: as long as this many busy instructions. */
 const searchOverhead = 4;
 const cacheSize = 200;
 /** Compiled patterns, least recently used first. Patterns are values: sharing them cannot be observed. */
@@ -63,10 +61,7 @@ export function compileRe2(pattern: string): Result<Re2, string> {
   return compiled;
 }
 
-/**
- * Whether any part of the text matches the pattern (anchor with `^` and `$` for all of it); the error says why the
- * pattern is none, or too slow for the text.
- */
+/** Whether any part of the text matches (`^` and `$` for all); the error says why not compiled, or too slow. */
 export function matchRe2(pattern: string, text: string): Result<boolean, string> {
   const compiled = compileRe2(pattern);
   if (!compiled.ok) return compiled;

@@ -44,9 +44,7 @@ export function convertTree(root: Node | null, report: Report): JsonValue {
   return convert(state, root, [], 0).value;
 }
 
-/**
- * A value and the number of nodes it would have if nothing were shared, which is what writing it as JSON would cost.
- */
+/** A value and its number of nodes if nothing were shared, which is what writing it as JSON would cost. */
 interface Converted {
   readonly value: JsonValue;
   readonly nodes: number;
@@ -54,9 +52,7 @@ interface Converted {
 
 interface State {
   readonly report: Report;
-  /**
-   * The latest value of each anchor; undefined while it is being converted. An anchor may be set again (YAML 1.2, 7.1).
-   */
+  /** Latest value of each anchor; undefined while it is converted. Anchors may be set again (YAML 1.2, 7.1). */
   readonly anchors: Map<string, Converted | undefined>;
   /** Negative once the limit was reported; from then on aliases are null and nothing is merged. */
   aliasNodesLeft: number;
@@ -116,10 +112,7 @@ function convertSeq(state: State, seq: YAMLSeq, path: FieldPath, offset: number)
   return { value, nodes };
 }
 
-/**
- * Keys become texts; merge keys are collected and merged last, because the mapping's own members win wherever they
- * stand.
- */
+/** Keys become texts; merge keys are merged last, because the mapping's own members win. */
 function convertMap(state: State, map: YAMLMap, path: FieldPath, offset: number): Converted {
   const members = new Map<string, JsonValue>();
   const merged: (readonly [source: JsonObject, offset: number])[] = [];
@@ -153,10 +146,7 @@ function reportDuplicate(state: State, key: string, path: FieldPath, offset: num
 const isMergeKey = (key: unknown): key is Scalar =>
   isScalar(key) && key.source === "<<" && key.type === Scalar.PLAIN && key.tag === undefined;
 
-/**
- * The mappings behind a merge key, in the order in which the first one wins; none, with a report, if it is anything
- * else.
- */
+/** The mappings behind a merge key, the first winning; none, with a report, if it is anything else. */
 function mergeSources(state: State, value: JsonValue, path: FieldPath, offset: number): readonly JsonObject[] {
   const sources: readonly JsonValue[] = isArray(value) ? value : [value];
   if (sources.every(isJsonObject)) return sources;
@@ -202,10 +192,7 @@ function convertKey(state: State, pair: Pair, path: FieldPath, offset: number): 
 // What "!!" stands for in a tag, as in "!!int".
 const coreTag = "tag:yaml.org,2002:";
 
-/**
- * Tags win over style, style over looks: `!!int "12"` is 12, `"12"` and `! 12` are texts, `12` is a number. Unknown
- * tags are ignored with a warning and leave the text.
- */
+/** Tags win over style, style over looks: `!!int "12"` is 12, `"12"` a text. Warns of unknown tags, giving the text. */
 function convertScalar(state: State, scalar: Scalar, path: FieldPath, offset: number): JsonValue {
   const text = scalar.source ?? "";
   const report = (severity: Finding["severity"], code: string, message: string): null => {

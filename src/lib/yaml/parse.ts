@@ -21,10 +21,7 @@ export interface TreeLimits {
   readonly maxParts: number;
 }
 
-/**
- * A text that must not be composed: its trees would overflow the call stack of whoever walks them, or fill the memory.
- * The place is where it went too far.
- */
+/** A text that must not be composed: its trees would overflow the stack or fill the memory. Where it went too far. */
 export interface Excess extends Place {
   /** It nests too deep; else it has too many parts. */
   readonly isDeep: boolean;
@@ -94,9 +91,7 @@ function readTokens(text: string, { maxDepth, maxParts }: TreeLimits): Tokens {
   return { tokens, lines, excess: undefined };
 }
 
-/**
- * The stack holds the document, its open collections and perhaps a scalar; counting is only worth it near the limit.
- */
+/** The stack holds the document, its open collections and perhaps a scalar; counted only near the limit. */
 const isTooDeep = (stack: readonly CST.Token[], maxDepth: number): boolean =>
   stack.length > maxDepth + 1 && stack.filter((token) => CST.isCollection(token)).length > maxDepth;
 

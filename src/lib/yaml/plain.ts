@@ -12,10 +12,7 @@ export interface PlainLimits {
   readonly maxParts: number;
 }
 
-/**
- * The values of all documents of a text; undefined when it has anything that only trees are made of, is wrong, or may
- * be beyond a limit. Never throws. O(length of the text).
- */
+/** The values of all documents; undefined if they need trees, are wrong or maybe too large. Never throws. O(length). */
 export function readPlain(text: string, limits: PlainLimits): readonly JsonValue[] | undefined {
   if (foreign.some((pattern) => pattern.test(text)) || mayExceed(text, limits.maxParts)) return undefined;
   try {

@@ -15,10 +15,7 @@ export interface Locator {
   readonly keyAt: (path: FieldPath) => Position;
 }
 
-/**
- * `placeOf` comes from the parse, because a repaired text has other offsets than the user's. `file` is put into
- * positions.
- */
+/** `placeOf` comes from the parse: repaired text has other offsets than the user's. `file` goes into positions. */
 export function createLocator(
   document: Document.Parsed,
   placeOf: (offset: number) => Place,

@@ -22,24 +22,15 @@ export interface YamlReadOptions {
   readonly duplicateKeys?: "error" | "warning";
   /** Deepest nesting of mappings and lists; 200 unless told. */
   readonly maxDepth?: number;
-  /**
-   * Most scalars, aliases, collections in brackets, comments and lines together, some kilobyte each while they are
-   * read; any number unless told.
-   */
+  /** Most scalars, aliases, flow collections, comments and lines together, some kB each; unlimited unless set. */
   readonly maxParts?: number;
 }
 
-/**
- * One document of a file. An empty document (`---` alone) has the value null. Keeps the syntax tree alive for its
- * places.
- */
+/** One document of a file. An empty one (`---` alone) is null. Keeps the syntax tree alive for its places. */
 export interface YamlDocument {
   /** Not frozen, but aliases of one anchor share one value: treat it as immutable. */
   readonly value: JsonValue;
-  /**
-   * Where the value at a path is: the value itself if it starts on the line of its key, else its key. A path that does
-   * not exist is at its nearest existing parent.
-   */
+  /** The place of the value at a path, or of its key if on another line; else of its nearest existing parent. */
   readonly positionOf: (path: FieldPath) => Position;
   /** Where the key of the member at a path is, for complaints about the key; for list items the item. */
   readonly keyPositionOf: (path: FieldPath) => Position;
@@ -81,10 +72,7 @@ export function readYaml(text: string, options: YamlReadOptions = {}): Result<Ya
   return ok({ documents, warnings: [] });
 }
 
-/**
- * Problems beyond this are one more problem that counts them; a broken file has thousands, all following from the
- * first.
- */
+/** Further problems are one problem that counts them; in a broken file all follow from the first. */
 const mostProblems = 100;
 
 /** As `readYaml`, by `yaml`, whatever the text is made of. Keeps the syntax trees alive for places. */
@@ -103,10 +91,7 @@ export function readTrees(text: string, options: YamlReadOptions = {}): Result<Y
   return hasErrors(problems) ? err(problems) : ok({ documents, warnings: problems });
 }
 
-/**
- * What is wrong so far. All of it is counted, only what can be shown is kept: each path costs its length, and keys may
- * be long.
- */
+/** Problems so far. All are counted, but only those to be shown are kept: keys and paths may be long. */
 interface Found {
   readonly problems: Problem[];
   readonly counts: Record<Problem["severity"], number>;

@@ -66,10 +66,7 @@ function closingQuote(text: string, start: number): number {
   return -1;
 }
 
-/**
- * The text with every continuation line of the scalar indented behind its opening quote; undefined if it cannot be
- * repaired.
- */
+/** The text with the scalar's lines indented behind its opening quote; undefined if it cannot be repaired. */
 function indentContinuation(text: string, start: number, insertions: Map<number, number>): string | undefined {
   const end = closingQuote(text, start);
   const lines = text.slice(start, end).split("\n");

@@ -77,10 +77,7 @@ function writeKey(key: string): string {
   return text.length <= longestSimpleKey ? `${text}:` : `? ${text}\n:`;
 }
 
-/**
- * A block scalar where it can hold the text exactly, else one line. `|` keeps one line break at the end, `|-` none,
- * `|+` all.
- */
+/** A block scalar if it can hold the text exactly, else one line. `|` keeps one final line break, `|+` all. */
 function writeText(text: string): string {
   if (!isBlockText(text)) return quoteText(text);
   const body = text.endsWith("\n") ? text.slice(0, -1) : text;
@@ -93,9 +90,7 @@ function writeText(text: string): string {
 const unprintable =
   /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
-/**
- * Several lines that a literal block scalar can hold: the first line decides the indentation, so it cannot start blank.
- */
+/** Lines a literal block scalar can hold: the first decides the indentation, so it cannot start blank. */
 function isBlockText(text: string): boolean {
   return text.includes("\n") && !/^[\s]/.test(text) && !unprintable.test(text.replace(/[\n\t]/g, ""));
 }
@@ -122,9 +117,7 @@ function isStringWhenPlain(text: string): boolean {
   return !timeElsewhere.test(text) && !numberElsewhere.test(text);
 }
 
-/**
- * Whether the bare text is one plain scalar: no marker at its start, no comment or mapping inside, no blank at its end.
- */
+/** Whether the bare text is one plain scalar: no marker at its start, no comment, mapping or final blank. */
 function isPlain(text: string): boolean {
   if (!plainText.test(text) || /^(?:[-?:](?:\s|$)|---|\.\.\.)/.test(text)) return false;
   return !text.includes(": ") && !text.includes(" #") && !/[:\s]$/.test(text) && !/\t/.test(text);

@@ -3,7 +3,6 @@ import { SortedList } from "./sorted-list.ts";
 
 /** The values under which an index finds an object. Pure. */
 export type IndexFunction<T extends KubeObject = KubeObject> = (object: Stored<T>) => readonly string[];
-
 export type Indexers<T extends KubeObject = KubeObject> = Readonly<Record<string, IndexFunction<T>>>;
 
 /** The order of an index, by immutable fields: two versions of one object are equal, two objects never are. */
@@ -23,10 +22,7 @@ interface Index<T extends KubeObject> {
   readonly foundByValue: Map<string, Found<T>>;
 }
 
-/**
- * Objects by key with any number of indexes. Operations cost O(1) per index value. Index functions must give the same
- * values for the same object.
- */
+/** Objects by key with any number of indexes, O(1) per index value. Index functions must be pure. */
 export class IndexedStore<T extends KubeObject = KubeObject> {
   readonly #objects = new Map<string, Stored<T>>();
   readonly #indexes = new Map<string, Index<T>>();
@@ -48,10 +44,7 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
     return this.#objects.entries();
   }
 
-  /**
-   * Adds an index over present and future objects, with an optional order (O(log n) per change). One of the same name
-   * must be the same function.
-   */
+  /** Adds an index, with an optional order (O(log n) per change). One of the same name must be the same function. */
   addIndex(name: string, valuesOf: IndexFunction<T>, order?: IndexOrder<T>): void {
     const present = this.#indexes.get(name);
     if (present?.valuesOf === valuesOf) return;

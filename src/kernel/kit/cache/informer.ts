@@ -7,10 +7,7 @@ import { type IndexFunction, IndexedStore, type IndexOrder } from "./indexed-sto
 import { OwnWrites } from "./own-writes.ts";
 import { Reflector, type ReflectorSink, type Scope } from "./reflector.ts";
 
-/**
- * Called for every change in the server's order. Must only take note (enqueue a key): an exception is logged and
- * dropped.
- */
+/** Called for every change in the server's order. Must only enqueue a key: exceptions are logged and dropped. */
 export interface InformerHandler<T extends KubeObject = KubeObject> {
   /** `isInitial`: the object existed before the handler. */
   add?(object: Stored<T>, about: { readonly isInitial: boolean }): void;
@@ -120,9 +117,7 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     await orAborted(done.promise, signal).finally(() => this.#onSynced.delete(done.resolve));
   }
 
-  /**
-   * Adds an index, with the order in which `inOrder` reads it. After the first sync it costs one pass over all objects.
-   */
+  /** Adds an index, with the order of `inOrder`. After the first sync it costs one pass over all objects. */
   addIndex(name: string, valuesOf: IndexFunction<T>, order?: IndexOrder<T>): void {
     this.#store.addIndex(name, valuesOf, order);
     if (order === undefined) return;
@@ -191,10 +186,7 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     for (; next.done !== true; next = own.next()) yield next.value;
   }
 
-  /**
-   * Makes a successful write visible to reads before its event arrives, so that a reconciler never acts on a state
-   * older than its own write. Handlers wait for the event.
-   */
+  /** Shows a successful write to reads before its event: no reconciler acts on older state. Handlers wait. */
   noteWritten(object: Stored<T>): void {
     if (this.#revision === undefined || !this.#contains(object)) return;
     this.#own.note(keyOf(object.metadata), object, this.#revision);

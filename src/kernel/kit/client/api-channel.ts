@@ -25,10 +25,7 @@ const maxDepth = 1000;
 /** The default of client-go for controllers; a burst is a start with many objects. */
 const defaultLimit = { perSecond: 50, burst: 100 };
 
-/**
- * A broken connection leaves open whether the request was done: these change nothing, or are bound to a
- * resourceVersion.
- */
+/** Safe to repeat after a broken connection: these change nothing, or are bound to a resourceVersion. */
 const repeatable = new Set(["GET", "PUT"]);
 /** The server says that it did not do the request; a proxy may say so of one that was done, hence no POST. */
 const idempotent = new Set(["GET", "PUT", "DELETE"]);

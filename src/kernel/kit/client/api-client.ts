@@ -19,9 +19,7 @@ export interface ListOptions {
   readonly resourceVersionMatch?: "Exact" | "NotOlderThan";
   /** With `limit` one page is returned; without it the client reads all pages. */
   readonly limit?: number;
-  /**
-   * The token of the previous page; other options must be those of the first page. Refused as gone if it is too old.
-   */
+  /** Token of the previous page; other options must be those of the first. Refused as gone if too old. */
   readonly continue?: string;
   readonly signal?: AbortSignal;
 }
@@ -60,10 +58,7 @@ export interface WriteOptions {
   readonly signal?: AbortSignal;
 }
 
-/**
- * RFC 6902, RFC 7386, strategic merge (built-in kinds only), or server-side apply, which creates a missing object. A
- * resourceVersion in it is a precondition.
- */
+/** RFC 6902, RFC 7386, strategic merge (built-in kinds), or server-side apply. A resourceVersion is a precondition. */
 export type Patch =
   | { readonly type: "json"; readonly operations: readonly JsonPatchOperation[] }
   | { readonly type: "merge"; readonly body: JsonValue }
@@ -119,30 +114,20 @@ export interface ApiClient {
   list<T extends KubeObject = KubeObject>(type: ResourceType, options?: ListOptions): Promise<ObjectList<Stored<T>>>;
   /** Ends when the server ends it or the signal aborts; throws ApiError (`isGone` if the revision is compacted). */
   watch<T extends KubeObject = KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>>;
-  /**
-   * Stores a new object under `name`, or a new name beginning with `generateName`; AlreadyExists if the name is taken.
-   * A given status is dropped.
-   */
+  /** Stores an object as `name` or by `generateName`; AlreadyExists if taken. A given status is dropped. */
   create<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<Stored<T>>;
   /**
    * Stores new objects of one kind in one durable write, all or none; rejects with the first refusal. Absent if each
    * object takes a request. Mirrors show the objects with their events: this is for records such as Events.
    */
   createMany?(type: ResourceType, objects: readonly KubeObject[], options?: WriteOptions): Promise<void>;
-  /**
-   * Replaces everything but the status. Conflicts if the resourceVersion is not the newest. An unchanged object gets no
-   * new version.
-   */
+  /** Replaces all but the status. Conflicts with a newer version. An unchanged object gets no new version. */
   update<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<Stored<T>>;
   /** Replaces only the status; otherwise like `update`. */
   updateStatus<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<Stored<T>>;
-  /**
-   * Replaces object and status in one durable write; otherwise like `update`. Absent if these are separate requests.
-   */
+  /** Replaces object and status in one durable write, like `update`. Absent if these are separate requests. */
   updateWhole?<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<Stored<T>>;
-  /**
-   * Changes the newest state; conflicts only if the patch has a resourceVersion. `subresource` is for example `status`.
-   */
+  /** Changes the newest state; conflicts only if the patch has a resourceVersion. `subresource`: `status`, …. */
   patch<T extends KubeObject = KubeObject>(
     ref: Ref,
     patch: Patch,

@@ -20,9 +20,7 @@ import { textAt } from "./kubeconfig.ts";
 // describes the request, and the command prints an ExecCredential.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-
 export type ClusterConnection = Omit<Connection, "credentials">;
-
 export type ClusterInfo = ClusterConnection & { readonly config: JsonObject };
 
 export interface ExecOptions {

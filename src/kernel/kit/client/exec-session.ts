@@ -17,10 +17,7 @@ export interface ExecOptions {
   readonly command: readonly string[];
   /** Default: the server's choice. May be a running init container. */
   readonly container?: string;
-  /**
-   * Read as fast as the program reads. Old protocols cannot signal its end: the program must know when it has read
-   * enough.
-   */
+  /** Read as fast as the program reads. Old protocols cannot signal its end; the program must know it. */
   readonly stdin?: AsyncIterable<Uint8Array>;
   /** Ended with the output, or destroyed when the connection breaks. Closing it ends the exec. */
   readonly stdout?: Writable;

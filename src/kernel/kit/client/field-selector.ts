@@ -8,10 +8,7 @@ export interface FieldRequirement {
 
 export type FieldSelector = readonly FieldRequirement[];
 
-/**
- * Reads `metadata.name=a,status.phase!=Failed` (`==` is `=`). In a value, `,`, `=` and `\\` need a backslash. Empty
- * terms are skipped, as in Kubernetes.
- */
+/** Reads `metadata.name=a,status.phase!=Failed` (`==` is `=`). `\` escapes in values; empty terms are skipped. */
 export function parseFieldSelector(text: string): Result<FieldSelector, string> {
   const requirements: FieldRequirement[] = [];
   for (const term of splitUnescaped(text)) {

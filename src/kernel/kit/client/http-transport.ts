@@ -54,10 +54,7 @@ interface Pools {
   readonly streams: HttpAgent;
 }
 
-/**
- * Sends requests over HTTP/1.1 with keep-alive. Failures are SlipwayErrors, or the signal's reason. A new client
- * certificate gets new connections. Nothing is retried here.
- */
+/** Sends requests over HTTP/1.1, without retries. A new client certificate gets new connections. */
 export class HttpTransport {
   readonly #connection: Connection;
   readonly #clock: Clock;

@@ -8,10 +8,7 @@ import { tokenFileCredentials } from "./token-file.ts";
 /** Where Pods find their account. */
 const mounted = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/**
- * The connection of a process in a Pod, by its service account; undefined outside of Pods. `folder` is where the
- * account is mounted. A Pod without one is an error with a hint.
- */
+/** A Pod's connection by the service account in `folder`; an error if it is missing. Undefined outside of Pods. */
 export async function inClusterConnection(
   environment: Environment,
   clock: Clock,

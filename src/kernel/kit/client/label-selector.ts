@@ -4,17 +4,13 @@ import { labelValueRule, qualifiedNameRule } from "#kernel/model/index.ts";
 // Kubernetes' label selectors, for server, informers and the in-memory client. Syntax and matching follow
 // apimachinery's `labels` package.
 
-/**
- * `NotIn` (`!=`) and `DoesNotExist` hold for objects without the label, the others do not. `Gt` and `Lt` hold for
- * integer labels of 64 bits only.
- */
+/** `NotIn` (`!=`) and `DoesNotExist` match objects without the label. `Gt` and `Lt` compare 64-bit integers only. */
 export type LabelRequirement =
   | { readonly key: string; readonly operator: "In" | "NotIn"; readonly values: readonly string[] }
   | { readonly key: string; readonly operator: "Exists" | "DoesNotExist" }
   | { readonly key: string; readonly operator: "Gt" | "Lt"; readonly bound: bigint };
 
 export type LabelSelector = readonly LabelRequirement[];
-
 export type Labels = Readonly<Record<string, string>> | undefined;
 
 const maxTerms = 1000;
@@ -62,10 +58,7 @@ function holds(requirement: LabelRequirement, labels: Labels): boolean {
   }
 }
 
-/**
- * Reads a `metav1.LabelSelector` (`matchLabels`, `matchExpressions`). `{}` selects everything; undefined, which selects
- * nothing in Kubernetes, is an error.
- */
+/** Reads a `metav1.LabelSelector`. `{}` selects everything; undefined, nothing in Kubernetes, is an error. */
 export function readLabelSelector(value: unknown): Result<LabelSelector, string> {
   if (!isJsonObject(value)) return err("expected a label selector with matchLabels or matchExpressions");
   const { matchLabels = {}, matchExpressions = [] } = value;

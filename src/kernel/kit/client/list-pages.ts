@@ -12,10 +12,7 @@ interface PageRequest {
   readonly isFirst: boolean;
 }
 
-/**
- * Reads all pages as one list. Starts over if the revision expires: with a mixture of revisions a watch would miss
- * changes.
- */
+/** Reads all pages as one list. Starts over if the revision expires: a watch needs one revision. */
 export async function readAllPages<T extends KubeObject>(
   readPage: (page: PageRequest) => Promise<ObjectList<Stored<T>>>,
 ): Promise<ObjectList<Stored<T>>> {

@@ -23,10 +23,7 @@ const reasonByCode: Readonly<Record<number, StatusReason>> = {
 
 const shownBody = 200;
 
-/**
- * The refusal in an answer other than 2xx. Other bodies than a Status are shown up to 200 characters. `Retry-After`
- * counts in seconds, if the Status does not say it.
- */
+/** The refusal in an answer other than 2xx: a Status, or 200 characters of the body with `Retry-After` in seconds. */
 export function refusalOf(code: number, body: string, retryAfter: string | undefined): ApiError {
   const parsed = parseJson(body);
   const seconds = retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined;

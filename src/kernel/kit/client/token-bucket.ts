@@ -1,9 +1,6 @@
 import type { Instant, Millis } from "#lib/base/index.ts";
 
-/**
- * Lets `perSecond` through on average and `burst` at once. Starts full. Has no timers: callers pass the time and wait
- * themselves.
- */
+/** Lets `perSecond` through on average and `burst` at once. Starts full. Callers pass the time and wait. */
 export class TokenBucket {
   readonly #perMilli: number;
   readonly #burst: number;

@@ -6,10 +6,7 @@ import { kubeconfigInvalid } from "./errors.ts";
 /** Kubernetes replaces mounted tokens well before they expire. */
 const rereadAfter: Millis = 60_000;
 
-/**
- * A token in a file that another program updates. Read at most once a minute, and at once after a refusal, unless the
- * refused one had just been read.
- */
+/** A token in a file that others update. Read at most once a minute, and after a refusal unless just read. */
 export function tokenFileCredentials(file: string, clock: Clock, rest: Credential = {}): CredentialSource {
   let read: { readonly at: Millis; readonly credential: Credential } | undefined;
   return {

@@ -9,10 +9,7 @@ import { refusalInEvent } from "./refused-answer.ts";
 const maxLineBytes = 32 * 2 ** 20;
 const maxDepth = 1000;
 
-/**
- * Cuts a stream into lines. A last line without a newline is an error: the stream was cut off. Lines are views that are
- * valid until the next one.
- */
+/** Cuts a stream into lines, views valid until the next one. A last line without a newline is an error. */
 export async function* linesOf(
   chunks: AsyncIterable<Buffer>,
   fail: (what: string) => SlipwayError,

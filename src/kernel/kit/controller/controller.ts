@@ -11,9 +11,7 @@ export interface Runnable {
   readonly name: string;
   /** Also runs before leadership is gained; default: false. */
   readonly runsWithoutLeadership?: boolean;
-  /**
-   * Runs until `stop` aborts, then finishes what it has begun; `abort` drops everything. A rejection ends the program.
-   */
+  /** Runs until `stop` aborts, then finishes its work; `abort` drops everything. A rejection ends the program. */
   run(signals: { readonly stop: AbortSignal; readonly abort: AbortSignal }): Promise<void>;
 }
 
@@ -120,10 +118,7 @@ export class Controller implements Runnable {
     this.queue.onReady(() => this.#wake());
   }
 
-  /**
-   * Works until `stop` aborts, then drains the queue for at most `drainTimeout`; `abort` cuts that short. Remaining
-   * passes are aborted and may not write any more.
-   */
+  /** Works until `stop` aborts, then drains for `drainTimeout` or until `abort`. Aborted passes may not write. */
   async run(signals: { readonly stop: AbortSignal; readonly abort: AbortSignal }): Promise<void> {
     this.#isStarted = true;
     this.#wake();

@@ -200,10 +200,7 @@ class Candidate {
     }
   }
 
-  /**
-   * Undefined if another process holds the lease. The update is bound to the version that was read, so that one of two
-   * candidates wins.
-   */
+  /** Undefined if another process holds the lease. The update is bound to the version read: one candidate wins. */
   async #write(signal: AbortSignal): Promise<Stored<LeaseObject> | undefined> {
     const { client, namespace, name, identity } = this.#options;
     const known = this.#held ?? (await this.#read(signal));

@@ -103,10 +103,7 @@ export class Manager {
     this.#runnables.push(runnable);
   }
 
-  /**
-   * Calls `run` when all runnables have stopped, before the mirrors do; in the opposite order of registration.
-   * Exceptions are logged.
-   */
+  /** Calls `run` after all runnables and before the mirrors stop, last registered first. Exceptions are logged. */
   onStopped(run: () => void): void {
     this.#onStopped.push(run);
   }
@@ -118,10 +115,7 @@ export class Manager {
     return share.informer;
   }
 
-  /**
-   * A recorder of events for one controller. Events that are unwritten when the manager stops are written without
-   * delaying it.
-   */
+  /** A recorder of events for one controller. Unwritten events are written at the stop without delaying it. */
   recorder(options: Pick<EventRecorderOptions, "controller" | "instance" | "perObject">): EventRecorder {
     const { client, clock, log, schedule } = this;
     const recorder = eventRecorder({ client, clock, log, schedule, ...options });
@@ -129,10 +123,7 @@ export class Manager {
     return recorder;
   }
 
-  /**
-   * Runs until the signal aborts and everything has stopped. Rejects if leadership is lost or a runnable fails. Once
-   * only.
-   */
+  /** Runs until an abort has stopped everything. Rejects if leadership is lost or a runnable fails. Once only. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#phase !== "new") throw new Error("a manager runs once");
     const crew = new Crew(this.#stopGrace, this.clock);

@@ -1,7 +1,4 @@
-/**
- * Keeps the `limit` most recently used entries; `get` counts as use. O(1): a Map keeps the order of insertion. Values
- * must not be undefined.
- */
+/** Keeps the `limit` most recently used entries; `get` counts as use. O(1). Values must not be undefined. */
 export class RecentMap<V> {
   readonly #limit: number;
   readonly #entries = new Map<string, V>();

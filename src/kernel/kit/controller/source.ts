@@ -59,10 +59,7 @@ export interface NewsChoices<T extends KubeObject = KubeObject> {
   readonly isOwed?: (object: Stored<T>) => boolean;
 }
 
-/**
- * Initial objects and resyncs queue behind live changes, so that a restart with 10,000 objects does not delay a new
- * one.
- */
+/** Initial objects and resyncs queue behind live changes: a restart with many objects does not delay a new one. */
 export function enqueueHandler<T extends KubeObject>(
   map: RequestMap<T>,
   { predicates = [], isOwed = () => false }: NewsChoices<T>,

@@ -28,9 +28,7 @@ export function addFinalizer<T extends KubeObject>(
   return patchFinalizers<T>(client, type, object, [...present, finalizer]);
 }
 
-/**
- * May remove a terminating object. Returns an object that is gone as it was. Conflicts if the object is not the newest.
- */
+/** May remove a terminating object. Returns an object that is gone as it was. Conflicts with a newer version. */
 export async function removeFinalizer<T extends KubeObject>(
   client: ApiClient,
   type: ResourceType,
@@ -170,10 +168,7 @@ export const retryOnConflict = <R>(
     run,
   );
 
-/**
- * Writes the difference of an object's status as one merge patch bound to the version that was read; returns the object
- * itself if there is none.
- */
+/** Patches the status's difference, bound to the version that was read; returns the same object without one. */
 export async function patchStatus<T extends KubeObject>(
   client: ApiClient,
   type: ResourceType,

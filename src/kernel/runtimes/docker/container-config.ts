@@ -10,10 +10,7 @@ export interface Owner {
   readonly process?: string;
 }
 
-/**
- * The engine's copy of the output, from which our log is rewritten after a crash. Every engine has `json-file` and can
- * read it back.
- */
+/** The engine's copy of the output, to rewrite our log after a crash. Every engine can read `json-file` back. */
 const logging: JsonObject = { Type: "json-file", Config: { "max-size": "10m", "max-file": "5" } };
 
 /** A later process finds its own containers by these labels, and a clean-up those of dead processes. */

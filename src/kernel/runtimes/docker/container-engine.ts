@@ -164,9 +164,7 @@ export class ContainerEngine {
     }
   }
 
-  /**
-   * Kills and removes it with its anonymous volumes. A missing container, or one that is being removed, is no error.
-   */
+  /** Kills and removes it with its anonymous volumes. A missing or already removed container is no error. */
   async remove(container: string): Promise<void> {
     try {
       await this.#client.call("DELETE", `/containers/${container}`, { query: { force: "1", v: "1" } });

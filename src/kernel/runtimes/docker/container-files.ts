@@ -23,10 +23,7 @@ export async function putFiles(
   });
 }
 
-/**
- * A file or directory as an archive whose names begin with the last part of the path; undefined if there is none.
- * Leaving early ends the connection.
- */
+/** A file or directory as an archive named by the path's last part; undefined if missing. May be left early. */
 export async function getFiles(
   engine: EngineClient,
   container: string,

@@ -45,10 +45,7 @@ export class OutputReader {
     this.#sink = sink;
   }
 
-  /**
-   * Resolves when there is no more output. Rejects when the engine is gone, or with the signal's reason; may be called
-   * again.
-   */
+  /** Resolves at the end of the output. Rejects without the engine, or with the signal's reason. Repeatable. */
   follow(signal?: AbortSignal): Promise<void> {
     return this.#read("1", signal);
   }

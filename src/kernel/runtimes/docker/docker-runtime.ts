@@ -37,10 +37,7 @@ export interface DockerRuntimeOptions {
   readonly version: string;
   /** Identity of the control plane for its whole life: containers are found by it. */
   readonly store: string;
-  /**
-   * Identity of this process, if the control plane ends with it: others then know which containers are leftovers, and
-   * closing with `stopTasks` removes everything.
-   */
+  /** This process, if the control plane ends with it: marks leftovers; closing with `stopTasks` removes everything. */
   readonly owner?: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -146,10 +143,7 @@ class DockerRuntime implements Runtime {
     return Promise.resolve({ images: true, mounts, users: true, limits: true });
   }
 
-  /**
-   * Idempotent by the id; a start in progress is shared. The container's name follows from the id, so that the engine
-   * refuses a second one after a crash.
-   */
+  /** Idempotent by the id, from which the container's name follows: the engine refuses a second one. */
   async start(task: Task): Promise<TaskStatus> {
     await this.#ready();
     const known = this.#mirror.find(task.id);
@@ -161,10 +155,7 @@ class DockerRuntime implements Runtime {
     return starting;
   }
 
-  /**
-   * Resolves when stopping has begun. A shorter grace than before counts, a longer one does not. Ended and unknown
-   * tasks are ignored.
-   */
+  /** Resolves when stopping has begun. Only a shorter grace counts. Ended and unknown tasks are ignored. */
   async stop(id: string, grace: Millis): Promise<void> {
     await this.#ready();
     await this.#starting.get(id)?.catch(() => undefined);
@@ -233,9 +224,7 @@ class DockerRuntime implements Runtime {
     this.#options.log.warn(message, { error: messageOf(thrown) });
   }
 
-  /**
-   * Attaches to the output before the start. A refused start, such as a missing program, ends the task, not the call.
-   */
+  /** Attaches to the output before the start. A refused start (missing program) ends the task, not the call. */
   async #startNow(task: Task): Promise<TaskStatus> {
     const { clock } = this.#options;
     const name = this.#nameOf(task.id);
@@ -409,10 +398,7 @@ class DockerRuntime implements Runtime {
     }
   }
 
-  /**
-   * Completes the life of an ended container: the engine may report a kill for memory after the end, in its events
-   * only, or never if it was not listening yet.
-   */
+  /** Completes an ended container's life: the engine may report a kill for memory later, in events only, or never. */
   async #withCause(known: Known, life: ContainerLife): Promise<ContainerLife> {
     if (!mayHaveRunOutOfMemory(life) || known.isKilled === true) return life;
     if (endedUnheard(life)) return { ...life, outOfMemory: true };
@@ -449,10 +435,7 @@ class DockerRuntime implements Runtime {
     this.#put(id, { kind: "lost", message, ...startedAt, finishedAt: this.#options.clock.now() });
   }
 
-  /**
-   * Reads the engine's events until this runtime is closed; looks at all containers at the beginning of each
-   * connection.
-   */
+  /** Reads the engine's events until closed; looks at all containers when a connection begins. */
   async #watch(): Promise<void> {
     const { signal } = this.#closed;
     let delay = firstRetry;

@@ -17,10 +17,7 @@ export interface ImageBuild {
   readonly pulls: boolean;
 }
 
-/**
- * Builds an image, reporting line by line. Rejects with `image-build` and the builder's words, or the signal's reason,
- * which ends the build.
- */
+/** Builds an image, reporting lines. Rejects with `image-build` and the builder's words, or the signal's reason. */
 export async function buildImage(
   engine: EngineClient,
   { context, dockerfile, names, args, logins, pulls }: ImageBuild,

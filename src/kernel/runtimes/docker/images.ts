@@ -45,10 +45,7 @@ export function splitImage(image: string): { readonly name: string; readonly tag
 const pullFailed = (image: string, message: string): SlipwayError =>
   new SlipwayError("image-pull", `failed to pull image "${image}": ${message}`);
 
-/**
- * Pulls an image with the first accepted login; reports why the last one was refused. Rejects with `image-pull` unless
- * aborted.
- */
+/** Pulls an image with the first accepted login. Rejects with `image-pull`, saying why the last one was refused. */
 export async function pullImage(
   engine: EngineClient,
   image: string,

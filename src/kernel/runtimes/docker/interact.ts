@@ -8,10 +8,7 @@ import { FrameReader } from "./engine/stream-frames.ts";
 const retryPause: Millis = 50;
 const mostFailures = 40;
 
-/**
- * Runs a command with streams. The engine cannot end a command: `kill` cuts the streams, and `ended` rejects while the
- * command continues.
- */
+/** Runs a command with streams. `kill` cuts the streams, and `ended` rejects; the engine lets the command continue. */
 export async function interactIn(
   engine: EngineClient,
   container: string,

@@ -22,10 +22,7 @@ export const labels = {
 
 export const storeMark = (store: string): string => createHash("sha256").update(store).digest("hex").slice(0, 10);
 
-/**
- * The name of a container or volume, which an engine accepts only once, so that no task runs twice. Readable:
- * `slipway-3f2a9c01bb-<uid>_main_0-5d41402a`.
- */
+/** A container's or volume's name, accepted once by an engine: `slipway-3f2a9c01bb-<uid>_main_0-5d41402a`. */
 export function engineName(store: string, id: string): string {
   const mark = createHash("sha256").update(id).digest("hex").slice(0, 8);
   return `slipway-${storeMark(store)}-${id.replaceAll(/[^A-Za-z0-9_.-]/g, "_").slice(0, 120)}-${mark}`;

@@ -22,10 +22,7 @@ export interface OpenedDocker {
   readonly title: string;
 }
 
-/**
- * Finds and checks the engine, and removes leftovers of killed processes. Rejects with `engine-address`,
- * `engine-unreachable` or `engine-too-old`.
- */
+/** Checks the engine and removes leftovers. Rejects as `engine-address`, `engine-unreachable` or `engine-too-old`. */
 export async function openDockerRuntime(options: OpenDockerOptions): Promise<OpenedDocker> {
   const address = engineAddress(options.surroundings);
   if (!address.ok) throw address.error;
@@ -50,7 +47,6 @@ interface OwnerIdentity extends ProcessIdentity {
 }
 
 const ownIdentity = (): OwnerIdentity => ({ ...identityOf(process.pid), space: processSpace() });
-
 const formatOwner = ({ space, ...identity }: OwnerIdentity): string => `${formatIdentity(identity)} ${space}`;
 
 function parseOwner(text: string): OwnerIdentity | undefined {
@@ -67,10 +63,7 @@ function processSpace(): string {
   }
 }
 
-/**
- * Certain that the owner has ended. Of another pid namespace that is only certain after a reboot: a container that
- * shares the engine's socket has its own pids.
- */
+/** Certain that the owner has ended. In another pid namespace only a reboot is certain: pids differ there. */
 function isGone(text: string): boolean {
   const owner = parseOwner(text);
   const own = ownIdentity();

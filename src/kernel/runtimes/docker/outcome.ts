@@ -73,10 +73,7 @@ function startCode(message: string): number {
 
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [128 + number, name]));
 
-/**
- * The end of a container. The engine reports no signals: a code above 128 that reads like one counts as one. `now`
- * replaces missing times.
- */
+/** The end of a container. A code above 128 that reads like a signal counts as one. `now` replaces missing times. */
 export function outcomeOf(life: ContainerLife, now: Instant, note?: string): TaskOutcome {
   const finishedAt = life.finishedAt ?? now;
   if (life.startedAt === undefined) return notStarted(life.error || "it was never started", finishedAt);

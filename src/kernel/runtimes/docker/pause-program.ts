@@ -93,10 +93,7 @@ export function pauseProgram(architecture: string): Buffer | undefined {
   return Buffer.concat([file, machine.code]);
 }
 
-/**
- * A tar archive of one file (ustar), owned by root, of 1970: the same bytes make the same image. `name` has at most 99
- * bytes.
- */
+/** A ustar archive of one file of root's, of 1970, always the same bytes. `name` has at most 99 bytes. */
 export function tarOf(name: string, content: Buffer, mode: number): Buffer {
   const header = Buffer.alloc(512);
   const octal = (value: number, at: number, width: number) =>

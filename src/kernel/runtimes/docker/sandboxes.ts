@@ -65,10 +65,7 @@ export class Sandboxes {
     this.#found.delete(id);
   }
 
-  /**
-   * Creates or finds the sandbox, starts it if it has ended, and returns its address. May be repeated; rejects with
-   * `sandbox-failed` if it gets no address.
-   */
+  /** Creates, finds or restarts the sandbox; returns its address, else rejects with `sandbox-failed`. Repeatable. */
   open(sandbox: Sandbox): Promise<string | undefined> {
     return this.#inTurn(sandbox.id, async () => {
       const known = this.#opened.get(sandbox.id);
@@ -85,10 +82,7 @@ export class Sandboxes {
     });
   }
 
-  /**
-   * Leaves and rejoins the network under other names, the only way the engine has. Requesting the same address keeps
-   * connections alive.
-   */
+  /** Leaves and rejoins the network under other names; requesting the same address keeps connections alive. */
   rename(id: string, names: readonly string[]): Promise<void> {
     return this.#inTurn(id, async () => {
       const known = this.#opened.get(id);
@@ -116,10 +110,7 @@ export class Sandboxes {
     return [...ids];
   }
 
-  /**
-   * Removes everything with the sandbox's label, containers before volumes, which are in use until then. May be
-   * repeated.
-   */
+  /** Removes everything with the sandbox's label, containers before the volumes they use. May be repeated. */
   close(id: string): Promise<void> {
     return this.#inTurn(id, async () => {
       const mine = `${labels.sandbox}=${id}`;

@@ -7,10 +7,7 @@ import { onceFoundTools } from "./runner/host-command.ts";
 import { MountPoints } from "./runner/mount-points.ts";
 import { PipePool } from "./runner/pipe-pool.ts";
 
-/**
- * Commands that run beside tasks. They are children of this process and end with it, because their clients are
- * connected to it.
- */
+/** Commands beside tasks. Children of this process that end with it: their clients are connected to it. */
 export class Companions {
   readonly #directory: string;
   readonly #clock: Clock;

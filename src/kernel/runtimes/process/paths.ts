@@ -38,10 +38,7 @@ export function runnerPaths(directory: string): RunnerPaths {
   };
 }
 
-/**
- * Creates a runner's directories with mode 0700. Refuses directories of other users: the name of one under /tmp can be
- * guessed and prepared.
- */
+/** Creates a runner's directories with mode 0700. Refuses those of other users, who can guess names in /tmp. */
 export async function ensureRunnerDirectories(paths: RunnerPaths): Promise<void> {
   for (const directory of new Set([paths.directory, dirname(paths.socket)])) {
     await makeDirectories(directory, 0o700);

@@ -1,10 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { afterAwake, type Cancel, type Clock, type Millis, onAbort } from "#lib/base/index.ts";
 
-/**
- * How long to wait for the runner: an answer, a connection, its start. A start on a slow disk (a flush and a fork) must
- * fit; it is below the 10 s that a server may take to stop.
- */
+/** How long to wait for the runner. Fits a start on a slow disk; below the 10 s a server may take to stop. */
 export const answerLimit: Millis = 8_000;
 
 /** The same once the runtime is closing. */

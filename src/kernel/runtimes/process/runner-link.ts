@@ -25,10 +25,7 @@ export interface LinkEvents {
   readonly onLost: (silence?: LinkSilent) => void;
 }
 
-/**
- * One connection to a runner: requests with their answers, and events in order. No method waits forever: a runner that
- * hangs counts as a lost connection after a while.
- */
+/** A connection to a runner: requests and events in order. A runner that hangs counts as a lost connection. */
 export class RunnerLink {
   readonly #socket: Socket;
   readonly #patience: Patience;
@@ -47,10 +44,7 @@ export class RunnerLink {
     socket.on("close", () => this.#lost(reason));
   }
 
-  /**
-   * Rejects as connect(2) does: ENOENT without a socket, ECONNREFUSED if a dead runner left it. The kernel also
-   * connects to a runner that hangs; then the first answer is missing.
-   */
+  /** Rejects as connect(2) does (ENOENT, ECONNREFUSED). A runner that hangs still connects, but does not answer. */
   static connect(path: string, patience: Patience, events: LinkEvents): Promise<RunnerLink> {
     return new Promise((resolve, reject) => {
       const socket = connect(path);

@@ -9,14 +9,10 @@ import { findProgram } from "./runner/host-command.ts";
 // has a session of its own on the terminal. stty(1) sets the terminal's size, and the kernel notifies the command.
 
 const run = promisify(execFile);
-
 const lookEvery: Millis = 20;
 const mostLooks = 100;
 
-/**
- * Wraps the command so that it runs on a terminal with echo and keeps its exit code; a text says why that is not
- * possible.
- */
+/** Wraps the command to run on a terminal with echo, keeping its exit code; or says why that is impossible. */
 export async function onTerminal(
   command: readonly [string, ...string[]],
 ): Promise<readonly [string, ...string[]] | string> {
@@ -35,10 +31,7 @@ export async function commandOf(script: number): Promise<number | undefined> {
   return Number.isNaN(pid) ? undefined : pid;
 }
 
-/**
- * Sets the size as soon as there is a terminal, within seconds. Does nothing if the signal aborts first or stty(1) is
- * missing. Never rejects.
- */
+/** Sets the size once there is a terminal. Does nothing after an abort or without stty(1). Never rejects. */
 export async function resizeTerminal(
   script: number,
   { columns, rows }: TerminalSize,

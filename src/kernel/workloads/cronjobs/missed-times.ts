@@ -14,10 +14,7 @@ export interface Missed {
 /** Kubernetes' limit: more missed starts point to a wrong clock or deadline. */
 export const manyMissed = 100;
 
-/**
- * Finds the times that were due after `since`, up to and including now. Takes about a hundred steps, however long the
- * time is.
- */
+/** The times due after `since`, up to and including now. About a hundred steps, however long the time is. */
 export function missedTimes({ schedule, zone }: Calendar, since: Instant, now: Instant): Missed {
   const first = nextTime(schedule, since, zone);
   if (first === undefined || first > now) return { isMany: false };

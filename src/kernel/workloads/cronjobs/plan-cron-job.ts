@@ -116,10 +116,7 @@ const isLive = ({ metadata }: CronsJob): boolean => metadata.deletionTimestamp =
 /** Not created by `kubectl create job --from`. */
 const isScheduled = ({ metadata }: CronsJob): boolean => metadata.annotations?.[scheduledAnnotation] !== undefined;
 
-/**
- * Derived from the Jobs, so that a Job created before a crash is noted late rather than never. References that exist
- * are kept, so that an unchanged status is not written.
- */
+/** Derived from the Jobs, to note those of before a crash. Existing references are kept as they are. */
 function statusOf({ status = {} }: CronJobObject, jobs: readonly CronsJob[]): CronJobStatus {
   const known = new Map((status.active ?? []).map((reference) => [reference.uid, reference]));
   const active = jobs

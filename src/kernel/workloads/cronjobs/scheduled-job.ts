@@ -4,10 +4,7 @@ import { timeZone } from "#lib/text/index.ts";
 import { type CronJobObject, scheduledAnnotation } from "../cron-job-types.ts";
 import type { JobObject } from "../job-types.ts";
 
-/**
- * The name of the Job for a scheduled time: `backup-29450880`, minutes since 1970. It is the same in every process,
- * which is why no time gets two Jobs.
- */
+/** The Job's name for a scheduled minute since 1970: `backup-29450880`. Fixed, so no time gets two Jobs. */
 export const jobNameFor = ({ metadata }: CronJobObject, at: Instant): string =>
   `${metadata.name ?? ""}-${Math.floor(at / 60_000)}`;
 

@@ -143,9 +143,7 @@ export function deadlineOf(rollout: Rollout, status: DeploymentStatus): Instant 
   return isComplete(rollout, status) ? undefined : progressDeadline(rollout, known);
 }
 
-/**
- * Reasons under which the deadline counts: Pods may fail after NewReplicaSetAvailable without the rollout being stuck.
- */
+/** Reasons under which the deadline counts: Pods may fail after NewReplicaSetAvailable in a rollout not stuck. */
 const timed: ReadonlySet<string> = new Set([
   "NewReplicaSetCreated",
   "FoundNewReplicaSet",

@@ -51,10 +51,7 @@ export function firstSize({ deployment, old }: Rollout): number {
   return Math.max(0, Math.min(wanted, room));
 }
 
-/**
- * One step of a rolling update: the new set grows if there is room, else old sets shrink as far as availability allows.
- * Unavailable Pods of old sets go first.
- */
+/** One rolling step: the new set grows if there is room, else old sets shrink, unavailable Pods first. */
 export function rollingStep(rollout: Rollout): readonly Resize[] {
   const { deployment, current } = rollout;
   if (current === undefined) return [];
@@ -66,10 +63,7 @@ export function rollingStep(rollout: Rollout): readonly Resize[] {
   return growth > 0 ? [{ set: current, replicas: size + growth }] : shrinkOld(rollout, current);
 }
 
-/**
- * First removes unavailable Pods, then available ones above the minimum. Unavailable Pods of the new set count as
- * missing, or a broken template would end the old Pods.
- */
+/** Removes unavailable Pods first. Those of the new set count as missing: a broken template must not end old Pods. */
 function shrinkOld({ deployment, old, ...rest }: Rollout, current: OwnedSet): readonly Resize[] {
   const least = replicasOf(deployment) - rolloutBudget(deployment).unavailable;
   const all = allSets({ deployment, old, ...rest });
@@ -90,10 +84,7 @@ function shrinkOld({ deployment, old, ...rest }: Rollout, current: OwnedSet): re
 export const emptyOld = ({ old }: Rollout): readonly Resize[] =>
   old.filter((set) => replicasOf(set) > 0).map((set) => ({ set, replicas: 0 }));
 
-/**
- * Applies a change of `spec.replicas`: a single set takes it all; after a finished rollout the old sets are emptied;
- * during one each set gets its share.
- */
+/** Applies a change of `spec.replicas`: one set takes all; a finished rollout empties old sets, else they share. */
 export function proportionalSizes(rollout: Rollout): readonly Resize[] {
   const { deployment, current, old } = rollout;
   const wanted = replicasOf(deployment);

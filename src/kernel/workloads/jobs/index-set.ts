@@ -1,7 +1,4 @@
-/**
- * Completion indexes as Kubernetes writes them: `0-2,5` -> 0, 1, 2, 5; only those below `end`, since the number of
- * indexes may have shrunk. Malformed parts are skipped.
- */
+/** Completion indexes below `end` as Kubernetes writes them: `0-2,5` -> 0, 1, 2, 5. Skips malformed parts. */
 export function parseIndexes(text: string | undefined, end = Infinity): ReadonlySet<number> {
   const indexes = new Set<number>();
   for (const part of (text ?? "").split(",")) {

@@ -65,10 +65,7 @@ class JobReconciler implements Reconciler {
     return this.#sync(job, key);
   }
 
-  /**
-   * Pods first, then the status, then the release of pods that the stored status counts. A failure to create pods does
-   * not prevent counting.
-   */
+  /** Pods first, then the status, then releasing counted pods. A failure to create pods does not prevent counting. */
   async #sync(job: Stored<JobObject>, key: string): Promise<ReconcileResult | undefined> {
     const before = this.#plan(job);
     await inParallel(before.drop, (pod) => this.#dropPod(job, pod));

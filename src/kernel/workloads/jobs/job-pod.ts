@@ -16,10 +16,7 @@ export function indexOf({ metadata }: JobPod): number | undefined {
 export const earlierFailures = ({ metadata }: JobPod): number =>
   Number(metadata.annotations?.[failureCountAnnotation] ?? 0);
 
-/**
- * When a pod ended: the end of its last container, else when it became unready, else its deletion, else its creation;
- * as in Kubernetes' controller.
- */
+/** When a pod ended: its last container's end, else when unready, deleted, or created; as in Kubernetes. */
 export function endOf({ metadata, spec, status }: JobPod): Instant {
   const sidecars = new Set(spec.initContainers?.flatMap((one) => (one.restartPolicy === "Always" ? [one.name] : [])));
   const counted = (status?.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name));

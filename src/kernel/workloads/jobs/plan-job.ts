@@ -98,10 +98,7 @@ function towardsEnd(
   return verdict.type === "Failed" ? { ...plan, remove: tally.active } : { ...plan, drop: tally.active };
 }
 
-/**
- * The status that ends a Job. Written when nothing runs any more, so that clients who wait for the condition find no
- * process alive.
- */
+/** The status that ends a Job, written when no process runs any more, for clients that wait for it. */
 function finalStatus(
   job: JobObject,
   tally: Tally,

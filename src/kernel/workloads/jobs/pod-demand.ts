@@ -17,7 +17,6 @@ export interface Demand {
 
 const firstDelay: Millis = 10_000;
 const longestDelay: Millis = 600_000;
-
 export const mostCreatedAtOnce = 500;
 
 export const retryDelay = (failures: number): Millis =>
@@ -103,9 +102,7 @@ function indexedDemand(job: JobObject, pods: readonly JobPod[], tally: Tally, no
 const isSettled = ({ completedIndexes, failedIndexes }: Tally, index: number): boolean =>
   completedIndexes.has(index) || failedIndexes.has(index);
 
-/**
- * The failed pod of each index with the most failures before it. A deleted pod counts at once if its end counts at all.
- */
+/** The failed pod of each index with the most failures before it. Ended deleted pods count at once. */
 function lastFailureByIndex(pods: readonly JobPod[]): ReadonlyMap<number, JobPod> {
   const last = new Map<number, JobPod>();
   for (const pod of pods) {
@@ -118,10 +115,7 @@ function lastFailureByIndex(pods: readonly JobPod[]): ReadonlyMap<number, JobPod
   return last;
 }
 
-/**
- * Only the last failed pod of an index knows how often the index has failed: it is kept until another pod carries the
- * number on.
- */
+/** An index's last failed pod alone knows how often it failed: it is kept until another carries the number on. */
 export function awaitingReplacement(job: JobObject, pods: readonly JobPod[], tally: Tally): ReadonlySet<JobPod> {
   if (!isIndexed(job) || job.spec.backoffLimitPerIndex === undefined) return new Set();
   const open = new Map([...lastFailureByIndex(pods)].filter(([index]) => !isSettled(tally, index)));

@@ -25,7 +25,6 @@ export interface TokenWish {
 
 /** Issues a token; rejects in the API server's words. */
 export type IssueToken = (wish: TokenWish) => Promise<{ readonly token: string; readonly expiresAt: Instant }>;
-
 export type TokenOf = (source: AccountTokenSource) => Result<string, string>;
 
 export const tokenSources = (volumes: readonly Volume[] | undefined): readonly AccountTokenSource[] =>
@@ -81,10 +80,7 @@ export class AccountTokens {
     return (source) => found.get(source) ?? err("the token was not asked for");
   }
 
-  /**
-   * For a pod that runs with tokens of an earlier process: their age is unknown, so they are replaced at once. May be
-   * repeated.
-   */
+  /** For tokens of an earlier process: their age is unknown, so they are replaced at once. May be repeated. */
   adopt(pod: Stored<PodObject>): void {
     if (this.#kept.has(pod.metadata.uid) || tokenSources(pod.spec.volumes).length === 0) return;
     this.#arrange(pod, this.#keep(pod), 0);

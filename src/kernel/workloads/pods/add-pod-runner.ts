@@ -31,9 +31,7 @@ export interface PodRunnerOptions {
   /** The directories of claims. */
   readonly volumes: string;
   readonly node: Node;
-  /**
-   * PATH, HOME, LANG and the like for every process; the pod's own variables win. Never the server's whole environment.
-   */
+  /** PATH, HOME, LANG and the like, never the server's whole environment. The pod's own variables win. */
   readonly environment: Readonly<Record<string, string>>;
   /** Where containers without a workingDir run; default: a directory of the pod's own. */
   readonly workingDirectory?: string;
@@ -42,10 +40,7 @@ export interface PodRunnerOptions {
   readonly allowPrivileged?: boolean;
   /** Without it, a pod that mounts an account token waits for ever. */
   readonly issueToken?: IssueToken;
-  /**
-   * Where containers reach the API server. `via` is an address of this machine that they see; undefined if they see all
-   * of them. A rejection becomes an event.
-   */
+  /** Where containers reach the API server. `via`: this machine's address for them, if not all. May reject. */
   readonly serverFor?: (via: string | undefined) => Promise<ServerPlace | undefined>;
   readonly artifacts: ArtifactStore;
   /** How long logs are kept after their pod is gone; default: 10 minutes. */

@@ -23,10 +23,7 @@ export function refuseInput({ container, stdin, terminal }: AttachRequest): void
   if (terminal) throw badRequest(`Unable to use a TTY - container ${container} did not allocate one`);
 }
 
-/**
- * A container's output from now on, read from its log, until the container ends or `kill` is called. Its exit code is
- * always 0.
- */
+/** A container's output from now on, read from its log, until its end or `kill`. Its exit code is always 0. */
 export function attachToLog(
   { pod, container, task }: RunningContainer,
   request: AttachRequest,

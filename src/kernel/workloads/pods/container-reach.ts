@@ -29,19 +29,13 @@ export type Knock = { readonly succeeded: true } | { readonly succeeded: false; 
 export interface ContainerReach {
   /** Undefined while the pod has no network. */
   addressOf(pod: Stored<PodObject>): string | undefined;
-  /**
-   * Runs a command with the container's files, variables and user. Rejects if it cannot be run, and with the signal's
-   * reason.
-   */
+  /** Runs a command as in the container. Rejects if it cannot be run, and with the signal's reason. */
   exec(target: RunningContainer, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
   /** The same with streams. Rejects if the command cannot be run. */
   interact(target: RunningContainer, command: readonly string[], options: InteractionOptions): Promise<Interaction>;
 }
 
-/**
- * Runs commands inside containers. `nodeAddress` is the address of pods on the machine's own network only: other
- * listeners there are not theirs.
- */
+/** Runs commands in containers. `nodeAddress`: address of pods on the host network; other listeners are not theirs. */
 export const reachInto = (host: ContainerHost, nodeAddress: string): ContainerReach => ({
   addressOf: ({ metadata, spec }) => (spec.hostNetwork === true ? nodeAddress : host.addressOf(metadata.uid)),
   exec: ({ task }, command, signal) => host.exec(task, command, signal),

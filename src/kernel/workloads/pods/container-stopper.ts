@@ -14,7 +14,6 @@ export interface ContainerStopperOptions {
 
 /** What remains after a preStop hook has used up the grace; as in Kubernetes. */
 const leastGrace: Millis = 2_000;
-
 const isClosed = (thrown: unknown): boolean => codeOf(thrown) === "runtime-closed" || codeOf(thrown) === "runner-taken";
 
 /**

@@ -18,10 +18,7 @@ export interface EnvironmentInput {
   readonly base: Variables;
 }
 
-/**
- * A container's environment, or every reason why it cannot be made. Later variables see earlier ones as `$(NAME)`. A
- * reference to a missing optional key changes nothing.
- */
+/** A container's environment, or all reasons against it. `$(NAME)` sees earlier variables. Skips optional keys. */
 export function containerEnvironment(input: EnvironmentInput): Result<Variables, readonly string[]> {
   // Without a prototype: `constructor` and `__proto__` are ordinary names.
   const env: Record<string, string> = Object.assign(Object.create(null), input.base);

@@ -7,7 +7,6 @@ import type { Knock } from "./container-reach.ts";
 // gRPC library would be too much.
 
 const statuses = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"] as const;
-
 const ok = "0";
 const unimplemented = "12";
 

@@ -5,7 +5,6 @@ import type { ContainerReach, Knock, RunningContainer } from "./container-reach.
 
 const success: Knock = { succeeded: true };
 const failure = (message: string): Knock => ({ succeeded: false, message });
-
 const keptBody = 1_024;
 
 /**
@@ -38,9 +37,7 @@ export async function knock(
 
 // The first probe loads Node's network modules: most commands never need them.
 
-/**
- * Certificates are not verified, as by the kubelet. The body is read to its end so that the connection closes cleanly.
- */
+/** Certificates are not verified, as by the kubelet. The body is read so that the connection closes cleanly. */
 async function knockByHttp(
   action: NonNullable<Handler["httpGet"]>,
   container: Container,

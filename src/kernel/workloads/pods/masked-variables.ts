@@ -4,10 +4,7 @@ import { sourceKey, type Sources } from "./config-sources.ts";
 
 export const isMasked = ({ metadata }: PodObject): boolean => metadata.annotations?.[maskAnnotation] !== undefined;
 
-/**
- * The variables whose values are masked in the container's log: none unless the Pod asks for it, then those from
- * Secrets and those that the annotation names.
- */
+/** Variables masked in the container's log, if the Pod asks for it: from Secrets, and those annotated. */
 export function maskedVariables({ metadata }: PodObject, container: Container, sources: Sources): readonly string[] {
   const asked = metadata.annotations?.[maskAnnotation];
   if (asked === undefined) return [];

@@ -67,10 +67,7 @@ async function checkHostPath(path: string, type: string): Promise<void> {
   if (found === undefined) await makeDirectories(path, 0o755);
 }
 
-/**
- * Creates the empty file for the termination message and the mounts' sources; the returned task has their real paths.
- * May be repeated before the task runs.
- */
+/** Creates the message file and the mounts' sources; returns the task with real paths. Repeatable before it runs. */
 export async function prepareTask(task: PlannedTask, message: string): Promise<Task> {
   const output = task.message === undefined ? message : unmaskedWord(task.message);
   await makeDirectories(dirname(output));
@@ -87,10 +84,7 @@ export async function prepareTask(task: PlannedTask, message: string): Promise<T
   return { ...task, mounts };
 }
 
-/**
- * The real source of a mount; a missing subPath becomes a directory. Containers may have put links into the volume,
- * which must not lead root out of it.
- */
+/** A mount's real source; a missing subPath becomes a directory. Links in the volume must not lead root out of it. */
 async function realSource(source: string, within: string): Promise<string> {
   const root = await realpath(within);
   const check = async (path: string) => {

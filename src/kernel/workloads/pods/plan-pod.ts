@@ -74,10 +74,7 @@ export const backoffDelay = (restart: number): Millis =>
 
 const defaultGraceSeconds = 30;
 
-/**
- * Decides what happens to a pod. Pure; O(containers). A pass may be repeated after a crash: the same facts give the
- * same plan.
- */
+/** Decides what happens to a pod. Pure; O(containers). The same facts give the same plan. */
 export function planPod(pod: PodObject, views: readonly ContainerView[], obstacles: Obstacles, now: Instant): PodPlan {
   if (isFinished(pod)) return ending(pod, views, { phase: pod.status?.phase ?? "Failed", ...reasonOf(pod) }, 0);
   if (pod.metadata.deletionTimestamp !== undefined) return terminating(pod, views, now);
@@ -193,10 +190,7 @@ function advance(pod: PodObject, views: readonly ContainerView[], obstacles: Obs
   return end(outcomes.includes("failed") ? "Failed" : "Succeeded");
 }
 
-/**
- * Init containers in order, up to the first that must be waited for. If a later container has run, only sidecars before
- * it still matter.
- */
+/** Init containers up to the first to wait for. If a later container has run, only sidecars before it matter. */
 function initialize(
   pod: PodObject,
   views: readonly ContainerView[],

@@ -46,9 +46,7 @@ export class PodArtifacts {
     this.#directory = directory;
   }
 
-  /**
-   * Fills the directory once, before any container has run: later a container's link could lead the writes elsewhere.
-   */
+  /** Fills the directory once, before any container has run, whose links could lead the writes elsewhere. */
   async prepare(pod: PodObject, signal: AbortSignal): Promise<Result<void, Lacking>> {
     if (!hasArtifacts(pod)) return ok(undefined);
     const { artifacts: directory, artifactsMade } = podPaths(this.#directory, pod);

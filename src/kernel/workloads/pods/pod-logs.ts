@@ -18,10 +18,7 @@ import { podPaths, taskId } from "./pod-paths.ts";
 export type PodLogRequest = LogOptions & LogRequest;
 
 export interface PodLogs {
-  /**
-   * The log of one container. Refusals (`ApiError`) come from the call, before the first chunk. Following ends with the
-   * container, the pod or the signal.
-   */
+  /** One container's log. Refusals (`ApiError`) come first. Following ends with container, pod or signal. */
   open(pod: KubeObject, request: PodLogRequest): Promise<AsyncIterable<Uint8Array>>;
 }
 

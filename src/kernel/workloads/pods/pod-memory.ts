@@ -5,10 +5,7 @@ import type { Lacking } from "./pod-artifacts.ts";
 import { podPaths } from "./pod-paths.ts";
 import type { Support } from "./support.ts";
 
-/**
- * What is remembered of a running pod. After a restart, without `calmSince` a container may wait longer for its next
- * start, and without `told` an event may be repeated.
- */
+/** Lost on a restart: without `calmSince` the next start may wait longer, without `told` an event may repeat. */
 export interface PodMemory {
   readonly acceptedAt: Instant;
   /** The pod may be gone when it is needed. */

@@ -36,7 +36,6 @@ export function countPods(metrics: Metrics, pods: Informer<PodObject>, clock: Cl
 }
 
 const hasBegun = (phase = "Pending"): boolean => phase !== "Pending";
-
 const statesOf = ({ status }: PodObject): readonly ContainerState[] => allStatuses(status).map(({ state }) => state);
 
 function nameOf({ running, terminated }: ContainerState): string {

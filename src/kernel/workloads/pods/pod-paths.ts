@@ -48,5 +48,4 @@ export function podPaths(root: string, pod: PodObject): PodPaths {
 
 /** Identifies one execution of one container for ever. */
 export const taskId = (uid: string, container: string, restart: number): string => `${uid}/${container}/${restart}`;
-
 export const uidOfTask = (id: string): string => id.slice(0, id.indexOf("/"));

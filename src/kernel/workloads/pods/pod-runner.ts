@@ -109,10 +109,7 @@ const coalesce: Millis = 250;
 const untold = new Set(["CreateContainerError", "ErrImageNeverPull"]);
 const hostRetry: Millis = 30_000;
 
-/**
- * Runs the pods of one node on a runtime, as a kubelet does. Pods of other nodes are ignored. Passes of different pods
- * run side by side.
- */
+/** Runs the pods of one node on a runtime, as a kubelet does. Passes of different pods run side by side. */
 export class PodRunner implements Reconciler {
   readonly #parts: PodRunnerParts;
   readonly #memories: PodMemories;

@@ -24,10 +24,7 @@ export interface ContainerFacts {
   readonly imageIdOf: (container: string) => string | undefined;
 }
 
-/**
- * The status that Kubernetes would show. Pure. Fields and conditions of others are kept, and unchanged parts keep their
- * times, so that comparing tells whether to write.
- */
+/** The status Kubernetes would show. Pure. Keeps others' fields and the times of unchanged parts. */
 export function podStatus(input: StatusInput): PodStatus {
   const { pod, views, plan, address } = input;
   const podAddress = input.containers === undefined ? address : input.containers.podAddress;

@@ -9,10 +9,7 @@ export interface ProbeTally {
   readonly inARow: number;
 }
 
-/**
- * Before its first answers a container is alive, not ready, and not known to have started. `wasSo`: an earlier process
- * saw it ready or started.
- */
+/** Before any answer a container is alive, not ready and not started. `wasSo`: it was, for an earlier process. */
 export const firstTally = (kind: ProbeKind, wasSo: boolean): ProbeTally => ({
   result: kind === "liveness" || wasSo ? "success" : kind === "readiness" ? "failure" : "unknown",
   newest: undefined,

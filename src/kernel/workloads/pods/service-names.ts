@@ -35,10 +35,7 @@ const isReadyOnceItRuns = ({ spec }: PodObject): boolean =>
     ({ readinessProbe, startupProbe, lifecycle }) => !readinessProbe && !startupProbe && !lifecycle?.postStart,
   );
 
-/**
- * Keeps the names of pods in step with the Services that select them. A change of a Service costs a walk over its
- * namespace's pods, and vice versa.
- */
+/** Keeps the names of pods in step with Services. A change of either costs a walk over its namespace's others. */
 export class ServiceNames {
   readonly #informers: InformerFactory;
   readonly #pods: Informer<PodObject>;

@@ -2,10 +2,7 @@ import type { InformerFactory, InformerShare, ReconcileRequest } from "#kernel/k
 import { ConfigMap, keyOf, type ObjectMeta, PersistentVolumeClaim, Secret } from "#kernel/model/index.ts";
 import type { SourceName } from "./config-sources.ts";
 
-/**
- * Pods that wait for a ConfigMap, Secret or claim. A kind is watched only while a pod waits for an object of it; every
- * change of such an object reconciles the pods.
- */
+/** Pods that wait for a ConfigMap, Secret or claim. Kinds are watched while awaited; each change reconciles all. */
 export class SourceWaits {
   readonly #informers: InformerFactory;
   readonly #wake: (request: ReconcileRequest) => void;

@@ -31,10 +31,7 @@ export async function terminationMessage(options: {
   return textFrom(tail);
 }
 
-/**
- * The limit for a container whose document has outputs; undefined for Kubernetes' rule. Only one container of a Pod has
- * them, which bounds the size of the status.
- */
+/** The limit for the one container of a Pod whose document has outputs; undefined for Kubernetes' rule. */
 export function longestOutputs({ spec }: PodObject, { name, env = [] }: Container): number | undefined {
   const main = spec.containers.find((container) => container.name === "main") ?? spec.containers[0];
   return main?.name === name && env.some((variable) => variable.name === outputVariable) ? longestLastWord : undefined;

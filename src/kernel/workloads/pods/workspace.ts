@@ -130,10 +130,7 @@ export class Workspace {
     if (problems.length > 0) throw new Error(problems.join("; "));
   }
 
-  /**
-   * Rewrites changed files of volumes, with the present tokens. Returns problems of the sources. Throws if the API or
-   * the machine fails.
-   */
+  /** Rewrites changed files and tokens. Returns problems of the sources. Throws if the API or the machine fails. */
   async refreshVolumes(pod: Stored<PodObject>): Promise<readonly string[]> {
     return this.#inTurn(pod.metadata.uid, () =>
       this.#rewrite(pod, isFollowed, (volume) => this.#presentTokens(pod, volume)),

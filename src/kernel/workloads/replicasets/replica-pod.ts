@@ -29,10 +29,7 @@ export function replicaPod(set: Stored<ReplicaSetObject>): PodObject {
   };
 }
 
-/**
- * Orders Pods as Kubernetes ends them: unbound, pending, unready, cheaper by annotation, ready for less long, more
- * restarts, younger first.
- */
+/** Kubernetes' order of removal: unbound, pending, unready, cheaper, ready for less long, more restarts, younger. */
 export function byWorth(a: ReplicaPod, b: ReplicaPod): number {
   const keysA = worth(a);
   const keysB = worth(b);

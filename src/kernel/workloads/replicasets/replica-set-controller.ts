@@ -45,10 +45,7 @@ export const addReplicaSetController = (manager: Manager, options: { readonly in
 
 type Conditions = readonly Condition[];
 
-/**
- * Applies the plan of one ReplicaSet. The mirror shows own writes at once, so that a Pod is never created twice because
- * its event is late.
- */
+/** Applies the plan of one ReplicaSet. The mirror shows own writes at once, so no Pod is created twice. */
 class ReplicaSetReconciler implements Reconciler {
   readonly #workload: Workload<ReplicaSetObject, PodObject>;
 

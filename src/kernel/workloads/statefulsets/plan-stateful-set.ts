@@ -29,7 +29,6 @@ export interface Revisions {
 
 /** A Pod that has ended was refused or evicted: it is replaced this long after its creation. */
 const pauseAfterFailure: Millis = 5_000;
-
 const revisionOf = ({ metadata }: ReplicaPod): string | undefined => metadata.labels?.[revisionLabel];
 const isHealthy = (pod: ReplicaPod): boolean => isActive(pod) && isReady(pod);
 
@@ -124,10 +123,7 @@ function isAvailable({ set, now }: Survey, pod: ReplicaPod): boolean {
   return isActive(pod) && since !== undefined && since + (set.spec.minReadySeconds ?? 0) * 1000 <= now;
 }
 
-/**
- * Surplus Pods from the highest ordinal down; with an order one at a time. Unlike in Kubernetes, broken Pods do not
- * stop it.
- */
+/** Surplus Pods from the highest ordinal, if ordered one at a time. Unlike in Kubernetes, broken Pods never stop it. */
 function stopMoves({ pods, first, wanted, isOrdered }: Survey): readonly ReplicaPod[] | undefined {
   const surplus = [...pods]
     .filter(([ordinal]) => ordinal < first || ordinal >= first + wanted)

@@ -67,10 +67,7 @@ interface History {
   readonly all: readonly Stored<RevisionObject>[];
 }
 
-/**
- * Applies the plan of one StatefulSet. Names of Pods, claims and revisions follow from the set, so that a repeated pass
- * finds what an interrupted one has created.
- */
+/** Applies the plan of one StatefulSet. Names follow from the set: a repeated pass finds what it has created. */
 class StatefulSetReconciler implements Reconciler {
   readonly #parts: Parts;
 

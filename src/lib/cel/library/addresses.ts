@@ -49,10 +49,7 @@ function parseV6(text: string): Address | undefined {
   return bits >> 32n === mappedPrefix ? undefined : { family: 6, bits };
 }
 
-/**
- * The last 32 bits may be written as an IPv4 address: `64:ff9b::192.0.2.33` is `64:ff9b::c000:221` (RFC 4291 2.2, RFC
- * 6052).
- */
+/** The last 32 bits may be IPv4: `64:ff9b::192.0.2.33` is `64:ff9b::c000:221` (RFC 4291 2.2, RFC 6052). */
 function withoutDottedEnd(text: string): string {
   const at = text.lastIndexOf(":") + 1;
   const end = parseV4(text.slice(at));

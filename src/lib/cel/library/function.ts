@@ -9,10 +9,7 @@ export interface LibraryFunction {
   readonly signature: string;
   /** Pure. What it throws is the message of the failed evaluation: for users, without the name of the function. */
   readonly call: (...args: readonly unknown[]) => unknown;
-  /**
-   * The CEL library has a function of this name whose behaviour is not that of Kubernetes; all its overloads are given
-   * here.
-   */
+  /** The CEL library's function of this name behaves unlike Kubernetes'; all its overloads are given here. */
   readonly replaces?: true;
 }
 
@@ -50,12 +47,9 @@ export function asList(value: unknown): readonly unknown[] {
 
 /** Instructions times characters of a pattern that are one unit: at most 6 µs. */
 export const matchStepsPerUnit = 100;
-
 const laterCharges = new WeakMap<object, number>();
 
-/**
- * Notes what making a result took in units of the meter, where that is known only afterwards, and returns the result.
- */
+/** Notes what making a result took in units of the meter, and returns the result. */
 export function chargeLater<T extends object>(result: T, units: number): T {
   laterCharges.set(result, units);
   return result;

@@ -87,7 +87,6 @@ export class IpNamespace {
   }
 }
 export const ipNamespace = new IpNamespace();
-
 const isUnspecified = within("0.0.0.0/32", "::/128");
 const isLoopback = within("127.0.0.0/8", "::1/128");
 const isLinkLocalUnicast = within("169.254.0.0/16", "fe80::/10");

@@ -17,10 +17,7 @@ const inconvertible = (name: string, value: unknown): Error =>
 // Conversions read texts as Go's strconv does in base 10. The CEL library asks JavaScript, for which "" is 0 and "0x10"
 // is 16.
 
-/**
- * Texts are decimal with an optional sign; doubles lose their fraction; timestamps are seconds since 1970, rounded
- * down.
- */
+/** Texts are decimal with optional sign; doubles lose their fraction; timestamps are seconds since 1970, floored. */
 function int(value: unknown): bigint {
   if (typeof value === "bigint") return value;
   if (value instanceof UnsignedInt) return checked(value.value);

@@ -63,9 +63,7 @@ const subtract = (a: unknown, b: unknown): CelQuantity => plus(a, addend(b), -1n
 const compare = (a: unknown, b: unknown): number => compareQuantities(amountOf(a), amountOf(b));
 const type = "kubernetes.Quantity";
 
-/**
- * Amounts have no `<`: Kubernetes compares them by methods, and so do we. Sums may leave the range that can be read.
- */
+/** Amounts are compared by methods, not `<`, as in Kubernetes. Sums may leave the range that can be read. */
 export const quantityFunctions: readonly LibraryFunction[] = [
   { signature: `quantity(string): ${type}`, call: quantity },
   { signature: "isQuantity(string): bool", call: (text) => parseQuantity(asText(text)).ok },

@@ -3,9 +3,7 @@ import { asNumber, asText, chargeLater, type LibraryFunction, matchStepsPerUnit 
 
 // Kubernetes' regex library. The meter charges program size times text length before any of these runs (`cost.ts`).
 
-/**
- * Throws the compiler's message. Compiled patterns are kept by `lib/text`, so that a rule over a list compiles once.
- */
+/** Throws the compiler's message. `lib/text` caches patterns, so a rule over a list compiles once. */
 function patternOf(value: unknown): Re2 {
   const compiled = compileRe2(asText(value));
   if (compiled.ok) return compiled.value;
@@ -16,9 +14,7 @@ const matches = (text: unknown, pattern: unknown): boolean => patternOf(pattern)
 /** The first match, or the empty text, as in Kubernetes. */
 const find = (text: unknown, pattern: unknown): string => patternOf(pattern).find(asText(text)) ?? "";
 
-/**
- * At most `limit` matches; a negative limit means all, 0 none. Throws when the searches together would take too long.
- */
+/** At most `limit` matches; a negative limit means all, 0 none. Throws when the searches take too long. */
 function findAll(text: unknown, pattern: unknown, limit?: unknown): readonly string[] {
   const most = limit === undefined ? -1 : asNumber(limit);
   const matches = patternOf(pattern).findAll(asText(text), most < 0 ? undefined : most);

@@ -20,9 +20,7 @@ function checkRange(index: number, length: number): void {
   if (index < 0 || index > length) throw new Error(`index ${index} is out of range 0 to ${length}`);
 }
 
-/**
- * The end is excluded, and the end of the text unless given. Unlike JavaScript's, it swaps nothing and cuts nothing.
- */
+/** The end is exclusive, by default the text's end. Unlike JavaScript's, it swaps and cuts nothing. */
 function substring(text: unknown, start: unknown, end?: unknown): string {
   const source = asText(text);
   const length = countPoints(source);
@@ -76,10 +74,7 @@ function join(list: unknown, separator: unknown = ""): string {
   return parts.join(by);
 }
 
-/**
- * Replaces from the left; a negative count means all. An empty pattern matches in front of every character and at the
- * end.
- */
+/** Replaces from the left; a negative count means all. An empty pattern matches at each character and at the end. */
 function replace(text: unknown, pattern: unknown, replacement: unknown, count?: unknown): string {
   const [source, from, to] = [asText(text), asText(pattern), asText(replacement)];
   const most = count === undefined || asNumber(count) < 0 ? Number.POSITIVE_INFINITY : asNumber(count);

@@ -38,9 +38,7 @@ function toTimestamp(value: unknown): Date {
 /** Midnight of a day. Date.UTC would take the years 0 to 99 for 1900 to 1999. */
 const utcDay = (year: number, month: number, day: number): number => new Date(0).setUTCFullYear(year, month, day);
 
-/**
- * The instant whose UTC fields are the local fields of `at` in a zone: an offset such as `+02:00`, or a zone's name.
- */
+/** The instant whose UTC fields are the local fields of `at` in a zone: an offset such as `+02:00`, or a name. */
 function localTime(at: unknown, zone: unknown): Date {
   if (zone === undefined) return asDate(at);
   const offset = /^([+-]?)(\d{1,2}):(\d{2})$/.exec(asText(zone));

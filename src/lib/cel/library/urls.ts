@@ -58,10 +58,7 @@ function parseUrl(text: string): UrlParts | undefined {
 // What Go leaves as it was written: RFC 3986's pchar, and brackets.
 const validPath = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@/[\]]|%[0-9A-Fa-f]{2})*$/;
 
-/**
- * A path that cannot be sent as written is decoded and escaped anew as a whole: `/a b` is `/a%20b`, but `/(a b` is
- * `/%28a%20b`.
- */
+/** A path that cannot be sent as written is decoded and re-escaped: `/a b` is `/a%20b`, `/(a b` is `/%28a%20b`. */
 function escapePath(path: string): string {
   if (validPath.test(path)) return path;
   const bytes = new TextEncoder().encode(path);

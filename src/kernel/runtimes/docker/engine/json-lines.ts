@@ -2,10 +2,7 @@ import type { JsonValue } from "#lib/base/index.ts";
 
 const longestLine = 1024 * 1024;
 
-/**
- * The values of a stream with one per line, as they come. Lines end with CR LF or LF, the last one possibly with
- * nothing. Throws for other lines.
- */
+/** The values of a stream, one per line (CR LF or LF, the last one possibly without). Throws for other lines. */
 export async function* jsonLines(source: AsyncIterable<Uint8Array>): AsyncIterable<JsonValue> {
   const decoder = new TextDecoder();
   let held = "";

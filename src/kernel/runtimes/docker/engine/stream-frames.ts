@@ -12,9 +12,7 @@ const headerLength = 8;
 /** The engine sends at most 32 KiB. */
 const longestFrame = 16 * 1024 * 1024;
 
-/**
- * Cuts a stream into frames; chunks may end anywhere. Holds one frame and one chunk at most. Empty frames are skipped.
- */
+/** Cuts a stream into frames, wherever chunks end. Holds one frame and chunk at most. Skips empty frames. */
 export class FrameReader {
   readonly #onFrame: (stream: LogStream, payload: Buffer) => void;
   #held: Buffer = Buffer.alloc(0);

@@ -31,9 +31,7 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/**
- * Creates the directory if it is missing and marks it as used. Rejects with ENOENT if its parent is removed meanwhile.
- */
+/** Creates the directory if missing and marks it as used. Rejects with ENOENT if its parent is removed. */
 export async function hold(path: string, own: string): Promise<void> {
   await makeDirectories(path);
   await (await open(join(path, own), "a")).close();

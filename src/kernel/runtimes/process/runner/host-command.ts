@@ -23,10 +23,7 @@ export interface HostCommand {
 
 const systemPath = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 
-/**
- * The tools, or a sentence why mounts are not possible. A container that forbids unshare(2) is noticed by the first
- * task.
- */
+/** The tools, or why mounts are impossible. The first task notices a container that forbids unshare(2). */
 export async function findNamespaceTools(): Promise<NamespaceTools | string> {
   if (process.platform !== "linux") return "mount namespaces exist on Linux only";
   if (process.getuid?.() !== 0) return "mounting needs root";

@@ -50,10 +50,7 @@ export class JournalFile {
     }
   }
 
-  /**
-   * Replaces the file at `path` with this text. After a crash either file is whole; if it rejects, the old file is
-   * unchanged.
-   */
+  /** Replaces the file. After a crash either file is whole; if it rejects, the old file is unchanged. */
   static async replace(path: string, text: string): Promise<JournalFile> {
     const fresh = `${path}.new`;
     const descriptor = openSync(fresh, "w+", 0o600);

@@ -3,9 +3,7 @@ import { deferred, type Deferred, type Instant, isJsonObject } from "#lib/base/i
 import type { Task, TaskOutcome } from "../../contract.ts";
 import { JournalFile } from "./journal-file.ts";
 
-/**
- * What the next runner must know to continue a task: names of variables, never values, and names of pipes in the pool.
- */
+/** What the next runner needs to continue a task: names of variables, never values, and names of pooled pipes. */
 export interface Handover {
   readonly logPath: string;
   readonly logRotation?: Task["logRotation"] | undefined;

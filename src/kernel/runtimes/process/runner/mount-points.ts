@@ -23,9 +23,7 @@ export class MountPoints {
   /** Creating and removing must not overlap. */
   readonly #inTurn = serializer();
 
-  /**
-   * Rejects with the system's error, such as a missing source; then nothing is held and `release` must not be called.
-   */
+  /** Rejects with the system's error; then nothing is held and `release` must not be called. */
   acquire(mounts: readonly TaskMount[]): Promise<void> {
     return this.#inTurn(async () => {
       for (const { target } of mounts) this.#users.set(target, (this.#users.get(target) ?? 0) + 1);

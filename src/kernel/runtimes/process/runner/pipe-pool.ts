@@ -10,10 +10,7 @@ import { pipesFailed } from "../../errors.ts";
 export interface ReadingPipe {
   /** Flows with its first `data` listener; `end` comes when every copy of the writing end is closed. */
   readonly output: Socket;
-  /**
-   * Stops reading and gives the name back if the pipe has ended. Otherwise the name is removed: a process that still
-   * holds it would print into another task's log.
-   */
+  /** Frees the name if the pipe has ended, else removes it: another holder would print into another task's log. */
   release(ended: boolean): void;
 }
 
@@ -87,10 +84,7 @@ export class PipePool {
     }
   }
 
-  /**
-   * The reading end of a kept pipe, to be released. `wasHeld`: a process had the pipe open for reading. Throws as
-   * open(2) does.
-   */
+  /** The reading end of a kept pipe, to be released. `wasHeld`: another process read it. Throws as open(2) does. */
   reopen(name: string): ReadingPipe & { readonly wasHeld: boolean } {
     const path = join(this.#directory, name);
     const wasHeld = hasReader(path);

@@ -48,10 +48,7 @@ const noJournal: TaskJournal = { append: () => Promise.resolve(), close: () => P
 /** Pause between attempts to record an end. Until then the task counts as active. */
 const retryMs: Millis = 1_000;
 
-/**
- * All tasks of a runner. A change is reported only when it is in the journal. Entries stay until their owner removes
- * them.
- */
+/** All tasks of a runner. Changes are journaled before they are reported. Entries stay until removed. */
 export class TaskTable {
   readonly #options: TaskTableOptions;
   readonly #clock: Clock;
