@@ -9,9 +9,7 @@ import { isTerminal, type RunState } from "./run.ts";
 import { afterSuspension, type Why } from "./transitions.ts";
 import type { Instant } from "./values.ts";
 
-/**
- * Order of actions in one call. `retry` first, so that others apply to the new run number; `reject` outranks `approve`.
- */
+/** Order of actions: `retry` first, so that others apply to the new run number; `reject` outranks `approve`. */
 export const actionOrder: readonly ActionName[] = ["retry", "cancel", "suspend", "resume", "reject", "approve", "skip"];
 
 /** False if the state has no use for it. */

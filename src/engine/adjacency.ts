@@ -1,8 +1,6 @@
 import { int } from "./arrays.ts";
 
-/**
- * Neighbours of node `n`: `targets[offsets[n]]` up to `targets[offsets[n + 1] - 1]`, ascending, without repetitions.
- */
+/** Neighbours of node `n`: `targets[offsets[n]]` up to `targets[offsets[n + 1] - 1]`, ascending. */
 export interface Adjacency {
   /** One more than there are nodes; the last one is the number of edges. */
   readonly offsets: Int32Array;
@@ -13,13 +11,9 @@ export interface Adjacency {
 export const neighbours = (of: Adjacency, node: number): Int32Array =>
   of.targets.subarray(of.offsets[node], of.offsets[node + 1]);
 
-/** Number of neighbours of a node. */
 export const degree = (of: Adjacency, node: number): number => int(of.offsets, node + 1) - int(of.offsets, node);
 
-/**
- * Edges grouped by the node they lead to: node `n` has the sources `sources[offsets[n]]` up to `sources[offsets[n + 1]
- * - 1]`, in any order.
- */
+/** Sources of node `n`: `sources[offsets[n]]` up to `sources[offsets[n + 1] - 1]`, in any order. */
 export interface IncomingEdges {
   readonly offsets: Int32Array;
   readonly sources: Int32Array;

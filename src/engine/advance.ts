@@ -27,10 +27,7 @@ export interface Advance {
   readonly changes?: readonly StepChange[];
 }
 
-/**
- * Derived state between calls about one run, so that a call costs what changed. It can be lost at any time and is not
- * used for another plan or run.
- */
+/** Derived state between calls about one run. It can be lost and is not used for another plan or run. */
 export interface RunCache {
   ledger?: Ledger | undefined;
   /** The steps may be changed in place, which saves a copy. */

@@ -21,10 +21,7 @@ export interface CompletionRule {
   readonly failed: readonly CompletionTest[];
 }
 
-/**
- * The first rule's answer. Without one: `running` if the kind has a rule or the object has conditions, else `unknown`.
- * `since`: the required generation, by default the object's own. Never throws.
- */
+/** The first rule's answer, else `running` or `unknown`. `since`: the required generation. Never throws. */
 export function completionOf(
   object: unknown,
   rules: readonly CompletionRule[],

@@ -1,6 +1,5 @@
 import type { Instant } from "./values.ts";
 
-/** A Kubernetes condition. */
 export interface Condition {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
@@ -11,10 +10,7 @@ export interface Condition {
   readonly observedGeneration?: number;
 }
 
-/**
- * Updates a condition, or returns the same list. The transition time moves only with `status`; a new type comes last;
- * unknown fields are kept.
- */
+/** Updates a condition, or returns the same list. The transition time moves only with `status`. */
 export function setCondition<C extends Condition>(list: readonly C[], next: C, now: Instant): readonly C[] {
   const at = list.findIndex((condition) => condition.type === next.type);
   const old = list[at];

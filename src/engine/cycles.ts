@@ -49,10 +49,7 @@ function pathTo(node: number, cameFrom: ReadonlyMap<number, number>): number[] {
   return path.reverse();
 }
 
-/**
- * Tarjan's algorithm with an explicit stack. `nextEdge`: where a suspended call goes on; `low`: the earliest node
- * reachable.
- */
+/** Tarjan's algorithm. `nextEdge`: where a suspended call goes on; `low`: the earliest node reachable. */
 function stronglyConnected(successors: Adjacency): number[][] {
   const count = successors.offsets.length - 1;
   const index = new Int32Array(count).fill(-1);

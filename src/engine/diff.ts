@@ -1,6 +1,5 @@
 import { pendingStep, type RunPhase, type RunState, type StepPhase, type StepState, stepState } from "./run.ts";
 
-/** A change of a run or step, for events and people. */
 export type Note = RunNote | StepNote | ItemNote;
 
 interface Told {
@@ -38,10 +37,7 @@ export interface StepChange {
   readonly is: StepState;
 }
 
-/**
- * Changes of phases and attempts, and failed items, between two stored states. The run's note comes first, unless it is
- * the end. O(V), or O(changes) with those of `advance`.
- */
+/** Changes of phases and attempts, and failed items. The run's note comes first, unless it is the end. */
 export function diff(before: RunState, after: RunState, changes?: readonly StepChange[]): readonly Note[] {
   const steps = (changes ?? changesBetween(before, after)).flatMap((change) => stepNotes(change));
   if (before.phase === after.phase && before.number === after.number) return steps;

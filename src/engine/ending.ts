@@ -49,7 +49,6 @@ const innerWhy = (why: Why): Why =>
     ? why
     : { reason: reasons.groupCanceled };
 
-/** Cancels every step of a scope. */
 export function cancelScope(ledger: Ledger, scope: number, why: Why): void {
   if (scope < 0) return;
   for (const node of nodesOf(ledger, scope)) cancelNode(ledger, node, why);

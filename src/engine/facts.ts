@@ -5,10 +5,7 @@ import type { Instant, JsonObject, Millis } from "./values.ts";
 /** `gone`: it was there, or may have been. */
 export type ChildState =
   | { readonly is: "alive" | "gone" }
-  /**
-   * `again`: a loop needs another round. `reason` and `message`: of an unusual success, such as a cached one; not kept
-   * for items.
-   */
+  /** `again`: a loop needs another round. `reason` and `message`: of an unusual success; not for items. */
   | {
       readonly is: "succeeded";
       readonly outputs?: JsonObject;
@@ -82,16 +79,11 @@ export interface ActionFact {
 /** Facts of one call have no order. */
 export type Fact = ChildFact | GrantFact | ActionFact;
 
-/**
- * What the state owes the world. Must be repeatable: children have names of the attempt. Only `work`, `observe` and
- * `fan` owe; starting an observed step means looking at it.
- */
+/** What the state owes the world. Must be repeatable. Only `work`, `observe` and `fan` owe. */
 export interface Effect {
   readonly kind: "start" | "cancel";
-  /** Full id of the step. */
   readonly step: string;
   readonly attempt: number;
-  /** Whose child, in a fan-out. */
   readonly item?: ItemTry;
   /** Time for the child to end by itself. */
   readonly graceMs?: Millis;

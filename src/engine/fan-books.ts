@@ -31,7 +31,6 @@ export interface FanBooks {
   readonly since: Map<number, Instant>;
   /** Items that may start now. */
   readonly ready: IntHeap;
-  /** Granted in this call. */
   readonly granted: Set<number>;
   /** Items that owe a start or cancel. */
   readonly owing: Set<number>;
@@ -42,7 +41,6 @@ export interface FanBooks {
   active: number;
   unsettled: number;
   failed: number;
-  /** Queued for a slot. */
   isQueued: boolean;
   /** Differs from the step's state. */
   isChanged: boolean;
@@ -50,13 +48,10 @@ export interface FanBooks {
   isUntimed: boolean;
 }
 
-/** Reported items. */
 const mostFailures = 10;
 
-/** Of other steps. */
 export const noFan: Fan = { count: () => ({ count: 0 }), failFast: false, outputs: [] };
 
-/** O(items). */
 export function openBooks(
   { fan = noFan }: PlanStep,
   { items = newItems(0), outputs = {}, artifacts = {} }: StepState,
@@ -171,7 +166,6 @@ export function noteOutputs({ outputs }: FanBooks, index: number, given: JsonObj
   }
 }
 
-/** Adds an item's artifacts. */
 export function noteArtifacts({ artifacts }: FanBooks, index: number, left: JsonObject): void {
   for (const [name, value] of entriesOf(left)) artifacts.set(`${name}/${index}`, value);
 }

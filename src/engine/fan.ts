@@ -50,7 +50,6 @@ function itemsFor({ items }: StepState, count: number): ItemsState {
   return items.total === count ? items : renewItems(items, count);
 }
 
-/** Starts the first item that is ready. */
 export function startItem(ledger: Ledger, node: number): void {
   const books = booksOf(ledger, node);
   const index = popReady(books);
@@ -133,7 +132,6 @@ export function refuseItem(ledger: Ledger, node: number, index: number, notBefor
   moveItem(ledger, node, index, itemPhase.waiting, notBefore);
 }
 
-/** Cancels unsettled items. */
 export const cancelItems = (ledger: Ledger, node: number): void => endItems(ledger, node, itemPhase.cancelling);
 
 /** Active items go on. Only an item's own condition skips it without harm. */
@@ -148,7 +146,6 @@ function endItems(ledger: Ledger, node: number, active?: number): void {
   endIfThrough(ledger, node);
 }
 
-/** Gives up children being cancelled. */
 export function giveUpItems(ledger: Ledger, node: number): void {
   for (const [index, phase] of booksOf(ledger, node).phases.entries()) {
     if (phase === itemPhase.cancelling) endCancelledItem(ledger, node, index);

@@ -8,10 +8,7 @@ import { reasons } from "./reasons.ts";
 import { isTerminal, type StepState } from "./run.ts";
 import { toOutcome, toRunning, toWaiting } from "./transitions.ts";
 
-/**
- * Folds facts and returns how many were ignored. Independent of order: actions, then grants, then children in
- * topological order; of several facts about an attempt the strongest counts.
- */
+/** Folds facts in any order and returns how many were ignored: actions, then grants, then children. */
 export function foldFacts(ledger: Ledger, facts: readonly Fact[]): number {
   let ignored = 0;
   for (const fact of sorted(ledger, facts.filter(isAction), actionRank)) {
@@ -86,9 +83,7 @@ const isCurrent = (ledger: Ledger, node: number, fact: GrantFact | ChildFact): b
   return fact.attempt === stateOf(ledger, node).attempt && isCurrentItem(ledger, node, fact.item);
 };
 
-/**
- * Permission to start, or a refusal, which takes back the start of the given attempt: it is repeated under its name.
- */
+/** Permission to start, or a refusal, which takes back the start of the given attempt. */
 function foldGrant(ledger: Ledger, node: number, fact: GrantFact): boolean {
   const state = stateOf(ledger, node);
   if (fact.item !== undefined) return grantItem(ledger, node, fact, fact.item);

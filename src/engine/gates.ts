@@ -14,10 +14,7 @@ export const failureGate: Gate = (scope) => (scope.failure() ? run : conditionFa
 /** `always()`: run whatever happened. Its step needs `afterFailure`. */
 export const alwaysGate: Gate = () => run;
 
-/**
- * The gate of a condition. Unless it names `failure()` or `always()` (`afterFailure`, also on the step) it implies
- * `success()`: a bad dependency skips the step without evaluation. An error fails the step.
- */
+/** The gate of a condition. Unless `afterFailure` it implies `success()`. An error fails the step. */
 export function conditionGate(
   afterFailure: boolean,
   condition: (scope: Parameters<Gate>[0]) => Result<boolean, string>,

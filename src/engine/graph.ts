@@ -16,11 +16,8 @@ export interface NodeSpec {
 /** A valid acyclic graph. Nodes are numbered by declaration. Immutable, including the arrays. */
 export interface Graph {
   readonly ids: readonly string[];
-  /** Node number by id. */
   readonly nodeById: ReadonlyMap<string, number>;
-  /** What a node depends on. */
   readonly predecessors: Adjacency;
-  /** What depends on a node. */
   readonly successors: Adjacency;
   /** Nodes in topological order: the declared order wherever that is already topological. */
   readonly order: Int32Array;
@@ -53,10 +50,7 @@ export type GraphProblem =
 
 export const defaultGraphLimits: GraphLimits = { nodes: 10_000, edges: 200_000 };
 
-/**
- * Checks and builds a graph; every problem is reported, not only the first. A graph over the limits is not looked at
- * further. O(V + E) with a logarithm for the order. A barrier counts as a node.
- */
+/** Checks and builds a graph; reports every problem. O(V + E) with a logarithm for the order. */
 export function buildGraph(
   nodes: readonly NodeSpec[],
   limits: GraphLimits = defaultGraphLimits,

@@ -1,7 +1,4 @@
-/**
- * FNV-1a over UTF-16 code units, stirred so that texts differing in their last letter land far apart. 32 bits,
- * unsigned.
- */
+/** FNV-1a over UTF-16 code units, stirred so that the last letter counts. 32 bits, unsigned. */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

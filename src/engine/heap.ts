@@ -1,7 +1,6 @@
 /** A binary min-heap; change it only by these functions. */
 export type IntHeap = number[];
 
-/** O(log n). */
 export function pushLeast(heap: IntHeap, value: number): void {
   let at = heap.length;
   heap.push(value);

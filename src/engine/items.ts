@@ -2,7 +2,6 @@ import type { Instant } from "./values.ts";
 
 // Items of a fan-out in one small record: run-length coded phases, and exceptions from what they imply.
 
-/** By letter. */
 export const itemPhase = {
   succeeded: 83, // S
   failed: 70, // F
@@ -23,7 +22,6 @@ export interface ItemTry {
   readonly attempt: number;
 }
 
-/** It failed for good. */
 export interface ItemFailure {
   /** From 0. */
   readonly index: number;
@@ -60,7 +58,6 @@ export const isItemSettled = (phase: number): boolean =>
   phase === itemPhase.skipped ||
   phase === itemPhase.canceled;
 
-/** By the phase. */
 export const impliedAttempts = (phase: number): number =>
   phase === itemPhase.pending || phase === itemPhase.skipped || phase === itemPhase.canceled ? 0 : 1;
 
@@ -159,7 +156,6 @@ export function summarizeItems({ total, states }: Pick<ItemsState, "total" | "st
   return [`${S} of ${total} done`, ...more].join(", ");
 }
 
-/** By letter. */
 export function countPhases(text: string): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const [, count = "", letter = ""] of text.matchAll(/(\d+)([A-Z])/g)) {

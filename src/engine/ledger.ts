@@ -12,10 +12,7 @@ import type { StepChange } from "./diff.ts";
 import { isOk } from "./transitions.ts";
 import type { Instant } from "./values.ts";
 
-/**
- * The mutable state of a run and its derived values, updated by `put`. Owned by one call of `advance`; rebuilt when in
- * doubt.
- */
+/** The mutable state of a run and its derived values, updated by `put`. Owned by one call of `advance`. */
 export interface Ledger {
   readonly layout: Layout;
   /** Current fields of the run; `steps` as last sealed. */
@@ -43,7 +40,6 @@ export interface Ledger {
   readonly free: number[];
   /** When time alone changes a node. */
   readonly due: Map<number, Instant>;
-  /** Nodes with effects. */
   readonly owing: Set<number>;
   /** Fan-outs under way, and those to time anew. */
   readonly fans: Map<number, FanBooks>;
@@ -58,7 +54,6 @@ export interface Ledger {
 const barrierOpen: StepState = { phase: "Succeeded", attempt: 0 };
 const barrierShut: StepState = { phase: "Skipped", attempt: 0, reason: "DependencyFailed" };
 
-/** O(V + E). */
 export function openLedger(plan: Plan, run: RunState, now: Instant): Ledger {
   const layout = layoutOf(plan);
   const states = readStates(layout, run);

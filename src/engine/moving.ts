@@ -78,10 +78,7 @@ function carryOutStrategies(ledger: Ledger): boolean {
   return found;
 }
 
-/**
- * Skips what has not begun, except steps whose gate handles failures. `cancelActive` also cancels active steps;
- * otherwise groups drain.
- */
+/** Skips what has not begun, except steps whose gate handles failures. `cancelActive` also cancels active steps. */
 function drain(ledger: Ledger, scope: number, cancelActive: boolean): void {
   const why = { reason: reasons.runFailing };
   for (const node of nodesOf(ledger, scope)) {

@@ -7,10 +7,7 @@ export const chain = (ids: readonly string[]): NodeSpec[] =>
 // No document can hold this character in a name, so a barrier never meets a step.
 const barrierPrefix = "\u0000barrier/";
 
-/**
- * Every step of a group depends on every step of the group before it, through one hidden barrier between them: n + m
- * edges instead of n * m. Empty groups are left out.
- */
+/** Every step of a group depends on every one of the group before, through a barrier: n + m edges, not n * m. */
 export function stages(groups: readonly (readonly string[])[]): NodeSpec[] {
   const nodes: NodeSpec[] = [];
   let before: readonly string[] = [];

@@ -20,7 +20,6 @@ export interface MainOutcome {
 
 /** Valid only during the gate's call; lazy. */
 export interface GateScope {
-  /** Full id of its step. */
   readonly id: string;
   /** As of the call of `advance`. For steps use `state`. */
   readonly run: RunState;
@@ -56,10 +55,7 @@ export interface Failure {
   readonly message?: string;
 }
 
-/**
- * An attempt is repeated if its fact says `retryable` (always for timeouts and lost children), `retryable` agrees,
- * retries are left and the run is not closing.
- */
+/** An attempt is repeated if its fact and `retryable` agree, retries are left and the run is not closing. */
 export interface RetryPolicy {
   /** Attempts after the first, per run. */
   readonly limit: number;
@@ -146,10 +142,7 @@ export interface PlanStep {
 }
 
 export interface RunPolicy {
-  /**
-   * After an unforgiven failure: `Continue` skips dependants; `Drain` starts only steps with `afterFailure`; `Cancel`
-   * also cancels active ones.
-   */
+  /** After an unforgiven failure: skip dependants; start only `afterFailure`; or also cancel active steps. */
   readonly strategy: "Continue" | "Drain" | "Cancel";
   /** Of active `work` steps and items, including nested ones. */
   readonly parallelism?: number;

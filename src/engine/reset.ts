@@ -12,10 +12,7 @@ export interface RetrySelection {
   readonly steps?: readonly string[];
 }
 
-/**
- * Resets the selected steps, their dependants and all final steps to `Pending`; the run number grows and the deadline
- * restarts. Other steps keep state and outputs; attempts count on. O(V + E).
- */
+/** Resets the selected steps, their dependants and all final steps; attempts count on. O(V + E). */
 export function reset(plan: Plan, run: RunState, selection: RetrySelection = {}): Result<RunState, string> {
   if (!isTerminal(run.phase)) return err(`the run is ${run.phase}; only a finished run can be retried`);
   const layout = layoutOf(plan);

@@ -1,7 +1,6 @@
 import type { ItemsState } from "./items.ts";
 import type { Instant, JsonObject, Millis } from "./values.ts";
 
-/** How a step can end. */
 export type Outcome = "Succeeded" | "Failed" | "Skipped" | "Canceled";
 
 /**
@@ -53,16 +52,10 @@ export interface Approval {
   readonly values?: JsonObject;
 }
 
-/**
- * One step of a run. A step without an entry in `RunState.steps` is `Pending` with attempt 0.
- * Fields that are not listed here are kept by every function of the engine.
- */
+/** One step of a run; `Pending` without an entry. The engine keeps fields that are not listed here. */
 export interface StepState extends Explained, Timed {
   readonly phase: StepPhase;
-  /**
-   * The attempt that is intended or was intended last; 0 before the first. Grows by one, never falls, not even on
-   * reset.
-   */
+  /** The attempt intended last; 0 before the first. Never falls, not even on reset. */
   readonly attempt: number;
   /** Attempts of earlier run numbers. They do not count against the retry limit. Absent means 0. */
   readonly earlierAttempts?: number;
@@ -98,10 +91,7 @@ export interface FinalState {
   readonly closing?: Closing;
 }
 
-/**
- * A run: everything the engine knows about it. Plain data, never edited in place.
- * Fields that are not listed here are kept by every function of the engine.
- */
+/** A run: plain data, never edited in place. The engine keeps fields that are not listed here. */
 export interface RunState extends Explained, Timed {
   readonly phase: RunPhase;
   /** Counts from 1; a retry of a finished run adds one. */
@@ -120,10 +110,8 @@ export interface RunState extends Explained, Timed {
   readonly steps: Readonly<Record<string, StepState>>;
 }
 
-/** What a step is before anything happened to it. */
 export const pendingStep: StepState = { phase: "Pending", attempt: 0 };
 
-/** A run that was accepted and has not moved. */
 export const newRun: RunState = { phase: "Pending", number: 1, suspendedFor: 0, steps: {} };
 
 /** True for phases that only a reset leaves. */
@@ -131,7 +119,6 @@ export function isTerminal(phase: StepPhase): phase is Outcome {
   return phase === "Succeeded" || phase === "Failed" || phase === "Skipped" || phase === "Canceled";
 }
 
-/** True while a child of the step may be alive. */
 export function isActive(phase: StepPhase): boolean {
   return phase === "Starting" || phase === "Running" || phase === "Cancelling";
 }

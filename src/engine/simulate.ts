@@ -10,7 +10,6 @@ import { isTerminal, newRun, type RunState, type StepState, stepState } from "./
 import type { Instant, Millis } from "./values.ts";
 
 export interface SimulatedAttempt {
-  /** Full id of the step. */
   readonly step: string;
   readonly attempt: number;
   readonly item?: ItemTry;
@@ -46,10 +45,7 @@ export interface Simulated {
 /** More than any document needs. */
 const mostCalls = 200_000;
 
-/**
- * Runs in virtual time: started work lives at once and ends after its duration, cancelled work is gone at once, only
- * the run holds locks.
- */
+/** Runs in virtual time: work ends after its duration, cancelled work at once; only the run holds locks. */
 export function simulate(plan: Plan, world: SimulatedWorld, start: Instant): Simulated {
   const cache = createRunCache({ inPlace: true });
   const agenda = openAgenda();

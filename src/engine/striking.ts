@@ -38,7 +38,6 @@ function strikeRun(ledger: Ledger): void {
   cancelScope(ledger, final.index, why);
 }
 
-/** Names in a message. */
 const namesTold = 3;
 
 /** `not finished within 60s: build, test (and 2 others)`. Kept, because the deadline may change. */

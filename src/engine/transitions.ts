@@ -4,8 +4,7 @@ import type { PlanStep } from "./plan.ts";
 import type { Outcome, StepState, WaitReason } from "./run.ts";
 import type { Instant, JsonObject, Millis } from "./values.ts";
 
-// One function per arrow of the transition table. They keep unknown fields and do not check whether the arrow is
-// allowed.
+// One function per arrow of the transition table. They do not check whether the arrow is allowed.
 
 export interface Why {
   readonly reason?: string | undefined;

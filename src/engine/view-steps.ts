@@ -6,11 +6,7 @@ import type { Plan, PlanStep } from "./plan.ts";
 import { isTerminal, type RunState, type StepState, stepState } from "./run.ts";
 import type { Progress, StepView } from "./view.ts";
 
-/**
- * The steps of a run as every face shows them, in topological order, final steps last, barriers looked through. A
- * dialect adds what only it knows: names, children, logs, artifacts, its own words. O(V + E), as if barriers were full
- * joins.
- */
+/** The steps of a run in topological order, final ones last, barriers looked through. O(V + E). */
 export function viewSteps(plan: Plan, run: RunState): readonly StepView[] {
   const layout = layoutOf(plan);
   const views: StepView[] = [];
@@ -20,10 +16,7 @@ export function viewSteps(plan: Plan, run: RunState): readonly StepView[] {
   return views;
 }
 
-/**
- * One step in the words of the engine. Steps wait for what they can see: a barrier's predecessors stand for the
- * barrier.
- */
+/** One step in the words of the engine. A barrier's predecessors stand for the barrier. */
 function viewStep(layout: Layout, run: RunState, node: number): StepView {
   const id = item(layout.ids, node);
   const step = item(layout.steps, node);
@@ -69,9 +62,7 @@ function present<T extends object>(fields: T): Present<T> {
   return kept;
 }
 
-/**
- * Predecessors with barriers replaced by theirs. Barriers follow each other, so that this recurses as deep as they do.
- */
+/** Predecessors with barriers replaced by theirs, recursively. */
 function visiblePredecessors(layout: Layout, node: number): number[] {
   const { plan, base } = item(layout.scopes, int(layout.scopeOf, node));
   const found: number[] = [];

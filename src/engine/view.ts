@@ -20,7 +20,6 @@ export interface ObjectRef {
   readonly uid?: string;
 }
 
-/** Output of one attempt. */
 export interface LogRef {
   /** Container or step name. */
   readonly name: string;
@@ -60,17 +59,14 @@ export interface RunView extends Explained, Timed {
   readonly name: string;
   readonly phase: RunPhase;
   readonly nativePhase: string;
-  /** Run number, from 1. */
   readonly number?: number;
   readonly createdAt: Instant;
   readonly deadlineAt?: Instant;
-  /** Of all visible steps. */
   readonly progress: Progress;
   /** In topological order, final steps last. */
   readonly steps: readonly StepView[];
   readonly parent?: ObjectRef;
   readonly children: readonly ObjectRef[];
-  /** Accepted now. */
   readonly actions: readonly ActionName[];
 }
 
@@ -81,7 +77,6 @@ export interface Progress {
 
 /** Why a child does not run, in the words of its runtime. */
 export interface HoldUp {
-  /** One CamelCase word. */
   readonly reason: string;
   readonly message: string;
   /** Waiting does not help. */
@@ -94,13 +89,11 @@ export interface StepView extends Explained, Timed {
   readonly name: string;
   /** Group, stage or divider it belongs to. */
   readonly group?: string;
-  /** Part of the final plan. */
   readonly final?: boolean;
   readonly phase: StepPhase;
   readonly nativePhase?: string;
   /** Full ids. */
   readonly dependencies: readonly string[];
-  /** Unsettled ones. */
   readonly waitingFor: readonly string[];
   /** Longest path from a root. */
   readonly rank: number;

@@ -14,14 +14,12 @@ import { readTinkOptions, tinkOptions } from "./options.ts";
 import type { Preview } from "./preview/preview.ts";
 import type { PreviewRequest } from "./preview/request.ts";
 
-/** Options of all actions; those of `tinkOptions` are read separately. */
 interface TinkOptions extends ClusterFlags {
   /** `name=value`. */
   readonly set?: string[];
   /** A file if one of this name exists, else the name of a machine. */
   readonly hardware?: string;
   readonly allHardware?: boolean;
-  /** For `render`. */
   readonly output: "json" | "text" | "yaml";
 }
 
@@ -133,14 +131,10 @@ async function formatted(previews: readonly Preview[], { output, allHardware }: 
     .join("\n");
 }
 
-/** Objects of a server, named as for kubectl. */
 const storedTemplate = /^(?:tpl|templates?)(?:\.tinkerbell\.org)?\/([^/]+)$/;
 const storedWorkflow = /^(?:twf|workflows?)(?:\.tinkerbell\.org)?\/([^/]+)$/;
 
-/**
- * The request of the command line. A word is a file if one of this name exists, so that a folder called `tpl` stays
- * reachable.
- */
+/** The request of the command line. A word is a file if one of this name exists. */
 async function requestOf(
   { rest, options, environment }: Invocation<TinkOptions>,
   values: Readonly<Record<string, string>>,

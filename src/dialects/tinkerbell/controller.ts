@@ -20,10 +20,7 @@ export interface ControllerOptions {
 const templateIndex = "template";
 const hardwareIndex = "hardware";
 
-/**
- * Adds the controller to a manager that has not started. Each workflow is reconciled on changes, when its template or
- * hardware changes, when a RunAction targets it, and every ten minutes.
- */
+/** Adds the controller to a manager that has not started. Workflows are also reconciled every ten minutes. */
 export function addController(manager: Manager, { renderer, settings = {} }: ControllerOptions): void {
   const { client, clock } = manager;
   const recorder = manager.recorder({ controller: "slipway.dev/tinkerbell-controller", instance: "slipway" });

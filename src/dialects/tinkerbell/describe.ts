@@ -7,10 +7,7 @@ import { type Action, isTerminal, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 import { viewWorkflow } from "./view.ts";
 
-/**
- * A workflow for people: its references, state and reason to wait, then its actions. Several lines without colours;
- * times are relative to `now`.
- */
+/** A workflow for people, in several lines without colours; times are relative to `now`. */
 export function describeWorkflow(workflow: AnyWorkflow, options: DescribeOptions): string {
   const { now } = options;
   const state = stateOf(workflow);
@@ -50,7 +47,6 @@ function agentText({ agentID, dispatch, phase }: WorkflowState): string {
   return isTerminal(phase) ? `${id}, which may still be at work on it` : `${id}, by ${dispatch.protocol ?? "stream"}`;
 }
 
-/** What it waits for, or why it ended. */
 function waitText(workflow: AnyWorkflow, state: WorkflowState, now: Instant): readonly (readonly [string, string])[] {
   const { message } = viewWorkflow(workflow);
   if (message !== undefined) return [["Message", message]];
@@ -68,7 +64,6 @@ function waitText(workflow: AnyWorkflow, state: WorkflowState, now: Instant): re
   return [];
 }
 
-/** Deadlines that would end it. */
 function deadlineTexts({ deadlines, cancel }: WorkflowState, now: Instant): readonly (readonly [string, string])[] {
   const all = [
     ["to begin", deadlines.scheduled],

@@ -1,7 +1,6 @@
 import type { Instant } from "#lib/base/index.ts";
 import { agentKey, agentsOf, awaitsDispatch, type WorkflowState } from "./state.ts";
 
-/** Immutable; decides who is older. */
 export interface Age {
   readonly key: string;
   readonly createdAt: Instant;
@@ -30,7 +29,6 @@ export function awaitedAgents({ state, isDisabled, isDeleted }: Omit<Candidate, 
   return isWaiting ? agentsOf(state).map(agentKey) : [];
 }
 
-/** The next workflow of an agent. */
 export type Choice<C extends Candidate> =
   | { readonly is: "next"; readonly candidate: C }
   /** The oldest was just rejected, and none overtakes it. */
@@ -41,7 +39,6 @@ export type Choice<C extends Candidate> =
 export interface Queue<C extends Candidate> {
   /** Workflows the agent may still hold. */
   readonly held: readonly C[];
-  /** The oldest waiting one. */
   readonly oldest: C | undefined;
 }
 

@@ -21,10 +21,7 @@ import { templateOfText } from "./template-text.ts";
 
 const kinds: readonly Kind[] = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie];
 
-/**
- * Reads documents of this group, and files that are the text of a template. Returns problems with positions and never
- * throws. Rendering depends on the machine and is not checked.
- */
+/** Reads documents of this group, and files that are a template's text. Returns problems and never throws. */
 export const documents: DocumentReader = {
   detect({ value }) {
     if (!isJsonObject(value)) return false;
@@ -58,7 +55,6 @@ function withArguments(document: JsonObject, given: Readonly<Record<string, stri
   return { ...document, spec: { ...own, [member]: { ...(isJsonObject(before) ? before : {}), ...given } } };
 }
 
-/** Compiled on first use. */
 const schemas = new Map<Kind, CompiledSchema>();
 
 function schemaOf(kind: Kind): CompiledSchema {
@@ -102,7 +98,6 @@ function checkBootFiles({ spec = {} }: AnyHardware, report: Report): void {
   }
 }
 
-/** `a, b or c`. */
 const orList = (words: readonly string[]): string => words.join(", ").replace(/, (?=[^,]+$)/, " or ");
 
 /** The Template and Hardware of a Workflow, of its version and namespace. */

@@ -29,9 +29,7 @@ export type AgentEvent =
 
 /** The answer to an event, what to store before it, and whether to stop the agent. */
 export interface Verdict {
-  /** Codes of gRPC. */
   readonly code: "OK" | "NOT_FOUND" | "FAILED_PRECONDITION";
-  /** For codes other than OK. */
   readonly message?: string;
   /** Absent if nothing changes. */
   readonly state?: WorkflowState;
@@ -44,16 +42,12 @@ export interface EventContext {
   readonly now: Instant;
   readonly settings: Settings;
   readonly protocol: Protocol;
-  /** There are steps after the last action. */
   readonly hasPostSteps: boolean;
   /** Seed for jitter: the workflow's uid. */
   readonly seed: string;
 }
 
-/**
- * Judges an event, which may be repeated, late or out of order: the first record stands, and impossible events are
- * refused or reported, never recorded.
- */
+/** Judges an event, which may be repeated, late or out of order: the first record stands. */
 export function judgeEvent(state: WorkflowState, event: AgentEvent, context: EventContext): Verdict {
   if (event.is === "rejected") return judgeRejection(state, event, context);
   const at = state.actions.findIndex(({ id }) => id === event.action);
@@ -153,10 +147,7 @@ function resultWhileRunning(state: WorkflowState, action: Action, result: Action
   return andThen(ended, (next) => fail(next, { reason, message, isFree: true }, now, settings));
 }
 
-/**
- * The result is recorded as it was. An agent with a stream still confirms the stop; a polling one has done so by
- * reporting this end.
- */
+/** The result is recorded as it was. An agent with a stream still confirms the stop. */
 function resultWhileCancelling(
   state: WorkflowState,
   action: Action,

@@ -7,10 +7,7 @@ export type AnyHardware = KubeObject & { readonly spec?: JsonObject };
 /** Names the agent where the specification has no field for it. */
 const agentAnnotation = "tinkerbell.org/agent-id";
 
-/**
- * Ids the agent of this machine may use: the specified one, the annotation, or else the MAC address of any interface,
- * because the boot interface is unknown. Without duplicates, in document order.
- */
+/** Ids the agent of this machine may use: the specified one, the annotation, or any interface's MAC address. */
 export function agentsOfHardware({ metadata, spec = {} }: AnyHardware): readonly string[] {
   const named = textOf(spec["agentID"]) || (metadata.annotations?.[agentAnnotation] ?? "");
   if (named !== "") return [named];

@@ -3,10 +3,7 @@ import { apiVersionOf } from "#kernel/model/index.ts";
 import type { CheckedDocument, SourceDocument } from "#kernel/dialect/index.ts";
 import { Hardware, Template, TemplateV2 } from "./kinds.ts";
 
-/**
- * A Workflow per Template, with its version and name, for the named Hardware or the only one among the documents. Only
- * for documents without a Workflow.
- */
+/** A Workflow per Template for the named or only Hardware. Only for documents without a Workflow. */
 export function impliedRuns(
   documents: readonly CheckedDocument[],
   { hardware: named }: { readonly hardware?: string },

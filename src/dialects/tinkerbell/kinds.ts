@@ -13,7 +13,6 @@ export const group = "tinkerbell.org";
 const namesOf = { Hardware: "hardware", Template: "templates", Workflow: "workflows" } as const;
 const shortNamesOf = { Hardware: ["hw"], Template: ["tpl"], Workflow: ["twf"] } as const;
 
-/** Shared by the versions of a kind. */
 const common = <const K extends keyof typeof namesOf, const V extends string>(name: K, version: V) =>
   ({
     group,
@@ -25,7 +24,6 @@ const common = <const K extends keyof typeof namesOf, const V extends string>(na
     categories: ["tinkerbell"],
   }) as const;
 
-/** Only with `-o wide`. */
 const wide = (name: string, path: string): PrinterColumn => column(name, path, { priority: 1 });
 
 export const Hardware = kind({
@@ -37,7 +35,6 @@ export const Hardware = kind({
 });
 export type Hardware = ObjectOf<typeof Hardware>;
 
-/** Interfaces by address. */
 export const HardwareV2 = kind({
   ...common("Hardware", "v1alpha2"),
   description: "One machine.",
@@ -47,7 +44,6 @@ export const HardwareV2 = kind({
 });
 export type HardwareV2 = ObjectOf<typeof HardwareV2>;
 
-/** One text. */
 export const Template = kind({
   ...common("Template", "v1alpha1"),
   description: "What to do on a machine, one text.",
@@ -57,7 +53,6 @@ export const Template = kind({
 });
 export type Template = ObjectOf<typeof Template>;
 
-/** A list of actions. */
 export const TemplateV2 = kind({
   ...common("Template", "v1alpha2"),
   description: "What to do on a machine, a list of actions.",
@@ -67,7 +62,6 @@ export const TemplateV2 = kind({
 });
 export type TemplateV2 = ObjectOf<typeof TemplateV2>;
 
-/** One run of a template on a machine. */
 export const Workflow = kind({
   ...common("Workflow", "v1alpha1"),
   description: "One run of a template on a machine.",
@@ -86,7 +80,6 @@ export const Workflow = kind({
 });
 export type Workflow = ObjectOf<typeof Workflow>;
 
-/** Likewise, of v1alpha2. */
 export const WorkflowV2 = kind({
   ...common("Workflow", "v1alpha2"),
   description: "One run of a template on a machine.",
@@ -116,10 +109,7 @@ export const Osie = kind({
   columns: [age()],
 });
 
-/**
- * An agent as its servers see it; only they write it. Its spec carries the agent's id, from which the name is derived,
- * because ids may hold characters that names may not.
- */
+/** An agent as its servers see it. Ids may hold characters that names may not, so the spec has the id. */
 export const Agent = kind({
   group: "slipway.dev",
   version: "v1alpha1",

@@ -11,7 +11,6 @@ export const rerenderAnnotation = "slipway.dev/rerender";
 
 export const rerenderedCondition = "Rerendered";
 
-/** Largest first. */
 const units = [
   ["h", 3_600_000],
   ["m", 60_000],
@@ -19,7 +18,6 @@ const units = [
   ["ms", 1],
 ] as const;
 
-/** Without zeros. */
 function partsOf(millis: Millis): readonly string[] {
   let rest = Math.max(0, Math.round(millis));
   const parts: string[] = [];
@@ -37,7 +35,6 @@ const formatDuration = (millis: Millis): string => partsOf(millis).join("") || "
 /** The two largest non-zero units: `1h2m`, `3s45ms`. */
 export const formatElapsed = (millis: Millis): string => partsOf(millis).slice(0, 2).join("") || "0ms";
 
-/** Reasons and messages of failed workflows. */
 export const failures = {
   action: (name: string, message: string) => `action "${name}" failed: ${message}`,
   scheduled: (agent: string, limit: Millis) =>

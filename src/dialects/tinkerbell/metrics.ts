@@ -6,7 +6,6 @@ import { type AnyWorkflow, stateOf } from "./stored.ts";
 
 // Counted from stored states as the mirror receives them; each run once, by the change that shows its end.
 
-/** From a second to a day. */
 const buckets: readonly number[] = [
   1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 43_200, 86_400,
 ];
@@ -18,7 +17,6 @@ interface Families {
   readonly renderFailures: FamilyOf<CounterSeries>;
 }
 
-/** Timeouts by reason. */
 const timeouts: Readonly<Record<string, string>> = {
   ScheduledTimeout: "scheduled",
   WorkflowTimeout: "workflow",
@@ -27,10 +25,7 @@ const timeouts: Readonly<Record<string, string>> = {
   AgentLost: "agent",
 };
 
-/**
- * Registers the controller's metrics and counts until the returned function is called. Workflows that ended before are
- * not counted.
- */
+/** Registers the metrics and counts until the returned function is called, without workflows ended before. */
 export function countWorkflows(metrics: Metrics, workflows: Informer<AnyWorkflow>, clock: Clock): () => void {
   const families: Families = {
     workflows: metrics.histogram(

@@ -10,7 +10,6 @@ import type { ListenChoice, ServerOptions } from "#kernel/dialect/index.ts";
 import type { TlsPaths } from "#kernel/rpc/index.ts";
 import type { GivenSettings, Some } from "./settings.ts";
 
-/** The options of this dialect, checked. Absent ones have their defaults. */
 export interface TinkerbellOptions {
   /** No server for agents without it. */
   readonly listen?: ListenChoice;
@@ -48,9 +47,7 @@ const count = (value: string) => row((reader, name) => reader.number(name, "a wh
 const fraction = row((reader, name) => reader.number(name, "a number from 0 to 1", (value) => value <= 1), "n");
 const oneOf = <T extends string>(...choices: readonly T[]) => row((reader, name) => reader.oneOf(name, choices), "how");
 
-/**
- * Options without their prefix: `--tink-listen` or `SLIPWAY_TINK_LISTEN`. No initial values: a variable may set one.
- */
+/** Options without their prefix: `--tink-listen` or `SLIPWAY_TINK_LISTEN`. */
 const rows = {
   listen: row(
     (reader, name) => reader.listen(name, usualTinkListen),
@@ -82,7 +79,6 @@ const heading = "Tinkerbell:";
 const option = prefixedOption("tink", heading);
 const flag = prefixedFlag("tink", heading);
 
-/** The options of `slipway up` and `slipway tink`. */
 export const tinkOptions: readonly OptionSpec[] = Object.entries(rows).map(
   ([name, { value, summary }]: readonly [string, Row<unknown>]) =>
     value === undefined ? flag(name, summary) : option(name, value, summary),
@@ -140,7 +136,6 @@ function tlsOf(
   return undefined;
 }
 
-/** The options of `slipway up` and `slipway controllers`. */
 export const serverOptions: ServerOptions = {
   specs: tinkOptions,
   read: (sources) => Promise.resolve(readTinkOptions(sources)),
@@ -148,7 +143,6 @@ export const serverOptions: ServerOptions = {
   forControllers: { part: "controller" } satisfies TinkerbellOptions,
 };
 
-/** Options of `slipway run` for documents of this dialect. */
 export const runOptions: readonly OptionSpec[] = [
   { flags: "--hardware <name>", summary: "the Hardware that a Template is run for, or a file with it" },
   {

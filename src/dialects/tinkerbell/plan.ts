@@ -2,8 +2,7 @@ import type { JsonObject } from "#lib/base/index.ts";
 import type { ActionsPlan, TemplatePlan } from "#kernel/template/index.ts";
 import type { Action, Task, WorkflowState } from "./state.ts";
 
-// Rendered templates as actions. Settings of tasks and templates are merged into each action, because agents get only
-// actions.
+// Rendered templates as actions. Settings of tasks and templates are merged into each action.
 
 export interface Prepared extends Pick<WorkflowState, "actions" | "agentID" | "otherAgentIDs" | "timeout"> {
   /** Settings of tasks, as released statuses show them. */
@@ -45,10 +44,7 @@ export function tasksOfPlan(plan: TemplatePlan, newId: () => string): Prepared {
   };
 }
 
-/**
- * The actions of a v1alpha2 template, for one agent. A volume of an action replaces the template's with the same
- * target.
- */
+/** The actions of a v1alpha2 template, for one agent. An action's volume replaces one with the same target. */
 export function actionsOfPlan(plan: ActionsPlan, agentID: string, newId: () => string): readonly Action[] {
   const task: Task = { id: "", name: "", agentID };
   return plan.actions.map(({ cmd, namespaces, env, volumes, name, image, args }) => {
@@ -77,7 +73,6 @@ const namespacesOf = (pid: string, network: string): Pick<Action, "network" | "p
   ...(network === "" ? {} : { network }),
 });
 
-/** A task in a released status. */
 const taskStatus = (
   task: Task,
   volumes: readonly string[],

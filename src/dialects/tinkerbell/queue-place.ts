@@ -38,7 +38,6 @@ export function placeTexts(
 const isWorkflow = ({ apiVersion, kind }: KubeObject): boolean =>
   kind === Workflow.kind && splitApiVersion(apiVersion).group === Workflow.group;
 
-/** By the rule of dispatching. */
 function queueTexts(workflow: AnyWorkflow, all: readonly KubeObject[], id: string) {
   const key = agentKey(id);
   // Both come from a server.

@@ -42,7 +42,6 @@ export interface ReconcileParts {
   readonly workflows: Lister<AnyWorkflow>;
 }
 
-/** One workflow at one instant. */
 interface Pass extends ReconcileParts {
   readonly workflow: Stored<AnyWorkflow>;
   readonly state: WorkflowState;
@@ -53,10 +52,7 @@ interface Pass extends ReconcileParts {
 /** For failures that may pass; wrong templates are retried when they change. */
 const renderRetry = { base: 1000, factor: 2, cap: 300_000 } as const;
 
-/**
- * Reconciles a workflow: prepares, supervises, releases. Each pass makes and stores at most one move; the write
- * triggers the next pass. It never talks to agents.
- */
+/** Reconciles a workflow. Each pass stores at most one move, whose write triggers the next pass. */
 export function workflowReconciler(parts: ReconcileParts): Reconciler {
   return {
     async reconcile({ namespace = "", name }, context) {
@@ -84,7 +80,6 @@ export function workflowReconciler(parts: ReconcileParts): Reconciler {
   };
 }
 
-/** Stores a changed status and reports notices. */
 async function store(pass: Pass, status: JsonObject, ...notices: readonly Notice[]): Promise<void> {
   const stored = await storeStatus(pass.client, pass.workflow, status, pass.signal);
   for (const told of notices) pass.record(stored, told);
@@ -101,7 +96,6 @@ async function cancelAsked(pass: Pass, { action, by }: NonNullable<Awaited<Retur
   return result;
 }
 
-/** Corrects an impossible phase. */
 function restore(pass: Pass, phase: Phase) {
   const { state } = pass;
   const told = warning("IllegalStateWrite", `the state ${state.phase || '""'} cannot be, and is ${phase} again`);
@@ -254,10 +248,7 @@ async function watchOver(pass: Pass) {
   return requeueAt(nextDeadline(state), now);
 }
 
-/**
- * Renders a workflow again that no agent was sent. If rendering fails, the workflow stays as it was: the template may
- * be half edited.
- */
+/** Renders a workflow again that no agent was sent. If that fails, the workflow stays as it was. */
 async function beginAnew(pass: Pass) {
   const { workflow, state, client, signal } = pass;
   if (state.phase !== "Pending" || state.actions.some(({ phase }) => phase !== "Pending"))

@@ -15,8 +15,7 @@ import {
   type Taker,
 } from "./transitions.ts";
 
-// A broken connection changes no workflow: the agent goes on and reports later. What it says on return shows whether it
-// restarted. Foreign agents say nothing and count as restarted.
+// A broken connection changes no workflow. Foreign agents say nothing on return and count as restarted.
 
 /** What a returning agent says of its workflow; `none` if nothing, as foreign ones. */
 export type Resumed = "running" | "interrupted" | "none";
@@ -57,17 +56,11 @@ export function confirmCancel(state: WorkflowState, now: Instant): Move {
   return andThen(stopped, (ended) => cancel(ended, message));
 }
 
-/**
- * The workflow was sent by another protocol than the agent speaks now: two programs share its id, or one replaced the
- * other.
- */
+/** The workflow was sent by another protocol than the agent speaks: programs share its id, or one is new. */
 export const isByOther = ({ dispatch: { protocol } }: WorkflowState, taker: Pick<Taker, "protocol">): boolean =>
   protocol !== undefined && protocol !== taker.protocol;
 
-/**
- * The agent restarted in the middle. An action that had not started is no interruption; one started by another protocol
- * is not repeated, because its program may be alive.
- */
+/** The agent restarted in the middle. An action of another protocol's program, which may live, is not repeated. */
 export function interrupted(state: WorkflowState, taker: Taker, now: Instant, settings: Settings): Resumption {
   const action = runningAction(state);
   if (action === undefined) {
@@ -87,10 +80,7 @@ export function interrupted(state: WorkflowState, taker: Taker, now: Instant, se
   };
 }
 
-/**
- * The agent's connection ended: with a limit set it must return in time. Polling agents have no connection. Undefined
- * if nothing changes.
- */
+/** The agent's connection ended: with a limit set it must return in time. Undefined if nothing changes. */
 export function lose(state: WorkflowState, now: Instant, { agentLostTimeout }: Settings): WorkflowState | undefined {
   const { phase, dispatch: told, deadlines } = state;
   const isAtWork = told.held && told.protocol === "stream" && (phase === "Scheduled" || phase === "Running");

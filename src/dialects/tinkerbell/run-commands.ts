@@ -1,9 +1,6 @@
 import type { RunCommands } from "#kernel/dialect/index.ts";
 
-/**
- * The RunActions of a workflow. Agents run actions in order until they are stopped, so nothing can be suspended,
- * skipped or approved.
- */
+/** The RunActions of a workflow. Nothing can be suspended, skipped or approved. */
 export const runCommands: RunCommands = {
   actions: ["cancel", "retry"],
   check({ action, step, steps, force }, report) {

@@ -12,10 +12,7 @@ import { completeSettings } from "./settings.ts";
 /** Namespace of the Secret that holds agents' tokens. */
 const tokenNamespace = "default";
 
-/**
- * Adds the controller, the server for agents, or both, to a manager that has not started. Rejects if a required address
- * is taken.
- */
+/** Adds the controller, the server for agents, or both. Rejects if a required address is taken. */
 export async function addControllers(manager: Manager, parts: ControllerParts<TinkerbellOptions>): Promise<void> {
   const {
     part,

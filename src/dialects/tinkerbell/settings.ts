@@ -4,7 +4,6 @@ import { present } from "./members.ts";
 /** Members that may be left out, or left undefined by whoever reads them one by one. */
 export type Some<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
-/** Settings of how workflows run. */
 export interface Settings {
   /** For an agent to start a workflow it was sent. */
   readonly scheduledTimeout: Millis;
@@ -17,7 +16,6 @@ export interface Settings {
   readonly maxActionAttempts: number;
   /** Fails the work of an agent that was not seen for this long; 0 is never. */
   readonly agentLostTimeout: Millis;
-  /** Limit of a rendered template. */
   readonly maxRenderBytes: number;
 }
 

@@ -1,7 +1,6 @@
 import type { Instant, Millis } from "#lib/base/index.ts";
 
-// The state that all rules work on, in the words of v1alpha2. Stored is the status of the document's shape:
-// `status-v1.ts` and `status-v2.ts` convert and keep all other fields.
+// The state that all rules work on, in the words of v1alpha2. Stored is the status of the document's shape.
 
 /** `A` as released, `B` v1alpha2, `C` the draft with tasks, which is only stored. */
 export type Shape = "A" | "B" | "C";
@@ -53,11 +52,9 @@ export interface Task {
 /** An action and its progress. Instants are the server's, not the agent's. */
 export interface Action extends RenderedAction {
   readonly phase: ActionPhase;
-  /** Number of starts. */
   readonly attempts: number;
   readonly startedAt?: Instant;
   readonly finishedAt?: Instant;
-  /** If failed. */
   readonly reason?: string;
   readonly message?: string;
 }
@@ -71,7 +68,6 @@ export interface Rejection {
 /** The agent that was sent the workflow, and the result. */
 export interface Dispatch {
   readonly agentID?: string;
-  /** Process of the agent. */
   readonly instance?: string;
   readonly protocol?: Protocol;
   /** The agent may still be busy with this workflow, even if it has ended. */
@@ -98,7 +94,6 @@ export interface Deadlines {
   /** The agent must have started by then. */
   readonly scheduled?: Instant;
   readonly workflow?: Instant;
-  /** Of the running action. */
   readonly action?: Instant;
   /** The agent counts as free then. */
   readonly held?: Instant;
@@ -162,7 +157,6 @@ export function stepIds(actions: readonly RenderedAction[]): ReadonlyMap<string,
   return new Map(actions.map(({ id, name, task }) => [id, counts.get(name) === 1 ? name : `${task.name}/${name}`]));
 }
 
-/** Replaces the action of the same id. */
 export const withAction = (actions: readonly Action[], changed: Action): readonly Action[] =>
   actions.map((action) => (action.id === changed.id ? changed : action));
 

@@ -35,7 +35,6 @@ function decode(workflow: AnyWorkflow): WorkflowState {
   return { ...decodeV2(status, typeof timeout === "number" ? timeout : 0), shape };
 }
 
-/** The status for this state in the words of the workflow's shape. */
 export function statusOf(workflow: AnyWorkflow, state: WorkflowState, now: Instant): JsonObject {
   const { status = {} } = workflow;
   const told = state.shape === "A" ? encodeV1(state, status, now) : encodeV2(state, status, now);
@@ -54,10 +53,7 @@ export function storeStatus(
   return client.updateStatus<AnyWorkflow>(kind, next, signal === undefined ? {} : { signal });
 }
 
-/**
- * Like `storeStatus`, and adds the finalizer: in one write if possible, else first, because a dispatched workflow must
- * not vanish.
- */
+/** Like `storeStatus`, and adds the finalizer, because a dispatched workflow must not vanish. */
 export async function storeHeld(
   client: ApiClient,
   workflow: Stored<AnyWorkflow>,
@@ -87,20 +83,15 @@ export const storeState = (
 /** Mirrors and reads use the stored version. */
 export const refOf = (namespace: string, name: string): Ref => ({ type: Workflow, namespace, name });
 
-/** Conflicts are retried for this long. */
 const conflictsFor: Millis = 10_000;
 const betweenConflicts: Millis = 20;
 
-/** A decision: the state to store, if any, and a result for the caller. */
 export interface Decision<T> {
   readonly state?: WorkflowState | undefined;
   readonly answer: T;
 }
 
-/**
- * Reads a workflow, decides and stores, repeated on conflicts for up to ten seconds. `decide` must be pure. Rejects
- * with NotFound or the last conflict.
- */
+/** Reads, decides (pure) and stores; retries conflicts for ten seconds. Rejects with NotFound or the last conflict. */
 export async function changeWorkflow<T>(
   { client, clock }: { readonly client: ApiClient; readonly clock: Clock },
   ref: Ref,

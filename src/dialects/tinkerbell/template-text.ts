@@ -3,10 +3,7 @@ import { apiVersionOf } from "#kernel/model/index.ts";
 import type { SourceDocument } from "#kernel/dialect/index.ts";
 import { Template } from "./kinds.ts";
 
-/**
- * The Template whose text is this file: one with tasks and without the envelope of objects. Not parsed as YAML, which
- * it need not be before rendering. Named by the text, or else the file.
- */
+/** The Template whose text is this file: one with tasks and without the envelope of objects. Need not be YAML. */
 export function templateOfText(text: string, file: string): SourceDocument | undefined {
   if (!/^tasks[ \t]*:/m.test(text) || /^(?:apiVersion|kind)[ \t]*:/m.test(text)) return undefined;
   const name = nameFrom(/^name[ \t]*:[ \t]*(\S.*)$/m.exec(text)?.[1] ?? "") || nameFrom(stemOf(file)) || "template";

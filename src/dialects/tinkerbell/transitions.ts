@@ -24,17 +24,13 @@ export interface Move {
 
 const moved = (state: WorkflowState, ...notices: readonly Notice[]): Move => ({ state, notices });
 
-/** A process of an agent, and its protocol. */
 export interface Taker {
   readonly agentID: string;
   readonly instance?: string;
   readonly protocol: Protocol;
 }
 
-/**
- * Sends the workflow, or its next part, to an agent, which holds it until it is known to be free. The workflow's
- * deadline goes on; that of the start begins again.
- */
+/** Sends the workflow, or its next part, to an agent, which holds it until it is known to be free. */
 export function dispatch(state: WorkflowState, taker: Taker, now: Instant, settings: Settings): Move {
   const { notBefore: _over, instance: _other, ...kept } = state.dispatch;
   return moved(
@@ -57,10 +53,7 @@ function takenBy(state: WorkflowState, taker: string): WorkflowState {
   return { ...kept, agentID, actions };
 }
 
-/**
- * The agent refused, mostly because it is busy: tried again with growing delays. `seed` spreads those of different
- * workflows.
- */
+/** The agent refused: tried again with growing delays. `seed` spreads those of different workflows. */
 export function reject(
   state: WorkflowState,
   rejection: { readonly reason?: string; readonly message: string },
@@ -88,10 +81,7 @@ export function reject(
   );
 }
 
-/**
- * Starts an action: the first one starts the workflow; a repeated one gets new time of its own. Ends a row of
- * rejections.
- */
+/** Starts an action: the first one starts the workflow; a repeated one gets new time. Ends a row of rejections. */
 export function startAction(state: WorkflowState, action: Action, now: Instant): Move {
   const isFirst = state.startedAt === undefined;
   const startedAt = state.startedAt ?? now;
@@ -162,7 +152,6 @@ export function endAction(state: WorkflowState, action: Action, result: ActionRe
 export const failureText = ({ name, timeout }: Action, { reason, message }: ActionFailure): string =>
   reason === "ActionTimeout" && timeout > 0 ? failures.actionTimeout(name, timeout) : failures.action(name, message);
 
-/** In the agent's words. */
 interface ActionFailure {
   readonly reason: string;
   readonly message: string;
@@ -185,7 +174,6 @@ function toPost(state: WorkflowState): Move {
   return moved({ ...state, phase: "Post", dispatch: free(state.dispatch), deadlines: {} });
 }
 
-/** All actions and post steps succeeded. */
 export function succeed(state: WorkflowState, now: Instant): Move {
   // The clock may have been set back.
   const seconds = Math.max(0, Math.round((now - (state.startedAt ?? now)) / 1000));
@@ -199,10 +187,7 @@ export function succeed(state: WorkflowState, now: Instant): Move {
 /** The agent is known to be free. */
 const free = ({ rerun: _rerun, ...dispatched }: Dispatch): Dispatch => ({ ...dispatched, held: false });
 
-/**
- * Fails the workflow. Unless `isFree`, the agent stays held for up to `cancellingTimeout`, so that it gets nothing else
- * while busy.
- */
+/** Fails the workflow. Unless `isFree`, the agent stays held for up to `cancellingTimeout`. */
 export function fail(
   state: WorkflowState,
   { reason, message, isFree }: { readonly reason: string; readonly message: string; readonly isFree: boolean },
@@ -244,7 +229,6 @@ export function cancel(state: WorkflowState, message: string, reason = "Canceled
   );
 }
 
-/** Releases the agent of a finished workflow. */
 export function letGo(state: WorkflowState): Move {
   const { held: _over, ...deadlines } = state.deadlines;
   return moved({ ...state, dispatch: free(state.dispatch), deadlines });
@@ -271,7 +255,6 @@ export function rerun(state: WorkflowState, action: Action, taker: Taker, now: I
       at: now,
       rerun: action.id,
     },
-    // As after any dispatch.
     deadlines: { ...deadlines, scheduled: now + settings.scheduledTimeout },
   });
 }

@@ -77,7 +77,6 @@ export function renderProblem({
   ) as { readonly reason?: string; readonly message?: string } | undefined;
 }
 
-/** Actions that would be accepted now. */
 function actionsOf({ metadata }: KubeObject, { phase }: WorkflowState): readonly ActionName[] {
   if (metadata.deletionTimestamp !== undefined || phase === "Post" || phase === "Cancelling") return [];
   return isTerminal(phase) ? ["retry"] : ["cancel"];

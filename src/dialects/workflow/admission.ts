@@ -8,10 +8,7 @@ import { warnUnserved } from "./unknown-kinds.ts";
 import { checkUpdate } from "./update.ts";
 import { validateTemplate, validateWorkflow } from "./validate.ts";
 
-/**
- * Admission of Workflows: the same checks as `slipway lint`, and the rules about changes of a running workflow. Pure;
- * not for status updates.
- */
+/** Admission of Workflows: the checks of `slipway lint`, and rules about changes. Not for status updates. */
 export const workflowAdmission: Admission = {
   group: Workflow.group,
   kind: Workflow.kind,
@@ -24,10 +21,7 @@ export const workflowAdmission: Admission = {
     return { ...object, metadata: { ...metadata, finalizers: [...finalizers, finalizer] } };
   },
   ownStatus: (status) => status,
-  /**
-   * Everything except what only holds up a run, which others may write; the run whose results it reuses; and metadata
-   * that expressions read.
-   */
+  /** Everything except what only holds up a run, the reused run, and metadata that expressions read. */
   actsOn({ spec, metadata }) {
     const { annotations, labels = {} } = isJsonObject(metadata) ? metadata : {};
     const noted = isJsonObject(annotations) ? annotations : {};

@@ -4,10 +4,7 @@ import { stepSources } from "./compile/step-source.ts";
 import type { Workflow } from "./kinds.ts";
 import { specOf } from "./spec-of.ts";
 
-/**
- * Reads the values of an approval by the types of its inputs; all unreadable ones in one line. Unknown names stay texts
- * and are reported later.
- */
+/** Reads the values of an approval by the types of its inputs; all unreadable ones in one line. */
 export function readApprovalValues(
   workflow: Workflow,
   step: string,

@@ -6,7 +6,6 @@ import { Workflow, WorkflowTemplate } from "./kinds.ts";
 
 // What a Workflow refers to is beside it in the same files, or on a server.
 
-/** The template that a document names in `templateRef`. */
 export function referencesOf(document: JsonObject): References {
   const { kind, metadata, spec } = document;
   const templateRef = isJsonObject(spec) ? spec["templateRef"] : undefined;
@@ -32,7 +31,6 @@ export const templateBeside = (
 const isTemplate = ({ apiVersion, kind }: KubeObject): boolean =>
   kind === WorkflowTemplate.kind && apiVersion === apiVersionOf(WorkflowTemplate);
 
-/** Reports arguments that do not fit the template's parameters. */
 export function checkAgainst({ spec }: WorkflowTemplate, document: JsonObject, report: Report): void {
   const given = isJsonObject(document["spec"]) ? document["spec"]["arguments"] : undefined;
   if (given !== undefined && !isJsonObject(given)) return;

@@ -17,10 +17,7 @@ const longestName = 63;
 /** Characters of base32: 50 bits. */
 const hashLength = 10;
 
-/**
- * `<workflow>-<step>-<hash>`, a DNS label. The hash covers the uid, so a recreated workflow does not find children of
- * the earlier one.
- */
+/** `<workflow>-<step>-<hash>`, a DNS label. The hash covers the uid: a recreated workflow has other children. */
 export function childName({ workflow, uid, step, attempt, item }: ChildId): string {
   const readable = `${workflow}-${step}`.toLowerCase().replaceAll(/[^a-z0-9-]/g, "-");
   const cut = readable.slice(0, longestName - hashLength - 1).replace(/-+$/, "");

@@ -139,14 +139,10 @@ const isFor = (rule: CompletionRule, apiVersion: string, kind: string): boolean 
   return rule.kinds?.some((wanted) => wanted.kind === kind && wanted.group === group) ?? false;
 };
 
-/** Whether there is a rule for this kind. */
 export const hasCompletionRule = (apiVersion: string, kind: string): boolean =>
   completionRules.some((rule) => isFor(rule, apiVersion, kind));
 
-/**
- * The state by the rules for its kind. `since`: the written generation, by default its own; statuses about older ones
- * count as absent.
- */
+/** The state by the rules for its kind. Statuses about generations older than `since` count as absent. */
 export const stateOfObject = (object: KubeObject, since?: number): ObjectState =>
   stateFrom(object, completionOf(aboutGeneration(object, since), completionRules, since));
 
@@ -157,10 +153,7 @@ export function aboutGeneration(object: KubeObject, since: number | undefined): 
   return since !== undefined && typeof observed === "number" && observed < since ? rest : object;
 }
 
-/**
- * The state for `completion: Ready`. Never failed: the step's timeouts bound the waiting. `since` as for
- * `stateOfObject`.
- */
+/** The state for `completion: Ready`. Never failed: the step's timeouts bound the waiting. */
 export function readinessOf(object: KubeObject, since?: number): ObjectState {
   const own = workloadRules.filter((rule) => isFor(rule, object.apiVersion, object.kind));
   return stateFrom(object, completionOf(aboutGeneration(object, since), own.length > 0 ? own : readyRules, since));
@@ -172,10 +165,7 @@ function stateFrom(object: KubeObject, completion: Completion): ObjectState {
   return completion === "failed" ? explain(object) : { is: "running" };
 }
 
-/**
- * Reason and message of a failure from the condition `Failed`, else `Succeeded`, whatever its status: kinds with phases
- * explain in either.
- */
+/** Reason and message of a failure from the condition `Failed`, else `Succeeded`, whatever its status. */
 function explain({ kind, metadata, status }: KubeObject): ObjectState {
   const conditions = conditionsOf(status);
   const told = [findCondition(conditions, "Failed"), findCondition(conditions, "Succeeded")].find(

@@ -26,7 +26,6 @@ import { WatchedKinds } from "./watched-kinds.ts";
 export interface WorkflowControllerOptions {
   /** Replaced by benchmarks and tests. */
   readonly executors?: Partial<Executors>;
-  /** Default: a recorder of the controller. */
   readonly recorder?: EventRecorder;
   /** A safety net; 10 minutes by default. */
   readonly resyncEvery?: Millis;
@@ -35,7 +34,6 @@ export interface WorkflowControllerOptions {
 /** Enough for every step of a thousand and the run's end. */
 const eventBudget = { perSecond: 10, burst: 3_000 };
 
-/** Jobs are always mirrored. */
 const always = "";
 
 /**
@@ -110,9 +108,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   });
 }
 
-/**
- * Jobs are always mirrored, Pods when an attempt waits for earlier ones, other kinds on demand: one informer per kind.
- */
+/** Jobs are always mirrored, other kinds on demand: one informer per kind. */
 function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<WatchedKinds["acquire"]>): Executors {
   const { client } = manager;
   const clients: StepClients = { client, clientFor: (workflow) => manager.clientFor(workflow) };

@@ -16,11 +16,9 @@ export interface Converted {
   readonly sourcePath: (path: FieldPath) => FieldPath;
 }
 
-/** Whether `convert` takes it. */
 export const isShipped = (document: JsonObject): boolean =>
   typeof document["apiVersion"] === "string" && document["apiVersion"].startsWith(`${shippedGroup}/`);
 
-/** A kind's counterpart, and its lists that become maps. */
 interface Counterpart {
   readonly kind: string;
   readonly lists: readonly (readonly string[])[];
@@ -40,10 +38,7 @@ const counterparts: ReadonlyMap<unknown, Counterpart> = new Map([
   ["CronWorkflow", { kind: ScheduledWorkflow.kind, lists: [["spec", "workflowTemplate", "spec", "steps"]] }],
 ]);
 
-/**
- * Converts a `workflow.k8s.io/v1` Workflow or CronWorkflow. Unknown fields stay. Undefined if it cannot be converted,
- * with all reasons reported.
- */
+/** Converts a `workflow.k8s.io/v1` document. Unknown fields stay. Undefined if impossible; reasons are reported. */
 export function convert(document: JsonObject, report: Report): Converted | undefined {
   const { apiVersion, kind, spec } = document;
   if (apiVersion !== `${shippedGroup}/v1`) {
@@ -91,7 +86,6 @@ function withMaps(document: JsonObject, lists: Counterpart["lists"], report: Rep
   };
 }
 
-/** Unchanged if there is no list. */
 function withMap(
   object: JsonObject,
   [name = "", ...rest]: readonly string[],

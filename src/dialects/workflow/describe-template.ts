@@ -59,7 +59,6 @@ function allowed({ enum: values, pattern, minimum, maximum }: Param): string {
   return parts.length === 0 ? "-" : parts.join(" ");
 }
 
-/** Texts as they are, all else as JSON, up to forty characters. */
 function short(value: JsonValue): string {
   const text = typeof value === "string" && value !== "" ? value : JSON.stringify(value);
   return text.length <= 40 ? text : `${text.slice(0, 39)}…`;
@@ -78,7 +77,6 @@ function rowOf(source: StepSource | undefined, id: string, dependencies: readonl
   return [id, type, dependencies.join(", ") || "-", what.filter((part) => part !== "").join("; ")];
 }
 
-/** The main field of the step's type, unrendered. */
 function whatOf(step: WorkflowStep): string {
   const { container, template, externalRef, workflow, wait, approval } = step;
   if (container !== undefined) return container.image ?? "";

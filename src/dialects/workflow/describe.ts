@@ -41,7 +41,6 @@ function artifactLines({ steps }: RunView): readonly string[] {
   return rows.length === 0 ? [] : ["", "ARTIFACTS", ...rows.map((cells) => layOut(cells, widths))];
 }
 
-/** Aligned pairs, then `Conditions:` with reasons. */
 function summary(object: Workflow, view: RunView, now: Instant): readonly string[] {
   const { done, total } = view.progress;
   const cells = [
@@ -61,7 +60,6 @@ function summary(object: Workflow, view: RunView, now: Instant): readonly string
 const conditionText = ({ type, status, reason }: Condition): string =>
   `${type}=${status}${reason === undefined ? "" : ` (${reason})`}`;
 
-/** Start, and duration once finished. */
 function startedText(view: RunView, now: Instant): string {
   if (view.startedAt === undefined) return "not yet";
   const ago = `${formatAge(now - view.startedAt)} ago`;
@@ -78,10 +76,7 @@ function rowOf(step: StepView, byId: ReadonlyMap<string, StepView>, now: Instant
   return [step.id, step.phase, tries(step), timeOf(step, now), dependenciesOf(step, byId), whatFor(step, now)];
 }
 
-/**
- * The current attempt, and of how many; `-` before the first. Attempts of earlier runs count on, so they may exceed the
- * limit, which is then left out.
- */
+/** The current attempt, and of how many; `-` before the first. Attempts of earlier runs count on. */
 function tries({ attempt, attempts = 1 }: StepView): string {
   if (attempt === 0) return "-";
   return attempts > 1 && attempts >= attempt ? `${attempt}/${attempts}` : String(attempt);
@@ -97,7 +92,6 @@ function dependenciesOf(step: StepView, byId: ReadonlyMap<string, StepView>): st
   return step.dependencies.map((id) => `${markOf(byId.get(id))} ${id}`).join(" ");
 }
 
-/** Mark of a dependency. */
 function markOf(step: StepView | undefined): string {
   if (step === undefined) return "[ ]";
   if (step.phase === "Skipped") return step.reason === "ConditionFalse" ? "[-]" : "[!]";

@@ -34,10 +34,7 @@ import { validateSchedule } from "./schedule/validate.ts";
 import { wrongArguments } from "./step-arguments.ts";
 import { validateTemplate, validateWorkflow } from "./validate.ts";
 
-/**
- * Reads documents of this language, and Workflows of `workflow.k8s.io`. Returns problems with positions and never
- * throws.
- */
+/** Reads documents of this language, and Workflows of `workflow.k8s.io`. Never throws. */
 export const documents: DocumentReader = {
   detect({ value }) {
     if (!isJsonObject(value)) return false;
@@ -148,7 +145,6 @@ function readTemplate(document: JsonObject, found: ProblemCollector): Read {
   return { object: asObject(document), compiled, found };
 }
 
-/** The schema is enough. */
 function readLimit(document: JsonObject, found: ProblemCollector): Read {
   if (!checkEnvelope(document, ownKinds, found.error)) return { object: undefined, found };
   checkUnknown(ConcurrencyLimit.schema, schemas.limit, document, found.error);
@@ -156,7 +152,6 @@ function readLimit(document: JsonObject, found: ProblemCollector): Read {
   return { object: asObject(document), found };
 }
 
-/** Its template is validated like a workflow. */
 function readSchedule(document: JsonObject, found: ProblemCollector): Read {
   if (!checkEnvelope(document, ownKinds, found.error)) return { object: undefined, found };
   checkUnknown(ScheduledWorkflow.schema, schemas.schedule, document, found.error);

@@ -12,7 +12,6 @@ export function graphOfWorkflow(workflow: Workflow): RunGraph {
   return graphOfView(viewWorkflow(workflow), (id) => traits.get(id) ?? {});
 }
 
-/** Multiplicity and files of a step. */
 export function traitsOf(step: WorkflowStep): StepTraits {
   const { when, forEach, repeat, cache, locks = [], inputs, outputArtifacts } = step;
   const takes = (inputs?.artifacts ?? []).map(({ from }) => from);
@@ -36,7 +35,6 @@ function fanText(forEach: ForEach): string {
   return `${itemsText(forEach)}${atOnce}`;
 }
 
-/** The number if known, else the expression. */
 function itemsText({ items, from, matrix }: ForEach): string {
   if (from !== undefined) return from;
   if (matrix === undefined) return countText(items?.length ?? 0);

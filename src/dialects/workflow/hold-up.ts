@@ -17,9 +17,7 @@ const lasting: ReadonlySet<string> = new Set([
   "ErrImageNeverPull",
 ]);
 
-/**
- * Why a Pod of the attempt does not run, in the runtime's words; the first one that is held up. Undefined if none is.
- */
+/** Why a Pod of the attempt does not run, in the runtime's words. Undefined if none is held up. */
 export function holdUpOf(pods: readonly KubeObject[]): HoldUp | undefined {
   for (const pod of pods) {
     const found = pod.metadata.deletionTimestamp === undefined ? podHoldUp(pod) : undefined;

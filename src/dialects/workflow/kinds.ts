@@ -7,7 +7,6 @@ import { ArtifactStatus, ChildReference, Condition, Items, Status, StepStatus } 
 const group = "slipway.dev";
 const version = "v1alpha1";
 
-/** One run of a graph of steps. */
 export const Workflow = kind({
   group,
   version,
@@ -29,7 +28,6 @@ export const Workflow = kind({
 });
 export type Workflow = ObjectOf<typeof Workflow>;
 
-/** A reusable specification; nothing runs by itself. */
 export const WorkflowTemplate = kind({
   group,
   version,
@@ -56,11 +54,9 @@ export type ArtifactStatus = TypeOf<typeof ArtifactStatus>;
 export type InputArtifact = TypeOf<typeof InputArtifact>;
 export type OutputArtifact = TypeOf<typeof OutputArtifact>;
 export type ForEach = TypeOf<typeof ForEach>;
-/** Run-length coded. */
 export type ItemsStatus = TypeOf<typeof Items>;
 export type Approval = TypeOf<typeof Approval>;
 export type Approver = NonNullable<Approval["approvers"]>[number];
-/** An external object to wait for. */
 export type Reference = NonNullable<WorkflowStep["externalRef"]>;
 export type ChildReference = TypeOf<typeof ChildReference>;
 

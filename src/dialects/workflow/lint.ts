@@ -9,10 +9,7 @@ import type { ProblemCollector } from "#kernel/dialect/index.ts";
 import { containedTemplates, recursionHint } from "./recursion.ts";
 import { warnUnknown } from "./unknown-kinds.ts";
 
-/**
- * Warns of what is unwise in a compiled workflow, and of two mistakes that only show when it runs: a fixed name for
- * several attempts, and a condition that is never true. Costs about as much as compiling.
- */
+/** Warns of what is unwise in a compiled workflow, and of mistakes that only show when it runs. */
 export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, found: ProblemCollector): void {
   // It compiled, so it is one.
   const { spec } = object as Workflow;
@@ -43,10 +40,7 @@ type Path = readonly (string | number)[];
 /** Short words that YAML 1.1 reads as booleans. */
 const yamlWords = { true: "y, yes and on", false: "n, no and off" };
 
-/**
- * Names that YAML 1.1 changed, which expressions and commands will not find. For any document, because errors may
- * follow.
- */
+/** Names that YAML 1.1 changed, which expressions and commands will not find. */
 export function lintNames({ spec }: JsonObject, found: ProblemCollector): void {
   if (!isJsonObject(spec)) return;
   for (const member of ["steps", "finally", "outputs", "arguments"])
@@ -79,10 +73,7 @@ function lintRecursion(spec: WorkflowSpec, name: string | undefined, found: Prob
       found.error(contained.path, "recursion", `the template "${name}" contains itself`, recursionHint);
 }
 
-/**
- * Attempts are different objects and cannot share a name. An applied object is the same for all attempts but not for
- * all items.
- */
+/** Attempts cannot share a name. An applied object is the same for all attempts but not for all items. */
 function lintName({ step, type }: CompiledStep, path: Path, found: ProblemCollector): void {
   const metadata = step.template?.["metadata"];
   const name = type === "template" && isJsonObject(metadata) ? metadata["name"] : undefined;
@@ -97,7 +88,6 @@ function lintName({ step, type }: CompiledStep, path: Path, found: ProblemCollec
   }
 }
 
-/** Why a step creates several objects. */
 function severalOf({ retry, forEach, repeat }: CompiledStep["step"]): string | undefined {
   if (forEach !== undefined) return "forEach";
   if (repeat !== undefined) return "repeat";

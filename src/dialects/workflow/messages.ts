@@ -11,22 +11,16 @@ import {
   stepState,
 } from "#engine/index.ts";
 
-/** Reason of a step with a cached result. */
 export const cachedReason = "Cached";
 
-/**
- * Keeps a deleted workflow until its active children are gone. Added by admission or the controller, removed by the
- * controller.
- */
+/** Keeps a deleted workflow until its active children are gone. */
 export const finalizer = "slipway.dev/workflow";
 
-/** Reason of a run that waits for its concurrency key. */
 export const queuedReason = "Queued";
 
 /** Annotation that releases a workflow whose children cannot be deleted. */
 export const abandonAnnotation = "slipway.dev/abandon";
 
-/** An event without its object. */
 export interface Notice {
   readonly type: "Normal" | "Warning";
   /** CamelCase and stable, for scripts and alerts. */

@@ -18,7 +18,6 @@ interface Families {
   readonly latencies: HistogramSeries;
 }
 
-/** From under a second to a day. */
 const runBuckets: readonly number[] = [0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 86_400];
 
 /** Registers the metrics and counts until the returned function is called. Runs that ended before are not counted. */
@@ -49,7 +48,6 @@ export function countWorkflows(metrics: Metrics, workflows: Informer<Workflow>):
   });
 }
 
-/** Counters of the reconciler. */
 export function tallyIn(metrics: Metrics): Tally {
   const counter = (name: string, help: string) => metrics.counter(`slipway_workflow_${name}_total`, help).series();
   const ignored = counter("ignored_facts", "Observations that no step had a use for.");
@@ -80,7 +78,6 @@ function countRun({ runs, runDurations, steps, latencies }: Families, run: Workf
   }
 }
 
-/** End of the previous run. */
 function lastEnd({ history = [] }: WorkflowStatus): Instant {
   return parseInstant(history.at(-1)?.completionTime ?? "") ?? -Infinity;
 }

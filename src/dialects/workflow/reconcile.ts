@@ -115,7 +115,6 @@ async function circleStage(pass: Pass, circles: readonly Problem[]): Promise<Tur
   return turn.again === undefined ? { wake: turn.wake ?? circleEvery } : turn;
 }
 
-/** The pass for this version. */
 const at = (pass: Pass, workflow: Stored<Workflow>): Pass =>
   pass.workflow === workflow ? pass : { ...pass, workflow };
 

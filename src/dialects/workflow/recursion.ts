@@ -6,7 +6,6 @@ import { type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 /** A template that every run of a spec runs. */
 export interface Contained {
   readonly name: string;
-  /** Of the reference. */
   readonly path: FieldPath;
 }
 
@@ -22,7 +21,6 @@ export function containedTemplates(spec: WorkflowSpec, at: FieldPath = []): read
   });
 }
 
-/** Hint for a template that contains itself. */
 export const recursionHint = "a condition (when) ends the recursion";
 
 interface Known {
@@ -31,10 +29,7 @@ interface Known {
   readonly contains: readonly (Contained & { readonly key: string })[];
 }
 
-/**
- * Templates that contain themselves through others, each with the shortest circle at its reference; problems by
- * document. Direct recursion is reported with the document. O(templates x references).
- */
+/** Templates that contain themselves through others, with the shortest circle. O(templates x references). */
 export function indirectRecursions(documents: readonly CheckedDocument[]): readonly (readonly Problem[])[] {
   const templates = documents.map(knownOf);
   const byKey = new Map(templates.flatMap((known) => (known === undefined ? [] : [[known.key, known] as const])));

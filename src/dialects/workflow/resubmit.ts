@@ -3,17 +3,13 @@ import type { KubeObject } from "#kernel/model/index.ts";
 import type { Workflow } from "./kinds.ts";
 import { scheduledAt } from "./scheduled-at.ts";
 
-/** The run whose spec this one has. */
 export const resubmittedFrom = "slipway.dev/resubmitted-from";
 /** Uid of that run, if results of unchanged steps are reused. */
 export const reuseFrom = "slipway.dev/reuse-from";
 
-/** Reason of a step whose result is reused. */
 export const reusedReason = "Reused";
 
-/**
- * Annotations about the earlier run or by servers and clients. The scheduled time is kept, because expressions use it.
- */
+/** Annotations about the earlier run. The scheduled time is kept, because expressions use it. */
 const isOwn = (name: string): boolean =>
   name.startsWith("kubectl.kubernetes.io/") ||
   (name.startsWith("slipway.dev/") && name !== scheduledAt) ||
@@ -43,7 +39,6 @@ export function resubmission(former: Workflow, options: { readonly reuse: boolea
   };
 }
 
-/** Does not suspend the new run. */
 function withoutSuspend(spec: unknown): JsonObject {
   const { suspend: _held, ...rest } = isJsonObject(spec) ? spec : {};
   return rest;

@@ -15,10 +15,7 @@ import { ConcurrencyLimit } from "./locks/kind.ts";
 import { manifestOf } from "./simulated-child.ts";
 import { specOf, withTemplate } from "./spec-of.ts";
 
-/**
- * Simulates a workflow. Its template is looked for in `beside`, the documents it came with; problems of both together
- * are reported here.
- */
+/** Simulates a workflow with a template from `beside`, the documents it came with. */
 export function simulationOf(
   workflow: Workflow,
   beside: readonly KubeObject[],
@@ -46,7 +43,6 @@ export function simulationOf(
   });
 }
 
-/** Lock names, unrendered if unknown. */
 function locksAtFirst(compiled: CompiledWorkflow, key: string): readonly string[] {
   const step = compiled.steps.get(key);
   if (step === undefined) return [];
@@ -124,7 +120,6 @@ function endOf(attempt: SimulatedAttempt, fails: boolean, compiled: CompiledWork
   };
 }
 
-/** Stands for outputs of a simulated step. */
 const unknownOutputs = ({ key, outputs }: CompiledStep, item?: number): JsonObject =>
   unknownValues(
     key,
@@ -140,7 +135,6 @@ const unknownValues = (key: string, names: readonly string[], item?: number): Js
     names.map((name) => [name, `<steps.${key}.outputs.${name}${item === undefined ? "" : `[${item}]`}>`]),
   );
 
-/** Like exit code 1. */
 function failure(
   { attempt, item }: SimulatedAttempt,
   { retryWhen }: CompiledStep,

@@ -23,10 +23,7 @@ export function withTemplate(own: WorkflowSpec, template: WorkflowSpec): Workflo
   return { ...template, ...Object.fromEntries(given) };
 }
 
-/**
- * The spec a workflow runs. With a template it is the one frozen at the start, with its own fields, which may change,
- * over it; before the start it has no steps.
- */
+/** The spec a workflow runs. With a template it is the frozen one under its own; before the start it has no steps. */
 export function specOf({ spec, status }: Pick<Workflow, "spec" | "status">): WorkflowSpec {
   if (spec?.templateRef === undefined || status?.resolvedSpec === undefined) return spec;
   // Validated before it was frozen.

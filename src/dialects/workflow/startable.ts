@@ -7,7 +7,6 @@ import { scheduledRun } from "./schedule/run.ts";
 
 // Runs that people start from stored objects, with generated names that the calendar does not use.
 
-/** A run of a template. */
 function templateRun({ metadata: { name = "" } }: Parameters<Startable["run"]>[0]): JsonObject {
   return {
     apiVersion: apiVersionOf(Workflow),

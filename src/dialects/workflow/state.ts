@@ -45,7 +45,6 @@ function decodeFinal(status: WorkflowStatus["finally"]): FinalState | undefined 
   };
 }
 
-/** In the form of the schema. */
 export const artifactsIn = (artifacts: JsonObject): Readonly<Record<string, ArtifactStatus>> =>
   Object.fromEntries(Object.entries(artifacts).flatMap(([name, one]) => (isArtifact(one) ? [[name, one]] : [])));
 
@@ -93,7 +92,6 @@ const encodeApprovals = (approvals: readonly Approval[], previous: readonly Agre
     return { ...present("by", by), time: formatInstant(at), ...present("values", values) };
   });
 
-/** With instants for times. */
 function decodeItems(items: ItemsStatus): ItemsState {
   const { waits, since, ...rest } = items;
   return { ...rest, ...present("waits", waits && toInstants(waits)), ...present("since", since && toInstants(since)) };
@@ -131,16 +129,10 @@ const instant = (text: string | undefined): Instant | undefined =>
 const millis = (seconds: number | undefined): Millis | undefined =>
   seconds === undefined ? undefined : Math.round(seconds * 1000);
 
-/**
- * Fields of a step's entry besides the engine's: child, definition, failures, completeness. Replace those of the
- * earlier entry.
- */
+/** Fields of a step's entry besides the engine's. Replace those of the earlier entry. */
 export type StepAdditions = Pick<StepStatus, "reference" | "templateHash" | "failures" | "complete">;
 
-/**
- * The status for `run`, keeping fields that are not about it. Unchanged steps share entries; `before` is the decoded
- * `previous`.
- */
+/** The status for `run`, keeping fields that are not about it. `before` is the decoded `previous`. */
 export function encodeRun(
   run: RunState,
   previous: WorkflowStatus | undefined,

@@ -27,22 +27,16 @@ export function checkStepArguments(
   }
 }
 
-/** Without expressions. */
 const isLiteral = (value: JsonValue): boolean => !JSON.stringify(value).includes("${{");
 
-/** Arguments for a template, and their place. */
 interface Given {
   readonly template: string;
   readonly values: JsonObject;
   readonly path: FieldPath;
-  /** Secret parameters of the giver. */
   readonly secrets: ReadonlySet<string>;
 }
 
-/**
- * Checks arguments for templates among the documents; problems by document. A Workflow's own arguments are reported
- * with it. O(steps), plus finding templates.
- */
+/** Checks arguments for templates among the documents; problems by document. */
 export function wrongArguments(documents: readonly CheckedDocument[]): readonly (readonly Problem[])[] {
   const beside = documents.map(({ object }) => object);
   return documents.map(({ object, source }) => {

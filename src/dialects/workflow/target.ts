@@ -1,9 +1,7 @@
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { Workflow } from "./kinds.ts";
 
-/**
- * The workflow reduced to a main step and its dependencies, without final steps and outputs, which may use other steps.
- */
+/** The workflow reduced to a main step and its dependencies, without final steps and outputs. */
 export function upToStep(workflow: Workflow, target: string): KubeObject {
   const { apiVersion, kind, metadata, spec } = workflow;
   const { steps = {}, finally: _final, finallyDeadlineSeconds: _limit, outputs: _outputs, ...rest } = spec;

@@ -5,10 +5,7 @@ import { WorkflowTemplate } from "./kinds.ts";
 import type { Parts } from "./reconcile/pass.ts";
 import type { WatchedKinds } from "./watched-kinds.ts";
 
-/**
- * Reads templates with the rights of the workflow's writer, because their content appears in the status. The mirror
- * only reports changes; it may lack a new template.
- */
+/** Reads templates with the rights of the workflow's writer, because their content appears in the status. */
 export const templateReader = (manager: Manager, kinds: WatchedKinds): Parts["templates"] => ({
   async look(workflow, name, signal) {
     const { namespace } = workflow.metadata;

@@ -6,7 +6,6 @@ import { Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 
 // An unserved kind may be defined later and the step waits for it, but mostly it is a typo.
 
-/** Whether a server serves a kind now. */
 export type Serves = (apiVersion: string, kind: string) => boolean;
 
 export function warnUnserved(spec: WorkflowSpec, serves: Serves, warn: Report): void {
@@ -28,7 +27,6 @@ export function warnUnknown(spec: WorkflowSpec, warn: Report): void {
 
 const ownKinds: readonly string[] = [Workflow.kind, WorkflowTemplate.kind, RunAction.kind];
 
-/** Undefined if nothing is near. */
 function hintFor(apiVersion: string, kind: string): string | undefined {
   if (!apiVersion.startsWith(`${Workflow.group}/`)) return unknownKind(apiVersion, kind)?.hint;
   const meant = nearest(kind, ownKinds);

@@ -1,20 +1,15 @@
 import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
 import type { Report } from "#kernel/dialect/index.ts";
 
-/** Progress of a step, in the words of messages. */
 type Progress = "unstarted" | "running" | "completed";
 
 /** Fields that expressions have used and labels that children carry. */
 const immutable = ["selector", "params", "arguments", "templateRef", "concurrency"] as const;
 /** The rest before a template is resolved, because nothing has used it. */
 const startedWith = ["selector", "params"] as const;
-/** Also of a finished workflow. */
 const alwaysEditable = new Set(["ttlSecondsAfterFinished"]);
 
-/**
- * Reports forbidden changes of a stored workflow: anything but retention after its end; started steps; fields the run
- * was started with. Validity is checked elsewhere, except after `finished`, when the change is refused anyway.
- */
+/** Reports forbidden changes of a stored workflow. Validity is checked elsewhere, except after `finished`. */
 export function checkUpdate(object: JsonObject, old: JsonObject, report: Report): "finished" | "open" {
   const [next, before] = [objectAt(object, "spec"), objectAt(old, "spec")];
   if (isFinished(old)) return checkFinished(next, before, report) ? "open" : "finished";
@@ -43,7 +38,6 @@ function checkFinished(next: JsonObject, before: JsonObject, report: Report): bo
   return changed.length === 0;
 }
 
-/** One problem per step. */
 function checkStep(
   key: string,
   before: JsonValue,
@@ -71,7 +65,6 @@ function progressOf(status: JsonValue | undefined): Progress {
     : "unstarted";
 }
 
-/** Missing counts are zero. */
 const numberOf = (value: JsonValue | undefined): number => (typeof value === "number" ? value : 0);
 
 function isFinished(object: JsonObject): boolean {

@@ -51,17 +51,13 @@ export function isSmall({ spec = {} }: JsonObject, report: Report): boolean {
   return false;
 }
 
-/** Fields of a run, which templates cannot have. */
 const notOfTemplates = {
   arguments: "a template has no arguments; give its params defaults",
   suspend: "a template is not run by itself; suspend the workflows that refer to it",
   templateRef: "a template holds its steps itself",
 } as const satisfies Partial<Record<keyof WorkflowSpec, string>>;
 
-/**
- * Validates a WorkflowTemplate like a Workflow. Required parameters may lack values, which references give; its name
- * may equal a Workflow's. `isAllowed` judges its size.
- */
+/** Validates a WorkflowTemplate like a Workflow. Parameters may lack values. `isAllowed` judges its size. */
 export function validateTemplate(
   document: JsonObject,
   found: ProblemCollector = collectProblems(),
@@ -136,7 +132,6 @@ function checkChildArguments(
 
 const templateHead = { apiVersion: apiVersionOf(WorkflowTemplate), kind: WorkflowTemplate.kind };
 
-/** Findings with their place in the whole document. */
 const within = (at: FieldPath, found: ProblemCollector): ProblemCollector => ({
   problems: found.problems,
   error: (path, ...told) => found.error([...at, ...path], ...told),
@@ -161,10 +156,7 @@ const positiveInSpec = [
 const positiveInStep = ["timeoutSeconds", "deadlineSeconds"];
 const positiveInApproval = ["minApprovals", "timeoutSeconds"];
 
-/**
- * Checks with better messages than the schema's, on the raw document. Returns the fields whose schema errors are
- * dropped.
- */
+/** Checks with better messages than the schema's. Returns the fields whose schema errors are dropped. */
 function checkRaw(document: JsonObject, report: Report): string[] {
   const broken: string[] = [];
   const refuse = (path: FieldPath, code: string, message: string, field = path): void => {
@@ -221,10 +213,7 @@ function objectAt(object: JsonObject, name: string): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/**
- * The document without broken fields. A list with a broken item is dropped to keep other positions; broken `params`
- * keep their names, so that others are checked.
- */
+/** The document without broken fields; lists with a broken item are dropped to keep other positions. */
 function repaired(document: JsonObject, broken: readonly string[]): JsonObject {
   if (broken.length === 0) return document;
   const spec = objectAt(document, "spec");

@@ -105,7 +105,6 @@ function completeStep(
   };
 }
 
-/** By name. */
 const artifactsOf = (run: RunState, step: string): readonly ArtifactRef[] =>
   Object.entries(artifactsIn(stepState(run, step).artifacts ?? {}))
     .map(([name, { digest, size, archive }]) => ({ name, digest, sizeBytes: size, ...defined({ archive }) }))
@@ -138,7 +137,6 @@ function itemLogsOf(
   };
 }
 
-/** Items that are workflows. */
 function runsOf(source: StepSource | undefined): {
   readonly runs?: { readonly apiVersion: string; readonly kind: string };
 } {
@@ -212,7 +210,6 @@ function deadlineOf(spec: WorkflowSpec, run: RunState): Pick<RunView, "deadlineA
   return { deadlineAt: run.startedAt + spec.activeDeadlineSeconds * 1000 + run.suspendedFor };
 }
 
-/** The controlling object, if any. */
 function parentOf({ metadata }: Workflow): Pick<RunView, "parent"> {
   const owner = metadata.ownerReferences?.find((reference) => reference.controller === true);
   if (owner === undefined) return {};

@@ -24,10 +24,8 @@ const strayOf = ({ metadata }: Stored): readonly string[] => {
   return uid === undefined || metadata.ownerReferences?.some((owner) => owner.controller === true) ? [] : [uid];
 };
 
-/** Created by `workflow` steps. */
 const ownKind = { apiVersion: apiVersionOf(Workflow), kind: Workflow.kind } as const;
 
-/** A mirror and the workflows that use it. */
 interface Watched {
   readonly share: InformerShare;
   readonly users: Set<string>;
@@ -47,16 +45,12 @@ export class WatchedKinds {
   readonly #referrers = new Map<string, Set<string>>();
   readonly #references = new Map<string, Set<string>>();
 
-  /** `enqueue` triggers a pass of a workflow. */
   constructor(manager: Manager, enqueue: (key: string) => void) {
     this.#manager = manager;
     this.#enqueue = enqueue;
   }
 
-  /**
-   * The mirror of a kind for a workflow, which gets a pass when it is filled or refused. Idempotent. It may still be
-   * empty: see `hasSynced()` and `refusal()`.
-   */
+  /** The mirror of a kind for a workflow, which gets a pass when it is filled or refused. Idempotent. */
   acquire(type: ResourceType, user: string): Informer {
     const id = `${apiVersionOf(type)}/${type.kind}`;
     const watched = this.#watched.get(id) ?? this.#watch(id, type);
@@ -79,15 +73,11 @@ export class WatchedKinds {
     return [...this.#watched.values()].flatMap(({ share }) => share.informer.byIndex(strayIndex, uid));
   }
 
-  /** Objects that the workflow controls. */
   controlledBy(owner: Stored): readonly Stored[] {
     return [...this.#watched.values()].flatMap(({ share }) => share.informer.byIndex(ownerIndex, owner.metadata.uid));
   }
 
-  /**
-   * Whether all kinds of its templates are mirrored; missing mirrors are started and trigger a pass. An unwatchable
-   * kind matters only if a step has a child.
-   */
+  /** Whether all kinds of its templates are mirrored; missing mirrors are started and trigger a pass. */
   async sight(workflow: Stored<Workflow>): Promise<Sight> {
     const user = keyOf(workflow.metadata);
     const refusals = new Set<string>();
@@ -157,9 +147,7 @@ export class WatchedKinds {
   }
 }
 
-/**
- * A seen child of an unfinished step. Names alone are stored before creation; garbage collection removes such objects.
- */
+/** A seen child of an unfinished step. Names alone are stored before creation. */
 function mayHaveChild({ phase, reference, items }: StepStatus = {}): boolean {
   if (phase === undefined || isTerminal(phase)) return false;
   return reference?.uid !== undefined || /[RC]/.test(items?.states ?? "");

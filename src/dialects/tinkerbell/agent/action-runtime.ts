@@ -5,10 +5,7 @@ export type Prepared =
   | { readonly is: "prepared"; readonly handle: string }
   | Extract<Ending, { readonly is: "failed" }>;
 
-/**
- * Runs actions, which outlive the agent. A rejection is a temporary failure that the caller retries; a faulty action
- * ends as failed. The two steps prevent a second start: without a noted handle nothing was started.
- */
+/** Runs actions, which outlive the agent. Rejections are temporary; without a noted handle nothing was started. */
 export interface ActionRuntime {
   /** Pulls and creates what is needed and starts nothing. Reuses or replaces leftovers of an earlier try. */
   prepare(execution: Execution, signal: AbortSignal): Promise<Prepared>;
@@ -16,10 +13,7 @@ export interface ActionRuntime {
   run(execution: Execution, handle: string): Promise<Ending>;
   /** True if it was never started, or its result is no longer known. */
   isGone(execution: Execution, handle: string): Promise<boolean>;
-  /**
-   * Sends TERM, then KILL after the grace. Resolves when nothing of it runs or will be started; at once for an unknown
-   * one.
-   */
+  /** Sends TERM, then KILL after the grace. Resolves when nothing runs or will start; at once if unknown. */
   stop(execution: Execution, grace: Millis): Promise<void>;
   /** Removes everything but the log. Unknown executions are no error. */
   discard(execution: Execution): Promise<void>;

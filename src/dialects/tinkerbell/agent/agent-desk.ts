@@ -15,7 +15,6 @@ import type { Journal } from "./journal.ts";
 import type { LogPusher } from "./log-pusher.ts";
 import { type Execution, isSameExecution } from "./work.ts";
 
-/** How long removals may delay the agent's end. */
 const removalPatience: Millis = 5_000;
 
 export interface DeskOptions {
@@ -28,10 +27,7 @@ export interface DeskOptions {
   readonly log: Logger;
 }
 
-/**
- * Applies inputs to the state machine one at a time: makes each state durable, then starts its effects, whose results
- * are inputs again. Failed effects are retried for ever.
- */
+/** Applies inputs one at a time: a state is durable before its effects start. Failed effects are retried for ever. */
 export class AgentDesk {
   readonly #options: DeskOptions;
   #state: AgentState;
@@ -51,10 +47,7 @@ export class AgentDesk {
     this.#state = state;
   }
 
-  /**
-   * Resumes from the journal. Resolves when the state of the running action is known. Closes if the signal aborts
-   * before.
-   */
+  /** Resumes from the journal, once the running action's state is known. Closes if the signal aborts before. */
   static async open(options: DeskOptions, signal: AbortSignal): Promise<AgentDesk> {
     const desk = new AgentDesk(options, await options.journal.read());
     const forget = onAbort(signal, () => desk.#closed.abort(new Error("the agent ends")));

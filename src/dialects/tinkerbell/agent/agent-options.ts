@@ -90,7 +90,6 @@ const rowOf = (option: AgentOption): OptionRow => agentOptions[option];
 /** `tls-ca` is `SLIPWAY_AGENT_TLS_CA`. */
 export const variableOf = (option: AgentOption): string => `SLIPWAY_AGENT_${option.toUpperCase().replaceAll("-", "_")}`;
 
-/** Where options come from. */
 export interface Said {
   /** A flag without a value is `true`. */
   readonly flag: (option: AgentOption) => string | boolean | undefined;
@@ -98,12 +97,9 @@ export interface Said {
   readonly variable: (name: string) => string | undefined;
 }
 
-/** Defaults that depend on the machine, and access to files. */
 export interface Defaults {
-  /** Undefined where the machine has none. */
   readonly id: string | undefined;
   readonly directory: string;
-  /** A path as it was typed, made absolute. */
   readonly resolve: (path: string) => string;
   readonly readText: (path: string) => Promise<string>;
 }
@@ -113,7 +109,6 @@ export interface OptionProblem {
   readonly hint?: string;
 }
 
-/** Thrown and caught within this file. */
 class Mistake extends Error {
   readonly hint: string | undefined;
 
@@ -205,7 +200,6 @@ function checkedServer(server: string): string {
   throw new Mistake(`expected HOST:PORT for --server, ${example}, found ${JSON.stringify(server)}`);
 }
 
-/** `0s` kills an action at once. */
 function graceOf(text: string): number {
   const read = parseDuration(text);
   if (read.ok && read.value >= 0) return read.value;

@@ -42,16 +42,13 @@ export interface AgentState {
 
 export type Input =
   | { readonly is: "start"; readonly workflow: AgentWorkflow }
-  /** `message` is the reason for people. */
   | { readonly is: "stop"; readonly workflow: string; readonly message: string }
   | { readonly is: "answered"; readonly seq: number; readonly answer: Answer }
   | { readonly is: "prepared"; readonly execution: Execution; readonly handle: string }
   | { readonly is: "ended"; readonly execution: Execution; readonly ending: Ending }
   /** Stopped by the agent; nothing of it runs. */
   | { readonly is: "stopped"; readonly execution: Execution }
-  /** Not found after a restart. */
   | { readonly is: "gone"; readonly execution: Execution }
-  /** The first input of every process. */
   | { readonly is: "restarted" };
 
 /** `refused`: the event can never be recorded and the workflow must stop. */
@@ -67,7 +64,6 @@ export type Effect =
   | { readonly do: "recover"; readonly execution: Execution; readonly handle: string }
   /** Results in `stopped`, or `ended` if that comes first. */
   | { readonly do: "stop"; readonly execution: Execution }
-  /** Removes its traces. */
   | { readonly do: "discard"; readonly execution: Execution }
   /** Removes the traces of all other executions, which an earlier process may have left. */
   | { readonly do: "sweep"; readonly keep: Execution | undefined };
@@ -126,7 +122,6 @@ const tell = (state: AgentState, workflow: string, event: AgentEvent): AgentStat
 
 const inPhase = (state: AgentState, work: Work, phase: Phase): AgentState => ({ ...state, work: { ...work, phase } });
 
-/** Free for the next workflow; pending events are delivered first. */
 function free({ work: _done, ...rest }: AgentState): AgentState {
   return rest;
 }
@@ -137,10 +132,7 @@ function announce(state: AgentState, work: Omit<Work, "phase">): AgentState {
   return { ...announced, work: { ...work, phase: { is: "announced" } } };
 }
 
-/**
- * Commands may be repeated. For the current workflow the last event is delivered again, unless it is pending anyway;
- * another workflow is refused and comes again later. An interrupted agent runs nothing and accepts both.
- */
+/** Commands may be repeated: an event is delivered again; another workflow is refused and comes again later. */
 function start(state: AgentState, workflow: AgentWorkflow): AgentState {
   const { work, outbox } = state;
   const isWaiting = outbox.some((waiting) => waiting.workflow === workflow.id);
@@ -209,10 +201,7 @@ function agreed(state: AgentState, work: Work, { is }: AgentEvent): Step {
   return step(state);
 }
 
-/**
- * A refused workflow stops. This is reported like a cancellation, which a cancelling server waits for and any other may
- * refuse.
- */
+/** Stops a refused workflow and reports it like a cancellation, which a cancelling server waits for. */
 function refused(state: AgentState, work: Work, { is }: AgentEvent): Step {
   if (is === "started") return stop(state, work.workflow.id, told.refused);
   return step(is === "succeeded" && work.phase.is === "finished" ? free(state) : state);
@@ -272,10 +261,7 @@ export interface Resumed {
   readonly state: "running" | "interrupted";
 }
 
-/**
- * All workflows the agent still holds, including those whose end was not acknowledged. A server sends unnamed ones
- * again.
- */
+/** All workflows the agent still holds, including those whose end was not acknowledged. */
 export function resumedBy({ work, outbox }: AgentState): readonly Resumed[] {
   const resumed = new Map<string, Resumed>();
   for (const { workflow, event } of outbox) {

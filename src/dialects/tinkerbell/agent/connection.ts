@@ -12,10 +12,7 @@ export type Command =
 export interface LogSink {
   /** Calls for one log that may be unanswered at once, each with the chunks after the previous one's. */
   readonly mostCalls: number;
-  /**
-   * Sends the chunks after the acknowledged ones; none only asks. Resolves with the number up to which all chunks are
-   * durable, or `refused` if the server will never take them. A rejection may be retried.
-   */
+  /** Sends the following chunks; none only asks. Resolves with the durable number, or `refused` for good. */
   push(of: LogPush, chunks: readonly LogPiece[], signal: AbortSignal): Promise<number | "refused">;
 }
 
@@ -31,7 +28,6 @@ export interface AgentConnection {
   close(): void;
 }
 
-/** Reaches the server by whatever protocol it speaks. */
 export interface AgentServer {
   /** Rejects if the server is unreachable. `resumed`: the workflows the agent still holds. */
   connect(resumed: readonly Resumed[], signal: AbortSignal): Promise<AgentConnection>;

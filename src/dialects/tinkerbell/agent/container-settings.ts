@@ -3,9 +3,6 @@ import { withoutMasks } from "../logs/masking.ts";
 import type { FailureFiles } from "./failure-files.ts";
 import type { Execution } from "./work.ts";
 
-// Pure functions from an action to the body of `POST /containers/create`.
-
-/** Set on every container of an agent. */
 export const labels = {
   workflow: "slipway.dev/workflow-id",
   action: "slipway.dev/action-id",

@@ -3,10 +3,7 @@ import { readFile } from "node:fs/promises";
 /** Shown by interfaces without an address, such as tunnels. */
 const noAddress = "00:00:00:00:00:00";
 
-/**
- * MAC address of the interface of the default route, from `/proc/net` and `/sys/class/net`; undefined if there is none.
- * Network boot knows the machine by it.
- */
+/** MAC address of the interface of the default route, which network boot knows; undefined without one. */
 export async function defaultAgentId(root = "/"): Promise<string | undefined> {
   const read = (path: string) => readFile(`${root}${path}`, "utf8").catch(() => "");
   const [four, six] = await Promise.all([read("proc/net/route"), read("proc/net/ipv6_route")]);
@@ -28,9 +25,7 @@ const nearest = (routes: readonly Route[]): string | undefined =>
     undefined,
   )?.name;
 
-/**
- * Columns: interface, destination, gateway, flags, references, use, metric (decimal), mask, … Addresses in hexadecimal.
- */
+/** Columns: interface, destination, gateway, flags, references, use, metric (decimal), mask. Else hexadecimal. */
 export function defaultInterface4(table: string): string | undefined {
   const rows = table.split("\n").map((line) => line.trim().split(/\s+/));
   return nearest(
@@ -40,9 +35,7 @@ export function defaultInterface4(table: string): string | undefined {
   );
 }
 
-/**
- * Columns: destination, prefix, source, prefix, next hop, metric, references, use, flags, interface. In hexadecimal.
- */
+/** Columns: destination, prefix, source, prefix, next hop, metric, references, use, flags, interface. */
 export function defaultInterface6(table: string): string | undefined {
   const rows = table.split("\n").map((line) => line.trim().split(/\s+/));
   return nearest(

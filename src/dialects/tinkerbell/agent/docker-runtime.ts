@@ -32,10 +32,7 @@ export interface DockerRuntimeOptions {
 const pullAttempts = 5;
 const firstPause: Millis = 100;
 
-/**
- * Runs actions as containers of a Docker Engine, which is the memory: a container's name is unique per action, its
- * labels say whose it is, and it stays until its result is in the journal.
- */
+/** Runs actions as containers of a Docker Engine, which is the memory: names are unique, labels tell the owner. */
 export class DockerRuntime implements ActionRuntime {
   readonly #options: DockerRuntimeOptions;
 
@@ -43,10 +40,7 @@ export class DockerRuntime implements ActionRuntime {
     this.#options = options;
   }
 
-  /**
-   * Pulls the image first, which takes longest, and creates the container last, so that a stop in between leaves
-   * little.
-   */
+  /** Pulls the image first and creates the container last, so that a stop in between leaves little. */
   async prepare(execution: Execution, signal: AbortSignal): Promise<Prepared> {
     const refusal = await this.#ensureImage(execution, signal);
     if (refusal !== undefined) return refusal;
@@ -69,10 +63,7 @@ export class DockerRuntime implements ActionRuntime {
     return made.ok ? { is: "prepared", handle: made.value } : failed("ContainerCreateFailed", made.error.message);
   }
 
-  /**
-   * Attaches before the start, so that no output is missed. For a container started by an earlier process the log is
-   * rebuilt from the engine's copy.
-   */
+  /** Attaches before the start, so that no output is missed; an adopted container's log is rebuilt. */
   async run(execution: Execution, handle: string): Promise<Ending> {
     const { engine, directory } = this.#options;
     const found = await engine.find(handle);
@@ -154,10 +145,7 @@ export class DockerRuntime implements ActionRuntime {
     return endingOf({ exitCode, isOutOfMemory: outOfMemory, ...words });
   }
 
-  /**
-   * Undefined if the image is present. If a pull fails, a present image is used and the log says that it may be
-   * outdated.
-   */
+  /** Undefined if the image is present. If a pull fails, a present image is used and the log says so. */
   async #ensureImage(
     execution: Execution,
     signal: AbortSignal,

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { longestMessage } from "./failure.ts";
 
-/** Two files in which an action may say why it failed. */
 export interface FailureFiles {
   readonly reason: string;
   readonly message: string;
@@ -34,9 +33,7 @@ export async function readFailureFiles(
   return { reason, message };
 }
 
-/**
- * The beginning of a plain file; anything else counts as empty. An action may have put a link or a pipe in its place.
- */
+/** The beginning of a plain file; anything else, such as a link or a pipe, counts as empty. */
 async function readBeginning(path: string): Promise<string> {
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -8,7 +8,6 @@ export interface Evidence {
   /** Content of its two files; empty if they are empty or not plain files. */
   readonly reason: string;
   readonly message: string;
-  /** The last non-empty line on stderr. */
   readonly lastError: string;
 }
 

@@ -7,14 +7,10 @@ export interface ServerPlace {
   readonly tokenFile: string | undefined;
 }
 
-/** How soon a server that opens its port is found. */
 const lookEvery: Millis = 500;
 const usualUrl = "http://127.0.0.1:42113";
 
-/**
- * The named server, else this user's server on this machine, which is waited for. The token file defaults to the one
- * the server noted. Rejects if several servers are candidates, and with the signal's reason.
- */
+/** The named server, else this user's server, which is waited for. Rejects if several servers are candidates. */
 export async function findServer(
   { server, tokenFile, tls }: Pick<AgentSettings, "server" | "tokenFile" | "tls">,
   { notes, clock, log }: { readonly notes: readonly string[]; readonly clock: Clock; readonly log: Logger },

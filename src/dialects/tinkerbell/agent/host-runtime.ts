@@ -22,10 +22,7 @@ export interface HostRuntimeOptions {
   readonly clock: Clock;
 }
 
-/**
- * Runs actions as processes of this machine, for trials: images are ignored. Each is a task of the process runtime
- * whose id is the execution's key.
- */
+/** Runs actions as processes of this machine, for trials: images are ignored. Task ids are execution keys. */
 export class HostRuntime implements ActionRuntime {
   readonly #options: HostRuntimeOptions;
   /** A stop waits for starts in progress. */
@@ -133,10 +130,7 @@ export class HostRuntime implements ActionRuntime {
     };
   }
 
-  /**
-   * A lost task is a failure, not an interruption: somebody killed the runner, and a server hears of interruptions only
-   * when an agent connects.
-   */
+  /** A lost task is a failure: servers hear of interruptions only when an agent connects. */
   async #endingOf(execution: Execution, outcome: TaskOutcome): Promise<Ending> {
     if (outcome.kind === "lost") return failed("RuntimeError", outcome.message);
     if (outcome.kind === "not-started")
@@ -160,7 +154,6 @@ function commandOf({ cmd, args }: AgentAction): Task["command"] | undefined {
   return program === undefined ? undefined : [program, ...rest];
 }
 
-/** Settings of an action that apply only to containers. */
 const ignoredBy = ({ volumes, pid, network }: AgentAction): string =>
   [
     ...(volumes.length > 0 ? ["volumes"] : []),

@@ -10,13 +10,9 @@ export interface Journal {
   write(state: AgentState): Promise<void>;
 }
 
-/** Version of the file's format. */
 const format = 1;
 
-/**
- * The journal in `directory`/current.json, replaced atomically and flushed. Only its user can read it, because
- * environments of actions hold secrets.
- */
+/** The journal in `directory`/current.json, replaced atomically. Private, because environments hold secrets. */
 export function fileJournal(directory: string): Journal {
   const path = join(directory, "current.json");
   return {

@@ -6,7 +6,6 @@ import { type FeedPlace, feedStart } from "#kernel/logs/index.ts";
 // How far an action's log was sent, in a file beside it. The place is noted before a batch is sent; after a crash the
 // server says how much arrived, so nothing is sent twice or left out.
 
-/** Plain data. */
 export interface LogPush {
   readonly workflow: string;
   readonly action: string;
@@ -38,10 +37,7 @@ export function advancePush(push: LogPush, seq: number): LogPush {
   return { ...push, seq: push.seq + arrived, place, underWay: push.underWay.slice(arrived) };
 }
 
-/**
- * The server acknowledged `seq` and nothing is being sent. If it has less than it acknowledged, the rest goes under a
- * new source.
- */
+/** The server acknowledged `seq` and nothing is being sent. If it lost chunks, the rest goes under a new source. */
 export function settlePush(push: LogPush, seq: number): LogPush {
   if (seq < push.seq) return { ...newPush(push.workflow, push.action) };
   return { ...advancePush(push, seq), underWay: [] };
@@ -57,7 +53,6 @@ export async function readPush(file: string): Promise<LogPush | undefined> {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) && isJsonObject(value["place"]) ? (value as unknown as LogPush) : undefined;
   } catch {
-    // Not JSON.
     return undefined;
   }
 }

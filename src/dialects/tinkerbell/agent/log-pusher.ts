@@ -52,18 +52,13 @@ const lookEvery: Millis = 300;
 const usualBatch = 1024 * 1024;
 /** Reached only by an action that alternates between its streams. */
 const batchChunks = 2000;
-/** Workflows whose logs this machine keeps. */
 const keptWorkflows = 100;
 
-/**
- * Sends logs of actions to a server that takes them, without delaying anything else. Unsent output waits on the disk,
- * where the log is a ring.
- */
+/** Sends logs to a server that takes them. Unsent output waits on the disk, where the log is a ring. */
 export class LogPusher {
   readonly #options: LogPusherOptions;
   /** By path: the running action, and those whose end was not acknowledged. */
   readonly #jobs = new Map<string, Job>();
-  /** Interrupts the wait for the next look. */
   #changed = deferred<void>();
 
   constructor(options: LogPusherOptions) {
@@ -164,10 +159,7 @@ export class LogPusher {
     return (await writingOf(path)) === writing ? chunks.slice(0, batchChunks) : undefined;
   }
 
-  /**
-   * Sends batches, as many unanswered as the server allows, until the log has no more or another one is due. A failure
-   * ends all of them.
-   */
+  /** Sends batches until the log has no more or another one is due. A failure ends all of them. */
   async #sendAll(job: Job, first: readonly FeedChunk[], sink: LogSink, signal: AbortSignal): Promise<true> {
     const stop = new AbortController();
     const calls: Call[] = [];
@@ -191,7 +183,6 @@ export class LogPusher {
     }
   }
 
-  /** Notes and starts to send the next batch. */
   async #send(job: Job, chunks: readonly FeedChunk[], sink: LogSink, signal: AbortSignal): Promise<Call> {
     const seq = job.push.seq + job.push.underWay.length;
     job.push = { ...job.push, underWay: [...job.push.underWay, ...chunks.map(({ place }) => place)] };
@@ -217,7 +208,6 @@ export class LogPusher {
     return true;
   }
 
-  /** Reports the end after so many starts. */
   async #sendEnd(job: Job, begins: number, sink: LogSink, signal: AbortSignal): Promise<boolean> {
     job.push = { ...job.push, underWay: [job.push.place] };
     await writePush(pushFileOf(job.path), job.push);
@@ -230,17 +220,13 @@ export class LogPusher {
     return true;
   }
 
-  /** The server's number counts. */
   async #settle(job: Job, seq: number): Promise<void> {
     job.push = settlePush(job.push, seq);
     await writePush(pushFileOf(job.path), job.push);
     job.isUnsure = false;
   }
 
-  /**
-   * The server has everything, unless the action started again meanwhile. The job stays known until that is written,
-   * because concurrent writes of one file fail.
-   */
+  /** The job stays known until its end is written, because concurrent writes of one file fail. */
   async #finish(job: Job, begins: number): Promise<void> {
     if (job.begins !== begins) return;
     await writePush(pushFileOf(job.path), { ...job.push, isDone: true });

@@ -20,7 +20,6 @@ const final: ReadonlySet<StatusName> = new Set([
 const { pushLogs } = agentV1.AgentService.method;
 type ChunkInit = MessageInitShape<typeof agentV1.LogChunkSchema>;
 
-/** What a server announces when it takes logs. */
 export interface LogFeatures {
   readonly overlap: boolean;
 }

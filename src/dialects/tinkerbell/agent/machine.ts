@@ -1,12 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { JsonObject } from "#lib/base/index.ts";
 
-// Describes the machine by the names that released agents use, from files of the Linux kernel; nothing where there are
-// none.
+// Describes the machine by the names that released agents use, from files of the Linux kernel.
 
 /** As JSON. It travels base64-encoded in a header, and proxies may limit headers to 8 KiB. */
 export const maxMachineBytes = 5000;
-/** Firmware may hold anything. */
 const maxText = 100;
 
 /** Undefined for a file that is missing, unreadable or empty. */
@@ -66,7 +64,6 @@ function splitAt(line: string, mark: string): readonly [string, string] {
   return at < 0 ? [line.trim(), ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
 }
 
-/** Slightly less than is installed. */
 export function memoryIn(text: string): JsonObject {
   const [, kibibytes] = /^MemTotal:\s+(\d+) kB$/m.exec(text) ?? [];
   return kibibytes === undefined ? {} : { memory: { usable: `${kibibytes}Ki` } };

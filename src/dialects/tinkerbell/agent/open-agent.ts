@@ -25,7 +25,6 @@ export interface AgentSurroundings {
   /** Replaces that runner: its processes end with this one. Closed by the agent. */
   readonly processes?: Runtime;
   readonly notes: readonly string[];
-  /** Undefined if unset or empty. */
   readonly variable: (name: string) => string | undefined;
   readonly home: string;
   readonly clock: Clock;
@@ -37,10 +36,7 @@ const keepalive = { time: 20_000, timeout: 10_000 } as const;
 /** Longer than DNS and a slow handshake, short enough to try the next address. */
 const connectLimit: Millis = 10_000;
 
-/**
- * Runs an agent until the signal aborts. Rejects if another agent has the directory or the journal cannot be read;
- * waits for an unreachable server or engine.
- */
+/** Runs an agent until the signal aborts. Rejects if another agent has the directory or the journal is unreadable. */
 export async function openAgent(
   settings: AgentSettings,
   around: AgentSurroundings,
@@ -157,10 +153,7 @@ function openHost({ directory }: AgentSettings, around: AgentSurroundings): Open
   return { runtime, close: () => processes.close() };
 }
 
-/**
- * Read again for each connection, so that certificates can be replaced. A missing file fails the connection, which is
- * retried.
- */
+/** Read again for each connection, so that certificates can be replaced. A missing file fails the connection. */
 async function channelTo(address: string, { tls }: AgentSettings, clock: Clock): Promise<RpcChannelOptions> {
   const plain = { address, keepalive, connectLimit, clock };
   if (tls === undefined) return plain;
@@ -177,6 +170,5 @@ async function channelTo(address: string, { tls }: AgentSettings, clock: Clock):
   };
 }
 
-/** Without the newline at the end. */
 const tokenIn = async (file: string | undefined): Promise<string | undefined> =>
   file === undefined ? undefined : (await readFile(file, "utf8")).trim();

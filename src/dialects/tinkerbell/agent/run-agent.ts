@@ -16,10 +16,7 @@ export interface AgentOptions extends Omit<DeskOptions, "logs"> {
 /** Time to deliver the last events at the end; the journal keeps the rest. */
 const farewell: Millis = 5_000;
 
-/**
- * Runs an agent until the signal aborts, adopting what an earlier process left. Rejects only if the journal cannot be
- * read.
- */
+/** Runs an agent until the signal aborts, adopting what an earlier process left. Rejects for a bad journal. */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
   await options.logs?.open();
   const desk = await AgentDesk.open(options, signal);

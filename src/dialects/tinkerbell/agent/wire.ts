@@ -5,8 +5,6 @@ import type { Resumed } from "./agent-state.ts";
 import type { Command } from "./connection.ts";
 import type { AgentAction, AgentWorkflow } from "./work.ts";
 
-// Converts messages of the command stream. Pure.
-
 type CommandMessage = MessageShape<typeof workflowV2.GetWorkflowsResponseSchema>;
 type WorkflowMessage = MessageShape<typeof workflowV2.WorkflowSchema>;
 type EventInit = MessageInitShape<typeof workflowV2.EventSchema>;

@@ -28,7 +28,6 @@ export type Ending =
     };
 
 export interface Undelivered {
-  /** Unique for this agent. */
   readonly seq: number;
   readonly workflow: string;
   readonly event: AgentEvent;

@@ -1,7 +1,6 @@
 import { command, defaultDataDirectory, exitCode, type OptionSpec, UsageError } from "#kernel/command/index.ts";
 import { agentOptions, type OptionRow, readAgentOptions } from "../agent/agent-options.ts";
 
-/** `tls-ca` is `tlsCa`, as commander has it. */
 const memberOf = (option: string): string => option.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 
 /** No initial values, because a variable may set an option. */

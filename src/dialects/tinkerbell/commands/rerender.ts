@@ -47,7 +47,6 @@ export async function rerender(
   }
 }
 
-/** Why it is too late. */
 function refusalOf(workflow: AnyWorkflow): string | undefined {
   const { phase } = stateOf(workflow);
   return phase === "" || phase === "Pending"

@@ -25,7 +25,6 @@ export function withMasks(env: Env, names: readonly string[]): Env {
   return { ...env, [maskVariable]: [...all].join(",") };
 }
 
-/** Variables of an action to mask. */
 export const maskedNames = (env: Env): readonly string[] => namesIn(env[maskVariable] ?? "");
 
 export const maskedValues = (env: Env): readonly string[] => maskedNames(env).flatMap((name) => env[name] ?? []);

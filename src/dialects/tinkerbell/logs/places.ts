@@ -9,7 +9,6 @@ const mebibyte = 1024 * 1024;
 /** Keeps the last 10 to 12 MiB of an action's output; a line says how much is missing. */
 export const logRotation: Rotation = { maxBytes: 2 * mebibyte, maxFiles: 6, marksLoss: true };
 
-/** The logs within an agent's or server's directory. */
 export const logsIn = (directory: string): string => join(directory, "logs");
 
 export const logFolder = (directory: string, uid: string): string => join(directory, fileName(uid));

@@ -9,11 +9,7 @@ export interface TemplatePlace {
   readonly inText?: string;
 }
 
-/**
- * Finds a problem in the file of its template. The renderer counts lines of the text, which the file may fold or
- * escape, so the place is exact only if that line of the file equals the line of the text; otherwise it is where the
- * text begins.
- */
+/** Finds a problem in the template's file: exact if the file's line equals the text's, else where the text begins. */
 export function placeOf(
   written: Written<AnyTemplate>,
   { path, line, column }: Pick<TemplateProblem, "column" | "line" | "path">,
@@ -71,7 +67,6 @@ const nameIn = (value: JsonValue | undefined, rest: string): string | undefined 
     .filter((name) => rest.startsWith(name) && /^(?:$|[.[])/.test(rest.slice(name.length)))
     .toSorted((a, b) => b.length - a.length)[0];
 
-/** Undefined if the path does not exist. */
 function valueAt(root: JsonValue | undefined, fields: FieldPath): JsonValue | undefined {
   let value = root;
   for (const field of fields) {

@@ -16,7 +16,6 @@ interface PreviewedAction extends Partial<Pick<Action, "cmd" | "network" | "pid"
   readonly timeout?: number;
 }
 
-/** Actions of one agent, in order. */
 interface PreviewedTask {
   readonly name?: string;
   readonly agentID: string;
@@ -25,7 +24,6 @@ interface PreviewedTask {
 
 /** A rendered template for one machine. Without `tasks` the problems say why. */
 export interface Preview {
-  /** Name of a written workflow. */
   readonly workflow?: string;
   readonly template: string;
   readonly hardware?: string;
@@ -34,7 +32,6 @@ export interface Preview {
   readonly problems: readonly Problem[];
 }
 
-/** Problem codes of the renderer. */
 const codes: Readonly<Record<string, string>> = {
   syntax: "template-syntax",
   execution: "template-execution",
@@ -43,7 +40,6 @@ const codes: Readonly<Record<string, string>> = {
   invalid: "template-invalid",
   workflow: "workflow-invalid",
 };
-/** For other problems. */
 const anyCode = "template-invalid";
 
 /** Renders every subject, in order, without storing anything. Rejects only for a broken installation. */
@@ -103,10 +99,7 @@ function problemsOf(
   });
 }
 
-/**
- * Adds the rendered line that a YAML error refers to, because the author has not seen the rendered text. For syntax
- * errors it is where the parser gave up.
- */
+/** Adds the rendered line that a YAML error refers to, because the author has not seen the rendered text. */
 function renderedHint(message: string, rendered: string | undefined): readonly string[] {
   const line = Number(/\bline (\d+):/.exec(message)?.[1]);
   const shown = rendered?.split("\n")[line - 1];
@@ -135,9 +128,7 @@ const actionOf = ({ name, image, cmd, args, env, volumes, timeout, pid, network 
   ...(network === undefined ? {} : { network }),
 });
 
-/**
- * Merges equal problems of several machines into one that names them: a wrong template is wrong for the whole fleet.
- */
+/** Merges equal problems of several machines into one that names them. */
 export function problemsTogether(previews: readonly Preview[]): readonly Problem[] {
   const found = new Map<string, { readonly problem: Problem; readonly machines: string[] }>();
   for (const { problems, hardware } of previews)
@@ -154,7 +145,6 @@ export function problemsTogether(previews: readonly Preview[]): readonly Problem
   });
 }
 
-/** Machines named in one problem. */
 const mostNames = 10;
 
 const listed = (names: readonly string[]): string =>

@@ -12,7 +12,6 @@ import { fromServer, readSourceTexts, type Sources, type SourceText, type Writte
 import { subjectsOf } from "./subjects.ts";
 
 export interface PreviewRequest {
-  /** Files with templates, machines and workflows. */
   readonly sources: readonly SourceText[];
   /** Objects of the server. A workflow includes its template and machine. */
   readonly stored: { readonly templates: readonly string[]; readonly workflows: readonly string[] };
@@ -33,10 +32,7 @@ export interface PreviewAnswer {
   readonly problems: readonly Problem[];
 }
 
-/**
- * Renders templates as a controller would, without storing anything. Rejects if the server or the installation is
- * broken.
- */
+/** Renders templates without storing anything. Rejects if the server or the installation is broken. */
 export async function previewTemplates(request: PreviewRequest, place: PreviewPlace): Promise<PreviewAnswer> {
   const files = readSourceTexts(request.sources);
   const stored = await storedSources(request.stored, place);
@@ -98,7 +94,6 @@ async function machinesOf(
   const written = hardware.map(({ object }) => object);
   const own = name === undefined ? written : written.filter(({ metadata }) => metadata.name === name);
   if (own.length > 0) return { list: own, problems: [] };
-  // Machines in the named files.
   if (written.length > 0) {
     const names = written.map(({ metadata }) => metadata.name ?? "").join(", ");
     return { problems: [missing(`hardware not found: "${name ?? ""}"; the files hold ${names}`)] };

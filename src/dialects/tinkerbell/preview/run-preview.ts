@@ -12,10 +12,7 @@ import { previewText } from "./text.ts";
 /** Lines of the file are unknown, so places within texts are reported relative to the text. */
 const noLines = [""];
 
-/**
- * Renders the Workflows among these documents, whose template and hardware must be among them, without storing
- * anything.
- */
+/** Renders the Workflows among these documents, with their template and hardware, without storing anything. */
 export async function previewRuns(
   documents: readonly CheckedDocument[],
   { templates: renderer, signal }: PreviewParts,

@@ -13,7 +13,6 @@ export interface SourceText {
   readonly text: string;
 }
 
-/** An object and where it is written. */
 export interface Written<T extends KubeObject> {
   readonly object: T;
   readonly positionOf: (path: FieldPath) => Position;
@@ -23,7 +22,6 @@ export interface Written<T extends KubeObject> {
   readonly isBare: boolean;
 }
 
-/** The objects of this dialect in files, in order. */
 export interface Sources {
   readonly templates: readonly Written<AnyTemplate>[];
   readonly hardware: readonly Written<AnyHardware>[];
@@ -31,7 +29,6 @@ export interface Sources {
   readonly problems: readonly Problem[];
 }
 
-/** Reads documents and bare templates, and all their problems. */
 export function readSourceTexts(sources: readonly SourceText[]): Sources {
   const problems: Problem[] = [];
   const objects: Written<SpecObject>[] = [];
@@ -54,7 +51,6 @@ export function readSourceTexts(sources: readonly SourceText[]): Sources {
 
 type SpecObject = KubeObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
 
-/** The documents of a YAML file. */
 function documentsIn(text: string, file: string, problems: Problem[]): readonly SourceDocument[] {
   const read = readYaml(text, { file });
   problems.push(...(read.ok ? read.value.warnings : read.error));

@@ -10,7 +10,6 @@ import type { Sources, Written } from "./sources.ts";
 export interface Subject {
   readonly template: Written<AnyTemplate>;
   readonly hardware: AnyHardware | undefined;
-  /** A written one, or a stand-in. */
   readonly workflow: AnyWorkflow;
   /** Absent for a stand-in. */
   readonly written?: Written<AnyWorkflow>;
@@ -19,16 +18,11 @@ export interface Subject {
 export interface Choice {
   /** Override the workflow's values. */
   readonly values: Readonly<Record<string, string>>;
-  /**
-   * Replace the machines of workflows. If absent, workflows use theirs, and other templates all machines of the files.
-   */
+  /** Replace the machines of workflows. If absent, templates without workflow use all machines of the files. */
   readonly machines?: readonly AnyHardware[];
 }
 
-/**
- * Each workflow with its template and machine, and each template that no workflow names. Dangling references are
- * problems.
- */
+/** Each workflow with its template and machine, and each unused template. Dangling references are problems. */
 export function subjectsOf(sources: Pick<Sources, "hardware" | "templates" | "workflows">, choice: Choice) {
   const problems: Problem[] = [];
   const subjects: Subject[] = [];
@@ -75,7 +69,6 @@ function withValues(workflow: AnyWorkflow, values: Choice["values"]): AnyWorkflo
   return { ...workflow, spec: { ...spec, [member]: { ...before, ...values } } };
 }
 
-/** A workflow for this template and machine, named after the template. */
 function standIn(template: AnyTemplate, hardware: AnyHardware | undefined, { values }: Choice): AnyWorkflow {
   const { name = "", namespace } = template.metadata;
   const machine = hardware?.metadata.name ?? "";

@@ -1,6 +1,5 @@
 import type { Preview } from "./preview.ts";
 
-/** A plan for people, with a line end. */
 export function previewText({ workflow, template, hardware, timeout, tasks = [] }: Preview): string {
   const subject = workflow === undefined ? `template ${template}` : `workflow ${workflow}, template ${template}`;
   const lines = [`${subject}${hardware === undefined ? "" : `, hardware ${hardware}`}${limit(timeout)}`];
@@ -21,7 +20,6 @@ const detailsOf = (details: object): readonly string[] =>
     ([key, value]: [string, unknown]) => `       ${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`,
   );
 
-/** One line per machine. */
 export function fleetText(previews: readonly Preview[]): string {
   return previews
     .map(({ hardware = "", tasks, template, workflow }) => {

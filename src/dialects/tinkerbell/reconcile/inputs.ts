@@ -10,7 +10,6 @@ export type AnyTemplate = KubeObject & { readonly spec?: JsonObject; readonly st
 
 export type Inputs =
   | { readonly template: Stored<AnyTemplate>; readonly hardware: Stored<AnyHardware> | undefined }
-  /** Names the missing object. */
   | { readonly missing: string };
 
 /** A workflow that names no hardware is prepared without one. */

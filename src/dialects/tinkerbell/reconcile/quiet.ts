@@ -16,10 +16,7 @@ interface QuietParts {
   readonly settings: Settings;
 }
 
-/**
- * Whether a pass would only wait for the next time: most passes follow writes of agents or of this dialect. For an
- * outdated version the answer may be wrong, which is harmless: the newer one brings its own pass.
- */
+/** Whether a pass would only wait. An outdated version may answer wrongly; the newer one brings its own pass. */
 export function isQuiet(workflow: Stored<AnyWorkflow>, { actions, settings }: QuietParts, now: Instant): boolean {
   const { metadata, status } = workflow;
   const state = stateOf(workflow);

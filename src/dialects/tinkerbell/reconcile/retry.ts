@@ -12,7 +12,6 @@ const commandAnnotation = "slipway.dev/run-action";
 /** First action to run, as `task/action` or `action`; earlier ones are left out. */
 const beginAnnotation = "slipway.dev/begin-with";
 
-/** Limit of the names that are tried. */
 const mostRetries = 1000;
 const longestName = 253;
 
@@ -27,7 +26,6 @@ export function* retryNames({ metadata }: Stored<AnyWorkflow>): Generator<string
   }
 }
 
-/** The uid of the RunAction that created a run. */
 export const retriedBy = ({ metadata }: AnyWorkflow): string | undefined => metadata.annotations?.[commandAnnotation];
 
 export interface Retry {
@@ -36,10 +34,7 @@ export interface Retry {
   readonly from: Action | undefined;
 }
 
-/**
- * A new workflow with the same spec, rendered again. Keeps labels and annotations but no owners, which wait for the old
- * run.
- */
+/** A new workflow with the same spec, labels and annotations, but no owners, which wait for the old run. */
 export function retryOf(workflow: Stored<AnyWorkflow>, { name, by, from }: Retry): AnyWorkflow {
   const { namespace, labels, annotations = {} } = workflow.metadata;
   const kept = Object.entries(annotations).filter(([key]) => key !== beginAnnotation && !key.startsWith("kubectl."));
@@ -66,7 +61,6 @@ export function retryOf(workflow: Stored<AnyWorkflow>, { name, by, from }: Retry
 /** Names are unique only within a task. */
 const labelOf = ({ name, task }: Action): string => (task.name === "" ? name : `${task.name}/${name}`);
 
-/** The remaining actions of a workflow that starts in the middle. */
 export function beginning({ metadata }: AnyWorkflow, prepared: Prepared): Result<Prepared, PrepareFailure> {
   const label = metadata.annotations?.[beginAnnotation];
   if (label === undefined) return ok(prepared);

@@ -60,10 +60,7 @@ export interface ActionParts {
   readonly signal: AbortSignal;
 }
 
-/**
- * Answers the open RunActions of a workflow, oldest first, up to one that changes the workflow, which it returns; after
- * storing the change call `cancelAnswered`. Undefined if nothing is left.
- */
+/** Answers open RunActions, oldest first, up to one that changes the workflow; then call `cancelAnswered`. */
 export async function actionStage(
   parts: ActionParts,
 ): Promise<{ readonly action: Stored<RunAction>; readonly by: "User" | "CLI" } | undefined> {
@@ -85,7 +82,6 @@ export async function actionStage(
   return undefined;
 }
 
-/** Records that a canceled. */
 export const cancelAnswered = (parts: Pick<ActionParts, "client" | "now" | "signal">, action: Stored<RunAction>) =>
   answer(parts.client, action, { phase: "Done", message: "canceled" }, parts.now, parts.signal);
 

@@ -4,21 +4,15 @@ import type { Settings } from "../settings.ts";
 import { isTerminal, type WorkflowState } from "../state.ts";
 import { andThen, beginCancel, cancel, fail, failRunning, letGo, type Move, runningAction } from "../transitions.ts";
 
-// Deadlines are stored as instants of the wall clock: after an outage overdue ones act at once, and a clock set back
-// delays them.
+// Deadlines are instants of the wall clock: after an outage overdue ones act at once.
 
-/** Requests in the document. */
 export interface Asked {
-  /** It is being deleted. */
   readonly isDeleted: boolean;
   /** A RunAction that was not carried out yet. */
   readonly cancelBy?: "User" | "CLI";
 }
 
-/**
- * Requested cancellations and expired deadlines, earliest first, so that a delayed supervisor decides the same.
- * Undefined if nothing is due.
- */
+/** Requested cancellations and expired deadlines, earliest first. Undefined if nothing is due. */
 export function supervise(state: WorkflowState, asked: Asked, now: Instant, settings: Settings): Move | undefined {
   return expire(state, now, settings) ?? askedCancel(state, asked, now, settings);
 }
@@ -36,10 +30,7 @@ export function nextDeadline({ phase, deadlines, cancel: cancelling }: WorkflowS
   return all.length === 0 ? undefined : Math.min(...all);
 }
 
-/**
- * People cancel by deletion, a RunAction or the state. A workflow that no agent runs is canceled at once; after the
- * last action it cannot be canceled.
- */
+/** People cancel by deletion, a RunAction or the state. After the last action it is too late. */
 function askedCancel(state: WorkflowState, { isDeleted, cancelBy }: Asked, now: Instant, settings: Settings) {
   const by = isDeleted ? "Delete" : cancelBy;
   const { phase, dispatch } = state;
@@ -56,7 +47,6 @@ const isWithAgent = (state: WorkflowState): boolean => state.dispatch.held || ru
 
 const canceledBy = (state: WorkflowState, by: string): Move => cancel(state, failures.canceled(by));
 
-/** The earliest expired deadline. */
 function expire(state: WorkflowState, now: Instant, settings: Settings): Move | undefined {
   const { phase, deadlines } = state;
   if (phase === "Cancelling") return expireCancel(state, now, settings);

@@ -6,10 +6,7 @@ import { Template } from "../kinds.ts";
 import { functionsOf, type Renderer } from "./prepare.ts";
 import { shapeOfTemplate } from "../shape.ts";
 
-/**
- * Reports whether the text of a released template can be parsed. Rendering depends on the workflow; lists of actions
- * are validated by the schema.
- */
+/** Reports whether the text of a released template can be parsed. */
 export function templateReconciler({
   client,
   renderer,

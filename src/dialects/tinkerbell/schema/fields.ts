@@ -14,10 +14,7 @@ export const environment = (description?: string) =>
 export const open = <const F extends Readonly<Record<string, Shape>>>(fields: F, description?: string) =>
   s.object(fields, { preserveUnknown: true, ...(description === undefined ? {} : { description }) });
 
-/**
- * The name of another object of the namespace, where v1alpha2 has an object. That is preserved, because clusters prune
- * objects to the stored version.
- */
+/** The name of another object, where v1alpha2 has an object: clusters prune objects to the stored version. */
 export const name = (description: string) => s.optional(s.string({ preserveUnknown: true, description }));
 
 export const reference = (description: string) =>

@@ -1,15 +1,13 @@
 import { s } from "#lib/schema/index.ts";
 import { flag, open, reference, text, texts, whole } from "./fields.ts";
 
-// Field names and limits are the original's: other programs (DHCP, netboot and power control) read the parts that
-// Slipway does not use.
+// Field names and limits are the original's: other programs read the parts that Slipway does not use.
 
 /** Normalized, because machines are looked up by it. */
 const mac = s.optional(
   s.string({ pattern: "^([0-9a-f]{2}:){5}[0-9a-f]{2}$", description: "Lower-case, with colons." }),
 );
 
-/** An address assigned to the machine. */
 const address = s.object({
   address: text("The machine's address."),
   netmask: text(),
@@ -62,7 +60,6 @@ const netboot = open(
   "What the machine gets when it boots from the network.",
 );
 
-/** An address of the machine in use, for metadata services. */
 const instanceAddress = s.object({
   address: text(),
   netmask: text(),

@@ -117,7 +117,6 @@ const conditionV2 = open({
   lastTransitionTime: instant(),
 });
 
-/** A list of actions, each with its rendering and result. */
 export const WorkflowStatusV2 = open({
   ...additions,
   state: text("Empty until it is prepared."),

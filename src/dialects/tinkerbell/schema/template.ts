@@ -22,7 +22,6 @@ const action = open({
   ),
 });
 
-/** A list of actions, whose texts are templates. */
 export const TemplateSpecV2 = open(
   {
     actions: s.list(action, { minItems: 1, key: "name", description: "Done one after the other." }),

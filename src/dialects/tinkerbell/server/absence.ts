@@ -19,14 +19,9 @@ export interface AbsenceParts {
   readonly isPresent: (key: string) => boolean;
 }
 
-/** After a failed write. */
 const retryAfter: Millis = 1000;
 
-/**
- * Stores by when a disconnected agent must return. The server that held the connection records the loss; a starting
- * server records it for every agent that may have lost its connection in between; the server with a new connection
- * clears it. Does nothing without a limit.
- */
+/** Stores by when a disconnected agent must return; a new connection clears it. Does nothing without a limit. */
 export class Absence {
   readonly #parts: AbsenceParts;
   readonly #timers: WakeTimers;

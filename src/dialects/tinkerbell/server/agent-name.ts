@@ -3,10 +3,7 @@ import { agentKey } from "../state.ts";
 
 const maxLength = 63;
 
-/**
- * The name of the object of an agent: its id with invalid characters replaced. Different ids with one name are
- * distinguished by a hash (`isTaken`).
- */
+/** An agent's id as an object name. Different ids with one name are distinguished by a hash (`isTaken`). */
 export function agentName(agentID: string, isTaken = false): string {
   const key = agentKey(agentID.trim());
   const plain = key

@@ -22,17 +22,14 @@ export interface AgentRecordsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly recorder: EventRecorder;
-  /** Name of the server that agents are connected to. */
   readonly server: string;
   /** Namespace and name of an agent's workflow. */
   readonly workflowOf: (key: string) => string | undefined;
-  /** Whether a Hardware or Workflow names the agent. */
   readonly isNamed: (agentID: string) => boolean;
   /** Limit of new agents; by default 20,000 at once and as many per week. */
   readonly newcomers?: { readonly perSecond: number; readonly burst: number };
 }
 
-/** What an agent says of itself when it connects. */
 interface Newcomer extends Pick<Hello, "agentID" | "instance" | "version" | "runtime" | "attributes"> {
   /** Its credential is for this id only. */
   readonly isIndividual?: boolean;
@@ -41,10 +38,7 @@ interface Newcomer extends Pick<Hello, "agentID" | "instance" | "version" | "run
 // Agent objects show people which machines exist, what they do, and when they were last seen. Ten thousand polling
 // agents must not cause as many writes, and invented ids must not fill the store.
 
-/**
- * New objects at once and per week, after which unused ones are deleted. Agents beyond the limit are served but not
- * shown.
- */
+/** New objects at once and per week, after which unused ones are deleted. */
 const usualNewcomers = { perSecond: 20_000 / (7 * 86_400), burst: 20_000 };
 /** For ids that nothing names and no credential is for, which anyone may invent. */
 const strangers = { perSecond: 100 / (7 * 86_400), burst: 100 };
@@ -118,7 +112,6 @@ export class AgentRecords {
     this.#write(agentKey(agentID));
   }
 
-  /** A sign of life. */
   seen(agentID: string): void {
     const entry = this.#entries.get(agentKey(agentID));
     // Only connected agents are recorded.
@@ -224,10 +217,7 @@ export class AgentRecords {
     }
   }
 
-  /**
-   * The name and status of the agent's object, created if missing, under another name if the usual one is taken.
-   * Undefined for a stranger beyond the limit.
-   */
+  /** The agent's object, created if missing; another name if taken. Undefined for strangers beyond the limit. */
   async #ensure({
     agentID,
     isIndividual,

@@ -8,9 +8,7 @@ export interface AgentUpkeepOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly server: string;
-  /** Whether an agent is connected now. */
   readonly isPresent: (agentID: string) => boolean;
-  /** Writes an agent's object. */
   readonly show: (agentID: string) => void;
 }
 
@@ -23,10 +21,7 @@ const comesBackWithin: Millis = 20_000;
 const stillComing: Millis = 5_000;
 const comesAtLatest: Millis = 120_000;
 
-/**
- * Corrects objects of agents that seem connected to a killed server, and deletes those not seen for a week. Runs
- * hourly, and first when agents had time to reconnect: after 20 s plus 5 s without a new one, at most two minutes.
- */
+/** Hourly, corrects objects of agents of a killed server and deletes those not seen for a week. */
 export class AgentUpkeep {
   readonly #options: AgentUpkeepOptions;
   #cancel: Cancel | undefined;
@@ -41,7 +36,6 @@ export class AgentUpkeep {
     this.#cameAt = this.#options.clock.monotonic();
   }
 
-  /** Starts the checks. */
   start(): void {
     const { clock } = this.#options;
     this.#begin(comesBackWithin, clock.monotonic() + comesAtLatest);

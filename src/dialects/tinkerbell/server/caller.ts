@@ -17,14 +17,12 @@ export type Identify = (call: CallContext) => Caller;
 /** Admits every caller as any agent. */
 export const anybody: Identify = () => everyone;
 
-/** A caller without credentials. */
 export const anonymous = (): Caller => stranger;
 
 const nothing = (): void => undefined;
 /** For credentials that do not change during a call. */
 export const never: Caller["onChange"] = () => nothing;
 
-/** Shared by all streams. */
 const everyone: Caller = { name: "the caller", isIndividual: true, isAgent: () => true, onChange: never };
 const stranger: Caller = { ...everyone, isIndividual: false };
 
@@ -36,7 +34,6 @@ export function allow(caller: Caller, agentID: string): void {
 /** Ends a call whose credential was revoked. */
 export const notValid = (): RpcError => new RpcError("UNAUTHENTICATED", "the token is not valid any more");
 
-/** Limit of an id. */
 const maxBytes = 256;
 const control = /[\u0000-\u001f\u007f]/;
 

@@ -12,10 +12,7 @@ export interface Command {
 export const commandBytes = ({ cmd }: Command): Uint8Array =>
   cmd.case === "startWorkflow" ? startBytes(cmd.value.workflow) : stopBytes(cmd.value.workflowId);
 
-/**
- * The agent's actions from the first unfinished one. `masks`: variables whose values agents that support it mask in
- * logs.
- */
+/** The agent's actions from the first unfinished one. `masks`: variables to mask in logs. */
 export const startCommand = (id: string, state: WorkflowState, masks: readonly string[] = []): Command => ({
   cmd: {
     case: "startWorkflow",

@@ -4,17 +4,14 @@ import type { Resumed } from "../reconnect.ts";
 import { agentKey } from "../state.ts";
 import type { Command } from "./commands.ts";
 
-/** What an agent says when it opens its command stream. */
 export interface Hello {
   readonly agentID: string;
   /** Process of a Slipway agent; foreign ones have none. */
   readonly instance?: string;
-  /** Version and runtime of a Slipway agent. */
   readonly version?: string;
   readonly runtime?: string;
   /** Workflows it goes on with, by id; it is free of all others. */
   readonly resumed: ReadonlyMap<string, Exclude<Resumed, "none">>;
-  /** Facts about its machine. */
   readonly attributes?: JsonObject;
   /** Its credential is for this id only. */
   readonly isIndividual?: boolean;
@@ -24,7 +21,6 @@ export interface Connection extends Hello {
   /** Equal for all spellings of its id. */
   readonly key: string;
   send(command: Command): void;
-  /** Ends the stream with this status. */
   end(reason: RpcError): void;
   /** Workflows it holds and was told on this stream to stop. */
   readonly stopped: Set<string>;
@@ -49,7 +45,6 @@ interface Place {
   readonly replacedAt: readonly Instant[];
 }
 
-/** Connected agents, one stream each. */
 export class Connections {
   readonly #places = new Map<string, Place>();
 
@@ -62,10 +57,7 @@ export class Connections {
     return this.#places.get(agentKey(agent))?.connection;
   }
 
-  /**
-   * Replaces an earlier stream of the agent, which ends. `isDuplicate` if that happens too often. Throws
-   * RESOURCE_EXHAUSTED.
-   */
+  /** Replaces an earlier stream, which ends. `isDuplicate` if too often. Throws RESOURCE_EXHAUSTED. */
   open(connection: Connection, now: Instant): { readonly isDuplicate: boolean } {
     const before = this.#places.get(connection.key);
     if (before === undefined && this.#places.size >= maxConnections)

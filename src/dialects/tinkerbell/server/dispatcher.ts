@@ -33,15 +33,11 @@ export interface DispatchParts {
   readonly onSent?: (how: "sent" | "resent") => void;
 }
 
-/** After a failed write. */
 const retryAfter = 1000;
 /** After a conflict: the mirror is up to date then. */
 const lookAgainAfter = 20;
 
-/**
- * Sends connected agents their commands: resumed workflows, stops, the next workflow. Works on one agent at a time in
- * its lane, and sends nothing before the write behind it is durable.
- */
+/** Sends connected agents their commands, one agent at a time, and nothing before the write is durable. */
 export class Dispatcher {
   readonly #parts: DispatchParts;
   readonly #timers: WakeTimers;
@@ -53,10 +49,7 @@ export class Dispatcher {
     this.#timers = new WakeTimers(parts.clock, (key) => this.wake(key));
   }
 
-  /**
-   * Schedules one look, unless the agent goes on with what it was sent, as after most events. A failed look is repeated
-   * after a second while the agent is connected.
-   */
+  /** Schedules one look, unless the agent goes on with what it was sent. A failed look is repeated. */
   wake(agent: string): void {
     const key = agentKey(agent);
     const { connections, lanes, log, mirror } = this.#parts;
@@ -103,10 +96,7 @@ export class Dispatcher {
     await this.#dispatch(connection, choice.candidate);
   }
 
-  /**
-   * Sends what the agent holds and was not sent: a stop or a start. This covers a dispatch whose write failed but is
-   * durable.
-   */
+  /** Sends what the agent holds and was not sent. Covers a dispatch whose write failed but is durable. */
   #catchUp(connection: Connection, held: readonly Mirrored[]): void {
     const ids = new Set(held.map(({ workflow }) => workflowId(workflow)));
     for (const id of connection.stopped) if (!ids.has(id)) connection.stopped.delete(id);
@@ -187,7 +177,6 @@ const isToStop = ({ phase }: WorkflowState): boolean => phase === "Cancelling" |
 const isStarted = ({ started }: Connection, workflow: Mirrored["workflow"], { dispatch }: WorkflowState): boolean =>
   started !== undefined && started.attempt === dispatch.attempt && started.id === workflowId(workflow);
 
-/** A look would send nothing. */
 const isAtWork = (connection: Connection, held: readonly Mirrored[]): boolean =>
   connection.isGreeted &&
   connection.stopped.size === 0 &&

@@ -2,7 +2,6 @@ import type { Informer } from "#kernel/kit/index.ts";
 import { agentsOfHardware, type AnyHardware } from "../hardware.ts";
 import { agentKey } from "../state.ts";
 
-/** The agents that Hardware names. */
 export class HardwareAgents {
   readonly #counts = new Map<string, number>();
 

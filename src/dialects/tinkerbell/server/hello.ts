@@ -4,8 +4,7 @@ import { present } from "../members.ts";
 import type { Resumed } from "../reconnect.ts";
 import type { Hello } from "./connections.ts";
 
-// What a Slipway agent adds in headers of its stream. Foreign agents send none; a malformed one is an error, because
-// ignoring it would count as a restart.
+// Headers of a Slipway agent's stream. A malformed one is an error, because ignoring it would count as a restart.
 
 const instanceHeader = "x-slipway-instance";
 const resumeHeader = "x-slipway-resume";
@@ -44,7 +43,6 @@ function headerOf(call: CallContext, name: string, max = maxHeader): string {
 /** `<workflow_id>;action=<id>;state=running`: ids hold neither semicolons nor commas. */
 const resumption = /^([^;,]+);action=([^;,]*);state=(running|interrupted)$/;
 
-/** Shared by most agents. */
 const none: ReadonlyMap<string, Exclude<Resumed, "none">> = new Map();
 
 /** Repeated headers arrive joined by commas. The action is not needed: the stored state has it. */

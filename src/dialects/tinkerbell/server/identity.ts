@@ -7,7 +7,6 @@ import { RpcError } from "#kernel/rpc/index.ts";
 import { isSameAgent } from "../state.ts";
 import { anonymous, anybody, type Identify, never } from "./caller.ts";
 
-/** How agents authenticate. */
 export type AgentAuth =
   /** For tests. */
   | { readonly mode: "none" }

@@ -16,9 +16,7 @@ export interface LogParts {
   readonly clock: Clock;
   readonly shelf: LogShelf;
   readonly identify: Identify;
-  /** The log has grown. */
   readonly onGrown: () => void;
-  /** The workflow with that id, or undefined. */
   readonly find: (id: string) => Promise<{ readonly uid: string; readonly state: WorkflowState } | undefined>;
 }
 
@@ -78,7 +76,6 @@ class Intake {
   readonly #call: CallContext;
   /** Other calls may bring preceding chunks. */
   #isOverlapping: boolean;
-  /** Bytes since the last commit. */
   #uncommitted = 0;
   /** Chunks that are not yet readable, and their bytes. */
   #unread: Promise<void>[] = [];
@@ -154,7 +151,6 @@ class Intake {
     }
   }
 
-  /** Looked up once per call. */
   async #logOf({ workflow, action }: TaggedChunk): Promise<Open> {
     const key = `${workflow} ${action}`;
     const known = this.#open.get(key);

@@ -25,7 +25,6 @@ export interface HeldLog {
 
 interface Taken {
   log: Promise<ReceivedLog>;
-  /** Writers. */
   users: number;
   /** Set without writers: prevents closing. */
   forget?: Cancel;
@@ -47,7 +46,6 @@ export class LogShelf {
   /** By path: open logs, idle ones in order of last use. */
   readonly #taken = new Map<string, Taken>();
   #idle = 0;
-  /** By path: logs being closed. */
   readonly #closing = new Map<string, Promise<void>>();
   #isClosed = false;
   readonly #rates = new Map<string, TokenBucket>();
@@ -98,12 +96,10 @@ export class LogShelf {
     return total > this.#options.maxBytes;
   }
 
-  /** Names of the folders on disk. */
   async folders(): Promise<readonly string[]> {
     return await readdir(this.#options.directory).catch(orNone);
   }
 
-  /** Counts the bytes on disk. */
   async measure(): Promise<void> {
     const names = await this.folders();
     for (const known of this.#sizes.keys()) if (!names.includes(known)) this.#sizes.delete(known);
@@ -192,7 +188,6 @@ async function whereItWas(log: ReceivedLog, path: string): Promise<ReceivedLog> 
   return await ReceivedLog.open(path, logRotation);
 }
 
-/** No logs yet. */
 const orNone = (thrown: unknown): readonly string[] => {
   if (codeOf(thrown) === "ENOENT") return [];
   throw thrown;

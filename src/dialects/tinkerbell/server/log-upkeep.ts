@@ -7,8 +7,7 @@ import type { LogShelf } from "./log-shelf.ts";
 import type { WorkflowPlace } from "./workflow-id.ts";
 import type { Mirrored, WorkflowMirror } from "./workflow-mirror.ts";
 
-// Finds logs that have ended, are too many, or are left of workflows deleted while no server ran. The store decides;
-// whatever else is on disk is removed.
+// Finds logs that have ended, are too many, or are left of deleted workflows.
 
 export interface LogUpkeepOptions {
   readonly clock: Clock;
@@ -24,10 +23,7 @@ const lookEvery: Millis = 3_600_000;
 /** Delays the check of the limit, which need not follow each chunk. */
 const shortly: Millis = 1_000;
 
-/**
- * Ends logs of finished actions, removes those of deleted workflows, and the oldest of finished workflows when the
- * limit is exceeded.
- */
+/** Ends logs of finished actions; removes those of deleted workflows, and the oldest beyond the limit. */
 export class LogUpkeep {
   readonly #options: LogUpkeepOptions;
   readonly #due = new Map<string, Cancel>();
@@ -153,6 +149,5 @@ const placeIn = ({ metadata: { namespace = "", name, uid } }: Stored): WorkflowP
 /** At most lines on their way may follow. */
 const isOver = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
 
-/** When its last action ended. */
 const lastOf = ({ state, createdAt }: Mirrored): Instant =>
   Math.max(createdAt, ...state.actions.map(({ finishedAt }) => finishedAt ?? 0));

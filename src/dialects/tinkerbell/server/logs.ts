@@ -7,10 +7,8 @@ import { LogUpkeep } from "./log-upkeep.ts";
 import { parseWorkflowId } from "./workflow-id.ts";
 import type { WorkflowMirror } from "./workflow-mirror.ts";
 
-/** Room for a hundred full rings. */
 const usualBytes = 1024 ** 3;
 
-/** Creates the parts that keep logs. */
 export function addLogs(
   { client, clock, log }: Manager,
   mirror: WorkflowMirror,

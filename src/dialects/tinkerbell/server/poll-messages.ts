@@ -66,7 +66,6 @@ export const noActionYet = (): RpcError =>
     ],
   });
 
-/** For an agent without unfinished workflows. */
 export const noWorkflows = (): RpcError => new RpcError("NOT_FOUND", "no Workflows found");
 
 type Attributes = MessageShape<typeof workflowV1.AgentAttributesSchema>;
@@ -105,7 +104,6 @@ export function reportedEvent({ actionId = "", actionState }: StatusRequest): Ag
     case undefined:
       throw noState();
   }
-  // Unknown to the protocol.
   throw noState();
 }
 

@@ -15,7 +15,6 @@ export interface AskParts extends TakeParts {
   readonly identify: Identify;
   readonly lanes: Lanes;
   readonly waiters: Waiters;
-  /** How long an unanswered call is held. */
   readonly pollHold: Millis;
   /** An agent without a stream was heard of. */
   readonly seen: (agentID: string, protocol: Protocol, caller: Caller, attributes?: JsonObject) => void;
@@ -24,10 +23,7 @@ export interface AskParts extends TakeParts {
 /** After a conflict: the mirror is up to date then. */
 const lookAgainAfter: Millis = 20;
 
-/**
- * Asks for the next action. The call is held until there is one, so that idle agents poll twice a minute and still
- * start at once.
- */
+/** Asks for the next action. The call is held until there is one, so that idle agents poll twice a minute. */
 export const getAction =
   (parts: AskParts): NonNullable<Handlers<typeof workflowV1.WorkflowService>["getAction"]> =>
   async ({ agentId = "", agentAttributes }, call) => {

@@ -5,10 +5,7 @@ import { WakeTimers } from "./wake-timers.ts";
 /** More agents are served but not shown: ids may be invented. */
 const maxPresent = 20_000;
 
-/**
- * Polling agents have no stream whose end could be noticed: present until silent for a while. Agents that hold a
- * workflow are busy and do not poll.
- */
+/** Polling agents, present until silent for a while. Agents that hold a workflow do not poll. */
 export class Presence {
   readonly #present = new Map<string, string>();
   readonly #timers: WakeTimers;

@@ -95,7 +95,6 @@ async function judge(
   }
 }
 
-/** Agents of the workflow: the one it was sent to, the next, and the one of the action. */
 function concernedBy(state: WorkflowState, event: AgentEvent): readonly string[] {
   const action = event.is === "rejected" ? undefined : state.actions.find(({ id }) => id === event.action);
   return [state.dispatch.agentID, ...agentsOf(state), action?.task.agentID].filter((agent) => agent !== undefined);

@@ -1,5 +1,4 @@
-// Two protocols send different messages to one path. The wire type of a field number that is a text in one and a count
-// in the other tells them apart.
+// Two protocols send different messages to one path. A field number's wire type tells them apart.
 
 const varint = 0;
 const fixed64 = 1;

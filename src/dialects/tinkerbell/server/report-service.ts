@@ -43,10 +43,7 @@ function decode(bytes: Uint8Array): Report {
 /** A released agent exits when its last report gets one of these. */
 const deadly: readonly string[] = ["NOT_FOUND", "INVALID_ARGUMENT", "FAILED_PRECONDITION"];
 
-/**
- * A refused start prevents the action. A refused end would kill the agent's process, so an end that cannot be recorded
- * is reported to people and answered as if it had been.
- */
+/** A refused end would kill the agent's process, so one that cannot be recorded is answered as if it had been. */
 async function takeReport({ record, mirror, tell }: ReportParts, report: Report, caller: Caller): Promise<void> {
   const { workflowId: id = "", actionId = "" } = report;
   if (id === "") throw new RpcError("INVALID_ARGUMENT", "workflow_id is empty");

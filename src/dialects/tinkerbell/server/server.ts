@@ -31,7 +31,6 @@ export interface TinkerbellServerOptions {
   readonly listen: string;
   /** The port if it was opened elsewhere; the server closes it. */
   readonly port?: Promise<RpcPort>;
-  /** The server's name in Agent objects. */
   readonly name?: string;
   readonly settings?: Partial<Settings>;
   readonly auth?: AgentAuth;
@@ -194,7 +193,6 @@ export function createDesk(
   };
 }
 
-/** Records Kubernetes events. */
 const tellerOf =
   (recorder: EventRecorder) =>
   (workflow: Stored, notices: readonly Notice[]): void => {
@@ -202,10 +200,7 @@ const tellerOf =
       recorder.record({ type, reason, action: "Serve", note: message, regarding: regardingOf(workflow) });
   };
 
-/**
- * Adds the server for agents to a manager that has not started. Serves on every server, not only on the leader, because
- * each owns its streams, from the initial sync until the manager stops. Resolves with the port.
- */
+/** Adds the server for agents to a manager that has not started, leader or not. Resolves with the port. */
 export function addTinkerbellServer(
   manager: Manager,
   options: TinkerbellServerOptions,
@@ -231,7 +226,6 @@ export function addTinkerbellServer(
   return { port: port.promise };
 }
 
-/** From the initial sync until the stop. */
 async function serve(
   { clock, log }: Manager,
   desk: TinkerbellDesk,

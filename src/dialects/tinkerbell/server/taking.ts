@@ -10,8 +10,7 @@ import { type AnyWorkflow, changeWorkflow, refOf, storeState } from "../stored.t
 import { dispatch, letGo, runningAction, type Taker } from "../transitions.ts";
 import type { Mirrored, WorkflowMirror } from "./workflow-mirror.ts";
 
-// Agents of the older protocols have no stream: they poll, and only between two actions, so a polling agent runs
-// nothing.
+// Agents of the older protocols poll, and only between two actions, so a polling agent runs nothing.
 
 export interface TakeParts {
   readonly client: ApiClient;
@@ -23,17 +22,12 @@ export interface TakeParts {
 }
 
 export type Taken =
-  /** The workflow's current action. */
   | { readonly is: "at"; readonly workflow: Stored<AnyWorkflow>; readonly state: WorkflowState }
   /** Nothing until a change or this time. */
   | { readonly is: "nothing"; readonly until?: Instant }
-  /** A conflict. */
   | { readonly is: "again" };
 
-/**
- * The agent's current or next workflow. Call it in the agent's lane. The answer is durable: the agent holds the
- * workflow from here on.
- */
+/** The agent's current or next workflow, durably held by it. Call it in the agent's lane. */
 export async function take(parts: TakeParts, taker: Taker): Promise<Taken> {
   const { client, clock, mirror, settings, tell, onSent } = parts;
   const key = agentKey(taker.agentID);
@@ -86,10 +80,7 @@ async function goOnWith(parts: TakeParts, { workflow }: Mirrored, taker: Taker):
   return { is: "at", workflow: stored, state };
 }
 
-/**
- * Polling says that nothing runs: it confirms a stop, releases what has ended, and means an interruption if an action
- * ran.
- */
+/** Polling says that nothing runs: it confirms a stop, and means an interruption if an action ran. */
 function asked(state: WorkflowState, taker: Taker, now: Instant, settings: Settings): Resumption {
   if (state.phase === "Cancelling") return { move: confirmCancel(state, now) };
   if (isTerminal(state.phase)) return { move: letGo(state) };

@@ -20,7 +20,6 @@ export class WakeTimers {
     this.setAfter(key, at - this.#clock.now());
   }
 
-  /** Like `setAt`, after a delay. */
   setAfter(key: string, delay: Millis): void {
     if (this.#isClosed) return;
     this.#heap.set(key, this.#clock.monotonic() + Math.max(0, delay));

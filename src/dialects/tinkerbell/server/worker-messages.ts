@@ -11,10 +11,7 @@ const { State } = workerV1;
 /** Workers need task names; in documents without tasks it is the workflow's. */
 const taskNameOf = ({ task }: Action, workflow: string): string => (task.name === "" ? workflow : task.name);
 
-/**
- * The position in a workflow for the worker whose turn it is. A started action counts as pending, because a worker runs
- * a running action without reporting it.
- */
+/** The position in a workflow for its worker, which runs an action shown as running without reporting it. */
 export function contextMessage(
   id: string,
   workflow: string,

@@ -1,6 +1,5 @@
 import type { Stored } from "#kernel/model/index.ts";
 
-/** Far more than Kubernetes names need. */
 const maxBytes = 600;
 
 /** Without a uid, whichever object has the name now. */
@@ -21,5 +20,4 @@ export function parseWorkflowId(id: string): WorkflowPlace | undefined {
   return { namespace, name, ...(uid === undefined ? {} : { uid }) };
 }
 
-/** Its key in mirrors. */
 export const placeKey = ({ namespace, name }: WorkflowPlace): string => `${namespace}/${name}`;

@@ -46,7 +46,6 @@ export class WorkflowMirror {
     informer.addIndex(waiting, (workflow) => this.#card(workflow).awaited, order);
   }
 
-  /** Resolves when all workflows were read. */
   synced(signal: AbortSignal): Promise<void> {
     return this.#informer.synced(signal);
   }
@@ -77,7 +76,6 @@ export class WorkflowMirror {
     return this.#informer.list();
   }
 
-  /** Decides what the agent gets next. */
   queueOf(key: string): Queue<Mirrored> {
     return { held: this.heldBy(key), oldest: this.#first(waiting, key) };
   }
@@ -87,12 +85,10 @@ export class WorkflowMirror {
     return Array.from(this.#informer.inOrder(held, key), (workflow) => this.#mirrored(workflow));
   }
 
-  /** Agents that may hold a workflow. */
   holders(): ReadonlySet<string> {
     return new Set(this.all().flatMap((workflow) => some(toldOf(workflow))));
   }
 
-  /** Whether an unfinished workflow is the agent's. */
   hasUnfinished(key: string): boolean {
     return this.#first(unfinished, key) !== undefined;
   }

@@ -1,7 +1,6 @@
 import { currentIndex, type Phase, type WorkflowState } from "../state.ts";
 
-// Anyone with write access can put any phase into a status. Only `Cancelling` is a command; every other phase must
-// agree with the rest of the record.
+// Anyone with write access can put any phase into a status. Only `Cancelling` is a command.
 
 /** The phase that the record amounts to, if the written one is impossible; else undefined. */
 export function restoredPhase(state: WorkflowState): Phase | undefined {
@@ -31,7 +30,6 @@ function canBe(state: WorkflowState): boolean {
   }
 }
 
-/** Latest phase first. */
 function derivedPhase(state: WorkflowState): Phase {
   if (state.actions.length === 0) return "";
   if (hasFailed(state)) return "Failed";

@@ -20,13 +20,9 @@ export const conditionsIn = ({ status }: AnyWorkflow): readonly Condition[] => {
 export const asJson = (conditions: readonly Condition[]): JsonObject[] =>
   conditions.map((condition) => ({ ...condition }));
 
-/** The condition about rendering, by shape. */
 const rendering = { A: "TemplateRenderedSuccess", B: "Prepared", C: "Prepared" } as const;
 
-/**
- * The status with the result of rendering; the same object if nothing changes, so that a persisting error is written
- * once.
- */
+/** The status with the result of rendering; the same object if nothing changes. */
 export function withRendering(
   { workflow, state, now }: Looked,
   status: JsonObject,
@@ -65,10 +61,7 @@ export function rerenderAsked({ metadata, status }: AnyWorkflow): string | undef
   return asked === undefined || status?.["rerendered"] === asked ? undefined : asked;
 }
 
-/**
- * The status with the answer to a rendering request; the same object without one. An old failure is removed once
- * rendering succeeds.
- */
+/** The status with the answer to a rendering request; the same object without one. */
 export function withAnswer(looked: Looked, status: JsonObject, problem: string | undefined): JsonObject {
   const { workflow } = looked;
   const asked = rerenderAsked(workflow);

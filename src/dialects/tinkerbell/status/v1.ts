@@ -61,7 +61,6 @@ export function decodeV1(status: WorkflowStatusV1 = {}): WorkflowState {
   };
 }
 
-/** Task of an action, with its agent. */
 const taskOf = ({ id = "", name = "", agentID = "" }: TaskStatus): Task => ({ id, name, agentID });
 /** Releases store no reason: it is derived from the state. Of the two fields for namespaces the newer one wins. */
 function decodeAction(action: ActionStatus, task: Task): Action {
@@ -119,13 +118,11 @@ function currentOf(action: Action, before: WorkflowStatusV1["currentState"]): Wo
   return jsonEquals(told, before) ? before : told;
 }
 
-/** The released word for an action's state. */
 const wordOf = ({ phase, reason }: Action): NonNullable<ActionStatus["state"]> => {
   if (phase === "Failed") return timeouts.includes(reason) ? "TIMEOUT" : "FAILED";
   return phase === "Succeeded" ? "SUCCESS" : phase === "Running" ? "RUNNING" : "PENDING";
 };
 
-/** Actions of one task, in order. */
 function encodeTasks(
   actions: readonly Action[],
   previous: readonly TaskStatus[] | undefined,

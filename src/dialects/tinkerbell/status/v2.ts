@@ -20,9 +20,7 @@ const phases: readonly Phase[] = [
   "Failed",
 ];
 
-/**
- * The state of a v1alpha2 status, whose actions have neither tasks nor timeouts. `timeoutSeconds` comes from the spec.
- */
+/** The state of a v1alpha2 status. `timeoutSeconds` comes from the spec. */
 export function decodeV2(status: WorkflowStatusV2 = {}, timeoutSeconds = 0): WorkflowState {
   const { state = "", agentID = "", otherAgentIDs, actions = [], startedAt } = status;
   const task: Task = { id: "", name: "", agentID };
@@ -86,7 +84,6 @@ export function encodeV2(state: WorkflowState, previous: WorkflowStatusV2 = {}, 
   });
 }
 
-/** Rendering and result are separate members. */
 function encodeAction(action: Action, previous: WorkflowStatusV2, now: Instant): ActionStatus {
   const { id, name, image, cmd, args, env, volumes, pid, network, phase, attempts } = action;
   const before = previous.actions?.find((known) => known.id === id);

@@ -2,10 +2,7 @@ import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { type Admission, admitted, collectProblems, isSameSpec } from "#kernel/dialect/index.ts";
 import { CacheEntry } from "./kind.ts";
 
-/**
- * Marks entries that no controller of this server wrote; they are never used, so that nobody can forge results. Entries
- * are immutable, so the mark stays.
- */
+/** Marks entries that no controller of this server wrote; they are never used, so nobody can forge results. */
 export const cacheEntryAdmission: Admission = {
   group: CacheEntry.group,
   kind: CacheEntry.kind,

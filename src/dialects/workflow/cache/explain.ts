@@ -15,10 +15,7 @@ import { type CacheKey, cacheKeyOf } from "./key.ts";
 import { CacheEntry } from "./kind.ts";
 import { ageOf, originOf, resultFor } from "./lookup.ts";
 
-/**
- * Whether a step of a stored workflow finds a cached result, and what differs if not. Pure; uses the workflow's current
- * state.
- */
+/** Whether a step of a stored workflow finds a cached result, and what differs if not. Pure. */
 export function explainCache(workflow: Workflow, question: CacheQuestion): Result<CacheExplanation, string> {
   const { step: key } = question;
   const compiled = compileWorkflow({ ...workflow, spec: specOf(workflow) });
@@ -104,7 +101,6 @@ function refusalOf(step: CompiledStep, entry: Stored<CacheEntry>, now: number): 
   return "it does not have all that the step declares";
 }
 
-/** With the origin, where the log is. */
 const resultOf = ({ metadata, spec: { from, storedTime } }: Stored<CacheEntry>): CachedResult => ({
   name: metadata.name,
   workflow: from.workflow,

@@ -13,7 +13,6 @@ import { shownInputs } from "./shown-inputs.ts";
 /** Annotation of a step's child: the name of the cache entry to store its result in. */
 export const cacheKeyAnnotation = "slipway.dev/cache-key";
 
-/** Identity of the work of an attempt. */
 export interface CacheKey {
   /** Name of the entry: a hash of everything. */
   readonly name: string;

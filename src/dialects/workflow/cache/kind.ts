@@ -32,10 +32,7 @@ const Spec = s.object({
   ),
 });
 
-/**
- * The result of a step, for steps with the same inputs. Its name is a hash of them. Immutable: a newer result replaces
- * the object.
- */
+/** The result of a step; its name is a hash of the inputs. Immutable: a newer result replaces the object. */
 export const CacheEntry = kind({
   group: "slipway.dev",
   version: "v1alpha1",

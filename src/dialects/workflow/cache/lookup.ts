@@ -48,10 +48,7 @@ interface Taken {
   readonly artifacts?: JsonObject;
 }
 
-/**
- * What the step gets; undefined if the entry is too old, being deleted, forged, or, under a shared key, lacks a
- * declared output or file.
- */
+/** What the step gets; undefined if the entry is too old, being deleted, forged, or incomplete. */
 export function resultFor(step: CompiledStep, entry: Stored<CacheEntry>, now: Instant): Taken | undefined {
   const { maxAge = Infinity } = step.cache ?? {};
   const { outputs, artifacts, writtenBy } = entry.spec;

@@ -14,7 +14,6 @@ import { ageOf } from "./lookup.ts";
 export const keptFor: Millis = 30 * 24 * 60 * 60_000;
 /** Per namespace; the oldest are deleted. */
 export const mostEntries = 1_000;
-/** Longest time between two looks. */
 const longestWait: Millis = 24 * 60 * 60_000;
 
 export interface CacheUpkeepParts {
@@ -42,7 +41,6 @@ export function cacheUpkeep({ client, clock, entries }: CacheUpkeepParts): Recon
   };
 }
 
-/** The oldest beyond the limit, ties by name. */
 function surplusOf(all: readonly Stored<CacheEntry>[]): readonly Stored<CacheEntry>[] {
   if (all.length <= mostEntries) return [];
   const text = ({ spec, metadata }: Stored<CacheEntry>): string => `${spec.storedTime} ${metadata.name}`;

@@ -18,7 +18,6 @@ export interface CompiledInput {
   readonly ofItems?: true;
   /** Below `$SLIPWAY_ARTIFACTS`. */
   readonly path: string;
-  /** The step also runs without it. */
   readonly optional: boolean;
 }
 
@@ -28,7 +27,6 @@ const mostArtifacts = 32;
 /** Of all steps and items, so that the status fits the store. */
 export const mostInWorkflow = 1_000;
 
-/** Refuses a workflow whose artifacts do not fit its status. */
 export function checkArtifactCount(sources: readonly StepSource[], report: Report): void {
   const count = sources.reduce((sum, { step }) => sum + (step.outputArtifacts?.length ?? 0), 0);
   if (count <= mostInWorkflow) return;
@@ -41,7 +39,6 @@ export function checkArtifactCount(sources: readonly StepSource[], report: Repor
 
 const pathOf = ({ name, path = name }: InputArtifact | OutputArtifact): string => path;
 
-/** Steps whose artifacts may be used. */
 interface Producers {
   readonly steps: ReadonlyMap<string, StepSource>;
   readonly isVisible: (key: string) => boolean;
@@ -111,7 +108,6 @@ function checkOverlaps(list: readonly InputArtifact[], at: FieldPath, report: Re
 
 const isWithin = (path: string, other: string): boolean => path === other || path.startsWith(`${other}/`);
 
-/** The step and artifact that `from` names, or the problem. */
 function producerOf(
   from: string,
   user: string,

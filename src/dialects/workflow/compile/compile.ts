@@ -211,7 +211,6 @@ const compileFrom = ({ step, path }: StepSource, scope: ExpressionScope, report:
     ? undefined
     : compileBare(step.forEach.from, scope, [...path, "forEach", "from"], report);
 
-/** Names of the step's own expressions. */
 function localsOf({ forEach, repeat }: WorkflowStep): Pick<ExpressionScope, "local" | "axes"> {
   if (repeat !== undefined) return { local: ["iteration"] };
   if (forEach === undefined) return {};

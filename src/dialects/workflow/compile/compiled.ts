@@ -36,32 +36,23 @@ export interface CompiledForEach {
 /** An immutable, validated step. `step` includes the workflow's `stepDefaults`. */
 export interface CompiledStep {
   readonly key: string;
-  /** Part of `finally`. */
   readonly final: boolean;
   readonly type: StepType;
   readonly step: WorkflowStep;
-  /**
-   * Hash of the written definition, independent of member order. Stored as `templateHash` at the start and compared
-   * with later edits. Lazy.
-   */
+  /** Hash of the written definition, independent of member order; compared with later edits. Lazy. */
   hash(): string;
   /** Undefined: the default gate. */
   readonly when: CompiledExpression | undefined;
-  /** The step's type with its `${{ }}`. */
   readonly body: CompiledTemplate | undefined;
   readonly until: CompiledExpression | undefined;
   readonly outputs: readonly CompiledOutput[];
-  /** Input and output artifacts. */
   readonly takes: readonly CompiledInput[];
   readonly leaves: readonly ArtifactWish[];
-  /** `retry.expression`. */
   readonly retryWhen: CompiledExpression | undefined;
   readonly completion: CompiledCompletion | undefined;
   readonly forEach: CompiledForEach | undefined;
-  /** `repeat.until`. */
   readonly repeatUntil: CompiledExpression | undefined;
   readonly cache: CompiledCache | undefined;
-  /** Lock names with expressions. */
   readonly locks: CompiledTemplate | undefined;
 }
 
@@ -78,9 +69,7 @@ export interface WorkflowOutput {
   readonly expression: CompiledExpression;
 }
 
-/** Limits the running workflows with one key. */
 export interface CompiledConcurrency {
-  /** With its `${{ }}`. */
   readonly key: CompiledTemplate;
   readonly most: number;
   readonly onConflict: "Queue" | "CancelRunning" | "CancelNew";
@@ -92,14 +81,10 @@ export interface Identity {
   readonly namespace: string;
   readonly uid: string;
   readonly labels: JsonObject;
-  /** Scheduled time of the run. */
   readonly scheduledAt: string;
 }
 
-/**
- * An immutable, validated workflow; valid for one generation of one object, because expressions use its name and
- * labels.
- */
+/** An immutable, validated workflow; valid for one generation of one object. */
 export interface CompiledWorkflow {
   /** Includes the template's steps, if it refers to one. */
   readonly spec: WorkflowSpec;
@@ -110,7 +95,6 @@ export interface CompiledWorkflow {
   /** Arguments over defaults; absent if there is neither. */
   readonly params: JsonObject;
   readonly identity: Identity;
-  /** Steps whose finished Jobs are deleted after a while. */
   readonly expiring: readonly ExpiringStep[];
   /** Labels of `spec.selector` for every child. */
   readonly selector: Readonly<Record<string, string>>;

@@ -24,10 +24,7 @@ const longestKey = 64 * 1024;
 export class Definitions {
   readonly #known = new Map<string, Definition | "seen">();
 
-  /**
-   * The definition of a known text. `define` makes it on first use from immutable values; if it returns undefined the
-   * text is forgotten.
-   */
+  /** The definition of a known text, made by `define` on first use; if undefined the text is forgotten. */
   get(key: string, define: () => Definition | undefined): Definition | undefined {
     if (key.length > longestKey) return undefined;
     const known = this.#known.get(key);

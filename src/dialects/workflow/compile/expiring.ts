@@ -1,10 +1,7 @@
 import { isJsonObject } from "#lib/base/index.ts";
 import type { StepSource } from "./step-source.ts";
 
-/**
- * A step whose finished Jobs are deleted by the workflow controller: the Job's own TTL could delete it before its
- * outcome was seen.
- */
+/** A step whose Jobs the controller deletes: a Job's own TTL could act before its outcome was seen. */
 export interface ExpiringStep {
   readonly key: string;
   /** After the outcome was stored. */

@@ -32,13 +32,11 @@ export interface StepUse {
   readonly key: string;
 }
 
-/** A parsed and validated expression. */
 export interface CompiledExpression {
   readonly program: CelProgram;
   readonly uses: readonly StepUse[];
 }
 
-/** A document with `${{ }}` in its texts. */
 export interface CompiledTemplate {
   readonly template: CelTemplate;
   readonly uses: readonly StepUse[];
@@ -51,7 +49,6 @@ export interface ExpressionScope {
   readonly spec: WorkflowSpec;
   /** By all their names; see `stepsByName`. */
   readonly steps: ReadonlyMap<string, StepSource>;
-  /** Whether this step may be used. */
   readonly isVisible: (key: string) => boolean;
   readonly site: Site;
   /** Final steps know `run`. */
@@ -116,7 +113,6 @@ function environmentOf({ site, final, local = [] }: ExpressionScope): CelEnviron
   return known;
 }
 
-/** Sites with boolean results. */
 const isCondition: ReadonlySet<Site> = new Set(["gate", "item", "completion", "retry", "until"]);
 
 /** The type of an expression in CEL's words, or its parameter's; undefined if only known at run time. */
@@ -229,7 +225,6 @@ function reportOthers(
     if (member !== undefined) reportOthers(member, known, [...path, name], scope, at, report);
 }
 
-/** Once per name. */
 const distinct = (uses: readonly StepUse[]): readonly StepUse[] => [
   ...new Map(uses.map((use) => [use.alias, use])).values(),
 ];
@@ -281,7 +276,6 @@ function knownMembers(root: string, spec: WorkflowSpec): readonly string[] | und
   return root === "run" ? ["phase", "failed"] : undefined;
 }
 
-/** With a suggestion. */
 function unknown(what: string, name: string, known: Iterable<string>): string {
   const close = nearest(name, known);
   return close === undefined ? `no ${what} "${name}"` : `no ${what} "${name}", did you mean "${close}"`;

@@ -45,7 +45,6 @@ export function compileForEach(
 const tooMany = (count: number, limit: number): string =>
   `${count} items, at most ${limit} are allowed by forEach.limit`;
 
-/** Reason and message of the step. */
 interface NoItems {
   readonly reason: string;
   readonly error: string;
@@ -129,5 +128,4 @@ const otherItems = ({ key }: CompiledStep, { steps }: StaticValues, scope: GateS
     .filter((other) => other.forEach !== undefined && other.key !== key)
     .reduce((sum, other) => sum + (scope.state(other.key).items?.total ?? 0), 0);
 
-/** Variables of an item. */
 export const itemValues = (index: number, value: JsonValue): JsonObject => ({ item: value, index });

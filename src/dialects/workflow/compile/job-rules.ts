@@ -77,7 +77,6 @@ function judge(
   for (const cause of findings.unsupported) report("warn", "not-served", cause);
 }
 
-/** For suggestions. */
 const jobFields = [
   "activeDeadlineSeconds",
   "backoffLimit",
@@ -102,7 +101,6 @@ const codes: Readonly<Record<string, string>> = {
   FieldValueForbidden: "forbidden",
 };
 
-/** Known only when the step starts. */
 const isOpen = (text: string): boolean => text.includes("${{");
 
 /** Numbers become texts when the Job is made. */

@@ -10,10 +10,7 @@ export const hasNamedLocks = ({ locks = [] }: CompiledStep["step"]): boolean =>
 export const writtenLocks = ({ locks = [] }: CompiledStep["step"]): readonly string[] =>
   inOrder(locks.map(({ name }) => name));
 
-/**
- * The limits of a step or item in byte order without duplicates, which is the order of acquisition. `local`: variables
- * of the item.
- */
+/** The limits of a step or item in byte order, which is the order of acquisition, without duplicates. */
 export function lockNames(
   { step, locks: template }: CompiledStep,
   values: StaticValues,

@@ -10,7 +10,6 @@ import {
 } from "#lib/base/index.ts";
 import { compareBytes } from "#engine/index.ts";
 
-/** Values by name. */
 export type Axes = readonly (readonly [string, readonly JsonValue[]])[];
 
 interface Matrix {
@@ -40,10 +39,7 @@ export function axesOf(
 
 const isList = (value: unknown): value is readonly JsonValue[] => Array.isArray(value);
 
-/**
- * Every combination of the axes, the last axis changing first, without excluded ones. An `include` extends all
- * combinations it does not contradict; one that fits none is added.
- */
+/** Every combination of the axes, the last changing first. An `include` that fits none is added. */
 export function combinationsOf({ include = [], exclude = [] }: Matrix, axes: Axes): readonly JsonObject[] {
   const original = product(axes).filter((combination) => !exclude.some((part) => contains(combination, part)));
   const added: JsonObject[] = original.map((combination) => ({ ...combination }));

@@ -16,10 +16,7 @@ import { checkSecretDeclaration, parseSecretArgument, secretObjections } from ".
 /** Items of an array have the same form, at any depth. */
 type Demands = Pick<Param, "type" | "enum" | "pattern" | "minimum" | "maximum" | "items">;
 
-/**
- * Parameter values for expressions: arguments over defaults. A parameter with neither is absent; test with
- * `has(params.x)`.
- */
+/** Arguments over defaults. A parameter with neither is absent; test with `has(params.x)`. */
 export const paramValues = ({ params = [], arguments: given = {} }: WorkflowSpec): JsonObject =>
   withDefaults(params, given);
 
@@ -29,13 +26,11 @@ export function withDefaults(params: readonly Param[], given: JsonObject): JsonO
   return Object.fromEntries(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 
-/** Reports all problems of `params` and `arguments`. */
 export function checkParams(spec: WorkflowSpec, report: Report): void {
   checkDeclarations(spec.params ?? [], ["spec", "params"], report);
   checkValues(spec.params ?? [], spec.arguments ?? {}, ["spec", "arguments"], report);
 }
 
-/** Duplicates, invalid patterns and unfitting defaults. */
 export function checkDeclarations(params: readonly Param[], path: FieldPath, report: Report): void {
   const names = new Set<string>();
   for (const [index, param] of params.entries()) {
@@ -72,7 +67,6 @@ export function checkValues(
 /** Each compares with every parameter. */
 const mostSuggestions = 100;
 
-/** Reported once, not per value. */
 function checkDeclaration(param: Param, at: FieldPath, report: Report): void {
   if (param.secret === true) return checkSecretDeclaration(param, at, report);
   if (param.pattern !== undefined) {
@@ -102,10 +96,7 @@ function checkValue(param: Param, value: JsonValue | undefined, at: FieldPath, r
 const ownMember = (values: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(values, name) ? values[name] : undefined;
 
-/**
- * All reasons against a value; a wrong type hides the rest. Follows JSON Schema, with `pattern` as RE2, which no value
- * can slow down.
- */
+/** All reasons against a value. Follows JSON Schema, with `pattern` as RE2, which no value can slow down. */
 function objections(value: JsonValue, demands: Demands): readonly string[] {
   const type = demands.type ?? "string";
   if (!isOfType(value, type)) return [`expected ${withArticle(type)}, found ${describeValue(value)}`];
@@ -182,10 +173,7 @@ function describeValue(value: JsonValue): string {
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 }
 
-/**
- * Reads an argument of `--param`: texts as they are, all others as JSON (`--param list='["a"]'`). Other rules are
- * checked with the document.
- */
+/** Reads an argument of `--param`: texts as they are, all others as JSON (`--param list='["a"]'`). */
 export function parseArgument(param: Param, text: string): Result<JsonValue, string> {
   if (param.secret === true) return parseSecretArgument(text);
   const type = param.type ?? "string";

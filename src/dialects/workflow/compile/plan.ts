@@ -28,10 +28,7 @@ import type { StepType } from "./step-source.ts";
 import { evaluate, evaluateCondition, render, runValues, type StaticValues } from "./values.ts";
 import { dueOf } from "./wait.ts";
 
-/**
- * `work` has a child and counts for `parallelism`, `observe` watches foreign objects, `timer` needs nobody, `approval`
- * needs people.
- */
+/** `work` has a child and counts for `parallelism`; `observe` watches; `approval` needs people. */
 const kindOf: Readonly<Record<StepType, StepKind>> = {
   jobTemplate: "work",
   container: "work",
@@ -42,13 +39,9 @@ const kindOf: Readonly<Record<StepType, StepKind>> = {
   approval: "approval",
 };
 
-/** Default grace of Pods. */
 const graceMs = 30_000;
 
-/**
- * The engine's plan of a validated workflow. Pure and deterministic. Final steps are a plan of their own with its own
- * deadline; their failures stop nothing.
- */
+/** The engine's plan of a validated workflow. Pure. Final steps are a plan of their own with its own deadline. */
 export function planOf(
   spec: WorkflowSpec,
   graphs: { readonly main: Graph; readonly final: Graph },
@@ -77,7 +70,6 @@ const policyOf = (spec: WorkflowSpec): RunPolicy => ({
   ...(spec.suspend === undefined ? {} : { suspended: spec.suspend }),
 });
 
-/** Absent limits stay absent. */
 function stepOf(compiled: CompiledStep, values: StaticValues): PlanStep {
   const { step, key, type } = compiled;
   // Inherited timeouts are for attempts, which an approval has not.

@@ -13,8 +13,7 @@ import type { Param, WorkflowStep } from "../kinds.ts";
 import type { Report } from "#kernel/dialect/index.ts";
 import type { StepType } from "./step-source.ts";
 
-// Values of secret parameters stay unknown here: an argument names a key of a Secret, which the container's environment
-// refers to. This file checks such arguments and the places of such parameters.
+// Values of secret parameters stay unknown here: an argument names a key of a Secret.
 
 export const secretNames = (params: readonly Param[] = []): ReadonlySet<string> =>
   new Set(params.flatMap(({ name, secret }) => (secret === true ? [name] : [])));
@@ -22,7 +21,6 @@ export const secretNames = (params: readonly Param[] = []): ReadonlySet<string> 
 /** Rules about values, which nobody reads. */
 const meaningless = ["enum", "pattern", "minimum", "maximum", "items"] as const satisfies readonly (keyof Param)[];
 
-/** Reports rules that a secret parameter cannot have. */
 export function checkSecretDeclaration(param: Param, at: FieldPath, report: Report): void {
   if (param.type !== undefined && param.type !== "string")
     report([...at, "type"], "forbidden", "a secret parameter is a text: its type must be absent or string");

@@ -8,7 +8,6 @@ export const limits = { steps: 1_000, keyLength: 63, finallyDeadlineSeconds: 600
 
 const keyShape = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/;
 
-/** Keys are label values. */
 export const isStepKey = (key: string): boolean => key.length <= limits.keyLength && keyShape.test(key);
 
 /** False, and reported, if there are too many; then check no further. */
@@ -77,7 +76,6 @@ const reservedInSpec = {
   podDefaults: "podDefaults; write them into the jobTemplate",
 } as const satisfies Partial<Record<keyof WorkflowSpec, string>>;
 
-/** Reserved fields of a spec. */
 export const isReserved = (field: string): boolean => Object.hasOwn(reservedInSpec, field);
 
 /** Inputs become outputs, which are stored in the status. */
@@ -85,7 +83,6 @@ const reservedInInput = { secret: "secret inputs of approvals" } as const satisf
   Record<keyof Param, string>
 >;
 
-/** Refuses every unsupported field by name. */
 export function checkReserved(spec: WorkflowSpec, sources: readonly StepSource[], report: Report): void {
   refuse(spec, namesOf(reservedInSpec), reservedInSpec, ["spec"], report);
   const names = namesOf(reservedInStep);

@@ -101,10 +101,7 @@ function suggestion(dependency: string, names: Names): string {
   return close === undefined ? "" : `, did you mean "${close}"`;
 }
 
-/**
- * Tells by key which steps' results a step may use: its dependencies at any distance, and for final steps all main
- * ones. All steps if the graph is undefined.
- */
+/** Tells by key which steps' results a step may use. All steps if the graph is undefined. */
 export function visibleTo(source: StepSource, graphs: StepGraphs): (key: string) => boolean {
   const { graph, ancestry } = (source.final ? graphs.final : graphs.main) ?? {};
   const node = graph?.nodeById.get(source.key);

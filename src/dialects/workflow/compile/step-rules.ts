@@ -168,7 +168,6 @@ function checkReference({ step, path }: StepSource, context: RuleContext, report
   if (itself && context.name !== undefined) report(at, "waits-for-itself", "a workflow cannot wait for itself");
 }
 
-/** Each is an object's name. */
 function checkLocks(locks: readonly { readonly name: string }[], path: FieldPath, report: Report): void {
   for (const [index, { name }] of locks.entries()) {
     const wrong = isTemplated(name) ? undefined : subdomainRule(name);

@@ -21,7 +21,6 @@ export const isExecuted = (type: StepType): type is ExecutedType => type !== "wa
 /** A step of the document with `stepDefaults`. */
 export interface StepSource {
   readonly key: string;
-  /** Part of `finally`. */
   readonly final: boolean;
   readonly path: FieldPath;
   readonly step: WorkflowStep;
@@ -29,9 +28,7 @@ export interface StepSource {
   readonly written: WorkflowStep;
 }
 
-/**
- * All steps, main ones first, by the bytes of their keys: Kubernetes clients do not keep the order of maps. O(n log n).
- */
+/** All steps, main ones first, by the bytes of their keys: Kubernetes clients do not keep the order of maps. */
 export function stepSources(spec: WorkflowSpec): readonly StepSource[] {
   return [...sourcesOf(spec, "steps"), ...sourcesOf(spec, "finally")];
 }
@@ -54,7 +51,6 @@ export const isApplied = ({ operation }: WorkflowStep): boolean => operation ===
 export const isLetLive = (step: WorkflowStep): boolean =>
   (step.ownership ?? (isApplied(step) ? "Independent" : "Owned")) === "Independent";
 
-/** All types a step names, supported or not. */
 export const membersOf = (step: WorkflowStep): readonly string[] =>
   allMembers.filter((name) => step[name] !== undefined);
 

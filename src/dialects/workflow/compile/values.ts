@@ -28,7 +28,6 @@ export interface RunValues {
   readonly local?: JsonObject;
 }
 
-/** The run as a gate sees it. */
 export const runValues = (scope: GateScope): RunValues => ({
   run: scope.run,
   state: (key) => scope.state(key),
@@ -71,13 +70,11 @@ function stepValue(state: StepState, step: CompiledStep | undefined): JsonObject
   };
 }
 
-/** Numbers of items by state. */
 function countsOf(states: string): JsonObject {
   const { S = 0, F = 0, K = 0, X = 0 } = countPhases(states);
   return { succeeded: S, failed: F, skipped: K, canceled: X };
 }
 
-/** Defaults of unwritten outputs. */
 function defaultOutputs(step: CompiledStep | undefined): JsonObject {
   const known = step?.outputs.filter((output) => output.default !== undefined) ?? [];
   return Object.fromEntries(known.map((output) => [output.name, output.default]));
@@ -104,10 +101,7 @@ export function evaluateCondition(
   return err(`expected true or false, found ${JSON.stringify(answer.value)}`);
 }
 
-/**
- * Fills in every `${{ }}` of a body, or returns all failures with their places. A text that is exactly one expression
- * becomes its value of any type; results are not rendered again.
- */
+/** Fills in every `${{ }}` of a body, or returns all failures. A text that is one expression becomes its value. */
 export function render(body: CompiledTemplate, values: StaticValues, run: RunValues): Result<JsonValue, string> {
   const rendered = body.template.evaluate(bindingsOf(values, run, body.uses));
   if (rendered.ok) return rendered;

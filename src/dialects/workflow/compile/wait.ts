@@ -4,10 +4,7 @@ import type { CompiledStep } from "./compiled.ts";
 import { isInstant } from "./step-rules.ts";
 import { evaluate, runValues, type StaticValues } from "./values.ts";
 
-/**
- * When a `wait` step is due; asked once, when its gate has passed. A past `until` is due at once; an expression must
- * return an RFC 3339 text.
- */
+/** When a `wait` step is due; a past `until` at once. An expression must return an RFC 3339 text. */
 export function dueOf({ step, until }: CompiledStep, values: StaticValues): Due {
   const { wait } = step;
   if (wait?.seconds !== undefined) {

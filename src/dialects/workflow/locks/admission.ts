@@ -2,10 +2,7 @@ import type { Admission } from "#kernel/dialect/index.ts";
 import { ConcurrencyLimit, limitFinalizer } from "./kind.ts";
 import { isJsonObject } from "#lib/base/index.ts";
 
-/**
- * Admission of ConcurrencyLimits, beyond the schema. The finalizer at creation saves a write and protects holders of a
- * limit deleted at once.
- */
+/** Admission of ConcurrencyLimits. The finalizer at creation protects holders of a limit deleted at once. */
 export const limitAdmission: Admission = {
   group: ConcurrencyLimit.group,
   kind: ConcurrencyLimit.kind,

@@ -55,7 +55,6 @@ function keysIn(limit: ConcurrencyLimit): ReadonlySet<string> {
   return found;
 }
 
-/** Whether the holder is in the limit's status. */
 export const isHolder = (limit: ConcurrencyLimit | undefined, key: string): boolean =>
   limit !== undefined && keysIn(limit).has(key);
 

@@ -13,8 +13,7 @@ import { specOf } from "../spec-of.ts";
 import { decodeRun } from "../state.ts";
 import { type Holder, mostHolders } from "./kind.ts";
 
-// The limits that a stored Workflow waits for, and its holds that are over. Both follow from its status, so a crash
-// loses nothing.
+// The limits that a stored Workflow waits for, and its holds that are over. Both follow from its status.
 
 export type HolderId = Pick<Holder, "uid" | "name" | "runNumber" | "step" | "item">;
 
@@ -25,7 +24,6 @@ export interface Claim {
   readonly limits: readonly string[];
   /** Maximum of holders set by the claim, for concurrency keys. */
   readonly most?: number;
-  /** Its concurrency key. */
   readonly key?: string;
   readonly priority: number;
   /** RFC 3339 in whole seconds. */
@@ -170,10 +168,7 @@ function isSettledItem(items: ItemsStatus, index: number): boolean {
   return ask(index);
 }
 
-/**
- * Whether the holder's work is over. Once true it stays true, so any version may be asked: a settled step does not move
- * again in its run.
- */
+/** Whether the holder's work is over. Once true it stays true, so any version may be asked. */
 export function isOver(workflow: Stored<Workflow>, { uid, runNumber, step, item }: HolderId): boolean {
   if (workflow.metadata.uid !== uid) return true;
   const run = workflow.status?.runNumber ?? 1;
@@ -195,9 +190,7 @@ export function limitsNamedBy(workflow: Stored<Workflow>): readonly string[] {
 const mostFans = 32;
 const fans = new Map<string, readonly string[]>();
 
-/**
- * Cached: rendering the names of ten thousand items per event would be quadratic. At most 32, all forgotten when full.
- */
+/** Cached: rendering the names of ten thousand items per event would be quadratic. */
 function limitsOfItems(workflow: Stored<Workflow>, source: StepSource, total: number): readonly string[] {
   const key = `${workflow.metadata.uid}/${workflow.status?.runNumber ?? 1}/${source.key}/${total}`;
   const known = fans.get(key);

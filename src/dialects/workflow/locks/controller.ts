@@ -12,11 +12,7 @@ const waitingIndex = "slipway.dev/waits-for-limits";
 /** From at once to half a day. */
 const waitBuckets: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 1_800, 3_600, 10_800, 43_200];
 
-/**
- * Adds the controller of limits to a manager that has not started. A limit is reconciled when it or a Workflow that
- * names it changes. One pass at a time, because several limits are given together. `wake` requests a pass of a
- * Workflow.
- */
+/** Adds the controller of limits. One pass at a time, because several limits are given together. */
 export function addLimitController(
   manager: Manager,
   limits: Informer<ConcurrencyLimit>,

@@ -13,15 +13,13 @@ import { isHolder } from "./allot.ts";
 import { type Claim, holderKey, isOver } from "./claims.ts";
 import type { ConcurrencyLimit } from "./kind.ts";
 
-// A workflow with a concurrency key holds the key's limit from its start to its end. Until then it is Pending: the
-// engine keeps a held run from starting. The locks controller decides who gets the limit.
+// A workflow with a concurrency key holds the key's limit from its start to its end.
 
 /** The workflow and its rivals. */
 export interface QueueView {
   readonly workflow: Stored<Workflow>;
   readonly workflows: Lister<Workflow>;
   readonly limits: Lister<ConcurrencyLimit>;
-  /** In order. */
   readonly claimsIn: (namespace: string) => readonly Claim[];
   readonly memory: Memory;
   readonly now: Instant;
@@ -32,16 +30,13 @@ export interface Queued {
   readonly key: string;
   readonly limitName: string;
   readonly most: number;
-  /** It may start. */
   readonly isHolding: boolean;
   /** Rivals that hold it, then those ahead in the queue. */
   readonly before: readonly Rival[];
   readonly message?: string;
-  /** Time until the next look. */
   readonly wake: Millis;
 }
 
-/** Another workflow with the key. */
 export interface Rival {
   readonly uid: string;
   readonly name: string;
@@ -52,10 +47,7 @@ export interface Rival {
 const tellEvery: Millis = 30_000;
 const lookAgain: Millis = 1_000;
 
-/**
- * The position of a run that has a key and has not begun, or may be retried; undefined for others. An error means that
- * the key has no value.
- */
+/** The position of a run that has a key and has not begun. An error means that the key has no value. */
 export function queueOf(
   view: QueueView,
   compiled: CompiledWorkflow,
@@ -99,7 +91,6 @@ function standing(
   };
 }
 
-/** Unfinished holders, oldest first. */
 const holdersOf = ({ workflow, workflows }: QueueView, limit: ConcurrencyLimit | undefined): readonly Rival[] =>
   (limit?.status?.holders ?? []).flatMap((holder) => {
     const { namespace } = workflow.metadata;
@@ -110,7 +101,6 @@ const holdersOf = ({ workflow, workflows }: QueueView, limit: ConcurrencyLimit |
       : [{ uid: holder.uid, name: holder.name, isHolding: true }];
   });
 
-/** Those ahead of it in the same queue. */
 function waitersBefore({ workflow, claimsIn }: QueueView, limitName: string): readonly Rival[] {
   const { uid, namespace = "" } = workflow.metadata;
   const waiting = claimsIn(namespace).filter(({ limits }) => limits[0] === limitName);

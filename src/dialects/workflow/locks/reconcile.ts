@@ -29,11 +29,9 @@ export interface LimitParts {
   readonly clock: Clock;
   readonly limits: Lister<ConcurrencyLimit>;
   readonly workflows: Lister<Workflow>;
-  /** In order. */
   readonly claimsIn: (namespace: string) => readonly Claim[];
   /** Requests a pass of a Workflow that holds all it needs. */
   readonly wake: (workflow: ReconcileRequest) => void;
-  /** Records how long a claim waited. */
   readonly waited: (time: Millis) => void;
 }
 
@@ -78,9 +76,7 @@ async function createImplicit(
   return await client.create<ConcurrencyLimit>(ConcurrencyLimit, object, { signal });
 }
 
-/**
- * Holders whose steps are not settled. A Workflow missing in the mirror may be too new for it, so the server is asked.
- */
+/** Holders whose steps are not settled. A Workflow may be too new for the mirror, so the server is asked. */
 async function liveHolders(
   { client, workflows }: LimitParts,
   { metadata: { namespace }, status }: Stored<ConcurrencyLimit>,
@@ -99,9 +95,7 @@ async function liveHolders(
   return kept;
 }
 
-/**
- * A write bound to the version whose holders were counted; the finalizer comes first, where admission has not added it.
- */
+/** A write bound to the version whose holders were counted, after the finalizer. */
 async function withHolders(
   { client, clock }: LimitParts,
   limit: Stored<ConcurrencyLimit>,

@@ -146,7 +146,6 @@ function tellWait(
   return describeWait(limitOf(view, lacking), lacking);
 }
 
-/** Holders named in a message. */
 const namesTold = 3;
 
 /** `lock "db" is held by deploy-6/migrate and 2 others`. */

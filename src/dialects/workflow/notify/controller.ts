@@ -18,8 +18,7 @@ import { afterDeliveries, type Delivery, idPart } from "./owed.ts";
 import type { OwedNotification } from "./schema.ts";
 import { isAllowed, targetOf } from "./target.ts";
 
-// A separate controller, so that slow targets delay nothing. What is owed is in statuses and survives a crash; a
-// notification that was posted but not recorded is posted again.
+// Separate, so that slow targets delay nothing. A posted but unrecorded notification is posted again.
 
 /** Retried this long, and at least once. */
 const patience: Millis = 60 * 60_000;
@@ -30,10 +29,7 @@ const width = 4;
 /** A pass ends within twenty seconds. */
 const mostInPass = 8;
 
-/**
- * Consecutive failures and the next try. Lost with the process, which restarts the pauses; what is owed is in the
- * status.
- */
+/** Consecutive failures and the next try. Lost with the process, which restarts the pauses. */
 interface Try {
   readonly count: number;
   readonly next: Instant;
@@ -151,10 +147,7 @@ async function post(
   return await deliver({ url: url.value, message: messageOf(workflow, notification, owed), clock, signal, mayReach });
 }
 
-/**
- * Removes delivered and abandoned notifications from the newest status. Conflicts are retried here, because posting
- * again would notify twice.
- */
+/** Removes settled notifications from the newest status. Retries conflicts: posting again would notify twice. */
 async function writeDown(
   { client, workflows, record }: NotifierParts,
   key: string,

@@ -2,8 +2,7 @@ import { formatTime, type Instant } from "#lib/base/index.ts";
 import { diff, isTerminal, type Note, type RunState } from "#engine/index.ts";
 import type { Notification, NotificationsStatus, NotifiedEvent, OwedNotification } from "./schema.ts";
 
-// Owed notifications are part of the write that causes them, so a crash loses none. Delivery removes them in another
-// write.
+// Owed notifications are part of the write that causes them, so a crash loses none.
 
 /** Per workflow. Beyond it only events of the run are kept. */
 const mostOwed = 200;
@@ -17,7 +16,6 @@ interface Happened {
   readonly message?: string | undefined;
 }
 
-/** Events between two stored runs, in order. */
 function happened(before: RunState, after: RunState): readonly Happened[] {
   const begins = after.startedAt !== undefined && before.startedAt !== after.startedAt;
   return [...(begins ? [{ event: "Started" } as const] : []), ...diff(before, after).flatMap(told)];
@@ -36,7 +34,6 @@ function told(note: Note): readonly Happened[] {
   return isAsked ? [{ event: "ApprovalNeeded", step: note.step, message: note.message }] : [];
 }
 
-/** Nothing if there are no targets. */
 export function notificationsAfter(
   previous: NotificationsStatus | undefined,
   wanted: readonly Notification[] | undefined,

@@ -10,8 +10,7 @@ import { decideApproval } from "./approvals.ts";
 import { asker, type Decision, done, isAfterEnd, refused, untimely } from "./decision.ts";
 import type { Pass } from "./pass.ts";
 
-// Answers are Accepted (retry only), then Done or Refused. After a crash between effect and answer, `decide` recognises
-// the effect.
+// Answers are Accepted (retry only), then Done or Refused. After a crash `decide` recognises the effect.
 
 /** `conflicts`: started steps whose definition has changed. */
 export type Judged = Pick<CompiledWorkflow, "plan" | "steps"> & { readonly conflicts?: readonly string[] };

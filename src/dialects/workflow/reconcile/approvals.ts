@@ -9,10 +9,7 @@ import { collectProblems, type RunAction } from "#kernel/dialect/index.ts";
 import { maxOutputBytes } from "../steps/outputs.ts";
 import { asker, type Decision, done, isAfterEnd, refused, untimely } from "./decision.ts";
 
-/**
- * Whether an approval counts. Each is stored in the step's status, by which an unanswered action is recognised after a
- * crash.
- */
+/** Whether an approval counts. Each is stored, so that an unanswered action is recognised after a crash. */
 export function decideApproval(
   { spec, status, metadata }: Stored<RunAction>,
   step: string,
@@ -70,10 +67,7 @@ const withThis = ({ by, values }: ActionFact, { approvals = [] }: StepState, { m
   ],
 });
 
-/**
- * Problems of the last approval's values together with earlier ones: each required value must be given, and with the
- * first approval.
- */
+/** Problems of the approval's values: each required value must be given, and with the first approval. */
 function problemsOf(
   approval: Approval,
   approvals: readonly { readonly by?: string; readonly values?: JsonObject }[],

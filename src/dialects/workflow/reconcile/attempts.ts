@@ -14,10 +14,7 @@ export interface PassState {
   readonly now: Instant;
 }
 
-/**
- * The current attempt of a step. `since`: its start, or else when it became ready. `reference`: its child; default: the
- * status's.
- */
+/** The current attempt of a step. `since`: its start, or else when ready. `reference`: default: the status's. */
 export function attemptOf(state: PassState, step: CompiledStep, reference?: ChildReference): Attempt {
   const { workflow, compiled, run, now } = state;
   const { attempt, phase, readyAt, startedAt, iteration = 1 } = stepState(run, step.key);
@@ -52,7 +49,6 @@ export const valuesOf = ({ compiled, run }: Pick<PassState, "compiled" | "run">,
   main: final ? mainOutcome(compiled, run) : undefined,
 });
 
-/** O(steps). */
 function mainOutcome({ plan }: CompiledWorkflow, run: RunState): MainOutcome {
   const { final: _final, ...main } = plan;
   const { phase } = rollup(main, run);

@@ -15,10 +15,7 @@ interface Wait {
 /** Workflows visited per check; longer circles are not found. */
 const mostLookedAt = 1_000;
 
-/**
- * Steps of a workflow with `spec` that wait for it through others, each with the shortest circle; they would never end.
- * Names from expressions are unknown and ignored. O(visited workflows).
- */
+/** Steps that wait for their own workflow, with the shortest circle. Names from expressions are ignored. */
 export function circlesOf(
   workflow: Stored<Workflow>,
   spec: WorkflowSpec,
@@ -39,7 +36,6 @@ export function circlesOf(
   return found.problems;
 }
 
-/** The shortest path, with both ends. */
 function pathTo(
   wanted: string,
   first: string,
@@ -61,7 +57,6 @@ function pathTo(
   return undefined;
 }
 
-/** Unfinished workflows that its steps wait for. */
 function waitsOf(workflow: Stored<Workflow>, spec = specOf(workflow)): readonly Wait[] {
   if (isFinished(workflow)) return [];
   return (["steps", "finally"] as const).flatMap((part) =>

@@ -20,10 +20,7 @@ export function untimely({ phase, closing }: RunState, action: string): Decision
   return refused(`the workflow is being ended; ${action} is not possible any more`);
 }
 
-/**
- * An action after the end has no effect and must say so. Times are in seconds: within the second of the end it counts
- * as earlier and unanswered.
- */
+/** An action after the end has no effect and must say so. Within the second of the end it counts as earlier. */
 export function isAfterEnd({ creationTimestamp }: Stored["metadata"], { finishedAt }: RunState): boolean {
   const created = parseInstant(creationTimestamp);
   return created !== undefined && finishedAt !== undefined && created > finishedAt;

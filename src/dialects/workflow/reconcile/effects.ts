@@ -31,7 +31,6 @@ export function dueEffects(effects: readonly Effect[], memory: Memory, now: numb
   });
 }
 
-/** Undefined if nothing is owed. */
 export const effectsWake = (effects: readonly Effect[]): Millis | undefined =>
   effects.length === 0 ? undefined : repeatAfter;
 
@@ -157,7 +156,6 @@ export async function effectStage(
 /** In case the mirror's update triggers no pass. */
 const staleRetry: Millis = 1_000;
 
-/** Read from the server. */
 async function isNewest(client: ApiClient, workflow: Stored<Workflow>, signal: AbortSignal): Promise<boolean> {
   const live = await getOrUndefined(client, refTo(Workflow, workflow), signal);
   return live?.metadata.resourceVersion === workflow.metadata.resourceVersion;

@@ -15,7 +15,6 @@ export interface Entry {
   readonly plan: Plan;
   readonly facts: readonly Fact[];
   readonly queued?: Queued;
-  /** Why it does not run at all. */
   readonly refusal?: string;
 }
 
@@ -44,7 +43,6 @@ export function entryOf(pass: Pass, compiled: CompiledWorkflow, run: RunState): 
   return ok({ ...held, refusal, facts: [{ kind: "action", action: "cancel", force: true, reason: refusal }] });
 }
 
-/** Adds the reason of the refusal. */
 export const withRefusal = (run: RunState, { refusal }: Entry): RunState =>
   refusal === undefined || run.phase !== "Canceled" ? run : { ...run, message: refusal };
 

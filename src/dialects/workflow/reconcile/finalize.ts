@@ -21,7 +21,6 @@ const graceSeconds = 30;
 export interface Finalization {
   readonly client: ApiClient;
   readonly workflow: Stored<Workflow>;
-  /** Of every mirrored kind. */
   readonly children: readonly Stored[];
   readonly memory: Memory;
   readonly now: Instant;

@@ -61,7 +61,6 @@ export async function expireChildren(pass: Pass, steps: readonly ExpiringStep[])
   return next;
 }
 
-/** A Job whose outcome is stored, and the time. */
 interface FinishedJob {
   readonly job: Stored;
   readonly at: string | undefined;
@@ -85,7 +84,6 @@ function jobsOfItems({ kinds, workflow }: Pass, key: string, items: ItemsStatus)
   });
 }
 
-/** Undefined if it has not ended. */
 const endOfJob = (job: Stored): string | undefined =>
   conditionsOf(job["status"]).find(
     ({ type, status }) => status === "True" && (type === "Complete" || type === "Failed"),

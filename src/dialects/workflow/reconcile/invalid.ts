@@ -18,7 +18,6 @@ import type { InvalidReason } from "./resolve.ts";
 import { storeStage } from "./store.ts";
 import { setOne } from "./summary.ts";
 
-/** The first problem, and the number of others. */
 function summaryOf(problems: readonly Problem[]): string {
   const [first = ""] = textsOf(problems);
   return `${cut(first)}${problems.length > 1 ? ` (and ${problems.length - 1} more)` : ""}`;

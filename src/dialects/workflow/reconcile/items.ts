@@ -24,10 +24,7 @@ function itemListOf(state: PassState, step: CompiledStep): readonly JsonValue[] 
   return items;
 }
 
-/**
- * The attempt of an item: like a step's, with its own number and phase. The executor names its child, because the
- * status does not list children.
- */
+/** The attempt of an item: like a step's, with its own number and phase. The executor names its child. */
 export function itemAttempt(
   state: PassState,
   step: CompiledStep,

@@ -20,10 +20,8 @@ export interface Resolved {
   readonly template: string;
 }
 
-/** The run of a stored version. */
 export interface KnownRun {
   readonly resourceVersion: string;
-  /** From the status. */
   readonly stored: RunState;
   /** Including changes that need not be stored at once. */
   readonly run: RunState;
@@ -38,7 +36,6 @@ export interface Memory {
   compilation?: Compilation & { readonly generation: number; readonly labels: unknown; readonly template: string };
   /** Facts from effects, for the next pass. */
   facts: Fact[];
-  /** Applied objects, by step. */
   references: ReadonlyMap<string, ChildReference>;
   /** Times of effects by name, so that they are not repeated at once. */
   readonly performed: Map<string, Instant>;
@@ -52,7 +49,6 @@ export interface Memory {
   toldQueue?: Instant;
   /** A plan that keeps the run from starting, and its source. */
   heldPlan?: { readonly from: Plan; readonly message: string | undefined; readonly plan: Plan };
-  /** Why rivals could not be canceled. */
   queueObstacle?: string;
   /** Rivals canceled for this workflow, by uid and run number. */
   readonly superseded: Set<string>;
@@ -60,9 +56,7 @@ export interface Memory {
   quietSince?: Instant;
   /** Started steps whose definition has changed, by generation. */
   conflicts?: { readonly generation: number; readonly keys: readonly string[] };
-  /** Reported objects. */
   readonly reportedStrays: Set<string>;
-  /** Since when a deletion waits for children. */
   deletingSince?: Instant;
   reportedCleanup?: boolean;
 }

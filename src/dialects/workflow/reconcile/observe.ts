@@ -21,7 +21,6 @@ import { OutputRoom } from "./output-room.ts";
 
 // A pass observes every active step, whatever triggered it, so lost events cost only time.
 
-/** Results of observing children. */
 export interface Observed {
   readonly facts: readonly Fact[];
   /** With uids of the observed objects, by step. */
@@ -30,14 +29,10 @@ export interface Observed {
   readonly pollAfter?: Millis;
   /** Writers of observed child workflows, for the rights of later steps. */
   readonly writers: readonly Writer[];
-  /** Successes to store in the cache. */
   readonly results: readonly StepResult[];
 }
 
-/**
- * Observes the child of every active step. Failures of steps in `conflicts` are final. Reads mirrors unless an executor
- * must ask; throws what an executor throws. O(steps).
- */
+/** Observes the child of every active step. Failures of steps in `conflicts` are final. O(steps). */
 export async function observeSteps(
   state: PassState,
   executors: Executors,
@@ -88,7 +83,6 @@ function gather(
   if (finding?.is === "child") writers.push(...(finding.writers ?? []));
 }
 
-/** One look per active item. */
 async function observeItems(
   state: PassState,
   compiled: CompiledStep,
@@ -145,10 +139,7 @@ const kindPoll: Millis = 10_000;
 /** A step without any deadline waits this long for a kind to be served or watchable. */
 const kindPatience: Millis = 10 * 60_000;
 
-/**
- * Converts a finding into a fact: the child's state, or a refusal with the time of the next try. An unavailable kind
- * fails a step without deadlines after ten minutes.
- */
+/** Converts a finding into a fact. An unavailable kind fails a step without deadlines after ten minutes. */
 export function factOf(
   attempt: Attempt,
   finding: Finding,

@@ -12,7 +12,6 @@ import type { SharedSlots } from "../shared-slots.ts";
 import type { Executors } from "../steps/executor.ts";
 import type { Memory } from "./memory.ts";
 
-/** Counters of the reconciler, for operators. */
 export interface Tally {
   /** Stale, unknown or illegal facts of a turn. */
   ignoredFacts(count: number): void;
@@ -49,7 +48,6 @@ export interface Parts {
   readonly limits: Lister<ConcurrencyLimit>;
   readonly cacheEntries: Lister<CacheEntry>;
   readonly slots: SharedSlots;
-  /** Claims of a namespace, in order. */
   readonly claimsIn: (namespace: string) => readonly Claim[];
   readonly kinds: {
     strays(uid: string): readonly Stored[];

@@ -5,15 +5,12 @@ import type { Pass } from "./pass.ts";
 import type { PassState } from "./attempts.ts";
 import type { KnownRun } from "./memory.ts";
 
-// Nothing depends on Starting -> Running. Storing it at once would double the writes of short steps; if lost, it is
-// observed again.
+// Nothing depends on Starting -> Running. Storing it at once would double the writes of short steps.
 
 /** Most short steps end before this. */
 const patience: Millis = 500;
 
-/**
- * Keeps changes that can wait in memory and returns for how long. Undefined if something must be stored, or nothing.
- */
+/** Keeps changes that can wait and returns for how long. Undefined if something must be stored, or nothing. */
 export function quietStage(
   { memory, now, workflow }: Pass,
   known: KnownRun,

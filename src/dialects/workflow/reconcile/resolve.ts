@@ -6,7 +6,6 @@ import { maxSpecBytes, specOf, withTemplate } from "../spec-of.ts";
 import type { Resolved } from "./memory.ts";
 import type { Pass } from "./pass.ts";
 
-/** Why a workflow cannot run. */
 export type InvalidReason = "InvalidSpec" | "TemplateNotFound" | "Forbidden";
 
 export type Resolution =
@@ -14,10 +13,7 @@ export type Resolution =
   | ({ readonly is: "resolved"; readonly writers: readonly Writer[] } & Resolved)
   | { readonly is: "unresolved"; readonly reason: InvalidReason; readonly problems: readonly Problem[] };
 
-/**
- * The spec of this pass: the workflow's own, or the one frozen at the start, or before that the template's, read each
- * time.
- */
+/** The spec of this pass: the workflow's own, the one frozen at the start, or before that the template's. */
 export async function resolveStage({ workflow, templates, signal }: Pass): Promise<Resolution> {
   const { spec, status } = workflow;
   if (spec.templateRef === undefined || status?.resolvedSpec !== undefined)

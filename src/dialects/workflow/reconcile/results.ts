@@ -9,7 +9,6 @@ import type { Attempt, Finding } from "../steps/executor.ts";
 import type { PassState } from "./attempts.ts";
 import type { Pass } from "./pass.ts";
 
-/** A success of a step with a cache. */
 export interface StepResult {
   readonly attempt: Attempt;
   readonly key: CacheKey;
@@ -17,7 +16,6 @@ export interface StepResult {
   readonly artifacts: JsonObject | undefined;
 }
 
-/** Entries written in parallel. */
 const width = 16;
 
 /** The result of a successful attempt; none if its inputs changed while it ran. */
@@ -33,10 +31,7 @@ export function resultsOf(
   return [{ attempt, key: key.value, outputs: fact.state.outputs, artifacts: fact.state.artifacts }];
 }
 
-/**
- * Stores results after the status that reports them: a crash in between loses one saving, while an entry without its
- * status could be wrong. A failure is reported and does not fail the step.
- */
+/** Stores results after the status that reports them. A failure is reported and does not fail the step. */
 export async function keepResults(pass: Pass, { run, now }: PassState, results: readonly StepResult[]): Promise<void> {
   const kept = results.filter(({ attempt: { step, item, round } }) => {
     const state = stepState(run, step.key);

@@ -17,10 +17,7 @@ import { statusOf } from "./attempts.ts";
 import { type KnownRun, runOf } from "./memory.ts";
 import type { Pass } from "./pass.ts";
 
-/**
- * Gives a resubmitted run the earlier run's results of unchanged steps, read with the rights of its writer. Stores
- * nothing: until the first write they are found again.
- */
+/** Gives a resubmitted run the earlier run's results of unchanged steps, with the rights of its writer. */
 export async function reuseStage(pass: Pass, compiled: CompiledWorkflow): Promise<void> {
   const { workflow, memory, now, clientFor, signal } = pass;
   const { annotations = {}, namespace } = workflow.metadata;
@@ -43,10 +40,7 @@ export async function reuseStage(pass: Pass, compiled: CompiledWorkflow): Promis
 const withSteps = (known: KnownRun, steps: RunState["steps"]): KnownRun =>
   Object.keys(steps).length === 0 ? known : { ...known, run: { ...known.run, steps } };
 
-/**
- * Main steps that succeeded with the same definition, inputs and dependencies. Approvals, timers and references are
- * repeated; so is Apply, because the object may have changed.
- */
+/** Main steps that succeeded with the same definition, inputs and dependencies. Apply is repeated. */
 export function reusableSteps(former: Workflow, compiled: CompiledWorkflow, now: Instant): Record<string, StepState> {
   const earlier = compileWorkflow({ ...former, spec: specOf(former) });
   if (earlier === undefined) return {};
@@ -107,7 +101,6 @@ const bodyOf = (
 const isSame = (a: Result<JsonValue, string> | undefined, b: Result<JsonValue, string> | undefined): boolean =>
   a === undefined || b === undefined ? a === b : a.ok && b.ok && jsonEquals(a.value, b.value);
 
-/** Done without an attempt. */
 function reused({ outputs, artifacts, items }: StepState, from: string, now: Instant): StepState {
   return {
     phase: "Succeeded",

@@ -8,10 +8,7 @@ import type { Pass } from "./pass.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
 import { type StatusFacts, statusAfter, withOutputs } from "./summary.ts";
 
-/**
- * Stores all changes of a pass in one write bound to the version that was read, then reports them. Undefined if nothing
- * changed. Throws on a conflict: nothing has happened.
- */
+/** Stores all changes of a pass in one write, then reports them. Undefined if unchanged. Throws on a conflict. */
 export async function storeStage(
   pass: Pass,
   state: PassState,
@@ -39,10 +36,7 @@ export async function storeStage(
   return stored;
 }
 
-/**
- * References for the status: observed ones, and the children of starting attempts. Names are stored with the intent, so
- * that children are found after a crash.
- */
+/** References for the status. Names are stored with the intent, so that children are found after a crash. */
 function withIntents(
   state: PassState,
   before: RunState,

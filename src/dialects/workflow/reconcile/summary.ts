@@ -22,10 +22,8 @@ export interface StatusFacts {
   readonly isInvalid?: boolean;
 }
 
-// The status beyond the run: conditions, progress, history, children and failures of steps. Derived from the runs
-// before and after.
+// The status beyond the run: conditions, progress, history, children and failures of steps.
 
-/** Earlier runs and failed attempts kept in a status. */
 const historyLength = 10;
 const failuresKept = 3;
 
@@ -217,12 +215,9 @@ function historyAfter(previous: WorkflowStatus | undefined) {
   return [...(previous?.history ?? []), past].slice(-historyLength);
 }
 
-/** Outputs of a workflow together, as JSON. */
 const maxOutputBytes = 256 * 1024;
 
-/**
- * A succeeded run with its outputs, or failed if they cannot be made or exceed 256 KiB. Stored with the end of the run.
- */
+/** A succeeded run with its outputs, or failed if they cannot be made or exceed 256 KiB. */
 export function withOutputs(state: PassState): { readonly run: RunState; readonly outputs?: JsonObject } {
   const { compiled, run } = state;
   if (run.phase !== "Succeeded" || compiled.outputs.length === 0) return { run };

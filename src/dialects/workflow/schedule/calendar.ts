@@ -18,7 +18,6 @@ export interface Calendar {
 /** Documents may lack required fields. */
 type When = Pick<ScheduleSpec, "schedule" | "schedules" | "timeZone">;
 
-/** A single schedule is a list of one. */
 export const schedulesOf = ({ schedule, schedules = [] }: When): readonly string[] =>
   schedule === undefined ? schedules : [schedule];
 
@@ -26,7 +25,6 @@ export const schedulesOf = ({ schedule, schedules = [] }: When): readonly string
 export const calendarText = (when: When): string =>
   `${schedulesOf(when).join(", ")}${when.timeZone === undefined ? "" : ` (${when.timeZone})`}`;
 
-/** All schedules of an object, or all problems. */
 export function calendarOf(when: When): Result<Calendar, readonly CalendarProblem[]> {
   const problems: CalendarProblem[] = [];
   const refuse = (path: FieldPath, message: string): void => void problems.push({ path: ["spec", ...path], message });
@@ -51,7 +49,6 @@ function fieldsOf(text: string): Result<CronFields, string> {
   return text.trim().startsWith("@") ? err(`${known}, found ${JSON.stringify(text)}`) : schedule;
 }
 
-/** The earliest of several schedules. */
 const earliest =
   (all: readonly CronFields[], zone: TimeZone): NextTime =>
   (after: Instant) => {

@@ -12,13 +12,9 @@ import { Workflow, isFinished } from "../kinds.ts";
 import { ScheduledWorkflow } from "./kind.ts";
 import { scheduleReconciler, type ScheduleTally } from "./reconcile.ts";
 
-/** Runs by controlling schedule. */
 const scheduleIndex = "slipway.dev/schedule";
 
-/**
- * Adds the controller of schedules to a manager that has not started. A schedule is reconciled when it changes, when
- * its next run is due, and when a run is created, ends or is deleted.
- */
+/** Adds the controller of schedules to a manager that has not started. */
 export function addScheduleController(manager: Manager, recorder: EventRecorder): void {
   const { client, clock } = manager;
   const workflows: Informer<Workflow> = manager.mirror<Workflow>(Workflow);
@@ -48,7 +44,6 @@ export function addScheduleController(manager: Manager, recorder: EventRecorder)
     );
 }
 
-/** From a timer's delay to a day without a server. */
 const lagBuckets: readonly number[] = [0.05, 0.25, 1, 5, 30, 60, 300, 3600, 86_400];
 
 /** Counted here, because nothing else sees a run before it exists. */

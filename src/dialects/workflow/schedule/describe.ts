@@ -8,14 +8,10 @@ import type { ScheduledWorkflow, ScheduleSpec } from "./kind.ts";
 import { jitterOf } from "./plan.ts";
 import { timeOf } from "./run.ts";
 
-/** Enough to check a schedule. */
 const timesShown = 3;
-/** History limits usually keep fewer. */
 const runsShown = 20;
 
-/**
- * A schedule for people: next times in its zone, policies, and its `runs`, newest first. Several lines without colours.
- */
+/** A schedule for people: next times in its zone, policies, and its `runs`, newest first. */
 export function describeSchedule(
   schedule: Stored<ScheduledWorkflow>,
   runs: readonly Stored<Workflow>[],
@@ -46,7 +42,6 @@ export function describeSchedule(
   ].join("\n");
 }
 
-/** In the words of the controller. */
 function readyText({ status = {} }: ScheduledWorkflow): string {
   const ready = status.conditions?.find(({ type }) => type === "Ready");
   if (ready === undefined) return "not looked at yet";
@@ -71,7 +66,6 @@ function nextTimes(schedule: Stored<ScheduledWorkflow>, now: Instant): readonly 
   return times.map((at, index) => [index === 0 ? "Next" : "", whenText(at, spec, now)]);
 }
 
-/** With defaults. */
 function policyOf(spec: ScheduleSpec): readonly (readonly [string, string])[] {
   const { concurrencyPolicy = "Allow", catchUp = "Latest", catchUpLimit = 100, startingDeadlineSeconds } = spec;
   const { successfulWorkflowsHistoryLimit: succeeded = 3, failedWorkflowsHistoryLimit: failed = 1 } = spec;

@@ -4,7 +4,6 @@ import type { ScheduleSpec } from "./kind.ts";
 
 /** Delays up to this are on time; longer ones count as missed. */
 const grace: Millis = 10_000;
-/** Limit of counting missed runs. */
 export const mostCounted = 1_000;
 
 /** Times that get a run now. */
@@ -18,10 +17,7 @@ export interface Due {
   readonly latest?: Instant;
 }
 
-/**
- * Decides about times after `since` up to `until`: starts what is due, and what was missed as `catchUp` says. Always
- * decides, so that the schedule goes on.
- */
+/** Decides about times after `since` up to `until`: starts what is due, and what was missed as `catchUp` says. */
 export function dueTimes(spec: ScheduleSpec, next: NextTime, since: Instant, until: Instant): Due {
   const passed = passedTimes(next, since, until, mostCounted);
   if (passed.latest === undefined) return { starts: [], missed: 0, isMore: false };

@@ -22,6 +22,5 @@ export function superfluous(spec: ScheduleSpec, runs: readonly Stored<Workflow>[
   ];
 }
 
-/** Empty below the limit. */
 const beyond = <T>(oldestFirst: readonly T[], kept: number): readonly T[] =>
   oldestFirst.slice(0, Math.max(0, oldestFirst.length - kept));

@@ -2,7 +2,6 @@ import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/in
 import { Workflow } from "../kinds.ts";
 import { Spec as WorkflowSpec } from "../schema/spec.ts";
 
-/** More than people can follow. */
 export const mostSchedules = 50;
 /** `catchUp: All` creates this many in one pass, which may all run at once. */
 const mostCaughtUp = 1_000;
@@ -11,8 +10,7 @@ const seconds = (description: string, maximum?: number) =>
   s.optional(s.integer({ minimum: 0, ...(maximum === undefined ? {} : { maximum }), description }));
 const kept = (description: string) => s.optional(s.integer({ minimum: 0, description }));
 
-// The schema of a Workflow's spec, so that `kubectl explain` shows it and unknown fields are reported when the schedule
-// is written.
+// A Workflow's spec, so that `kubectl explain` shows it and unknown fields are reported.
 const Template = s.object(
   {
     metadata: s.optional(
@@ -66,7 +64,6 @@ const Spec = s.object({
   workflowTemplate: Template,
 });
 
-/** A single `meta/v1` Condition. */
 const Condition = s.object({
   type: s.string({ description: "Ready: runs are started when they are due." }),
   status: s.oneOf("True", "False", "Unknown"),
@@ -75,7 +72,6 @@ const Condition = s.object({
   message: s.optional(s.string()),
 });
 
-/** Identifies a run. */
 const RunReference = s.object({
   apiVersion: s.string(),
   kind: s.string(),
@@ -84,7 +80,6 @@ const RunReference = s.object({
   uid: s.string(),
 });
 
-/** Everything else follows from the runs. */
 const Status = s.object({
   schedule: s.optional(s.string({ description: "The schedules and their time zone, as they were understood last." })),
   active: s.optional(s.list(RunReference, { description: "Runs that have not ended, the newest hundred of them." })),

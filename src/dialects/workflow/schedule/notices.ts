@@ -3,7 +3,6 @@ import { type Notice } from "../messages.ts";
 import { mostCounted } from "./due.ts";
 import type { ScheduleSpec, ScheduleStatus } from "./kind.ts";
 
-/** All have one action. */
 const notice = (type: Notice["type"], reason: string, note: string): Notice => ({
   type,
   reason,

@@ -10,15 +10,12 @@ import { scheduleNotices } from "./notices.ts";
 import { turnout } from "./policy.ts";
 import { runName, timeOf } from "./run.ts";
 
-/** Reason of the condition Ready. */
 export type Readiness = "Scheduled" | "Suspended" | "InvalidSchedule" | "NeverDue" | "ClockSetBack";
 
 /** Everything to do now. Repeatable after a crash: a time determines its run's name. */
 export interface SchedulePlan {
   readonly starts: readonly Instant[];
-  /** Runs that make way. */
   readonly cancel: readonly Stored<Workflow>[];
-  /** Finished runs beyond the limits. */
   readonly remove: readonly Stored<Workflow>[];
   /** To record once the status is stored. */
   readonly notices: readonly Notice[];
@@ -35,10 +32,7 @@ export interface SchedulePlan {
 /** Small corrections of the clock are ignored. */
 const aheadEnough: Millis = 60_000;
 
-/**
- * Plans the next step of a ScheduledWorkflow with its `runs`. Pure. Each time is decided once, even if the clock is set
- * back.
- */
+/** Plans the next step of a ScheduledWorkflow with its `runs`. Pure. Each time is decided once. */
 export function planSchedule(
   schedule: Stored<ScheduledWorkflow>,
   runs: readonly Stored<Workflow>[],
@@ -92,10 +86,7 @@ export function planSchedule(
   };
 }
 
-/**
- * Last decided time. A new, changed or resumed schedule owes nothing for the past; a change also repairs one that a
- * wrong clock decided far into the future.
- */
+/** Last decided time. A new, changed or resumed schedule owes nothing for the past. */
 function decidedBefore({ metadata, spec, status = {} }: Stored<ScheduledWorkflow>, now: Instant): Instant {
   const decided = instant(status.decidedTime) ?? instant(metadata.creationTimestamp) ?? now;
   if (status.schedule !== undefined && status.schedule !== calendarText(spec)) return now;

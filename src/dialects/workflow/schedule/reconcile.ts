@@ -18,8 +18,7 @@ import { jitterOf, planSchedule } from "./plan.ts";
 import { replacement, runName, scheduledRun } from "./run.ts";
 import { statusAfter } from "./status.ts";
 
-// A pass reads the calendar, creates due runs, then stores what was decided. After a crash in between it decides the
-// same and finds the run by name.
+// Creates due runs, then stores what was decided. After a crash it decides the same and finds the run by name.
 
 /** Timers ignore changes of the clock, so they are kept short. */
 const longestSleep: Millis = 60_000;

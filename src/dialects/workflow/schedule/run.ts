@@ -6,7 +6,6 @@ import { RunAction } from "#kernel/dialect/index.ts";
 import { scheduledAt } from "../scheduled-at.ts";
 import type { ScheduledWorkflow } from "./kind.ts";
 
-/** Label of a schedule's runs. */
 const scheduleLabel = "slipway.dev/scheduled-workflow";
 
 /** Name of the run for a time, in minutes since 1970. Deterministic, so no time gets two runs. */

@@ -21,21 +21,16 @@ const schema = compileSchema(ScheduledWorkflow.schema);
 /** Names of runs and their actions add `-<minutes>` and a word; 253 characters are allowed. */
 export const longestName = 230;
 
-/** Place of the template. */
 const place: FieldPath = ["spec", "workflowTemplate"];
 const templateField = "spec.workflowTemplate.spec";
 
-/** The template as a Workflow, with problems at its place. */
 export interface CheckedTemplate {
   readonly workflow: JsonObject;
   readonly compiled: CompiledWorkflow | undefined;
   readonly found: ProblemCollector;
 }
 
-/**
- * Validates a ScheduledWorkflow of any form: calendar and template, so that the first run does not fail at night. Adds
- * to `found`; never throws.
- */
+/** Validates a ScheduledWorkflow of any form. Adds to `found`; never throws. */
 export function validateSchedule(document: JsonObject, found: ProblemCollector): CheckedTemplate {
   if (!isSmall(document, found.error)) return { workflow: {}, compiled: undefined, found: at(place, found) };
   const broken: string[] = [];

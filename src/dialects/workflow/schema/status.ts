@@ -2,7 +2,6 @@ import { s } from "#lib/schema/index.ts";
 import { NotificationsStatus } from "../notify/schema.ts";
 import { referenceFields } from "./fields.ts";
 
-/** As in the engine. */
 const StepPhase = s.oneOf(
   "Pending",
   "Waiting",
@@ -15,7 +14,6 @@ const StepPhase = s.oneOf(
   "Skipped",
   "Canceled",
 );
-/** Without the phases of steps only. */
 const RunPhase = s.oneOf("Pending", "Running", "Suspended", "Cancelling", "Succeeded", "Failed", "Canceled");
 const Closing = s.oneOf(["Cancel", "Deadline"], { description: "Why the run is being ended before its time." });
 
@@ -30,7 +28,6 @@ export const Condition = s.object({
   observedGeneration: s.optional(s.integer()),
 });
 
-/** A failed attempt, for people. */
 const Failure = s.object({
   attempt: s.integer(),
   reason: s.optional(s.string()),
@@ -129,7 +126,6 @@ const FinallyStatus = s.object(
   { preserveUnknown: true },
 );
 
-/** A run that a retry continued. */
 const PastRun = s.object({
   runNumber: s.integer(),
   phase: s.string(),

@@ -36,7 +36,6 @@ const timing = {
 /** Approvals have no attempts and ignore it. */
 export const StepDefaults = s.object(timing, { description: "Defaults of all steps; a step's own field wins whole." });
 
-/** Source of a value for later steps. */
 export const Output = s.object({
   expression: expression("CEL over result, object, params and steps. Absent: the result's key of this name."),
   default: s.optional(s.any({ description: "Value when the step did not produce the output." })),
@@ -57,7 +56,6 @@ const Container = s.object(
   { description: "Short form of a Job with one container named main." },
 );
 
-/** Runs in the engine. */
 const Wait = s.object(
   {
     seconds: positive("How long to wait."),
@@ -66,7 +64,6 @@ const Wait = s.object(
   { description: "A timer: exactly one of seconds and until." },
 );
 
-/** Matrix values, or a part of them. */
 const combinations = (description: string) => s.optional(s.list(s.anyObject(), { description }));
 
 /** One child per item; dependants see one step. */
@@ -122,7 +119,6 @@ const Cache = s.object(
   { description: "A result of the same inputs is taken instead of carrying the step out once more." },
 );
 
-/** Of a workflow, and inputs of an approval. */
 export const Param = s.object({
   name: s.string({ minLength: 1, description: "Name in expressions and arguments." }),
   type: s.optional(
@@ -144,7 +140,6 @@ export const Param = s.object({
   ),
 });
 
-/** Who may decide; decisions are RunActions. */
 export const Approval = s.object(
   {
     message: s.optional(s.string({ description: "What people are asked; ${{ }} is filled in." })),
@@ -175,7 +170,6 @@ export const TemplateRef = s.object(
   { description: "Steps and all else that is not the run's own come from a WorkflowTemplate." },
 );
 
-/** A run with its own status, which ends with its parent. */
 const ChildWorkflow = s.object(
   {
     templateRef: s.optional(TemplateRef),

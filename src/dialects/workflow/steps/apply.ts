@@ -50,10 +50,7 @@ export async function applyObject(
 const isFieldConflict = (thrown: unknown): boolean =>
   thrown instanceof ApiError && thrown.details.causes?.some(({ reason }) => reason === "FieldManagerConflict") === true;
 
-/**
- * The state of an applied object. Undefined before it was applied; gone if it is missing or replaced, or if a cancelled
- * attempt releases a foreign object.
- */
+/** The state of an applied object. Undefined before it was applied; gone if missing or replaced. */
 export function observeApplied(kind: ChildKind, attempt: Attempt, stateOf: StateOf): Finding | undefined {
   const { phase, reference } = attempt;
   // The object may have existed before.
@@ -66,10 +63,7 @@ export function observeApplied(kind: ChildKind, attempt: Attempt, stateOf: State
   return { is: "child", state: isReleased ? { is: "gone" } : state, ...(reference === undefined ? {} : { reference }) };
 }
 
-/**
- * The applied object, if a mirror shows it. Items have no stored uids: a running one was applied by this process, whose
- * mirrors include its writes.
- */
+/** The applied object, if a mirror shows it. Items have no stored uids. */
 function appliedIn(kind: ChildKind, attempt: Attempt): Stored | undefined {
   const object = objectIn(kind, attempt);
   if (object === undefined) return undefined;

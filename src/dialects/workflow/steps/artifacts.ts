@@ -28,10 +28,7 @@ export function artifactAnnotations(attempt: Attempt): Result<PodAnnotations, st
   });
 }
 
-/**
- * Clusters do not support artifacts: a step would miss its files and lose its own. Called only for steps with
- * artifacts.
- */
+/** Clusters do not support artifacts. Called only for steps with artifacts. */
 export async function nobodyCarries(
   client: ApiClient,
   attempt: Attempt,

@@ -57,7 +57,6 @@ export const isIndependent = ({ step }: Attempt): boolean => isLetLive(step.step
 const carriesLabels = (attempt: Attempt, object: KubeObject): boolean =>
   Object.entries(labelsOf(attempt)).every(([name, value]) => object.metadata.labels?.[name] === value);
 
-/** Whether the object is this attempt's child. */
 export function isChild(attempt: Attempt, object: KubeObject): boolean {
   if (isIndependent(attempt)) return carriesLabels(attempt, object);
   return controllerOf(object)?.uid === attempt.workflow.metadata.uid && carriesLabels(attempt, object);
@@ -140,10 +139,7 @@ async function createAlone(
   }
 }
 
-/**
- * Adopts an object with the child's name and labels and no controller, such as one restored from a backup. The patch is
- * bound to its uid.
- */
+/** Adopts an uncontrolled object with the child's name and labels, such as one restored from a backup. */
 function adopt(client: ApiClient, type: ResourceType, object: Stored, { workflow }: Attempt): Promise<Stored> {
   const { uid, resourceVersion, ownerReferences = [] } = object.metadata;
   const owners = [...ownerReferences, controllerReference(workflow)].map((owner) => ({ ...owner }));
@@ -164,16 +160,13 @@ export function refusal(thrown: unknown): Finding {
   throw thrown;
 }
 
-/** Permanent refusals. */
 const unservable: ReadonlySet<string> = new Set(["RequestEntityTooLarge", "MethodNotAllowed", "UnsupportedMediaType"]);
 
-/** The object's key in a mirror. */
 export function keyIn({ namespaced }: ResourceType, { workflow, reference }: Attempt): string {
   const { namespace } = workflow.metadata;
   return keyOf({ name: reference?.name ?? "", ...(namespaced && namespace !== undefined ? { namespace } : {}) });
 }
 
-/** The object of that name in the mirror. */
 export const objectIn = ({ type, children }: ChildKind, attempt: Attempt): Stored | undefined =>
   children.get(keyIn(type, attempt));
 
@@ -183,10 +176,7 @@ export function childIn(kind: ChildKind, attempt: Attempt): Stored | undefined {
   return object === undefined || !isChild(attempt, object) ? undefined : object;
 }
 
-/**
- * The state of a child, from `outcomeOf` if it exists. Undefined before it was seen; gone if it is missing or its owner
- * reference was removed.
- */
+/** The state of a child. Undefined before it was seen; gone if missing or without its owner reference. */
 export async function observeChild(
   client: Pick<ApiClient, "get">,
   kind: ChildKind,
@@ -216,10 +206,7 @@ export async function observeChild(
 
 const isWorkflow = ({ group, kind }: ResourceType): boolean => group === Workflow.group && kind === Workflow.kind;
 
-/**
- * Whether the mirror lacks the child: the workflow's status may be ahead of the mirror of children. One request, for a
- * child that seems to be gone.
- */
+/** Whether the mirror lacks the child: the workflow's status may be ahead of it. One request. */
 async function isYetToBeShown(
   client: Pick<ApiClient, "get">,
   kind: ChildKind,
@@ -238,10 +225,7 @@ async function isYetToBeShown(
   }
 }
 
-/**
- * Deletes the child in the background with the given grace, bound to its uid. Ignores missing, deleted and Independent
- * children.
- */
+/** Deletes the child with the given grace, bound to its uid. Ignores missing and Independent children. */
 export async function deleteChild(
   client: ApiClient,
   kind: ChildKind,

@@ -16,7 +16,6 @@ export interface Attempt {
   readonly round: number;
   /** The item of a fan-out. */
   readonly item?: { readonly index: number; readonly value: JsonValue };
-  /** Round of a loop. */
   readonly iteration?: number;
   /** As stored: `Starting` and `Cancelling` are intents. */
   readonly phase: StepPhase;
@@ -43,10 +42,7 @@ export type Finding =
   /** The obstacle is gone. */
   | { readonly is: "free" };
 
-/**
- * Runs one type of step. Called only for stored intents, and perhaps repeatedly, so it must find its earlier work.
- * Throwing means: retry later.
- */
+/** Runs one type of step, perhaps repeatedly, so it must find its earlier work. Throwing means: retry later. */
 export interface StepExecutor {
   /** The attempt's object, as far as known. Stored with the intent. */
   reference(attempt: Attempt): ChildReference | undefined;
@@ -58,5 +54,4 @@ export interface StepExecutor {
   cancel(attempt: Attempt, graceMs: Millis, signal: AbortSignal): Promise<void>;
 }
 
-/** Executors by step type. */
 export type Executors = Readonly<Record<ExecutedType, StepExecutor>>;

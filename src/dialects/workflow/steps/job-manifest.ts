@@ -96,10 +96,7 @@ function withVariables(container: JsonObject, { workflow, step, number, item, it
   return { ...container, ...textLists(container), env: [...added.map(([name, value]) => ({ name, value })), ...given] };
 }
 
-/**
- * An expression that is the whole text keeps its type; programs get the number 41 as "41", and lists and objects as
- * JSON.
- */
+/** Programs get the number 41 as "41", and lists and objects as JSON. */
 const textOf = (value: JsonValue): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** Anything but a list is left for the server to refuse. */

@@ -26,10 +26,7 @@ export interface WatchedPods {
   readonly follow: (pod: Stored) => void;
 }
 
-/**
- * Executes `jobTemplate` and `container` steps: one Job per attempt. Its end is its condition; the container's exit is
- * read from its Pods once.
- */
+/** Executes `jobTemplate` and `container` steps: one Job per attempt, whose end is its condition. */
 export function jobExecutor(clients: StepClients, jobs: Lister, watchPods: PodWatch): StepExecutor {
   const { client } = clients;
   const kind = { type: Job, children: jobs };
@@ -113,7 +110,6 @@ function hasEnded(pod: KubeObject): boolean {
   return phase === "Succeeded" || phase === "Failed";
 }
 
-/** What the attempt creates, or the problem. */
 export function renderJob(attempt: Attempt): Result<KubeObject, string> {
   const { body, type } = attempt.step;
   if (body === undefined) return err("the step has no Job");
@@ -193,10 +189,7 @@ const lacking = async (client: ApiClient, attempt: Attempt, signal: AbortSignal)
 /** Characters of a container's last line in the status. */
 const longestSaid = 1_024;
 
-/**
- * `exit code 3: no route to host`, with the last line of the termination message, instead of the Job's
- * `BackoffLimitExceeded`. Other reasons are the Job's own.
- */
+/** `exit code 3: no route to host`, with the last line of the termination message. Else the Job's reason. */
 function explain({ reason, message }: JobFailure, end: ContainerEnd | undefined, lack: Lack | undefined) {
   if (lack !== undefined) return lack;
   if (end === undefined || reason !== "BackoffLimitExceeded") return { reason, message };

@@ -4,10 +4,7 @@ import { maskAnnotation } from "#kernel/model/index.ts";
 /** Length of the path from a Pod to `valueFrom`: `spec`, list, index, `env`, index, `valueFrom`. */
 const tail = 6;
 
-/**
- * Requests masking of secret parameters on each Pod and Pod template. `places`: those of `valueFrom`. Names that the
- * document masks stay.
- */
+/** Requests masking of secret parameters on each Pod and Pod template. `places`: those of `valueFrom`. */
 export function withMasks(document: JsonObject, places: readonly FieldPath[]): JsonObject {
   return places.reduce<JsonObject>((masked, place) => {
     const name = valueAt(masked, [...place.slice(0, -1), "name"]);

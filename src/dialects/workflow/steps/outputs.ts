@@ -12,10 +12,7 @@ export const maxOutputBytes = 32 * 1024;
 /** Kubernetes keeps the first 4,096 bytes of a termination message, without half characters. */
 const maybeCutBytes = 4_096 - 3;
 
-/**
- * Fails a message that is or may be cut, because a cut value looks valid. The limit of the container's node is asked
- * only for long messages; clusters do not tell it.
- */
+/** Fails a message that is or may be cut, because a cut value looks valid. */
 export async function cutOutputs(
   message: string,
   keptBytes: () => Promise<number | undefined>,
@@ -32,18 +29,12 @@ export async function cutOutputs(
   return { is: "failed", reason: "OutputTooLarge", message: what, retryable: false };
 }
 
-/** Sources of outputs in expressions. */
 export interface OutputSources {
-  /** The step's own results. */
   readonly result: JsonObject;
-  /** The live object. */
   readonly object: JsonValue;
 }
 
-/**
- * The success with declared outputs, or a failure: retryable for a missing output, final for too large ones.
- * `exitCode`: of the container, if any.
- */
+/** The success with declared outputs, or a failure: retryable for a missing output, final for too large ones. */
 export function succeeded(attempt: Attempt, sources: OutputSources, exitCode?: number): ChildState {
   const declared = attempt.step.outputs;
   const entries: [string, JsonValue][] = [];

@@ -12,22 +12,17 @@ import {
   type Stored,
 } from "#kernel/model/index.ts";
 
-/** Exit of a Job's main container. */
 export interface ContainerEnd {
   readonly exitCode: number;
   readonly message: string;
   /** Unknown result, because its runtime was killed. */
   readonly isLost?: true;
-  /** Node it ran on. */
   readonly node?: string;
   /** Artifacts of the Pod, if stored. */
   readonly left?: LeftRecord;
 }
 
-/**
- * Exit of the main container: of the Pod that succeeded (index 0 of several) or failed last. One list request;
- * undefined if none has ended.
- */
+/** Exit of the Pod that succeeded (index 0 of several) or failed last. One list request. */
 export async function containerEnd(
   client: ApiClient,
   namespace: string | undefined,
@@ -54,7 +49,6 @@ async function podsOf(
   return (await client.list(Pod, { ...scope, labelSelector, signal })).items;
 }
 
-/** Why a whole Pod failed. */
 export interface Lack {
   readonly reason: string;
   readonly message: string;

@@ -2,7 +2,6 @@ import type { JsonObject } from "#lib/base/index.ts";
 import { evaluateCondition } from "../compile/values.ts";
 import type { Attempt } from "./executor.ts";
 
-/** A failed attempt, for `retry.expression`. */
 export interface FailedAttempt {
   readonly reason: string;
   readonly message: string;
@@ -12,10 +11,7 @@ export interface FailedAttempt {
   readonly outputs: JsonObject;
 }
 
-/**
- * Whether `retry.expression` wants another attempt. True without one; false if it fails, so that a mistake causes no
- * loop. Evaluated on observation, where the exit code is known; the plan checks `retry.on` and `retry.limit`.
- */
+/** Whether `retry.expression` wants another attempt. False if it fails, so that a mistake causes no loop. */
 export function mayTryAgain(attempt: Attempt, failed: FailedAttempt): boolean {
   const { retryWhen } = attempt.step;
   if (retryWhen === undefined) return true;

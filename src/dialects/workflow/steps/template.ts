@@ -22,10 +22,7 @@ import { objectState } from "./object-state.ts";
 import { statusOutputs, succeeded } from "./outputs.ts";
 import { mayTryAgain } from "./retry-when.ts";
 
-/**
- * A filled mirror, or why there is none: an unknown kind, a refusal in the server's words, or still filling, which
- * triggers a pass.
- */
+/** A filled mirror, or why there is none. Filling triggers a pass. */
 export type Mirror = ChildKind | "unknown" | "syncing" | { readonly forbidden: string };
 
 /** The step could not be observed. Rights may change. */
@@ -105,7 +102,6 @@ export function kindNotFound({ step }: Attempt): Finding {
   return { is: "refused", reason: "KindNotFound", message };
 }
 
-/** What the attempt creates, or the problem. */
 export function renderTemplate(attempt: Attempt): Result<KubeObject, string> {
   const { step, workflow, compiled, values } = attempt;
   if (step.body === undefined) return err("the step has no template");

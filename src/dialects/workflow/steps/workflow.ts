@@ -28,10 +28,7 @@ import { filled, type FindMirror, stateOf, unwatched } from "./template.ts";
 /** Nesting limit against endless recursion. */
 const deepest = 10;
 
-/**
- * Executes `workflow` steps: a child Workflow per attempt. A cancelled child runs its final steps, and the step ends
- * with it. Suspension is not inherited.
- */
+/** Executes `workflow` steps: a child Workflow per attempt. Suspension is not inherited. */
 export function workflowExecutor(clients: StepClients, find: FindMirror): StepExecutor {
   const mirrorOf = (attempt: Attempt) => find(apiVersionOf(Workflow), Workflow.kind, attempt);
   return {
@@ -83,10 +80,7 @@ export function renderWorkflow(attempt: Attempt): Result<KubeObject, string> {
   });
 }
 
-/**
- * Cancels the child by a RunAction with a fixed name, so that repetition is harmless. If the parent skips final steps,
- * so does the child.
- */
+/** Cancels the child by a RunAction with a fixed name, so that repetition is harmless. */
 async function askToEnd(client: ApiClient, child: Stored, force: boolean, signal: AbortSignal): Promise<void> {
   const { apiVersion, kind, metadata } = child;
   const { name, namespace, uid } = metadata;
