@@ -49,6 +49,7 @@ export const common = {
 const lazy = [
   "node:child_process",
   "node:crypto",
+  "node:fs/promises",
   "node:http",
   "node:https",
   "node:perf_hooks",

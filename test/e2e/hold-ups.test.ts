@@ -13,13 +13,13 @@ afterAll(() => removeDirectory(directory));
 const lacking = { env: [{ name: "X", valueFrom: { configMapKeyRef: { name: "nowhere", key: "x" } } }] };
 const file = (name: string, steps: Record<string, object>) => workflowFile(directory, name, steps);
 
-test("a run that lacks what nobody can bring says what, and that it cannot go on", async () => {
+test("a run that lacks what nobody can bring says what, and that it cannot continue", async () => {
   const path = await file("stuck", {
     good: step({}),
     bad: step(lacking),
     later: { ...step({}), dependencies: ["bad"] },
   });
-  const { code, err } = await runUntil([path, "--ephemeral"], { HOME: directory }, /cannot go on.*\n.*\n.*Ctrl-C/);
+  const { code, err } = await runUntil([path, "--ephemeral"], { HOME: directory }, /cannot continue.*\n.*\n.*Ctrl-C/);
   expect(code, err).toBe(130);
   expect(err).toContain('bad: held up (CreateContainerConfigError: configmap "nowhere" not found)');
   expect(err).toContain('this run cannot continue: bad (configmap "nowhere" not found)');
@@ -39,7 +39,7 @@ test("on a control plane that others reach it is told what is missing, and the r
   expect((await slipway(["run", join(directory, "brings.yaml")], { env })).code).toBe(0);
   const { code, err } = await running;
   expect(code, err).toBe(0);
-  expect(err).not.toContain("cannot go on");
+  expect(err).not.toContain("cannot continue");
   await server.stop();
   await endRunner(server.directory);
 });

@@ -118,7 +118,7 @@ test("slipway run applies and follows on a running server, whose agents do the w
   const env = { SLIPWAY_KUBECONFIG: server.kubeconfig };
   const refused = await slipway(["run", "examples/tinkerbell/template.yaml"], { env });
   expect(refused.code).toBe(2);
-  expect(refused.err).toContain("survey does not begin");
+  expect(refused.err).toContain("survey cannot start");
   expect(await kubectl("get", "workflows.tinkerbell.org", "-o", "name")).toBe("workflow.tinkerbell.org/survey\n");
   const running = slipway(["run", "examples/tinkerbell/template.yaml", "--set", "device_1=m-1"], { env });
   const pending = async () =>

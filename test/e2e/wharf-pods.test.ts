@@ -182,7 +182,7 @@ describe("a build in Pods", () => {
     await cluster.kubectl.must(["delete", pod, "--grace-period=0", "--force"]);
     expect(await shell("5/1", "")).toMatchObject({
       code: 1,
-      err: expect.stringContaining("no files of step a are kept"),
+      err: expect.stringContaining("no Pod of step a"),
     });
   });
 

@@ -38,5 +38,5 @@ test("an image that cannot be had, a crash loop and a missing Secret are told of
   expect(err).toMatch(/crash: held up \(CrashLoopBackOff: .*exit code 3\)/);
   expect(err).toMatch(/image: held up \((?:ErrImagePull|ImagePullBackOff): .*127\.0\.0\.1:1/);
   expect(err).toContain('secret: held up (CreateContainerConfigError: secret "nowhere" not found)');
-  expect(err).not.toContain("cannot go on");
+  expect(err).not.toContain("cannot continue");
 });
