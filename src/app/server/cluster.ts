@@ -33,7 +33,6 @@ export interface ClusterOptions extends Omit<ClusterWork, "leaseName"> {
   readonly lease?: { readonly namespace: string; readonly name: string };
   /** Install or update the definitions first; otherwise they must exist. */
   readonly installsDefinitions: boolean;
-  /** See `ControllerParts`. */
   readonly notes: readonly string[];
   /** For files of dialects; absolute. */
   readonly directory: string;
@@ -42,7 +41,6 @@ export interface ClusterOptions extends Omit<ClusterWork, "leaseName"> {
   readonly level: LogLevel;
   /** Readable log lines for a terminal, else JSON lines. */
   readonly isTerminal: boolean;
-  /** Called for each open port of a dialect. */
   readonly onPort: (port: DialectPort) => void;
   readonly signal: AbortSignal;
 }

@@ -68,7 +68,6 @@ export interface ControlPlaneOptions {
   readonly yamlReaderPath?: string;
   /** The parts of the template module; those beside this program when absent. */
   readonly templateFiles?: ModuleFiles;
-  /** See `ControllerParts`. */
   readonly notes?: readonly string[];
   readonly dialectOptions?: DialectOptions;
   /** Where steps run, closed with the control plane; default: host processes. */
@@ -86,15 +85,11 @@ export interface ControlPlaneOptions {
   readonly serverFor?: (bridge: string | undefined) => Promise<ServerPlace | undefined>;
   /** The audit log of HTTP requests; closed by the caller. */
   readonly audit?: AuditLog;
-  /** See `ApiServerOptions`. */
   readonly hideLogsFromViewers?: boolean;
   /** The answer of `/slipway/status`; `ports` are those that dialects have opened. */
   readonly about?: (ports: readonly DialectPort[]) => JsonObject;
-  /** See `PodRunnerOptions`. */
   readonly allowPrivileged?: boolean;
-  /** See `ServeOptions`. */
   readonly artifactLimits?: ArtifactLimits;
-  /** See `Limits`. */
   readonly maxEvents?: number;
   /** Shown at `/metrics`; server and controllers count in it, too. */
   readonly metrics?: Metrics;
@@ -108,7 +103,6 @@ export interface ControlPlaneOptions {
 
 export interface ControlPlane {
   readonly server: ApiServer;
-  /** Ports of dialects. */
   readonly ports: readonly DialectPort[];
   /** Rejects when a controller fails for good; resolves after `close`. */
   readonly ended: Promise<void>;
@@ -194,13 +188,10 @@ interface Words {
   readonly opened: RpcPort[];
   readonly ports: DialectPort[];
   readonly conditions: ServerCondition[];
-  /** By dialect. */
   readonly logs: Map<string, LogOpener>;
-  /** Set after the server's start. */
   sessions: PodSessions | undefined;
 }
 
-/** Server and controllers share the metrics. */
 type Counted = ControlPlaneOptions & { readonly metrics: Metrics };
 
 function startServer(

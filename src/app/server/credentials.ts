@@ -28,7 +28,6 @@ export interface IssuedCredential {
   readonly secret: { readonly token: string } | { readonly cert: string; readonly key: string };
 }
 
-/** A new token of 256 random bits. */
 export async function issueToken(client: ApiClient, request: CredentialRequest): Promise<IssuedCredential> {
   const token = newToken();
   const made = newCredential({ ...request, form: "Token", sha256: credentialHash(token) });

@@ -20,7 +20,6 @@ export interface DoorPlan {
   readonly others: readonly ListenAddress[];
 }
 
-/** A listener, and who can reach it. */
 export interface Reach {
   readonly address: string;
   readonly port: number;
@@ -29,7 +28,6 @@ export interface Reach {
   readonly urls: readonly string[];
 }
 
-/** The machine's name and network addresses. */
 export interface Machine {
   readonly hostname: string;
   readonly addresses: readonly string[];

@@ -26,7 +26,6 @@ export class Doors {
   readonly #main: Listener;
   readonly #bridges = new Map<string, Promise<Listener>>();
   readonly #open: Listener[];
-  /** The wanted ones, loopback first. */
   readonly listening: readonly { readonly host: string; readonly port: number }[];
 
   private constructor(server: ApiServer, names: readonly string[], main: Door, others: readonly Door[]) {

@@ -13,7 +13,6 @@ import { type LogLevel, plainLog } from "./plain-log.ts";
 import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 import { runnerPath, yamlReaderPath } from "./program-paths.ts";
 
-/** For a control plane of one command. */
 export interface EphemeralOptions {
   readonly clock: Clock;
   readonly version: string;
@@ -21,9 +20,7 @@ export interface EphemeralOptions {
   /** Of steps that name no directory. */
   readonly workingDirectory: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** For runs with agents. */
   readonly agents?: {
-    /** Makes the server listen for them. */
     readonly listening: DialectOptions;
     /** For agents in this process; absent if others are awaited. */
     readonly surroundings?: DockerSurroundings;
@@ -41,7 +38,6 @@ export interface EphemeralControlPlane {
   readonly client: ApiClient;
   /** How steps run, for people; see `ChosenRuntime`. */
   readonly runtime: string;
-  /** Ports of dialects. */
   readonly ports: readonly DialectPort[];
   /** Starts the agents that a run needs, in this process. */
   agentsFor(dialect: Dialect, run: KubeObject, onFailure: (error: SlipwayError) => void): void;

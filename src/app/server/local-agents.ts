@@ -2,7 +2,6 @@ import type { Dialect, LocalAgent } from "#kernel/dialect/index.ts";
 import { messageOf, SlipwayError } from "#lib/base/index.ts";
 
 export interface LocalAgentsOptions extends Omit<LocalAgent, "id" | "directory"> {
-  /** With a directory for each. */
   readonly directory: string;
 }
 

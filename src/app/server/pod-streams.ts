@@ -1,6 +1,5 @@
 import { createPodStreams, type HttpClientConfig, type PodStreams } from "#kernel/kit/index.ts";
 
-/** Streams into Pods, created on first use. */
 export interface KeptPodStreams {
   readonly open: () => PodStreams;
   readonly close: () => void;

@@ -40,15 +40,11 @@ export interface ServeOptions {
   readonly kubeconfig: string;
   /** The keys that encrypt Secrets on disk; without it they are not encrypted. */
   readonly encryptionKeyFile?: string;
-  /** See `ApiServerOptions`. */
   readonly hideLogsFromViewers?: boolean;
-  /** See `PodRunnerOptions`. */
   readonly allowPrivileged?: boolean;
   /** Default: the artifact store's. */
   readonly artifactLimits?: ArtifactLimits;
-  /** See `ControllerParts`. */
   readonly notes?: readonly string[];
-  /** See `Limits`. */
   readonly maxEvents?: number;
   readonly dialectOptions?: DialectOptions;
   readonly clock: Clock;
@@ -74,7 +70,6 @@ export interface RunningServer {
   readonly url: string;
   /** Loopback first. */
   readonly listening: readonly Reach[];
-  /** Ports of dialects. */
   readonly ports: readonly DialectPort[];
   /** How steps run, for people; see `ChosenRuntime`. */
   readonly runtime: string;

@@ -9,7 +9,6 @@ export type ArtifactReason =
   /** Over a limit of this server. */
   | "ArtifactTooLarge"
   | "DiskFull"
-  /** Any other failure of the machine. */
   | "ArtifactFailed";
 
 export class ArtifactError extends Error {

@@ -48,9 +48,7 @@ export async function packArtifact(root: string, wish: ArtifactWish): Promise<Pa
 
 interface Packing {
   readonly archive: Pack;
-  /** Resolves when there is room in the stream. */
   readonly room: () => Promise<void>;
-  /** How many more entries are allowed. */
   left: number;
 }
 

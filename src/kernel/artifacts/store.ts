@@ -107,7 +107,6 @@ export class ArtifactStore {
     }
   }
 
-  /** True if the bytes are new. */
   async #keep(part: string, namespace: string, hex: string): Promise<boolean> {
     const home = join(this.#directory, namespace);
     const path = join(home, hex);

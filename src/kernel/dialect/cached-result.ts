@@ -2,9 +2,7 @@
 
 import type { Stored } from "#kernel/model/index.ts";
 
-/** A stored result and its origin. */
 export interface CachedResult {
-  /** Name of the entry. */
   readonly name: string;
   readonly workflow: string;
   readonly step: string;
@@ -15,9 +13,7 @@ export interface CachedResult {
 /** An input that differs. Absent members: there is, or was, no such field. */
 export interface InputChange {
   readonly field: string;
-  /** In the other result. */
   readonly was?: string;
-  /** In this run. */
   readonly is?: string;
 }
 
@@ -30,11 +26,9 @@ export interface CacheExplanation {
   /** `hit`: the step uses, or would use, an entry. `stale`: it may not use the entry. */
   readonly outcome: "hit" | "stale" | "miss";
   readonly message: string;
-  /** The entry of this name, if it exists. */
   readonly entry?: CachedResult;
   /** On a miss: the step's other result with the fewest differences. */
   readonly nearest?: CachedResult;
-  /** Differences from the nearest result. */
   readonly changes: readonly InputChange[];
 }
 
@@ -42,7 +36,6 @@ export interface CacheQuestion {
   readonly step: string;
   /** Index of a fan-out's item; default: 0. */
   readonly item?: number;
-  /** Entries of the run's namespace. */
   readonly entries: readonly Stored[];
   /** Milliseconds since the epoch. */
   readonly now: number;

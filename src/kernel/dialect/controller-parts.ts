@@ -28,7 +28,6 @@ export interface DialectPort {
  */
 export type LogOpener = (run: KubeObject, part: string, request: LogRequest) => Promise<AsyncIterable<Uint8Array>>;
 
-/** A condition of the server's Node. */
 export interface ServerCondition {
   /** True means a problem, as with other conditions of Nodes. */
   readonly type: string;

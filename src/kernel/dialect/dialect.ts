@@ -68,7 +68,7 @@ export interface Admission extends GroupKind {
   readonly coversSchema: boolean;
   /** Changes a new object. `writer` is its creator, if that was authenticated. */
   prepareForCreate(object: JsonObject, writer?: Writer): JsonObject;
-  /** The part that determines what the controller does: writing it takes its writer's rights (`Manager.clientFor`). */
+  /** What the controller does with its writers' rights (`Manager.clientFor`). Who changes it becomes a writer. */
   actsOn?(object: JsonObject): JsonValue | undefined;
   /** The part of a status that only controllers and administrators may write, because controllers rely on it. */
   ownStatus?(status: JsonObject): JsonValue | undefined;
@@ -112,7 +112,6 @@ export interface Place {
   readonly item?: number;
 }
 
-/** The RunActions of a dialect. */
 export interface RunCommands {
   /** Others are refused before they are stored. */
   readonly actions: readonly ActionName[];

@@ -24,7 +24,7 @@ export interface Interaction {
   readonly stdout: Readable;
   /** Absent on a terminal. */
   readonly stderr?: Readable;
-  /** The exit code: 128 + signal, 126 or 127 for a missing program, when both outputs end. Rejects if unknown. */
+  /** The exit code: 128 + signal, 126 or 127 for a missing program. Outputs end soon after. Rejects if unknown. */
   readonly ended: Promise<number>;
   /** No effect without a terminal or after the end. */
   resize(size: TerminalSize): void;

@@ -1,7 +1,6 @@
 import { withoutValues } from "#kernel/logs/index.ts";
 import type { Task } from "./contract.ts";
 
-/** The values of these variables. */
 export const maskedValues = (names: readonly string[], env: Readonly<Record<string, string>>): readonly string[] =>
   names.flatMap((name) => {
     const value = Object.hasOwn(env, name) ? env[name] : undefined;

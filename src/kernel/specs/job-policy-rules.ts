@@ -15,7 +15,6 @@ import { countIndexes } from "./index-list.ts";
 
 // A Job's policies: which failures count (KEP-3329), and when an Indexed Job succeeds early (KEP-3998).
 
-// Kubernetes' limits.
 const mostRules = 20;
 const mostExitCodes = 255;
 const mostConditions = 20;
@@ -96,7 +95,6 @@ function checkConditions(patterns: readonly JsonObject[], at: FieldPath, report:
   }
 }
 
-/** Maximum length of `succeededIndexes`. */
 const longestIndexes = 65_536;
 
 /** Checks `successPolicy`. That it needs indexes is checked elsewhere. */

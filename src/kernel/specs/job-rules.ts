@@ -75,7 +75,6 @@ function checkIndexed(spec: JsonObject, at: FieldPath, report: Report) {
   atMost("maxFailedIndexes", mostFailed, mostOfMany, why);
 }
 
-/** Maximum length of `managedBy`. */
 const longestManager = 63;
 const domainPrefixedPath =
   /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*\/[^\s/?#%]+(?:\/[^\s/?#%]+)*$/;

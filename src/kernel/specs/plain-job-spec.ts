@@ -8,7 +8,6 @@ export const isPlainJobSpec = (spec: JsonObject): boolean => hasOnly(spec, job) 
 
 type Test = (value: JsonValue) => boolean;
 
-/** Tests of known members by name. */
 type Members = ReadonlyMap<string, Test>;
 
 function hasOnly(value: JsonValue | undefined, members: Members): value is JsonObject {

@@ -93,7 +93,6 @@ function withProbeDefaults(probe: JsonObject): JsonObject {
   return mapMember(withHttpDefaults(filled), "grpc", (grpc) => withAbsent(grpc, { service: "" }));
 }
 
-/** Of probes and hooks. */
 const withHttpDefaults = (handler: JsonObject): JsonObject =>
   mapMember(handler, "httpGet", (get) => withUnset(get, { path: "/", scheme: "HTTP" }));
 

@@ -78,7 +78,6 @@ function checkNumbers(spec: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-/** Names of objects and hosts. */
 function checkNames(spec: JsonObject, at: FieldPath, report: Report) {
   const rules = {
     nodeName: subdomainRule,

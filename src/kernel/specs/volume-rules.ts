@@ -71,7 +71,6 @@ function checkProjected(projected: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-/** Files, paths and modes of a source. */
 function checkContent(source: JsonObject, type: string, at: FieldPath, report: Report) {
   if (type === "hostPath") return checkHostPath(source, at, report);
   if (type === "serviceAccountToken") checkToken(source, at, report);

@@ -4,7 +4,6 @@ import { importsOf, instantiate, type WasmMemory } from "./web-assembly.ts";
 /** See `go/main.go`. */
 interface Exports {
   readonly memory: WasmMemory;
-  /** Starts Go's runtime. */
   readonly _initialize: () => void;
   /** Allocates a question of this length; returns its address. */
   readonly room: (length: number) => number;

@@ -11,7 +11,6 @@ export interface TemplatePlan {
   readonly ignored: readonly IgnoredKey[];
 }
 
-/** Work of one worker. */
 export interface PlannedTask {
   readonly name: string;
   readonly worker: string;

@@ -37,7 +37,6 @@ export const defaultLimits: PoolLimits = {
   idleMs: 60_000,
 };
 
-/** Why a valid question has no answer. */
 export type PoolFailure =
   | { readonly kind: "time" }
   | { readonly kind: "memory" }

@@ -1,5 +1,4 @@
 export interface ThreadStart {
-  /** The compressed module. */
   readonly artifact: string;
   /** Compiled by an earlier thread; without it this thread compiles and sends its own. */
   readonly module: WebAssembly.Module | undefined;

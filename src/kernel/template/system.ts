@@ -36,7 +36,6 @@ export class ModuleSystem {
     return this.#lastWords;
   }
 
-  /** The implementation of each import. */
   imports(names: readonly string[]): Record<string, Call> {
     const calls: Readonly<Record<string, Call>> = {
       clock_time_get: (clock: number, _precision: bigint, to: number) => this.#tellTime(clock, to),

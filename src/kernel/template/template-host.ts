@@ -65,7 +65,6 @@ export interface TemplateFailure {
   readonly kind: "template" | PoolFailure["kind"];
   readonly message: string;
   readonly problems: readonly TemplateProblem[];
-  /** The text that could not be decoded. */
   readonly rendered?: string;
 }
 
@@ -118,7 +117,6 @@ export class TemplateHost {
     return evaluated.ok ? ok(evaluated.value.json) : evaluated;
   }
 
-  /** Starts before the first question. */
   warm(): void {
     this.#pool.warm();
   }

@@ -144,7 +144,7 @@ function itemsVisit(
   };
 }
 
-/** A rule with `oldSelf` is checked at every change; any other must not refuse what was there before it. */
+/** A rule with `oldSelf` is checked if there is an old value; any other must not refuse what was there before it. */
 function askRule(
   rule: ValidationRule,
   program: RuleProgram,

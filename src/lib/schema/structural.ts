@@ -163,7 +163,7 @@ function checkEmbedded(schema: Schema, path: FieldPath): readonly FieldError[] {
   return errors;
 }
 
-/** The server declares the envelope. A schema may repeat its types, and constrain names at the root, not preset. */
+/** The server declares the envelope. A schema may repeat its types, and constrain root names, without defaults. */
 function checkEnvelope(
   properties: NonNullable<Schema["properties"]>,
   path: FieldPath,

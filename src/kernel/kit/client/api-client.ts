@@ -66,7 +66,6 @@ export type Patch =
   /** Owned by `fieldManager`, which is required. Conflicts if others own changed fields, unless `force`. */
   | { readonly type: "apply"; readonly body: JsonValue; readonly force?: boolean };
 
-/** An operation of RFC 6902. */
 export interface JsonPatchOperation {
   readonly op: "add" | "remove" | "replace" | "move" | "copy" | "test";
   readonly path: string;

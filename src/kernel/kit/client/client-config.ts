@@ -38,7 +38,6 @@ export interface Connection {
   readonly namespace?: string;
 }
 
-/** The `Impersonate-` headers of every request. */
 export interface Impersonation {
   readonly user: string;
   readonly uid?: string;

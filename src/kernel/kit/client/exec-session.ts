@@ -29,13 +29,11 @@ export interface ExecOptions {
   readonly signal?: AbortSignal;
 }
 
-/** How a program in a container has ended. */
 export interface ExecEnd {
   readonly exitCode: number;
 }
 
 const maxStatusBytes = 2 ** 20;
-/** As in kubectl. */
 const maxPartBytes = 32 * 1024;
 
 export async function runExec(channel: ApiChannel, path: string, options: ExecOptions): Promise<ExecEnd> {

@@ -167,7 +167,6 @@ export class HttpTransport {
     return socketPath === undefined ? `${this.#url.origin}${whole}` : `ws+unix:${socketPath}:${whole}`;
   }
 
-  /** The whole body as text, at most 256 MiB. */
   async readText({ body }: HttpAnswer, signal?: AbortSignal): Promise<string> {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -5,7 +5,6 @@ import type { Connection } from "./client-config.ts";
 import type { Environment } from "./exec-credentials.ts";
 import { tokenFileCredentials } from "./token-file.ts";
 
-/** Where Pods find their account. */
 const mounted = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /** A Pod's connection by the service account in `folder`; an error if it is missing. Undefined outside of Pods. */

@@ -56,7 +56,6 @@ export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
   };
 }
 
-/** The parts of the named or current context. */
 export function partsOf(config: Kubeconfig, wanted?: string): ContextParts {
   const name = wanted ?? config.currentContext;
   if (name === undefined)

@@ -1,6 +1,5 @@
 import { integerOf, type LabelRequirement, type Labels, type LabelSelector } from "./label-selector.ts";
 
-/** All requirements on one label together. */
 interface Condition {
   isNeeded: boolean;
   /** The allowed values; all if absent, none if the label must not exist. */

@@ -120,7 +120,6 @@ function readExpression(value: unknown): Result<LabelRequirement, string> {
   return ok({ key, operator, values: texts });
 }
 
-/** Why a key or value can never be a label. */
 function problemOf(key: string, values: readonly string[]): string | undefined {
   const wrongKey = qualifiedNameRule(key);
   if (wrongKey !== undefined) return `key ${JSON.stringify(key)}: ${wrongKey}`;

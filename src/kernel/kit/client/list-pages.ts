@@ -1,6 +1,5 @@
 import { isGone, type KubeObject, type ObjectList, type Stored } from "#kernel/model/index.ts";
 
-/** As kubectl. */
 export const pageSize = 500;
 /** After so many expired listings the list is read in one piece. */
 const maxRestarts = 3;

@@ -12,7 +12,6 @@ export interface LoadKubeconfigOptions {
   /** Missing files are skipped if at least one exists. */
   readonly files: readonly string[];
   readonly context?: string;
-  /** For credential commands. */
   readonly environment: Environment;
   readonly clock: Clock;
   readonly log: Logger;
@@ -82,7 +81,6 @@ async function userCredentials(
   const { exec } = value;
   if (value["auth-provider"] !== undefined)
     throw unsupportedSetting(`auth-provider of the user "${name}"`, "Kubernetes has replaced it by exec commands");
-  // As in kubectl.
   if (tokenFile !== undefined) return tokenFileCredentials(resolve(folder, tokenFile), options.clock, own);
   if (token !== undefined) return fixedCredential({ ...own, token });
   if (username !== undefined)

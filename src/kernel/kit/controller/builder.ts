@@ -40,7 +40,6 @@ export interface ControllerBuilder {
     choices?: WatchChoices<T>,
   ): ControllerBuilder;
   watchesChannel(channel: RequestChannel): ControllerBuilder;
-  /** Later choices win. */
   with(choices: ControllerChoices): ControllerBuilder;
   /** Creates the controller and adds it to the manager. */
   complete(reconciler: Reconciler): Controller;

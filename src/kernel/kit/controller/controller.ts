@@ -33,7 +33,6 @@ export interface ControllerOptions {
 
 export type Outcome = "success" | "requeued" | "failed" | "terminal";
 
-/** For metrics. */
 export interface ControllerObserver extends QueueObserver {
   reconciled?(outcome: Outcome, took: Millis): void;
 }

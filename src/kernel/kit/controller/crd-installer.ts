@@ -21,7 +21,6 @@ export interface CrdInstallOptions {
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly random: Random;
-  /** Also replace definitions of others. */
   readonly adopt?: boolean;
   /** Default: 30 s. */
   readonly timeout?: Millis;

@@ -24,7 +24,6 @@ export class DelayHeap {
     return this.#atByKey.get(key)?.at;
   }
 
-  /** Replaces the key's time. */
   set(key: string, at: Millis): void {
     const entry = { key, at, order: this.#order++ };
     this.#atByKey.set(key, entry);

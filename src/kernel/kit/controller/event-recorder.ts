@@ -79,9 +79,7 @@ const parallelBatches = 8;
 const parallelWrites = 8;
 /** The same event within this time extends the series. */
 const seriesWindow: Millis = 6 * 60_000;
-/** How often a series is written at most. */
 const seriesPause: Millis = 1000;
-/** How often losses are logged at most. */
 const lossPause: Millis = 60_000;
 const spamLimit = { perSecond: 1 / 300, burst: 25 };
 
@@ -279,7 +277,6 @@ class Recorder implements EventRecorder {
       await this.#options.client.patch(ref, { type: "merge", body: { series: seriesOf(occurrence) } });
     } catch (thrown) {
       if (!isNotFound(thrown)) throw thrown;
-      // The event has expired.
       await this.#create(occurrence);
     }
   }

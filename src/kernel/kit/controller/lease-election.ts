@@ -171,7 +171,6 @@ class Candidate {
       this.#held = await this.#write(signal);
       return this.#held === undefined ? "other" : "held";
     } catch (thrown) {
-      // Read again at the next try.
       this.#held = undefined;
       this.lastFailure = thrown;
       this.#options.log.debug("the lease was not written", { error: messageOf(thrown) });

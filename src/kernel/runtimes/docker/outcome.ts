@@ -4,7 +4,6 @@ import { withoutValues } from "#kernel/logs/index.ts";
 import type { TaskOutcome } from "../contract.ts";
 import { maskedIn } from "./output.ts";
 
-/** The `State` of an inspected container. */
 export interface ContainerLife {
   readonly status: "created" | "running" | "paused" | "restarting" | "removing" | "exited" | "dead";
   readonly isRunning: boolean;

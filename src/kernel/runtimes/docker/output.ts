@@ -119,7 +119,6 @@ export async function maskMessageOf(container: JsonObject): Promise<string | und
   return message === undefined || message === "" ? undefined : maskLastWord(message, maskedIn(container));
 }
 
-/** The masked values of an inspected container. */
 export function maskedIn({ Config }: JsonObject): readonly string[] {
   if (!isJsonObject(Config)) return [];
   const names = labelsOf(Config)[labels.masked]?.split(",") ?? [];

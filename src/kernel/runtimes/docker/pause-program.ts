@@ -60,7 +60,6 @@ function words(values: readonly number[]): Buffer {
   return bytes;
 }
 
-/** The engine's names of processors. */
 const machines: Readonly<Record<string, Machine>> = {
   amd64: { number: 62, code: amd64 },
   x86_64: { number: 62, code: amd64 },

@@ -10,9 +10,7 @@ export interface RunnerPaths {
   readonly directory: string;
   /** Tasks and their outcomes, for the next runner. */
   readonly journal: string;
-  /** See `acquireLock`. */
   readonly lock: string;
-  /** The runner's stderr. */
   readonly log: string;
   /** In the directory if the path is short enough for the kernel, else under the system's temporary directory. */
   readonly socket: string;

@@ -10,7 +10,6 @@ import { type Calendar, missedTimes } from "./missed-times.ts";
 
 export type CronsJob = Stored<JobObject>;
 
-/** An event of the CronJob. */
 export interface Note {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
@@ -103,7 +102,6 @@ const forbidden: Note = {
   text: "Not starting job because prior execution is running and concurrency policy is Forbid",
 };
 
-/** The start of the search for missed times. */
 function begin({ metadata, spec, status }: Stored<CronJobObject>, now: Instant): Instant {
   const since = instant(status?.lastScheduleTime) ?? instant(metadata.creationTimestamp) ?? now;
   const { startingDeadlineSeconds } = spec;

@@ -10,7 +10,6 @@ import { isIndexed, type Tally } from "./tally.ts";
 export interface Demand {
   readonly create: readonly NewPod[];
   readonly surplus: readonly JobPod[];
-  /** When the pause after failures ends. */
   readonly retryAt?: Instant;
   readonly awaited: ReadonlySet<JobPod>;
 }

@@ -16,11 +16,9 @@ export interface Tally {
   readonly failedIndexes: ReadonlySet<number>;
   /** How many uids of the stored list are no longer held by the finalizer. */
   readonly settled: { readonly succeeded: number; readonly failed: number };
-  /** The new list of uncounted pods. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   /** Held pods that do not count and may be released. */
   readonly discarded: readonly JobPod[];
-  /** Why a single pod makes the Job fail. */
   readonly fatal: { readonly reason: string; readonly message: string } | undefined;
   /** The reason that the last failed pod gives for itself (deadline, full disk), which no exit code tells. */
   readonly lastWords: string | undefined;

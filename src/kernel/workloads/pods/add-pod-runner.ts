@@ -28,7 +28,6 @@ export interface PodRunnerOptions {
   readonly runtime: Runtime;
   /** Volumes and logs of pods. Kept between starts, and used by one process at a time. */
   readonly directory: string;
-  /** The directories of claims. */
   readonly volumes: string;
   readonly node: Node;
   /** PATH, HOME, LANG and the like, never the server's whole environment. The pod's own variables win. */

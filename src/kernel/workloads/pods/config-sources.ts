@@ -56,7 +56,6 @@ export function volumeSourcesOf(volumes: readonly Volume[] | undefined): readonl
 export const claimsOf = (spec: PodSpec): readonly SourceName[] =>
   claimNames(spec).map((name) => ({ kind: "PersistentVolumeClaim", name }));
 
-/** The keys of a ConfigMap or Secret as bytes. */
 export function contentsOf(object: KubeObject): ReadonlyMap<string, Buffer> {
   const contents = new Map<string, Buffer>();
   const { data, binaryData } = asJson(object);

@@ -90,7 +90,6 @@ function amount(text: string | undefined): number | undefined {
   return quantity?.ok === true ? quantityToNumber(quantity.value) : undefined;
 }
 
-/** Kubernetes' default domain. */
 export const clusterDomain = "cluster.local";
 
 export function sandboxOf(pod: PodObject, names: readonly string[]): Sandbox {

@@ -134,7 +134,6 @@ function messageFile({ pod, container, restart, paths, canMount, image }: TaskIn
   return { variable: target, mounts: [{ source, within: dirname(source), target, readOnly: false }] };
 }
 
-/** The path of the artifacts in containers. */
 const artifactsTarget = "/slipway/artifacts";
 
 /** No mount is made if the process can reach the directory itself. */

@@ -4,7 +4,6 @@ import type { TaskOutcome, TaskStatus } from "#kernel/runtimes/index.ts";
 import type { Container, ContainerStatus, PodObject, Terminated } from "../pod-types.ts";
 import { taskId } from "./pod-paths.ts";
 
-/** The newest execution of a container. */
 export type Current =
   /** Nothing has run yet, or that is not known yet. */
   | { readonly kind: "none" }

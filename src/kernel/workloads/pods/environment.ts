@@ -18,7 +18,7 @@ export interface EnvironmentInput {
   readonly base: Variables;
 }
 
-/** A container's environment, or all reasons against it. `$(NAME)` sees earlier variables. Skips optional keys. */
+/** A container's environment, or every reason against it. Later variables see earlier ones as `$(NAME)`. */
 export function containerEnvironment(input: EnvironmentInput): Result<Variables, readonly string[]> {
   // Without a prototype: `constructor` and `__proto__` are ordinary names.
   const env: Record<string, string> = Object.assign(Object.create(null), input.base);
@@ -61,7 +61,6 @@ function keyValue(
   return err(`couldn't find key ${selector.key} in ${kind} ${name}`);
 }
 
-/** In the kubelet's words. */
 export const notFound = (kind: "ConfigMap" | "Secret", name: string): string =>
   `${kind === "ConfigMap" ? "configmap" : "secret"} "${name}" not found`;
 

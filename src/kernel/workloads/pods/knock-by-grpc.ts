@@ -77,7 +77,6 @@ function frame(message: Buffer): Buffer {
 
 type Told = IncomingHttpHeaders & IncomingHttpStatusHeader;
 
-/** In the kubelet's words. */
 function judge(told: Readonly<Told>, body: Buffer): Knock {
   const failure = (message: string): Knock => ({ succeeded: false, message });
   const code = told["grpc-status"];

@@ -16,7 +16,6 @@ const mostTries = 10;
  * the next user is done with it.
  */
 export class MountPoints {
-  /** Number of tasks by mount path. */
   readonly #users = new Map<string, number>();
   readonly #made = new Map<string, Kind>();
   readonly #hold = newHold();
