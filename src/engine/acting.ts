@@ -96,7 +96,6 @@ function actOnStep(ledger: Ledger, fact: ActionFact, id: string): boolean {
   }
 }
 
-/** Updates the suspension to what the policy and people want. */
 export function syncSuspension(ledger: Ledger): void {
   const { run, now } = ledger;
   const asked = ledger.layout.plan.policy.suspended === true || run.suspendRequested === true;

@@ -72,7 +72,6 @@ export function advance(plan: Plan, run: RunState, facts: readonly Fact[], now: 
   };
 }
 
-/** The run after the first retry, and the remaining facts. */
 function retried(
   plan: Plan,
   run: RunState,
@@ -101,11 +100,9 @@ function takeLedger(plan: Plan, run: RunState, now: Instant, cache?: RunCache): 
   return kept;
 }
 
-/** Nothing has begun or may begin. */
 const isHeld = ({ layout, run }: Ledger): boolean =>
   layout.plan.policy.held !== undefined && run.startedAt === undefined && run.closing === undefined;
 
-/** Only the reason to wait may change. */
 function wait(ledger: Ledger): void {
   const { run } = ledger;
   const { reason, message } = ledger.layout.plan.policy.held ?? {};

@@ -2,7 +2,6 @@ import { neighbours } from "./adjacency.ts";
 import { int } from "./arrays.ts";
 import type { Graph } from "./graph.ts";
 
-/** Constant-time order of a graph's nodes. */
 export interface Ancestry {
   /** Directly or not. No node depends on itself. */
   dependsOn(node: number, other: number): boolean;

@@ -62,7 +62,6 @@ export function countApprovals(approvals: readonly Approval[], needed: number): 
   return `${approvals.length} of ${needed} approvals${names === "" ? "" : `: ${names}`}`;
 }
 
-/** Nobody decided in time. */
 export function endApproval(ledger: Ledger, node: number): void {
   const step = stepOf(ledger, node);
   const state = stateOf(ledger, node);

@@ -173,7 +173,6 @@ export function noteArtifacts({ artifacts }: FanBooks, index: number, left: Json
 const entriesOf = (object: JsonObject): readonly (readonly [string, JsonValue])[] =>
   Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
 
-/** The state of the step with what the books say. */
 export function sealBooks(books: FanBooks, state: StepState): StepState {
   const { phases, attempts, earlier, waits, since, failures, outputs, artifacts } = books;
   books.isChanged = false;

@@ -84,7 +84,6 @@ export function moveItem(ledger: Ledger, node: number, index: number, phase: num
   if (wantsSlot(ledger, node)) queueFan(ledger, node);
 }
 
-/** Retries after a pause, or ends the item. */
 export function failItem(
   ledger: Ledger,
   node: number,
@@ -153,7 +152,6 @@ export function giveUpItems(ledger: Ledger, node: number): void {
   endIfThrough(ledger, node);
 }
 
-/** Ends waits and slow attempts. */
 export function applyItemTimes(ledger: Ledger, node: number): void {
   const books = booksOf(ledger, node);
   for (const [index, at] of books.waits) {
@@ -176,7 +174,6 @@ export function itemsDueAt(ledger: Ledger, node: number): Instant {
   return earliest;
 }
 
-/** Settles the step with its last item. */
 export function endIfThrough(ledger: Ledger, node: number): void {
   const books = ledger.fans.get(node);
   const state = stateOf(ledger, node);

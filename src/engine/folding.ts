@@ -77,7 +77,6 @@ function foldEach<F extends GrantFact | ChildFact>(
   return ignored;
 }
 
-/** The current attempt and item. */
 const isCurrent = (ledger: Ledger, node: number, fact: GrantFact | ChildFact): boolean => {
   if (fact.attempt === undefined) return fact.kind === "grant" && fact.item === undefined;
   return fact.attempt === stateOf(ledger, node).attempt && isCurrentItem(ledger, node, fact.item);

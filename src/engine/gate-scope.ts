@@ -63,7 +63,6 @@ export function mainOutcome(ledger: Ledger): MainOutcome {
   return { phase: bad ? "Failed" : "Succeeded", failed };
 }
 
-/** Nodes of a scope that failed and were not forgiven, in topological order. */
 export const failedNodes = (ledger: Ledger, scope: number): number[] =>
   nodesOf(ledger, scope).filter(
     (node) => stateOf(ledger, node).phase === "Failed" && stepOf(ledger, node).onFailure === "Fail",

@@ -47,7 +47,6 @@ function foldLive(ledger: Ledger, node: number, index: number, phase: number, ch
   }
 }
 
-/** For retry policies. */
 export const failureOf = ({ reason, message, lost }: Extract<ChildState, { is: "failed" }>) => {
   const cause: Failure["cause"] = lost === true ? "Lost" : "Error";
   return message === undefined ? { cause, reason } : { cause, reason, message };

@@ -16,7 +16,6 @@ export const itemPhase = {
 
 const letters: ReadonlySet<number> = new Set(Object.values(itemPhase));
 
-/** An item and its attempt, from 1. */
 export interface ItemTry {
   readonly index: number;
   readonly attempt: number;
@@ -30,7 +29,6 @@ export interface ItemFailure {
   readonly message?: string;
 }
 
-/** From the first start on. */
 export interface ItemsState {
   readonly total: number;
   /** `120S1F4R875P`, in index order. */
@@ -47,7 +45,6 @@ export interface ItemsState {
   readonly failures?: readonly ItemFailure[];
 }
 
-/** Its child may be alive. */
 export const isItemActive = (phase: number): boolean =>
   phase === itemPhase.running || phase === itemPhase.starting || phase === itemPhase.cancelling;
 
@@ -87,7 +84,6 @@ export function decodePhases(text: string, total: number): Uint8Array {
   return phases;
 }
 
-/** Items with possibly living children. */
 export function activeItems({ items }: { readonly items?: ItemsState | undefined }): readonly ActiveItem[] {
   if (items === undefined) return [];
   const phases = decodePhases(items.states, items.total);
@@ -126,7 +122,6 @@ const activePhases: ReadonlyMap<number, ActiveItem["phase"]> = new Map([
   [itemPhase.cancelling, "Cancelling"],
 ]);
 
-/** O(items) once. */
 export function settledItems({ states, total }: Pick<ItemsState, "states" | "total">): (index: number) => boolean {
   const phases = decodePhases(states, total);
   return (index) => isItemSettled(phases[index] ?? itemPhase.pending);

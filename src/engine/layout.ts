@@ -1,7 +1,6 @@
 import { int, item } from "./arrays.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 
-/** The graph of the main plan, final plan, or a group. */
 export interface Scope {
   readonly index: number;
   readonly plan: Plan;

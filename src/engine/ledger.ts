@@ -234,7 +234,6 @@ export function tallyActive(ledger: Ledger, node: number, by: number): void {
   }
 }
 
-/** Updates the queues for slots, time and effects. */
 function track(ledger: Ledger, node: number, state: StepState): void {
   const step = stepOf(ledger, node);
   if (step.kind === "barrier") return;
@@ -252,7 +251,6 @@ function track(ledger: Ledger, node: number, state: StepState): void {
   else ledger.free.push(node);
 }
 
-/** After a suspension began or ended. O(V). */
 export function retime(ledger: Ledger): void {
   for (const [node, state] of ledger.states.entries()) {
     if (state.phase !== "Pending" && !isTerminal(state.phase)) track(ledger, node, state);

@@ -40,7 +40,6 @@ function outcomeOf(ledger: Ledger): Summary {
   return failed(ledger, final.index, worse, reasons.finalStepFailed);
 }
 
-/** The message of the closing stays. */
 const closed = ({ run: { message } }: Ledger, phase: RunPhase, reason: string): Summary =>
   message === undefined ? { phase, reason } : { phase, reason, message };
 

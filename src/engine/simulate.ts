@@ -91,7 +91,6 @@ export function stepKinds(plan: Plan): ReadonlyMap<string, StepKind> {
   return kinds;
 }
 
-/** Immediate results; later ones go to the agenda. */
 function carryOut(
   { kind, step, attempt, item: tried }: Effect,
   run: RunState,
@@ -110,7 +109,6 @@ function carryOut(
   return { kind: "child", ...whose, state: { is: "alive" } };
 }
 
-/** Questions, with the answers and their times. */
 const decisionsIn = (notes: readonly Note[], world: SimulatedWorld) =>
   notes.flatMap((note) => {
     if (note.kind !== "step" || note.to !== "Suspended" || note.from === "Suspended") return [];
@@ -119,7 +117,6 @@ const decisionsIn = (notes: readonly Note[], world: SimulatedWorld) =>
     return [{ fact, after: world.duration({ step, attempt, iteration: 1 }) }];
   });
 
-/** In the order of starts. */
 const lockedSteps = (plan: Plan): readonly string[] => {
   const { ids, steps, startOrder } = layoutOf(plan);
   return [...startOrder].flatMap((node) => {

@@ -62,7 +62,6 @@ function applyTimeTo(ledger: Ledger, node: number): void {
   }
 }
 
-/** Once for all items of a fan-out. */
 function timeItems(ledger: Ledger): void {
   for (const node of ledger.untimed) {
     if (!ledger.fans.has(node)) continue;
@@ -83,7 +82,6 @@ function struckScope(ledger: Ledger, node: number): DeadlineScope | undefined {
   return struck;
 }
 
-/** Makes a step ready, or ends a timer. */
 function endWait(ledger: Ledger, node: number): void {
   const state = stateOf(ledger, node);
   if (state.phase !== "Waiting" || state.notBefore === undefined || ledger.now < state.notBefore) return;

@@ -87,7 +87,6 @@ export interface StepView extends Explained, Timed {
   /** Full id: `group/sub` for nested steps. */
   readonly id: string;
   readonly name: string;
-  /** Group, stage or divider it belongs to. */
   readonly group?: string;
   readonly final?: boolean;
   readonly phase: StepPhase;

@@ -15,7 +15,6 @@ import type { Preview } from "./preview/preview.ts";
 import type { PreviewRequest } from "./preview/request.ts";
 
 interface TinkOptions extends ClusterFlags {
-  /** `name=value`. */
   readonly set?: string[];
   /** A file if one of this name exists, else the name of a machine. */
   readonly hardware?: string;
@@ -23,7 +22,6 @@ interface TinkOptions extends ClusterFlags {
   readonly output: "json" | "text" | "yaml";
 }
 
-/** Actions instead of commands, as for `actionWord`. */
 const verbs = ["render", "rerender", "controller", "server"] as const;
 
 /**

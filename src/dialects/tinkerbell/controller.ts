@@ -16,7 +16,6 @@ export interface ControllerOptions {
   readonly settings?: Partial<Settings>;
 }
 
-/** Workflows by the template or hardware they name, which they may wait for. */
 const templateIndex = "template";
 const hardwareIndex = "hardware";
 

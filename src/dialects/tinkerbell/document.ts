@@ -100,7 +100,6 @@ function checkBootFiles({ spec = {} }: AnyHardware, report: Report): void {
 
 const orList = (words: readonly string[]): string => words.join(", ").replace(/, (?=[^,]+$)/, " or ");
 
-/** The Template and Hardware of a Workflow, of its version and namespace. */
 function namedIn(document: JsonObject): References {
   const { apiVersion, kind, metadata, spec } = document;
   if (kind !== Workflow.kind || typeof apiVersion !== "string" || !isJsonObject(spec)) return [];

@@ -25,7 +25,6 @@ function addressesOf({ interfaces, networkInterfaces }: JsonObject): readonly st
     .filter((mac) => mac !== "");
 }
 
-/** The interfaces with the netboot permission set, or undefined if they have it already. */
 export function withNetboot({ spec = {} }: AnyHardware, isAllowed: boolean): JsonValue | undefined {
   const { interfaces } = spec;
   if (!Array.isArray(interfaces)) return undefined;

@@ -5,7 +5,6 @@ import type { Action, Task, WorkflowState } from "./state.ts";
 // Rendered templates as actions. Settings of tasks and templates are merged into each action.
 
 export interface Prepared extends Pick<WorkflowState, "actions" | "agentID" | "otherAgentIDs" | "timeout"> {
-  /** Settings of tasks, as released statuses show them. */
   readonly tasks: readonly JsonObject[];
   /** Unused values of the workflow and unknown keys of the template. */
   readonly ignored: readonly string[];

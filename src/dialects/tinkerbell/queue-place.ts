@@ -61,7 +61,6 @@ function ordinal(number: number): string {
   return `${number}${ending}`;
 }
 
-/** Empty for an agent that never connected. */
 function presenceText(children: readonly KubeObject[], id: string, now: Instant): string {
   const agent = children.map(asJson).find(({ kind, spec }) => {
     const told = isJsonObject(spec) ? spec["agentID"] : undefined;

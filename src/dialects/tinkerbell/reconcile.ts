@@ -105,7 +105,6 @@ function restore(pass: Pass, phase: Phase) {
   return move(pass, { ...state, ...why, phase }, [told]);
 }
 
-/** Drafts with tasks are stored but not run. */
 async function refuseDraft({ workflow, now, ...pass }: Pass): Promise<undefined> {
   const before = conditionsIn(workflow);
   const conditions = putCondition("lastTransitionTime", now)(before, {
@@ -158,10 +157,8 @@ async function renderNow(
   return prepared.ok ? beginning(workflow, prepared.value) : prepared;
 }
 
-/** After temporary failures, such as a busy machine. */
 const delayAfter = (tries: number): Millis => exponential(tries + 1, renderRetry);
 
-/** Not written again if unchanged. */
 async function tellFailure(pass: Pass, problem: string): Promise<void> {
   const { workflow } = pass;
   const { status = {} } = workflow;
@@ -184,7 +181,6 @@ async function takeIn(pass: Pass, { tasks, ignored, ...prepared }: Prepared): Pr
   for (const what of ignored) pass.record(stored, warning("IgnoredField", what));
 }
 
-/** Only in released documents. */
 const bootOptionsOf = ({ spec = {} }: AnyWorkflow): JsonObject =>
   isJsonObject(spec["bootOptions"]) ? spec["bootOptions"] : {};
 const wantsNetboot = (workflow: AnyWorkflow): boolean => bootOptionsOf(workflow)["toggleAllowNetboot"] === true;
@@ -235,7 +231,6 @@ async function setNetboot({ client, workflow, signal }: Pass, isAllowed: boolean
   return undefined;
 }
 
-/** Timeouts, cancellation and the end. A finished workflow is released at once, even if its agent is still held. */
 async function watchOver(pass: Pass) {
   const { workflow, state, settings, now, client } = pass;
   const asked = { isDeleted: workflow.metadata.deletionTimestamp !== undefined };
@@ -265,7 +260,6 @@ async function beginAnew(pass: Pass) {
   return undefined;
 }
 
-/** Reported once per request. */
 async function refuseAnew(pass: Pass, problem: string) {
   const { workflow, state, now } = pass;
   await store(pass, withAnswer(pass, workflow.status ?? {}, problem), warning("TemplateRenderFailed", problem));
@@ -285,7 +279,6 @@ async function ignoreChange(pass: Pass) {
 const observed = (generation: number | undefined): JsonObject =>
   generation === undefined ? {} : { observedGeneration: generation };
 
-/** Stores a move; the write triggers the next pass. */
 async function move(pass: Pass, state: WorkflowState, notices: readonly Notice[], more: JsonObject = {}) {
   const { workflow, now } = pass;
   await store(pass, { ...statusOf(workflow, state, now), ...more }, ...notices);

@@ -28,7 +28,6 @@ export interface Resumption {
   readonly notices?: readonly Notice[];
 }
 
-/** The agent that holds this workflow has connected. */
 export function resume(
   state: WorkflowState,
   said: Resumed,

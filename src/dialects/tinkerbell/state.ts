@@ -28,7 +28,6 @@ export interface RenderedAction {
   readonly id: string;
   readonly name: string;
   readonly image: string;
-  /** Replaces the image's entrypoint. */
   readonly cmd?: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -65,7 +64,6 @@ export interface Rejection {
   readonly at: Instant;
 }
 
-/** The agent that was sent the workflow, and the result. */
 export interface Dispatch {
   readonly agentID?: string;
   readonly instance?: string;
@@ -105,7 +103,6 @@ export interface Deadlines {
 export interface WorkflowState {
   readonly shape: Shape;
   readonly phase: Phase;
-  /** Agent of the current task, which may take it. */
   readonly agentID: string;
   /** Other agents that may take it first: a machine boots from one of several interfaces. */
   readonly otherAgentIDs?: readonly string[];
@@ -120,7 +117,6 @@ export interface WorkflowState {
   readonly deadlines: Deadlines;
 }
 
-/** All agents that may take it. */
 export const agentsOf = ({ agentID, otherAgentIDs = [] }: WorkflowState): readonly string[] =>
   agentID === "" ? [] : [agentID, ...otherAgentIDs];
 
@@ -143,7 +139,6 @@ export function segmentOf(state: Pick<WorkflowState, "actions">): readonly Actio
   return end < 0 ? rest : rest.slice(0, end);
 }
 
-/** It waits for its first agent, or for the agent of its next part. */
 export const awaitsDispatch = (state: WorkflowState): boolean => {
   if (state.dispatch.held) return false;
   if (state.phase === "Pending") return true;

@@ -64,7 +64,6 @@ const lastInstant = ({ actions }: WorkflowState): number | undefined => {
   return ends.length === 0 ? undefined : Math.max(...ends);
 };
 
-/** Why it is not prepared, or never will be because this version does not support it. */
 export function renderProblem({
   status,
 }: AnyWorkflow): { readonly reason?: string; readonly message?: string } | undefined {

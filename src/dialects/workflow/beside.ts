@@ -17,7 +17,6 @@ export function referencesOf(document: JsonObject): References {
   return [{ ref, path: ["spec", "templateRef"] }];
 }
 
-/** The template of this name; the namespace must be the same, or omitted by both. */
 export const templateBeside = (
   name: string | undefined,
   namespace: string | undefined,

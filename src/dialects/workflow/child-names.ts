@@ -41,7 +41,6 @@ export const labels = {
   depth: "slipway.dev/depth",
 } as const;
 
-/** Labels of every child besides those of `spec.selector` and its template. */
 export const childLabels = ({
   workflow,
   uid,

@@ -9,7 +9,6 @@ export const shippedGroup = "workflow.k8s.io";
 
 const ours = apiVersionOf(Workflow);
 
-/** A converted document, with the way back to the written places. */
 export interface Converted {
   readonly object: JsonObject;
   /** `["spec", "steps", "two", "when"]` → `["spec", "steps", 1, "when"]`; the same outside lists. */
@@ -62,7 +61,6 @@ export function convert(document: JsonObject, report: Report): Converted | undef
 /** Metadata that Go clients write into templates, without effect. */
 const ownOfRuns = ["name", "generateName", "namespace", "creationTimestamp"];
 
-/** As for the template of a CronJob. */
 function withoutNames(spec: JsonObject): JsonObject {
   const { workflowTemplate: template } = spec;
   if (!isJsonObject(template) || !isJsonObject(template["metadata"])) return spec;
@@ -70,7 +68,6 @@ function withoutNames(spec: JsonObject): JsonObject {
   return { ...spec, workflowTemplate: { ...template, metadata: Object.fromEntries(metadata) } };
 }
 
-/** Otherwise the documents are equal. */
 function withMaps(document: JsonObject, lists: Counterpart["lists"], report: Report): Converted {
   const found = lists.map((list) => ({ list, indexes: new Map<string, number>() }));
   const object = found.reduce((all, { list, indexes }) => withMap(all, list, [], indexes, report), document);

@@ -87,7 +87,6 @@ function whatOf(step: WorkflowStep): string {
   return approval?.message ?? "";
 }
 
-/** Without a name if it follows from attempts. */
 function nameOf({ kind, metadata }: { readonly kind?: unknown; readonly metadata?: unknown }): string {
   const name = typeof metadata === "object" && metadata !== null && "name" in metadata ? metadata.name : undefined;
   return [kind, name].filter((part) => typeof part === "string" && part !== "").join("/");

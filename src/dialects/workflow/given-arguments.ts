@@ -34,7 +34,6 @@ function readArgument(name: string, text: string, params: readonly Param[]): Res
 
 const paramTypes: readonly NonNullable<Param["type"]>[] = ["string", "integer", "number", "boolean", "array", "object"];
 
-/** Names, types and secrecy of an unchecked document's parameters. */
 export function readParams(params: JsonValue | undefined): readonly Param[] {
   if (!Array.isArray(params)) return [];
   const list: readonly JsonValue[] = params;

@@ -6,7 +6,6 @@ import type { ForEach, Workflow, WorkflowStep } from "./kinds.ts";
 import { specOf } from "./spec-of.ts";
 import { viewWorkflow } from "./view.ts";
 
-/** The graph of a workflow, stored or not, with conditions, fan-outs and loops. */
 export function graphOfWorkflow(workflow: Workflow): RunGraph {
   const traits = new Map(stepSources(specOf(workflow)).map(({ key, step }) => [key, traitsOf(step)]));
   return graphOfView(viewWorkflow(workflow), (id) => traits.get(id) ?? {});

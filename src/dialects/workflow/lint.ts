@@ -66,7 +66,6 @@ function lintYamlWords(named: JsonValue | undefined, path: Path, found: ProblemC
       );
 }
 
-/** A template that contains itself unconditionally. */
 function lintRecursion(spec: WorkflowSpec, name: string | undefined, found: ProblemCollector): void {
   for (const contained of containedTemplates(spec))
     if (contained.name === name)
@@ -108,7 +107,6 @@ function lintCompletion({ step, type }: CompiledStep, path: Path, found: Problem
   );
 }
 
-/** Restarts within a Job and attempts of the step multiply. */
 function lintRetry({ step }: CompiledStep, path: Path, found: ProblemCollector): void {
   const pod = at(step.jobTemplate, "spec", "template", "spec");
   if (pod?.["restartPolicy"] !== "OnFailure" || (step.retry?.limit ?? 0) === 0) return;
@@ -157,7 +155,6 @@ function memberAt(object: unknown, path: Path): unknown {
   return value;
 }
 
-/** Types that may wait without limit, or need no lock. */
 const heldLong: Partial<Record<CompiledStep["type"], string>> = {
   wait: "a timer takes no locks: they have no effect here",
   externalRef: "the lock is held for as long as what others run takes, and keeps none of that from running",

@@ -143,7 +143,6 @@ function noticesOf(note: Note, after: RunState): readonly Notice[] {
   }
 }
 
-/** One event per step, except for the first failed items. */
 function itemNotice({ step, index, attempt, reason = "", message }: ItemNote): Notice {
   const why = message === undefined ? reason : `${reason}: ${message}`;
   return warning("StepFailed", `item ${index} of step "${step}" failed in attempt ${attempt}: ${why}`);
@@ -189,7 +188,6 @@ function waitNotices({ reason, message = "" }: StepNote, step: string): readonly
   return reason === "Quota" ? [notice("QuotaWaiting", `${step} waits for quota: ${message}`)] : [];
 }
 
-/** Outcome, duration and up to ten failed steps. */
 function runNotices({ to }: RunNote, after: RunState): readonly Notice[] {
   if (!isTerminal(to)) return [];
   const took = formatAge((after.finishedAt ?? 0) - (after.startedAt ?? after.finishedAt ?? 0));

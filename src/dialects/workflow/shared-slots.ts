@@ -11,7 +11,6 @@ import { isChildOfStep } from "./child-names.ts";
 // `parallelism` includes steps of child workflows. A `workflow` step lends its slot to the child's first active step,
 // so that every child can go on; each further one takes a slot of all parents.
 
-/** Unfinished children by parent uid. */
 const childIndex = "slipway.dev/child-of";
 
 const noLimit = Number.POSITIVE_INFINITY;

@@ -16,7 +16,6 @@ import { renderWorkflow } from "./steps/workflow.ts";
 const unknownUid = "<uid>";
 const unknownHash = "<hash>";
 
-/** What an attempt would create; undefined for steps that create nothing. */
 export function manifestOf(
   tried: SimulatedAttempt,
   workflow: Workflow,

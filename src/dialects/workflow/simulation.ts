@@ -70,7 +70,6 @@ function resolvedSpec(workflow: Workflow, beside: readonly KubeObject[]): Workfl
   return template === undefined ? undefined : withTemplate(own, template.spec);
 }
 
-/** Answers questions about unknown values so that the run goes on. */
 function withGuesses(plan: Plan, compiled: CompiledWorkflow): Plan {
   const steps = plan.steps.map((step) => guessFor(step, compiled.steps.get(step.id)));
   return { ...plan, steps, ...(plan.final === undefined ? {} : { final: withGuesses(plan.final, compiled) }) };

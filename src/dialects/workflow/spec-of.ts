@@ -17,7 +17,6 @@ export const ownFields = [
   "metadata",
 ] as const satisfies readonly (keyof WorkflowSpec)[];
 
-/** The template's spec with the workflow's own fields over it. */
 export function withTemplate(own: WorkflowSpec, template: WorkflowSpec): WorkflowSpec {
   const given = ownFields.flatMap((field) => (own[field] === undefined ? [] : [[field, own[field]]]));
   return { ...template, ...Object.fromEntries(given) };

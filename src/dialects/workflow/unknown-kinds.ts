@@ -33,7 +33,6 @@ function hintFor(apiVersion: string, kind: string): string | undefined {
   return meant === undefined ? undefined : `did you mean "${meant}"?`;
 }
 
-/** Literal kinds of steps, with their places. */
 function* kindsOf(spec: WorkflowSpec) {
   for (const source of stepSources(spec)) {
     const member = memberOf(source);

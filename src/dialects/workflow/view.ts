@@ -110,7 +110,6 @@ const artifactsOf = (run: RunState, step: string): readonly ArtifactRef[] =>
     .map(([name, { digest, size, archive }]) => ({ name, digest, sizeBytes: size, ...defined({ archive }) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** The question, approvals so far, and missing approvers. */
 const askedOf = ({ message }: StepView, approval: Approval): string =>
   [message?.trimEnd(), awaitedApproval(approval)].filter((text) => text !== undefined).join("; ");
 
@@ -146,7 +145,6 @@ function runsOf(source: StepSource | undefined): {
   return template?.["kind"] === own.kind && template["apiVersion"] === own.apiVersion ? { runs: own } : {};
 }
 
-/** What a child's or Pod's labels say. */
 export function placeIn({ metadata }: KubeObject): Place | undefined {
   const { [stepLabel]: step, [attemptLabel]: attempt, [itemLabel]: item } = metadata.labels ?? {};
   if (step === undefined) return undefined;

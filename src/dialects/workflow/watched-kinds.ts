@@ -68,7 +68,6 @@ export class WatchedKinds {
     addTo(this.#references, user, id);
   }
 
-  /** Uncontrolled objects with the workflow's uid. */
   strays(uid: string): readonly Stored[] {
     return [...this.#watched.values()].flatMap(({ share }) => share.informer.byIndex(strayIndex, uid));
   }

@@ -93,7 +93,6 @@ export const variableOf = (option: AgentOption): string => `SLIPWAY_AGENT_${opti
 export interface Said {
   /** A flag without a value is `true`. */
   readonly flag: (option: AgentOption) => string | boolean | undefined;
-  /** Answers undefined for what is unset or empty. */
   readonly variable: (name: string) => string | undefined;
 }
 

@@ -46,7 +46,6 @@ export type Input =
   | { readonly is: "answered"; readonly seq: number; readonly answer: Answer }
   | { readonly is: "prepared"; readonly execution: Execution; readonly handle: string }
   | { readonly is: "ended"; readonly execution: Execution; readonly ending: Ending }
-  /** Stopped by the agent; nothing of it runs. */
   | { readonly is: "stopped"; readonly execution: Execution }
   | { readonly is: "gone"; readonly execution: Execution }
   | { readonly is: "restarted" };

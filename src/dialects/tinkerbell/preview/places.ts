@@ -61,7 +61,6 @@ function fieldsOf(path: string, root: JsonValue): FieldPath {
   return fields;
 }
 
-/** The longest matching name. */
 const nameIn = (value: JsonValue | undefined, rest: string): string | undefined =>
   Object.keys(isJsonObject(value) ? value : {})
     .filter((name) => rest.startsWith(name) && /^(?:$|[.[])/.test(rest.slice(name.length)))

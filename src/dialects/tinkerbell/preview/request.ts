@@ -26,7 +26,6 @@ export interface PreviewPlace {
   readonly signal: AbortSignal;
 }
 
-/** Every plan that could be made, and all problems. */
 export interface PreviewAnswer {
   readonly previews: readonly Preview[];
   readonly problems: readonly Problem[];

@@ -57,7 +57,6 @@ function documentsIn(text: string, file: string, problems: Problem[]): readonly 
   return read.ok ? read.value.documents : [];
 }
 
-/** An object of a server; problems name it instead of a file. */
 export const fromServer = <T extends KubeObject>(object: T): Written<T> => ({
   object,
   positionOf: () => ({ file: `${object.kind.toLowerCase()}/${object.metadata.name ?? ""}`, line: 1, column: 1 }),

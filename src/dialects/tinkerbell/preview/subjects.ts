@@ -58,7 +58,6 @@ export function subjectsOf(sources: Pick<Sources, "hardware" | "templates" | "wo
 const machinesBeside = ({ hardware }: Pick<Sources, "hardware">): readonly (AnyHardware | undefined)[] =>
   hardware.length === 0 ? [undefined] : hardware.map(({ object }) => object);
 
-/** Where each shape has its values; drafts are not rendered. */
 const valuesOf = { A: "hardwareMap", B: "templateParams", C: "templateParams" } as const;
 
 /** Values of the command line override the workflow's. */

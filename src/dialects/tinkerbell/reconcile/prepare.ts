@@ -18,9 +18,7 @@ export interface PrepareFailure {
   readonly message: string;
   /** Only a change of the template or hardware can help. */
   readonly isFinal: boolean;
-  /** Every problem of the template; the message has the first. */
   readonly problems?: readonly TemplateProblem[];
-  /** A rendered text that is no document. */
   readonly rendered?: string;
 }
 

@@ -7,7 +7,6 @@ import type { Prepared } from "../plan.ts";
 
 /** The first of a row of retries, from which their names derive. */
 const retryAnnotation = "slipway.dev/retry-of";
-/** The RunAction that created this run. */
 const commandAnnotation = "slipway.dev/run-action";
 /** First action to run, as `task/action` or `action`; earlier ones are left out. */
 const beginAnnotation = "slipway.dev/begin-with";

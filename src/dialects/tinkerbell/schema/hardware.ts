@@ -167,5 +167,4 @@ export const HardwareSpecV2 = open(
   "One machine.",
 );
 
-/** Written by people or other programs only. */
 export const HardwareStatus = open({ state: text() });

@@ -63,7 +63,6 @@ const actionStateV1 = open({
   attempts: whole("How often it was started."),
 });
 
-/** Released conditions call the time `time`. */
 const conditionV1 = open({ type: s.string(), status: s.string(), reason: text(), message: text(), time: instant() });
 
 /** A dispatched workflow is still `PENDING`, with the condition `Scheduled`. */

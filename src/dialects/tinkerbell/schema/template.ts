@@ -31,7 +31,6 @@ export const TemplateSpecV2 = open(
   "What to do on a machine.",
 );
 
-/** Only for released templates; lists of actions are validated by the schema. */
 export const TemplateStatus = open({
   state: s.optional(s.oneOf(["Ready", "Error"], { description: "Whether the text is a template at all." })),
   message: text("What is wrong with it."),

@@ -137,7 +137,6 @@ export class AgentRecords {
     this.#write(key);
   }
 
-  /** Resolves when pending writes have ended. */
   async close(): Promise<void> {
     this.#later.close();
     await Promise.all(this.#writes);

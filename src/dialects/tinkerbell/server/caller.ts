@@ -20,7 +20,6 @@ export const anybody: Identify = () => everyone;
 export const anonymous = (): Caller => stranger;
 
 const nothing = (): void => undefined;
-/** For credentials that do not change during a call. */
 export const never: Caller["onChange"] = () => nothing;
 
 const everyone: Caller = { name: "the caller", isIndividual: true, isAgent: () => true, onChange: never };
@@ -31,7 +30,6 @@ export function allow(caller: Caller, agentID: string): void {
   if (!caller.isAgent(agentID)) throw new RpcError("PERMISSION_DENIED", `the caller is not agent ${agentID}`);
 }
 
-/** Ends a call whose credential was revoked. */
 export const notValid = (): RpcError => new RpcError("UNAUTHENTICATED", "the token is not valid any more");
 
 const maxBytes = 256;

@@ -26,7 +26,6 @@ export interface Connection extends Hello {
   readonly stopped: Set<string>;
   /** The workflow and dispatch it was last sent on this stream, or said it goes on with. */
   started?: { readonly id: string; readonly attempt: number };
-  /** Its workflows from before the connection are settled. */
   isGreeted: boolean;
 }
 

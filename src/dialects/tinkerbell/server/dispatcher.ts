@@ -170,10 +170,8 @@ export class Dispatcher {
   }
 }
 
-/** Held, and not to go on. */
 const isToStop = ({ phase }: WorkflowState): boolean => phase === "Cancelling" || isTerminal(phase);
 
-/** Sent on this stream, or the agent goes on with it. */
 const isStarted = ({ started }: Connection, workflow: Mirrored["workflow"], { dispatch }: WorkflowState): boolean =>
   started !== undefined && started.attempt === dispatch.attempt && started.id === workflowId(workflow);
 

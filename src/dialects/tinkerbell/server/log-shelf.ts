@@ -49,7 +49,6 @@ export class LogShelf {
   readonly #closing = new Map<string, Promise<void>>();
   #isClosed = false;
   readonly #rates = new Map<string, TokenBucket>();
-  /** Bytes by folder of a workflow, as far as counted. */
   readonly #sizes = new Map<string, number>();
   /** All remaining logs belong to unfinished workflows. */
   #isFull = false;
@@ -75,7 +74,6 @@ export class LogShelf {
     return (this.#taken.get(logPath(this.#options.directory, uid, action))?.users ?? 0) > 0;
   }
 
-  /** How long a workflow must wait before it may send so many bytes. */
   delayOf(uid: string, bytes: number): Millis {
     const bucket = this.#rates.get(uid) ?? new TokenBucket(rate);
     // Unused limits are full again.
@@ -107,7 +105,6 @@ export class LogShelf {
     this.#isFull = this.isOverfull;
   }
 
-  /** Removes a folder, even while it is written to. */
   async remove(name: string): Promise<void> {
     const folder = join(this.#options.directory, name, "/");
     for (const [path, taken] of this.#taken) if (path.startsWith(folder)) await this.#forget(path, taken);

@@ -146,7 +146,6 @@ export class LogUpkeep {
 /** With its uid, so that another one of its name is not meant. */
 const placeIn = ({ metadata: { namespace = "", name, uid } }: Stored): WorkflowPlace => ({ namespace, name, uid });
 
-/** At most lines on their way may follow. */
 const isOver = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
 
 const lastOf = ({ state, createdAt }: Mirrored): Instant =>

@@ -16,7 +16,6 @@ export function addLogs(
 ): { readonly parts: Omit<LogParts, "identify">; readonly upkeep: LogUpkeep; readonly close: () => Promise<void> } {
   const shelf = new LogShelf({ directory, clock, maxBytes });
   const upkeep = new LogUpkeep({ clock, log, directory, shelf, mirror });
-  /** From the store if the mirror is behind. */
   const find: LogParts["find"] = async (id) => {
     const place = parseWorkflowId(id);
     if (place === undefined) return undefined;

@@ -10,7 +10,6 @@ export interface ServerMetrics {
   readonly observe: CallObserver;
 }
 
-/** Registers the metrics. `agents` is called on each scrape. */
 export function serverMetrics(
   metrics: Metrics,
   clock: Clock,

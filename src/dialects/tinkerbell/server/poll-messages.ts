@@ -19,7 +19,6 @@ const forEver = 315_360_000;
 /** Seconds an action may take: its own limit, the workflow's remaining time, or none. At least 1. */
 export function timeoutOf(action: Action, { deadlines, timeout }: WorkflowState, now: Instant): bigint {
   if (action.timeout > 0) return BigInt(Math.ceil(action.timeout / 1000));
-  // The deadline starts with the first action.
   const left = deadlines.workflow === undefined ? timeout : deadlines.workflow - now;
   if (deadlines.workflow === undefined && timeout === 0) return BigInt(forEver);
   return BigInt(Math.max(1, Math.ceil(left / 1000)));
@@ -34,7 +33,6 @@ export const environmentOf = ({ env }: Action): string[] =>
 /** Command and arguments in one list; the entrypoint's replacement comes first. */
 export const commandOf = ({ cmd, args }: Action): string[] => [...(cmd === undefined ? [] : [cmd]), ...args];
 
-/** The current action for a polling agent; undefined if none is left. */
 export function actionMessage(id: string, state: WorkflowState, clock: Clock): ActionMessage | undefined {
   const action = state.actions[currentIndex(state)];
   if (action === undefined) return undefined;
@@ -55,7 +53,6 @@ export function actionMessage(id: string, state: WorkflowState, clock: Clock): A
   };
 }
 
-/** The agent asks again without logging it. */
 export const noActionYet = (): RpcError =>
   new RpcError("FAILED_PRECONDITION", "no action available", {
     details: [

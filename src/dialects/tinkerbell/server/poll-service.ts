@@ -16,7 +16,6 @@ export interface AskParts extends TakeParts {
   readonly lanes: Lanes;
   readonly waiters: Waiters;
   readonly pollHold: Millis;
-  /** An agent without a stream was heard of. */
   readonly seen: (agentID: string, protocol: Protocol, caller: Caller, attributes?: JsonObject) => void;
 }
 
@@ -35,7 +34,6 @@ export const getAction =
     const message =
       taken?.is === "at" ? actionMessage(workflowId(taken.workflow), taken.state, parts.clock) : undefined;
     if (message !== undefined) return message;
-    // There will be work for the agent.
     throw parts.mirror.hasUnfinished(agentKey(taker.agentID)) ? noActionYet() : noWorkflows();
   };
 

@@ -39,7 +39,6 @@ export class Presence {
     return isNew;
   }
 
-  /** It has a stream now. */
   forget(agentID: string): void {
     const key = agentKey(agentID);
     this.#present.delete(key);

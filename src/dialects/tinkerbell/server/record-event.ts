@@ -23,7 +23,6 @@ export interface RecordParts {
   readonly mirror: WorkflowMirror;
   readonly lanes: Lanes;
   readonly tell: (workflow: Stored<AnyWorkflow>, notices: readonly Notice[]) => void;
-  /** These agents may have work. */
   readonly wake: (agent: string) => void;
   readonly stopAgain: (agent: string, id: string) => void;
   readonly onJudged?: (event: AgentEvent["is"], verdict: Verdict) => void;

@@ -9,15 +9,12 @@ import { helloIn } from "./hello.ts";
 
 export interface StreamParts {
   readonly identify: Identify;
-  /** Features for Slipway's agents, announced when the stream opens. */
   readonly features: string;
-  /** An agent connected, until the returned function is called. */
   readonly connect: (connection: Connection) => () => void;
   /** Resolves when the event is durable or changes nothing. */
   readonly record: (id: string, event: AgentEvent, caller: Caller) => Promise<void>;
 }
 
-/** The command stream of the proposal, with additions for Slipway's agents. */
 export function streamService({ identify, features, connect, record }: StreamParts): RpcService {
   return service(workflowV2.WorkflowService, {
     async getWorkflows({ agentId }, replies, call) {
@@ -37,7 +34,6 @@ export function streamService({ identify, features, connect, record }: StreamPar
   });
 }
 
-/** A revoked credential ends the stream. */
 const whileAllowed =
   (connect: StreamParts["connect"], caller: Caller): StreamParts["connect"] =>
   (connection) => {

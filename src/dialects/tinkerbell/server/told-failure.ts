@@ -20,7 +20,6 @@ export function toldFailure(reason: string, message: string, otherwise: ToldFail
   return { reason: "InvalidReason", message: cut(`${reason}: ${said}`) };
 }
 
-/** A rejection may have no reason. */
 export function toldRejection(reason: string, message: string): { readonly reason?: string; readonly message: string } {
   if (reason === "" || word.test(reason)) return { message: cut(message), ...present({ reason: reason || undefined }) };
   return { message: cut(`${reason}: ${message}`) };

@@ -67,7 +67,6 @@ export function checkReport({ workflowId, taskName, actionName }: Report): void 
   if (actionName === "") throw invalid("invalid action name");
 }
 
-/** Workers report names, not ids. */
 export function reportedAction({ taskName, actionName }: Report, workflow: string, { actions }: WorkflowState): string {
   const inTask = actions.filter((action) => taskNameOf(action, workflow) === taskName);
   if (inTask.length === 0) throw invalid("reported task name does not match the current action details");

@@ -80,7 +80,6 @@ export class WorkflowMirror {
     return { held: this.heldBy(key), oldest: this.#first(waiting, key) };
   }
 
-  /** Workflows the agent may still hold, oldest first. */
   heldBy(key: string): readonly Mirrored[] {
     return Array.from(this.#informer.inOrder(held, key), (workflow) => this.#mirrored(workflow));
   }

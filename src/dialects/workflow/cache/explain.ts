@@ -109,7 +109,6 @@ const resultOf = ({ metadata, spec: { from, storedTime } }: Stored<CacheEntry>):
   storedTime,
 });
 
-/** The entry with the fewest changes; of several the newest. */
 function nearestOf(entries: readonly Stored<CacheEntry>[], key: CacheKey): Stored<CacheEntry> | undefined {
   const ranked = entries.map((entry) => ({ entry, changes: changesFrom(entry, key).length }));
   ranked.sort((a, b) => a.changes - b.changes || (a.entry.spec.storedTime < b.entry.spec.storedTime ? 1 : -1));

@@ -14,11 +14,9 @@ import { shownInputs } from "./shown-inputs.ts";
 export const cacheKeyAnnotation = "slipway.dev/cache-key";
 
 export interface CacheKey {
-  /** Name of the entry: a hash of everything. */
   readonly name: string;
   /** The step's own key; absent if its inputs are the key. */
   readonly key?: string;
-  /** For people; see `shownInputs`. */
   readonly inputs: Readonly<Record<string, string>>;
 }
 

@@ -47,7 +47,6 @@ function* leavesOf(value: JsonValue, path: string, isSecret: boolean): Generator
   } else yield [pathText(path), shownText(value, isSecret)];
 }
 
-/** If every member has a unique name. */
 function namesOf(list: readonly JsonValue[]): readonly string[] | undefined {
   const names = list.flatMap((member) => (isJsonObject(member) ? (member["name"] ?? []) : []));
   const texts = names.filter((name) => typeof name === "string");

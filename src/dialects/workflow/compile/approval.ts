@@ -8,7 +8,6 @@ import { checkDeclarations, withDefaults } from "./params.ts";
 import type { StepSource } from "./step-source.ts";
 import { render, runValues, type StaticValues } from "./values.ts";
 
-/** Fields for attempts and objects, which an approval does not have. */
 const meaningless = {
   forEach: "an approval has no child to fan out",
   repeat: "an approval has no child to repeat",

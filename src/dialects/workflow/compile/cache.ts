@@ -7,7 +7,6 @@ import { type StepSource, stepType } from "./step-source.ts";
 
 // Whether a step may have a cache: its inputs must be in the document and its result usable without running it.
 
-/** Rendered like the step itself. */
 export function compileCache(
   { key, maxAgeSeconds }: NonNullable<WorkflowStep["cache"]>,
   scope: ExpressionScope,
@@ -23,7 +22,6 @@ export function compileCache(
 /** Allowed types, so that new ones are refused until considered: steps whose child's result can be reused. */
 const cacheable: ReadonlySet<string | undefined> = new Set(["jobTemplate", "container", "template", "workflow"]);
 
-/** Reports a step without identifiable inputs, or without a usable result. */
 export function checkCache({ step, path }: StepSource, report: Report): void {
   if (step.cache === undefined) return;
   const at = [...path, "cache"];

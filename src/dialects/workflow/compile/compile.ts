@@ -241,7 +241,6 @@ function lazily<T>(compute: () => T): () => T {
   return () => (known ??= { value: compute() }).value;
 }
 
-/** The step's type with its `${{ }}` compiled. A timer has only the expression in `until`. */
 function compileStepBody(
   { step, path }: StepSource,
   type: StepType,
@@ -259,7 +258,6 @@ function compileStepBody(
   return body === undefined ? undefined : compileBody(body, withSecrets, [...path, type], report);
 }
 
-/** `Created`, `Ready`, or an object with one or two expressions. */
 function compileCompletion(
   completion: JsonValue | undefined,
   bare: (text: string, field: string) => CompiledExpression | undefined,
@@ -278,7 +276,6 @@ function compileCompletion(
   return { is: "expressions", success: compiled(success, "success"), failure: compiled(failure, "failure") };
 }
 
-/** Evaluated before any step. */
 function compileConcurrency(
   { concurrency, ...spec }: WorkflowSpec,
   steps: ReadonlyMap<string, StepSource>,

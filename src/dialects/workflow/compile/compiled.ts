@@ -23,7 +23,6 @@ export type CompiledCompletion =
       readonly failure: CompiledExpression | undefined;
     };
 
-/** The items of a step: a written list or an expression. */
 export interface CompiledForEach {
   readonly items: readonly JsonValue[] | CompiledExpression;
   /** Skips items for which it is false. */
@@ -56,7 +55,6 @@ export interface CompiledStep {
   readonly locks: CompiledTemplate | undefined;
 }
 
-/** An earlier result may replace the step. */
 export interface CompiledCache {
   /** Absent: the inputs are the key. */
   readonly key: CompiledTemplate | undefined;

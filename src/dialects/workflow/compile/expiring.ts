@@ -8,7 +8,6 @@ export interface ExpiringStep {
   readonly seconds: number;
 }
 
-/** Steps whose `jobTemplate` has `ttlSecondsAfterFinished`. */
 export function expiringSteps(sources: readonly StepSource[]): readonly ExpiringStep[] {
   return sources.flatMap(({ key, step }) => {
     const job = step.jobTemplate?.["spec"];

@@ -57,7 +57,6 @@ export interface ExpressionScope {
   readonly local?: readonly string[];
   /** Members of `item`; undefined if unknown. */
   readonly axes?: readonly string[] | undefined;
-  /** For messages: `step "deploy"`. */
   readonly user: string;
   /** Where a secret parameter may be the whole text; nowhere if absent. */
   readonly isSecretPlace?: (path: FieldPath) => boolean;
@@ -129,7 +128,6 @@ function resultOf({ resultType, source, references }: CelProgram, { params = [] 
   return type === "boolean" ? "bool" : type;
 }
 
-/** Compiles an expression. Undefined if it is wrong, which is reported. */
 export function compileBare(
   source: string,
   scope: ExpressionScope,
@@ -151,7 +149,6 @@ export function compileBare(
   return uses === undefined ? undefined : { program: program.value, uses };
 }
 
-/** Compiles every `${{ }}` of a document; errors have their text and column. */
 export function compileBody(
   document: JsonValue,
   scope: ExpressionScope,

@@ -97,7 +97,6 @@ export function countItems(
   return { count: items.length, skipped };
 }
 
-/** Number of items and parallelism. */
 export function fanOf(step: CompiledStep, values: StaticValues): Fan {
   const { maxParallel, failFast = false } = step.forEach ?? {};
   return {

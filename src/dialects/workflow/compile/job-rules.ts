@@ -19,7 +19,6 @@ export function checkJobs(sources: readonly StepSource[], found: ProblemCollecto
   }
 }
 
-/** A missing Pod template was reported. */
 function checkTemplate(template: JsonObject, path: FieldPath, found: ProblemCollector): void {
   const { spec } = template;
   if (!isJsonObject(spec) || !isJsonObject(spec["template"]) || !isJsonObject(spec["template"]["spec"])) return;
@@ -30,7 +29,6 @@ function checkTemplate(template: JsonObject, path: FieldPath, found: ProblemColl
 const mainField = formatFieldPath(mainContainer);
 const podVolumes = "spec.template.spec.volumes";
 
-/** Problems name the fields of the short form. */
 function checkContainer(container: JsonObject, path: FieldPath, found: ProblemCollector): void {
   const { spec } = jobOfContainer(container);
   if (!isJsonObject(spec)) return;

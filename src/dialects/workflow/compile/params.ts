@@ -20,7 +20,6 @@ type Demands = Pick<Param, "type" | "enum" | "pattern" | "minimum" | "maximum" |
 export const paramValues = ({ params = [], arguments: given = {} }: WorkflowSpec): JsonObject =>
   withDefaults(params, given);
 
-/** Declared values over defaults. */
 export function withDefaults(params: readonly Param[], given: JsonObject): JsonObject {
   const values = params.map(({ name, default: otherwise }) => [name, ownMember(given, name) ?? otherwise] as const);
   return Object.fromEntries(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
@@ -42,7 +41,6 @@ export function checkDeclarations(params: readonly Param[], path: FieldPath, rep
   }
 }
 
-/** Invalid, missing and undeclared values. A value that is not known yet counts as valid. */
 export function checkValues(
   params: readonly Param[],
   given: JsonObject,
@@ -77,7 +75,6 @@ function checkDeclaration(param: Param, at: FieldPath, report: Report): void {
   for (const problem of objections(param.default, param)) report([...at, "default"], "invalid-default", problem);
 }
 
-/** Defaults are checked at their declaration. */
 function checkValue(param: Param, value: JsonValue | undefined, at: FieldPath, report: Report): void {
   if (value !== undefined) {
     const problems = param.secret === true ? secretObjections(value) : objections(value, param);
@@ -124,7 +121,6 @@ function rangeObjections(value: number, { minimum, maximum }: Demands): readonly
   return [];
 }
 
-/** Each item, so that all are named. */
 function itemObjections(values: readonly JsonValue[], items: JsonObject): readonly string[] {
   const demands = readDemands(items);
   return values.flatMap((value, index) => objections(value, demands).map((problem) => `item ${index}: ${problem}`));

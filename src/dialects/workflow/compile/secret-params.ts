@@ -77,7 +77,6 @@ export function secretMisuse({ path }: CelReference, secrets: ReadonlySet<string
   return secrets.has(name) ? `the secret parameter "${name}" ${places}` : undefined;
 }
 
-/** Tests whether a secret parameter may be the whole text at a place of the step's body. */
 export function secretPlaces(type: StepType, step: WorkflowStep): (path: FieldPath) => boolean {
   if (type === "workflow") return (path) => path.length === 1 && takesSecret(step.workflow?.spec, String(path[0]));
   if (type === "container") return (path) => isVariable(path);

@@ -17,7 +17,6 @@ export function checkStepCount(count: number, report: Report): boolean {
   return false;
 }
 
-/** Reports missing steps, invalid or ambiguous keys, and steps without exactly one type. */
 export function checkSteps(sources: readonly StepSource[], report: Report): void {
   const main = sources.filter((source) => !source.final);
   if (main.length === 0) report(["spec", "steps"], "no-steps", "at least one step is required");

@@ -13,7 +13,6 @@ export interface RuleContext {
   readonly selector: Readonly<Record<string, string>>;
 }
 
-/** Checks the fields of each step type, labels and namespaces. `job-rules.ts` checks Jobs. */
 export function checkStepBodies(
   spec: WorkflowSpec,
   sources: readonly StepSource[],
@@ -43,7 +42,6 @@ function checkSelector({ selector }: WorkflowSpec, report: Report): void {
   }
 }
 
-/** Every type of a step with several is checked. */
 function checkBody(source: StepSource, context: RuleContext, report: Report): void {
   const { step, path } = source;
   if (step.jobTemplate !== undefined) checkJob(step.jobTemplate, [...path, "jobTemplate"], context, report);

@@ -2,7 +2,6 @@ import type { FieldPath } from "#lib/base/index.ts";
 import { compareBytes } from "#engine/index.ts";
 import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
 
-/** Supported types, in the order of messages. */
 export const stepTypes = [
   "jobTemplate",
   "externalRef",
@@ -14,11 +13,9 @@ export const stepTypes = [
 ] as const;
 export type StepType = (typeof stepTypes)[number];
 
-/** Types with an executor. */
 export type ExecutedType = Exclude<StepType, "wait" | "approval">;
 export const isExecuted = (type: StepType): type is ExecutedType => type !== "wait" && type !== "approval";
 
-/** A step of the document with `stepDefaults`. */
 export interface StepSource {
   readonly key: string;
   readonly final: boolean;
@@ -56,7 +53,6 @@ export const membersOf = (step: WorkflowStep): readonly string[] =>
 
 const allMembers = [...stepTypes, "patch", "http"] as const;
 
-/** The step's type if it has exactly one, and a supported one. */
 export function stepType(step: WorkflowStep): StepType | undefined {
   const members = membersOf(step);
   return members.length === 1 ? stepTypes.find((type) => type === members[0]) : undefined;

@@ -4,7 +4,6 @@ import type { ConcurrencyLimit } from "./kind.ts";
 
 export interface Allotment {
   readonly claim: Claim;
-  /** In the order of acquisition. */
   readonly missing: readonly string[];
 }
 

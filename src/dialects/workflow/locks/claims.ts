@@ -17,7 +17,6 @@ import { type Holder, mostHolders } from "./kind.ts";
 
 export type HolderId = Pick<Holder, "uid" | "name" | "runNumber" | "step" | "item">;
 
-/** A place in the queues of several limits, which it gets together. */
 export interface Claim {
   readonly holder: HolderId;
   /** In byte order, without duplicates. */
@@ -32,7 +31,6 @@ export interface Claim {
   readonly since: string | undefined;
 }
 
-/** Limits of a step or item, in the order of acquisition. */
 export type LimitsFor = (index?: number) => readonly string[];
 
 const always =
@@ -179,7 +177,6 @@ export function isOver(workflow: Stored<Workflow>, { uid, runNumber, step, item 
   return isTerminal(phase) || (item !== undefined && items !== undefined && isSettledItem(items, item));
 }
 
-/** All limits that concern a Workflow, including its concurrency key's. */
 export function limitsNamedBy(workflow: Stored<Workflow>): readonly string[] {
   const own = workflow.status?.concurrency?.limitName;
   const spec = specOf(workflow);
@@ -202,7 +199,6 @@ function limitsOfItems(workflow: Stored<Workflow>, source: StepSource, total: nu
   return limits;
 }
 
-/** For a fan-out those of all items. */
 function limitsOfStep(workflow: Stored<Workflow>, source: StepSource): readonly string[] {
   if (!hasNamedLocks(source.step)) return writtenLocks(source.step);
   const entry = statusOf(workflow, source.key);

@@ -6,10 +6,8 @@ import { type Claim, claimsOf, limitsNamedBy } from "./claims.ts";
 import { ConcurrencyLimit } from "./kind.ts";
 import { type LimitParts, limitReconciler } from "./reconcile.ts";
 
-/** Waiting Workflows by namespace. */
 const waitingIndex = "slipway.dev/waits-for-limits";
 
-/** From at once to half a day. */
 const waitBuckets: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 1_800, 3_600, 10_800, 43_200];
 
 /** Adds the controller of limits. One pass at a time, because several limits are given together. */

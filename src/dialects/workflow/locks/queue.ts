@@ -15,7 +15,6 @@ import type { ConcurrencyLimit } from "./kind.ts";
 
 // A workflow with a concurrency key holds the key's limit from its start to its end.
 
-/** The workflow and its rivals. */
 export interface QueueView {
   readonly workflow: Stored<Workflow>;
   readonly workflows: Lister<Workflow>;

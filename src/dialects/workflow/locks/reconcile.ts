@@ -30,7 +30,6 @@ export interface LimitParts {
   readonly limits: Lister<ConcurrencyLimit>;
   readonly workflows: Lister<Workflow>;
   readonly claimsIn: (namespace: string) => readonly Claim[];
-  /** Requests a pass of a Workflow that holds all it needs. */
   readonly wake: (workflow: ReconcileRequest) => void;
   readonly waited: (time: Millis) => void;
 }
@@ -150,7 +149,6 @@ async function giveOut(
 /** Whole seconds, for people only. */
 const holderOf = ({ claim }: Allotment, now: Instant): Holder => ({ ...claim.holder, since: formatTime(now) });
 
-/** Ends a deleted limit, or an unwritten one without use. */
 async function letGo(
   { client, clock }: LimitParts,
   limit: Stored<ConcurrencyLimit>,

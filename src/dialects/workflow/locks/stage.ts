@@ -72,7 +72,6 @@ const isAsking = ({ phase, reason, refused, items }: StepState): boolean =>
     ? phase === "Waiting" && refused !== true && (reason === "Lock" || reason === "Ready")
     : phase === "Running";
 
-/** The step starts if all locks are held, else it says what it lacks. */
 function stepFact(
   view: LockView,
   run: RunState,
@@ -161,7 +160,6 @@ export function describeWait(limit: ConcurrencyLimit | undefined, name: string):
   return `lock "${name}" is held by ${names.slice(0, namesTold).join(", ")}${others}`;
 }
 
-/** First after `patience`, then now and then. */
 function nextLook({ memory, now }: LockView, { key }: CompiledStep, { readyAt, startedAt }: StepState): Millis {
   const told = memory.toldLocks.get(key);
   const due = told === undefined ? (readyAt ?? startedAt ?? now) + patience : told + tellEvery;

@@ -102,7 +102,6 @@ function firstOfEach(owed: readonly OwedNotification[]): readonly OwedNotificati
   return [...first.values()];
 }
 
-/** Unique per notification, target and workflow. */
 const nameOf = ({ metadata: { uid } }: Stored<Workflow>, owed: OwedNotification): string =>
   `${uid}/${owed.to}/${idPart(owed)}`;
 

@@ -49,7 +49,6 @@ const isDecision = ({ action, step }: RunAction["spec"]): boolean =>
 const hasStep = ({ graph, final }: Plan, key: string): boolean =>
   graph.nodeById.has(key) || final?.graph.nodeById.has(key) === true;
 
-/** The step may be in either part. */
 function noStep({ graph, final }: Plan, key: string): string {
   const close = nearest(key, [...graph.ids, ...(final?.graph.ids ?? [])]);
   return `there is no step "${key}"${close === undefined ? "" : `, did you mean "${close}"`}`;

@@ -77,7 +77,6 @@ function storedItems(run: RunState): (key: string) => ReadonlySet<string> {
   };
 }
 
-/** Results as facts about attempts without a child. */
 function answersTo(pass: Pass, state: PassState, starts: readonly Effect[]): readonly ChildFact[] {
   const room = new OutputRoom(state.run);
   return starts.flatMap((effect): ChildFact[] => {

@@ -26,5 +26,4 @@ export function isAfterEnd({ creationTimestamp }: Stored["metadata"], { finished
   return created !== undefined && finishedAt !== undefined && created > finishedAt;
 }
 
-/** As admission recorded it. */
 export const asker = (status: RunAction["status"]) => (status?.by === undefined ? {} : { by: status.by });

@@ -140,7 +140,6 @@ const outlineOf = ({ metadata, spec }: Stored<Workflow>, plan: Plan): CompiledWo
   selector: {},
 });
 
-/** Ends of active children; a missing child is gone. */
 function childFacts(pass: Pass, run: RunState): readonly ChildFact[] {
   const children = new Map(pass.kinds.controlledBy(pass.workflow).map((child) => [attemptNameOf(child), child]));
   return Object.keys(run.steps).flatMap((step): readonly ChildFact[] => {

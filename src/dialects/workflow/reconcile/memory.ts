@@ -34,7 +34,6 @@ export interface Memory {
   readonly sharedPlan: SharedPlan;
   known?: KnownRun;
   compilation?: Compilation & { readonly generation: number; readonly labels: unknown; readonly template: string };
-  /** Facts from effects, for the next pass. */
   facts: Fact[];
   references: ReadonlyMap<string, ChildReference>;
   /** Times of effects by name, so that they are not repeated at once. */

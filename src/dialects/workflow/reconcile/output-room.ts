@@ -14,7 +14,6 @@ function sizeOf(outputs: JsonObject | undefined): number {
   return size;
 }
 
-/** Room left for outputs, for the successes of one pass in order. */
 export class OutputRoom {
   readonly #run: RunState;
   #taken: number | undefined;

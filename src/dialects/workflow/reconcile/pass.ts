@@ -17,9 +17,7 @@ export interface Tally {
   ignoredFacts(count: number): void;
   /** A conflict: nothing was done and the pass is repeated. */
   statusConflict(): void;
-  /** Effects that a stale mirror asked for. */
   staleEffectsPrevented(): void;
-  /** A cached step or item was about to start. */
   cacheAsked(outcome: CacheOutcome): void;
 }
 

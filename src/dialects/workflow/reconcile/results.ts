@@ -51,7 +51,6 @@ export async function keepResults(pass: Pass, { run, now }: PassState, results: 
   );
 }
 
-/** In whole seconds, as everywhere. */
 function entryOf({ attempt, key, outputs, artifacts }: StepResult, now: Instant): CacheEntry {
   const { workflow, step, item } = attempt;
   const { name, uid, namespace } = workflow.metadata;

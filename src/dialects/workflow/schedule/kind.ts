@@ -95,7 +95,6 @@ const Status = s.object({
   conditions: s.optional(s.list(Condition, { key: "type" })),
 });
 
-/** A Workflow that is created again and again, by the calendar. */
 export const ScheduledWorkflow = kind({
   group: Workflow.group,
   version: Workflow.version,

@@ -94,7 +94,6 @@ function decidedBefore({ metadata, spec, status = {} }: Stored<ScheduledWorkflow
   return wasSuspended ? Math.max(now, decided) : decided;
 }
 
-/** The queued run, unless it has waited too long. */
 function waiting({ spec }: ScheduledWorkflow, queued: Instant | undefined, until: Instant) {
   if (queued === undefined) return { wanted: [], missed: 0 };
   return until - queued > longestDelay(spec) ? { wanted: [], missed: 1 } : { wanted: [queued], missed: 0 };

@@ -42,7 +42,6 @@ export interface ScheduleParts {
   readonly tally: ScheduleTally;
 }
 
-/** Starts runs of schedules, with one timer each. */
 export function scheduleReconciler(parts: ScheduleParts): Reconciler {
   const { client, clock, record, tally } = parts;
   return {

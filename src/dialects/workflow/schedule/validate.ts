@@ -91,7 +91,6 @@ function checkTemplate(document: JsonObject, found: ProblemCollector): CheckedTe
   return { workflow, compiled: validateWorkflow(workflow, inPlace).compiled, found: inPlace };
 }
 
-/** Findings of a document within another, with both paths. */
 function at(prefix: FieldPath, outer: ProblemCollector): ProblemCollector {
   const inner = collectProblems();
   return {

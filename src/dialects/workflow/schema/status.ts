@@ -116,7 +116,6 @@ export const StepStatus = s.object(
   { preserveUnknown: true },
 );
 
-/** Final steps have their own clock and end. */
 const FinallyStatus = s.object(
   {
     startTime: s.time(),

@@ -90,7 +90,6 @@ export const ForEach = s.object(
   { description: "One child per item: exactly one of items, from and matrix." },
 );
 
-/** Successive rounds; `retry` repeats failed ones. */
 const Repeat = s.object(
   {
     until: s.string({
@@ -105,7 +104,6 @@ const Repeat = s.object(
   { description: "A new child after each that succeeded, until the condition is true." },
 );
 
-/** Only for steps with a child; see `compile/cache.ts`. */
 const Cache = s.object(
   {
     key: s.optional(

@@ -41,7 +41,6 @@ export async function nobodyCarries(
   return failed("ArtifactsNotCarried", message);
 }
 
-/** The success with the stored artifacts, or the resulting failure. */
 export function withArtifacts(attempt: Attempt, state: ChildState, end: ContainerEnd | undefined): ChildState {
   const { leaves } = attempt.step;
   if (state.is !== "succeeded" || leaves.length === 0 || state.again === true) return state;

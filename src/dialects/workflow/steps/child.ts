@@ -170,7 +170,6 @@ export function keyIn({ namespaced }: ResourceType, { workflow, reference }: Att
 export const objectIn = ({ type, children }: ChildKind, attempt: Attempt): Stored | undefined =>
   children.get(keyIn(type, attempt));
 
-/** The attempt's child, if the mirror shows it. */
 export function childIn(kind: ChildKind, attempt: Attempt): Stored | undefined {
   const object = objectIn(kind, attempt);
   return object === undefined || !isChild(attempt, object) ? undefined : object;
@@ -248,7 +247,6 @@ export const referenceOf = ({ apiVersion, kind, metadata: { name, uid } }: Store
   uid,
 });
 
-/** For an object that does not exist yet. */
 export const plannedReference = (type: ResourceType, name: string): Reference => ({
   apiVersion: apiVersionOf(type),
   kind: type.kind,

@@ -70,7 +70,6 @@ const lost = (reason: string, message: string): Finding => ({
   state: { is: "failed", reason, message, retryable: false },
 });
 
-/** The rendered reference in the workflow's namespace, or the problem. */
 function referenceWanted({ step, compiled, values }: Attempt): Reference | string {
   if (step.body === undefined) return "the step has no reference";
   const rendered = render(step.body, compiled, values);

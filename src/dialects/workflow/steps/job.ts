@@ -77,7 +77,6 @@ async function earlierAttempt(
 const livingPods = async (client: ApiClient, attempt: Attempt, signal: AbortSignal): Promise<readonly Stored[]> =>
   (await client.list(Pod, { ...earlierPods(attempt), signal })).items.filter((pod) => !hasEnded(pod));
 
-/** Pods of the step's other attempts. */
 function earlierPods({ workflow, step, number, item }: Attempt) {
   const { uid, namespace } = workflow.metadata;
   const ofItem = item === undefined ? "" : `,${labels.item}=${item.index}`;
@@ -85,7 +84,6 @@ function earlierPods({ workflow, step, number, item }: Attempt) {
   return { ...(namespace === undefined ? {} : { namespace }), labelSelector };
 }
 
-/** Like `earlierPods`, for a Pod of a mirror. */
 function isEarlier({ workflow, step, number, item }: Attempt, { metadata }: KubeObject): boolean {
   const found = metadata.labels ?? {};
   if (item !== undefined && found[labels.item] !== String(item.index)) return false;

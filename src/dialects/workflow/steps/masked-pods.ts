@@ -32,7 +32,6 @@ const memberOf = (value: JsonValue | undefined, part: string | number): JsonValu
 const valueAt = (value: JsonValue, path: FieldPath): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>(memberOf, value);
 
-/** A copy with another value at a path; the rest is shared. */
 function edited(value: JsonValue, path: FieldPath, edit: (value: JsonValue) => JsonValue): JsonValue {
   const [part, ...rest] = path;
   if (part === undefined) return edit(value);

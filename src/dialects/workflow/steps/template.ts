@@ -135,7 +135,6 @@ export function renderTemplate(attempt: Attempt): Result<KubeObject, string> {
 const textLabels = (labels: JsonObject): Record<string, string> =>
   Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, textOf(value) || JSON.stringify(value)]));
 
-/** The state of any object as an outcome. Outputs come from `status.outputs` and the object. */
 export function stateOf(attempt: Attempt, object: Stored): ChildState {
   const state = objectState(attempt, object);
   if (state.is === "running") return { is: "alive" };
