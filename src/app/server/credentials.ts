@@ -35,10 +35,7 @@ export async function issueToken(client: ApiClient, request: CredentialRequest):
   return { name: metadata.name, secret: { token } };
 }
 
-/**
- * A new client certificate, signed by the authority in `directory`, the data directory of the same server. `ca` is the
- * authority of the server that was named; another one is refused.
- */
+/** A new client certificate by the authority in the server's `directory`. A different `ca` is refused. */
 export async function issueCertificate(
   client: ApiClient,
   { directory, ca }: { readonly directory: string; readonly ca: string | undefined },

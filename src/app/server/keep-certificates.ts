@@ -17,10 +17,7 @@ export interface KeptCertificates {
   readonly names?: readonly string[];
 }
 
-/**
- * Checks the certificates four times a day and calls `use` when they were renewed. Failures are logged and retried at
- * the next check. Timers stop while a machine sleeps, which is fine.
- */
+/** Checks the certificates four times a day and calls `use` when renewed. Failures are logged and retried then. */
 export function keepCertificates(
   { directory, first, names: given = [] }: KeptCertificates,
   { clock, log }: { readonly clock: Clock; readonly log: Logger },

@@ -48,10 +48,7 @@ export class ArtifactStore {
     this.#clock = clock;
   }
 
-  /**
-   * Stores bytes in constant memory; equal bytes once. Rejects with an `ArtifactError` above a limit, with the system's
-   * error, the signal's reason or the source's failure; nothing is left then.
-   */
+  /** Stores bytes in constant memory, equal ones once. Rejects with `ArtifactError` or the cause, leaving nothing. */
   async put(
     namespace: string,
     source: AsyncIterable<Uint8Array>,
@@ -118,10 +115,7 @@ export class ArtifactStore {
     return !wasThere;
   }
 
-  /**
-   * The bytes of an artifact, verified while they are read: damaged ones throw an `ArtifactError` at the end. Rejects
-   * with `ArtifactMissing` if this namespace does not have it.
-   */
+  /** An artifact's bytes; damaged ones throw an `ArtifactError` at the end. Rejects with `ArtifactMissing`. */
   async read(namespace: string, digest: string): Promise<AsyncIterable<Buffer>> {
     const path = isDigest(digest) ? join(this.#directory, namespace, hexOf(digest)) : "";
     // Opened with the first read, so that an unread artifact need not be closed.

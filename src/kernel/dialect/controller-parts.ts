@@ -22,10 +22,7 @@ export interface DialectPort {
   readonly trouble?: string;
 }
 
-/**
- * Reads one log of a run; `part` is a `LogRef`'s container or a step's name, empty for the only log or all. Refusals
- * come from the call; following ends with the log or the signal.
- */
+/** Reads one log of a run; `part` is a container or step, empty for the only log or all. Refusals come first. */
 export type LogOpener = (run: KubeObject, part: string, request: LogRequest) => Promise<AsyncIterable<Uint8Array>>;
 
 export interface ServerCondition {

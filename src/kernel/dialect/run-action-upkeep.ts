@@ -27,10 +27,7 @@ export interface UpkeepParts {
   readonly runs: readonly { readonly type: GroupKind; readonly lister: Lister }[];
 }
 
-/**
- * Refuses actions without a run, and deletes answered ones after an hour. Dialects answer all others while reconciling
- * the run, so that an action and its effect are judged on the same state.
- */
+/** Refuses actions without a run, and deletes answered ones after an hour. Dialects answer the others. */
 export function actionUpkeep(parts: UpkeepParts): Reconciler {
   const { client, clock, actions, runs } = parts;
   return {

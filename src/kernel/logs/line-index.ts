@@ -28,10 +28,7 @@ export function encodeEntry(entry: IndexEntry): Buffer {
   return bytes;
 }
 
-/**
- * The entries within the first `size` bytes of a log file, ascending; without an index there are none. A torn last
- * entry is skipped. Reads the whole index: 25 KiB for a file of 10 MiB.
- */
+/** The entries of the first `size` bytes of a log file, ascending; none without an index. Skips a torn last one. */
 export async function readIndex(file: string, size: number): Promise<readonly IndexEntry[]> {
   const bytes = await readFile(indexOf(file)).catch((thrown: unknown) => {
     if (codeOf(thrown) === "ENOENT") return Buffer.alloc(0);

@@ -106,10 +106,7 @@ function needlesOf(values: readonly string[]): readonly Buffer[] {
   return needles.sort((a, b) => b.length - a.length);
 }
 
-/**
- * A text inside the base64 of a longer one, such as `user:password`: for each of three alignments the characters that
- * depend on it alone. Results short enough to occur elsewhere are skipped.
- */
+/** A text inside a longer base64: for each of three alignments what depends on it alone, unless too short. */
 function innerBase64(text: string): readonly string[] {
   const bytes = Buffer.from(text);
   return [0, 1, 2]

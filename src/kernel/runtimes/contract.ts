@@ -216,19 +216,13 @@ export interface Runtime {
   readonly name: string;
   /** Present if tasks are containers. */
   readonly containers?: ContainerHost;
-  /**
-   * Runs a command like a task (files, variables, user, working directory) without being one: `id`, `logPath` and the
-   * log's options have no meaning. Absent if tasks are containers, whose host does it.
-   */
+  /** Runs a command like a task, ignoring `id`, `logPath` and log options. Absent if tasks are containers. */
   interact?(task: Task, options: InteractionOptions): Promise<Interaction>;
   /** The same for the life of the runtime. */
   capabilities(): Promise<RuntimeCapabilities>;
   /** Resolves once the task runs or has ended; returns the status of a known id without starting anything. */
   start(task: Task): Promise<TaskStatus>;
-  /**
-   * Sends TERM, and KILL when `grace` is over. Resolves when stopping has begun; the end is an event. A later call can
-   * only shorten the grace; unknown and ended tasks are no error.
-   */
+  /** TERM, then KILL after `grace`, which later calls only shorten. Resolves when it begins; ignores ended tasks. */
   stop(id: string, grace: Millis): Promise<void>;
   /** All tasks not removed, or those of one owner (the id before the first slash). Waits until attached. */
   list(owner?: string): Promise<readonly TaskStatus[]>;

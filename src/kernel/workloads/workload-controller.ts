@@ -57,10 +57,7 @@ export interface WorkloadNote {
 
 const unowned = "unowned";
 
-/**
- * Adds a controller. An object is reconciled when it or a child of it changes, and when a child without a controller
- * appears that it would adopt. `instance` names this process in events.
- */
+/** Adds a controller of objects, their children, and children to adopt. `instance` names this process in events. */
 export function addWorkloadController<O extends KubeObject, C extends KubeObject>(
   manager: Manager,
   { name, reporter, type, childType, selectorOf, isOver, longestRetry }: WorkloadKind<O>,

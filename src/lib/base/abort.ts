@@ -20,10 +20,7 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     onAbort(signal, resolve);
   });
 
-/**
- * The outcome of the work; rejects with the signal's reason if that aborts first, or has aborted before. The work
- * itself continues, and its later failure is ignored. Leaves no listener behind.
- */
+/** The work's outcome, or a rejection with the signal's reason; the work itself continues. Leaves no listener. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -32,10 +29,7 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined):
   });
 }
 
-/**
- * Resolves after `delay`; rejects with the signal's reason if that aborts first, or has aborted before. Leaves neither
- * a timer nor a listener behind. Does not keep the process alive.
- */
+/** Resolves after `delay`; rejects with the signal's reason. Leaves no timer or listener; lets the process exit. */
 export function sleep(clock: Clock, delay: Millis, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error);

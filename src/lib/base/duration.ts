@@ -19,10 +19,7 @@ const longestNanos = 2n ** 63n - 1n;
 /** Bounds the work with big numbers. */
 const longestText = 100;
 
-/**
- * Reads a duration in Go's syntax: `1h30m`, `1.5s`, `300ms`, `-2m`, `0`. Units may repeat in any order; there are no
- * days. Fractions of a millisecond are dropped. The error is a message.
- */
+/** Reads Go's durations: `1h30m`, `1.5s`, `300ms`, `-2m`, `0`; no days. Drops fractions of a millisecond. */
 export function parseDuration(text: string): Result<Millis, string> {
   const body = text.replace(/^[+-]/, "");
   if (body === "0") return ok(0);

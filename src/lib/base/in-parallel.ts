@@ -1,7 +1,4 @@
-/**
- * Runs `run` on all items in order, at most `width` at a time. After a failure no further item begins; it rejects when
- * those under way have ended, so that a retry never overlaps them.
- */
+/** Runs `run` on all items, `width` at once. After a failure none begins; rejects when those begun have ended. */
 export async function inParallel<T>(
   items: readonly T[],
   run: (item: T) => Promise<unknown>,

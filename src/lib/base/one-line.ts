@@ -1,9 +1,6 @@
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-/**
- * Makes text safe for one line of a terminal: line ends with surrounding blanks become one blank, other control
- * characters are dropped. The printable rest of an escape sequence stays visible.
- */
+/** Makes text safe for one line of a terminal: line ends become a blank, other control characters are dropped. */
 export const oneLine = (text: string): string =>
   controls.test(text)
     ? text

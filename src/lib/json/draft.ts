@@ -10,10 +10,7 @@ export type DraftRefusal = string;
 // Why not copy the path for every operation: a patch of 10,000 additions to one list of 50,000 items would copy the
 // list 10,000 times. Why not copy the whole document first: most patches touch three members of a large object.
 
-/**
- * A document under edit. Nodes on an edited path are copied the first time and edited in place afterwards, so a
- * sequence of edits costs each node at most one copy, and the original is never changed.
- */
+/** A document under edit: each node is copied at most once, when first edited; the original never changes. */
 export class Draft {
   #root: JsonValue;
   /** Nodes this draft made itself and that nobody else can see. */

@@ -1,9 +1,6 @@
 import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 
-/**
- * Applies a merge patch (RFC 7386): objects merge, `null` removes a member, anything else replaces. Neither argument is
- * changed; branches the patch does not touch are shared with the target.
- */
+/** Applies a merge patch (RFC 7386). Changes neither argument; unpatched branches are shared with the target. */
 export function applyMergePatch(target: JsonValue, patch: JsonValue): JsonValue {
   if (!isJsonObject(patch)) return patch;
   const merged = new Map(isJsonObject(target) ? Object.entries(target) : []);
@@ -16,10 +13,7 @@ export function applyMergePatch(target: JsonValue, patch: JsonValue): JsonValue 
   return Object.fromEntries(merged);
 }
 
-/**
- * The smallest merge patch that turns `before` into `after`, or undefined when they are equal. A merge patch cannot
- * store null inside an object: null members of `after` are treated as absent.
- */
+/** The smallest merge patch from `before` to `after`, undefined if equal. Null members of `after` count as absent. */
 export function createMergePatch(before: JsonObject, after: JsonObject): JsonObject | undefined {
   const changes: [string, JsonValue][] = [];
   for (const key of Object.keys(before)) {

@@ -22,10 +22,7 @@ type SpecOf<S> =
 /** Carries a type through inference; no value has this member. */
 declare const objectOf: unique symbol;
 
-/**
- * A kind declared once: how it is addressed, what its objects look like, how they are listed. It can be passed wherever
- * the API client wants a resource type. `O` is the type of its objects.
- */
+/** A kind declared once, usable wherever the API client wants a resource type. `O` is the type of its objects. */
 export interface Kind<O = unknown> {
   readonly group: string;
   readonly version: string;

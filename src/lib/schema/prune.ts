@@ -9,10 +9,7 @@ export interface PruneRun {
   readonly unknown: (readonly (string | number)[])[];
 }
 
-/**
- * Returns the value without members the schema does not know; the same value when there is nothing to drop. A part that
- * is the very object `known` has in its place is not looked at: that one was pruned before.
- */
+/** Returns the value without unknown members; the same one without any. Skips parts identical to those in `known`. */
 export type Prune = (value: JsonValue, run: PruneRun, known?: JsonValue) => JsonValue;
 
 /**

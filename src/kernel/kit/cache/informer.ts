@@ -125,10 +125,7 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     this.#orders.set(name, order);
   }
 
-  /**
-   * Calls the handler for every present object at once and for every later change, until the returned function is
-   * called. `resyncEvery` repeats `update` for all objects about that often.
-   */
+  /** Calls the handler for all objects and changes until cancelled. `resyncEvery` repeats `update` for all. */
   addHandler(handler: InformerHandler<T>, options: { readonly resyncEvery?: Millis } = {}): () => void {
     const subscription: Subscription<T> = { handler, isActive: true, cancelResync: () => undefined };
     this.#subscriptions = [...this.#subscriptions, subscription];

@@ -14,10 +14,7 @@ export interface PodName {
 }
 
 export interface PodStreams {
-  /**
-   * Runs a program and returns its exit code. Rejects with an `ApiError` if it cannot be started, and with a
-   * `SlipwayError` if the connection breaks, in which case the program may or may not have finished.
-   */
+  /** Runs a program; returns its exit code. Rejects with `ApiError` if not started, `SlipwayError` if disconnected. */
   exec(pod: PodName, options: ExecOptions): Promise<ExecEnd>;
   /** A connection to a port of a Pod. If nothing listens there, the stream fails. Ending it ends both directions. */
   portForward(pod: PodName, port: number, options?: { readonly signal?: AbortSignal }): Promise<Duplex>;

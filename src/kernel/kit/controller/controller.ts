@@ -82,10 +82,7 @@ class Pass implements ReconcileContext {
   }
 }
 
-/**
- * Reconciles the keys of its queue: each key once at a time, `maxConcurrent` at once. Keys added during one turn of the
- * event loop are one batch, so that many events for a key make one reconcile.
- */
+/** Reconciles its queue: each key once at a time, `maxConcurrent` keys at once. Keys of one turn are one batch. */
 export class Controller implements Runnable {
   readonly name: string;
   readonly queue: WorkQueue;

@@ -6,10 +6,7 @@ interface Entry {
   readonly order: number;
 }
 
-/**
- * Keys with the time they are due: a binary heap with lazy deletion, so that thousands of delays need one timer.
- * Setting and taking cost O(log n). It holds at most twice as many entries as keys, or 64.
- */
+/** Keys with the time they are due: a binary heap with lazy deletion, O(log n), at most twice as large as its keys. */
 export class DelayHeap {
   readonly #atByKey = new Map<string, Entry>();
   // Replaced and deleted entries stay until they come up or outnumber the live ones.

@@ -54,10 +54,7 @@ interface Observation {
 /** As in client-go: candidates that started together must not ask together. */
 const jitter = 1.2;
 
-/**
- * Election by a `coordination.k8s.io/v1` Lease. A lease expires when it did not change for `leaseDuration` on our own
- * monotonic clock: clocks of two machines are never compared.
- */
+/** Election by a `coordination.k8s.io/v1` Lease, timed by our own monotonic clock: clocks are never compared. */
 export function leaseElection(options: LeaseElectionOptions): Election {
   return { acquire: (signal) => acquire(options, signal) };
 }

@@ -42,10 +42,7 @@ const syncPatience: Millis = 10_000;
 
 export type ManagerPhase = "new" | "syncing" | "waiting for leadership" | "running" | "stopping" | "stopped";
 
-/**
- * Runs controllers over shared informers: reads the mirrors, gains leadership, starts the controllers, and stops in the
- * opposite order. A write through `client` is read back at once.
- */
+/** Runs controllers over shared informers, from mirrors to leadership to controllers. Own writes are read at once. */
 export class Manager {
   readonly client: ApiClient;
   readonly informers: InformerFactory;
@@ -77,10 +74,7 @@ export class Manager {
     this.#stopGrace = options.stopGrace ?? 10_000;
   }
 
-  /**
-   * A client with the rights of the object's author, so that nobody can make a controller do what they may not do. On a
-   * cluster, whose API does not tell the author, it is the manager's own.
-   */
+  /** A client with the rights of the object's author; on a cluster, whose API does not name them, the manager's own. */
   clientFor(object: KubeObject): ApiClient {
     const acting = this.#clientFor?.(object);
     return acting === undefined ? this.client : freshClient(acting, this.informers);

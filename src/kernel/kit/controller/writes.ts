@@ -73,10 +73,7 @@ export function withController<T extends KubeObject>(object: T, owner: Stored): 
   return { ...object, metadata: { ...object.metadata, ownerReferences } };
 }
 
-/**
- * Creates `change(undefined)` if the object does not exist, else updates it to `change(present)` if that differs.
- * `change` is pure and may be called again after a conflict; at most five tries.
- */
+/** Creates `change(undefined)` or updates to `change(present)`, up to five times on conflicts. `change` is pure. */
 export async function createOrUpdate<T extends KubeObject>(
   client: ApiClient,
   ref: Ref,

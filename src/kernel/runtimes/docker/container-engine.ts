@@ -36,10 +36,7 @@ export interface Refused {
   readonly isProgramMissing: boolean;
 }
 
-/**
- * A Docker Engine for callers who describe containers themselves, names and labels included. Stateless. A refused
- * container is a value; rejections are trouble with the engine, which may pass.
- */
+/** A Docker Engine for callers who describe containers. A refused container is a value; other trouble may pass. */
 export class ContainerEngine {
   readonly address: string;
   /** The engine sees this machine's files. */

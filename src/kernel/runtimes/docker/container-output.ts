@@ -5,10 +5,7 @@ import { isRefusal } from "./engine/engine-errors.ts";
 import { FrameReader } from "./engine/stream-frames.ts";
 
 export interface OutputSink {
-  /**
-   * A piece of a line with the engine's time, RFC 3339 with nanoseconds. A line beyond 16 KiB comes in several pieces,
-   * only the last of which ends in LF. False asks for a pause.
-   */
+  /** A piece of a line with the engine's time; only a line's last piece ends in LF. False asks for a pause. */
   readonly take: (stream: LogStream, text: Buffer, time: string | undefined) => boolean;
   /** Awaited after a false. */
   readonly drained: () => Promise<unknown>;

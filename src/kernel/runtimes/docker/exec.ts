@@ -6,10 +6,7 @@ import { FrameReader } from "./engine/stream-frames.ts";
 
 const keptOutput = 4_096;
 
-/**
- * Runs a command in a running container. A missing program ends with 126 or 127. Output is masked. The engine cannot
- * end a command: after an abort it continues until its container ends.
- */
+/** Runs a command in a container, masked; 126 or 127: no program. After an abort the command continues. */
 export async function execIn(
   engine: EngineClient,
   container: string,

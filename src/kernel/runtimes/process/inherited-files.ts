@@ -3,10 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 /** The flag of an open file that is closed on exec. */
 const closeOnExec = 0o2000000;
 
-/**
- * Descriptors from 3 on that child processes would inherit. Node opens none of that kind, but libraries (LMDB) and the
- * parent process may. Empty where the system does not list them.
- */
+/** Descriptors from 3 on that children would inherit, as of LMDB. Empty where the system does not list them. */
 export function inheritedFiles(): readonly number[] {
   try {
     return readdirSync("/proc/self/fdinfo")
@@ -28,10 +25,7 @@ function isInherited(descriptor: number): boolean {
   }
 }
 
-/**
- * The stdio of a child from descriptor 3 on: `nothing` in place of every file it would inherit. A program of another
- * user must not find the server's database among its open files.
- */
+/** The stdio of a child from descriptor 3 on: nothing, or other users' programs would find the database open. */
 export function withoutInherited(nothing: number): readonly (number | "ignore")[] {
   const inherited = new Set(inheritedFiles());
   const length = Math.max(2, ...inherited) - 2;

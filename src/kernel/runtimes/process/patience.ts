@@ -19,10 +19,7 @@ export class Patience {
     setMaxListeners(0, closing);
   }
 
-  /**
-   * Calls `expire` after `answerLimit`, or `closingLimit` after closing began, whichever comes first, not counting time
-   * during which this process was stopped. The returned function cancels both timers.
-   */
+  /** Calls `expire` after `answerLimit`, or `closingLimit` once closing, not counting standstills. Returns a cancel. */
   limit(expire: () => void): Cancel {
     const cancels: Cancel[] = [];
     const cancel = () => {

@@ -16,10 +16,7 @@ type Wanted = Omit<DeploymentCondition, "lastTransitionTime" | "lastUpdateTime">
 
 const never = 2_147_483_647;
 
-/**
- * The status of a Deployment with these sets. `isNew`: this pass created the set of the current template. Reasons are
- * those that `kubectl rollout status` and dashboards know.
- */
+/** A Deployment's status, with the reasons of `kubectl rollout status`. `isNew`: this pass created the current set. */
 export function statusOf(rollout: Rollout, isNew: boolean, now: Instant): DeploymentStatus {
   const { deployment } = rollout;
   const before = deployment.status ?? {};

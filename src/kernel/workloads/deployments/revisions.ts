@@ -26,10 +26,7 @@ export const revisionOf = ({ metadata }: ReplicaSetObject | DeploymentObject): n
 
 export const nextRevision = (others: readonly ReplicaSetObject[]): number => Math.max(0, ...others.map(revisionOf)) + 1;
 
-/**
- * The annotations of the current set: the Deployment's own (with `kubernetes.io/change-cause`) and the revision. A set
- * whose template came back remembers its earlier revisions.
- */
+/** The current set's annotations: the Deployment's own and the revision. A reused set remembers earlier ones. */
 export function currentAnnotations(
   deployment: DeploymentObject,
   set: ReplicaSetObject | undefined,

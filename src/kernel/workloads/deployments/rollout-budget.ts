@@ -5,10 +5,7 @@ export interface RolloutBudget {
   readonly unavailable: number;
 }
 
-/**
- * The bounds of a rolling update. Shares of surge are rounded up, those of unavailability down, as in Kubernetes; if
- * both are 0, one Pod may be unavailable, or nothing could move.
- */
+/** Bounds of a rolling update. Surge is rounded up, unavailability down; if both are 0, one Pod may be unavailable. */
 export function rolloutBudget({ spec }: DeploymentObject): RolloutBudget {
   const { replicas = 1, strategy } = spec;
   if (strategy?.type === "Recreate") return { surge: 0, unavailable: 0 };

@@ -118,10 +118,7 @@ export function sandboxOf(pod: PodObject, names: readonly string[]): Sandbox {
   };
 }
 
-/**
- * A pod with a subdomain has a name under it, as in Kubernetes (which requires a headless Service of that name). One
- * without is found by its hostname alone, unlike in Kubernetes.
- */
+/** A subdomain gives a name under it, as in Kubernetes. Without one the hostname is enough, unlike in Kubernetes. */
 const hostNames = (hostname: string, subdomain: string | undefined, domain: string): readonly string[] => [
   `${hostname}.${domain}`,
   ...(subdomain === undefined || subdomain === ""

@@ -16,10 +16,7 @@ export interface ContainerStopperOptions {
 const leastGrace: Millis = 2_000;
 const isClosed = (thrown: unknown): boolean => codeOf(thrown) === "runtime-closed" || codeOf(thrown) === "runner-taken";
 
-/**
- * Stops containers: the preStop hook, then TERM, then KILL when the grace is over. The hook runs within the grace, and
- * not without one; its failure is reported and delays nothing.
- */
+/** Stops containers: preStop within the grace, TERM, then KILL. A hook's failure is reported and delays nothing. */
 export class ContainerStopper {
   readonly #options: ContainerStopperOptions;
 

@@ -31,10 +31,7 @@ export interface TaskFacts {
   messageOf(id: string): string | undefined;
 }
 
-/**
- * All containers of a pod, init containers first. The runtime's state wins over the stored status, which may be older;
- * the stored status counts after the runtime has forgotten a task.
- */
+/** A pod's containers, init ones first. The runtime's state wins; the stored one is for tasks it has forgotten. */
 export function viewContainers(pod: PodObject, facts: TaskFacts, now: Instant): readonly ContainerView[] {
   const view = (isInit: boolean) => (container: Container) => viewContainer(pod, container, isInit, facts, now);
   return [...(pod.spec.initContainers ?? []).map(view(true)), ...pod.spec.containers.map(view(false))];

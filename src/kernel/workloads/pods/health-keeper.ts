@@ -60,10 +60,7 @@ export class HealthKeeper {
     this.#options = options;
   }
 
-  /**
-   * Starts probing; may be repeated. `isNew`: this process has just started the container, so that its postStart hook
-   * is due; for others the stored status tells how far they were.
-   */
+  /** Starts probing; repeatable. `isNew`: just started here, its postStart is due; else the stored status tells. */
   watch(pod: Stored<PodObject>, container: Container, task: string, startedAt: Instant, isNew: boolean): void {
     if (this.#watched.has(task)) return;
     const statuses = allStatuses(pod.status);

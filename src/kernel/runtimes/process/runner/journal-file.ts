@@ -68,10 +68,7 @@ export class JournalFile {
     }
   }
 
-  /**
-   * Writes at the end. Throws if the disk is full; then nothing counts as appended, and the next append overwrites what
-   * was left with zeros, so that a refused entry is never read.
-   */
+  /** Writes at the end. Throws if the disk is full; the next append then overwrites what was left with zeros. */
   append(text: string): void {
     const bytes = Buffer.from(text);
     const end = this.#end + bytes.length;

@@ -33,10 +33,7 @@ export interface InputPipe {
 const batch = 16;
 const run = promisify(execFile);
 
-/**
- * Real pipes for children: Node gives children sockets, on which `echo x > /dev/stdout` fails. Named pipes are made in
- * batches by mkfifo(1) and reused; nothing is open between uses.
- */
+/** Real pipes for children, named and reused: on Node's sockets `echo x > /dev/stdout` fails. */
 export class PipePool {
   readonly #directory: string;
   #free: string[] = [];

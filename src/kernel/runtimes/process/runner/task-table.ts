@@ -86,10 +86,7 @@ export class TaskTable {
     return [...this.#entries.values()].map(statusOf);
   }
 
-  /**
-   * Resolves once the task runs or has ended. A known id is not started again; its status is returned. Rejects if the
-   * intent cannot be recorded; the task has then not run, and its id is unknown.
-   */
+  /** Resolves with the status once the task runs or ended; idempotent by id. Rejects if the intent is not recorded. */
   async start(task: Task): Promise<TaskStatus> {
     const known = this.#entries.get(task.id);
     if (known !== undefined) {
