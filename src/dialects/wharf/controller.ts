@@ -27,10 +27,8 @@ async function ownProvisioner(manager: Manager, parts: Parts): Promise<OwnServic
   return await openProvisioner(manager, provisioner, parts, await ownAccess(parts));
 }
 
-/**
- * Adds the controllers and services that run in this server to a manager that has not started. Rejects if a named
- * address cannot be opened.
- */
+/** Adds the controllers and services that run in this server to a manager that has not started. Rejects if a named
+ * address cannot be opened. */
 export async function addControllers(manager: Manager, parts: Parts): Promise<void> {
   const given = parts.options ?? {};
   if (given.part === "aggregator") return await aggregate(manager, parts);

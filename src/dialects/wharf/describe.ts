@@ -22,7 +22,6 @@ export function describeBuild(build: Build, { now }: DescribeOptions): string {
     ["Took", tookText(status.startedOn, status.finishedOn)],
     ...optional("Tests", testsText(status.testResults)),
   ];
-  // Step 0 is shown too: if cloning failed there is nothing else.
   const rows = steps.map((step) => [
     `${step.stepId}`,
     status.stages?.find(({ stageId }) => stageId === step.stageId)?.name ?? "-",

@@ -29,10 +29,8 @@ export function resubmission({ apiVersion, kind, metadata, spec }: Build): KubeO
   return build;
 }
 
-/**
- * A Build runs the definition of a Project on a worker. `slipway run` and `slipway wharf` run definitions without these
- * resources.
- */
+/** A Build runs the definition of a Project on a worker. `slipway run` and `slipway wharf` run definitions without
+ * these resources. */
 export const dialect: Dialect = {
   name: "wharf",
   kinds,

@@ -36,7 +36,6 @@ export const documents: DocumentReader = {
   fromText: (text, file) => (definitionFile.test(file) ? sourceOf(text, file) : undefined),
   read(document) {
     const problems = isDefinition(document) ? definitionProblems(document) : objectProblems(document);
-    // Definitions always have an error: only objects can be applied.
     return { object: hasErrors(problems) ? undefined : (document.value as unknown as KubeObject), problems };
   },
   references: () => [],
@@ -74,7 +73,6 @@ function objectProblems({ value, positionOf }: SourceDocument): readonly Problem
 
 const schemas = new Map<Kind, CompiledSchema>();
 
-/** Compiled on first use: reading one document must not cost the schemas of all kinds. */
 function schemaOf(kind: Kind): CompiledSchema {
   const known = schemas.get(kind) ?? compileSchema(kind.schema);
   schemas.set(kind, known);

@@ -24,10 +24,8 @@ export const Project = kind({
 });
 export type Project = ObjectOf<typeof Project>;
 
-/**
- * One run of a definition. Users name a Project and what to run; the controller sets the number, the worker and the
- * status.
- */
+/** One run of a definition. Users name a Project and what to run; the controller sets the number, the worker and the
+ * status. */
 export const Build = kind({
   ...common,
   kind: "Build",

@@ -14,12 +14,10 @@ export interface ServiceAccess {
 export interface Service extends Pick<HttpDoorOptions, "origins" | "serves" | "takesTokenInQuery"> {
   readonly name: "provisioner" | "wharf-api";
   readonly listen: ListenChoice;
-  /** Runs after the listener has closed. */
   readonly onClosed?: () => Promise<void>;
 }
 
-/**
- * Opens a service for a manager that has not started and closes it with the manager: at once if an address was named,
+/** Opens a service for a manager that has not started and closes it with the manager: at once if an address was named,
  * otherwise with the first Project, Build or Worker. Rejects with `listen-failed` if a named address cannot be opened.
  */
 export async function openService(

@@ -13,16 +13,12 @@ import { workerProgram } from "./commands/worker-program.ts";
 import type { Configuration } from "./configuration/keys.ts";
 import type { BackendParts } from "./provisioner/open-backend.ts";
 
-/** Settings of this dialect, checked. */
 export interface WharfOptions {
-  /** The address of wharf-api; no listener if absent. */
   readonly listen?: ListenChoice;
   /** Absolute path of the token that clients must present; a random token if absent. */
   readonly tokenFile?: string;
   readonly allowsAnonymous?: boolean;
-  /** Origins of web pages that may call wharf-api; `*` means all. */
   readonly origins?: readonly string[];
-  /** The namespace of projects created over REST. */
   readonly namespace?: string;
   readonly instance?: string;
   /** The engine to use instead of this server's provisioner. */
@@ -40,7 +36,6 @@ export interface WharfOptions {
 
 export interface ProvisionerOptions extends Pick<BackendParts, "program" | "runtime" | "backend"> {
   readonly listen: ListenChoice;
-  /** Allowed origins of web pages; default: none. */
   readonly origins?: readonly string[];
   readonly maxWorkers?: number;
   readonly drainMs?: number;
@@ -56,7 +51,6 @@ const usualProvisionerListen = "127.0.0.1:5009";
 
 interface Row {
   readonly name: string;
-  /** Placeholder in the help; absent for flags. */
   readonly value?: string;
   readonly summary: string;
   /** The service that has this option when it is served alone. */
@@ -164,7 +158,6 @@ const optionTexts = (settings: Configuration) =>
     return key === undefined || value === undefined ? [] : [[name, { by: key, text: `${value}${unit}` }] as const];
   });
 
-/** Short options of a command that serves one service. */
 export interface ServiceFlags {
   readonly authTokenFile?: string;
   readonly address?: string;
@@ -180,10 +173,8 @@ export const inFull = (
   ...options,
 });
 
-/**
- * Reads the settings of Wharf from options, their variables and the configuration file, in this order of precedence.
- * `usual` are defaults by option name. Without `workers` no provisioner is configured.
- */
+/** Reads the settings of Wharf from options, their variables and the configuration file, in this order of precedence.
+ * `usual` are defaults by option name. Without `workers` no provisioner is configured. */
 export function readWharfOptions(
   sources: OptionSources,
   settings: Configuration = {},
@@ -268,6 +259,5 @@ export const serverOptions: ServerOptions = {
     } as const;
     return readWharfOptions(sources, settings, workers);
   },
-  // Builds need an engine, which `slipway wharf api serve` starts.
   forControllers: { part: "api" } satisfies WharfOptions,
 };

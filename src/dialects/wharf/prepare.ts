@@ -43,7 +43,6 @@ export interface Prepared {
   readonly definition?: Definition;
   readonly plan?: BuildPlan;
   readonly variables: Variables;
-  /** Includes overridden variables. */
   readonly listed: readonly ListedVariable[];
   /** Variables used in stages that are not set, with their places. */
   readonly unknown: UnknownVariables;
@@ -51,7 +50,6 @@ export interface Prepared {
 
 export type UnknownVariables = ReadonlyMap<string, readonly Spot[]>;
 
-/** Reads, checks, substitutes and plans a definition, and reports all problems at once. Pure. */
 export function prepare(request: PrepareRequest): Prepared {
   const reporter = createReporter(request.file);
   const text = textOf(request.bytes, reporter);
@@ -94,7 +92,6 @@ function ownVariables(outline: Outline, request: PrepareRequest, reporter: Repor
   ];
 }
 
-/** All stages are read, selected or not, because errors in them are errors everywhere. */
 function readStages(outline: Outline, options: Parameters<typeof substituteStage>[2]): Definition {
   const { inputs, environments } = outline;
   const declared = new Set(environments.keys());

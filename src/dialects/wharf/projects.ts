@@ -17,7 +17,6 @@ export const projects: Projects = {
   nearest: async (directory) => await (await import("./world/definition-file.ts")).nearestDefinition(directory),
   async run(invocation) {
     const { runWharfBuild } = await import("./commands/run.ts");
-    // Parsed by the specs above.
     const options = invocation.options as WharfRunOptions & typeof invocation.options;
     return await runWharfBuild({ ...invocation, options }, onePath(invocation.rest));
   },

@@ -38,7 +38,6 @@ export function checkBuild(spec: JsonObject, report: Report, old?: JsonObject, o
 
 const isSame = (a: JsonValue | undefined, b: JsonValue | undefined): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** Inputs with values that were moved to Secrets restored: moving them is no change of the build. */
 function shownAgain({ inputs }: JsonObject, old: JsonObject, ownSecret: string | undefined): JsonValue | undefined {
   const before = old["inputs"];
   if (!isJsonObject(inputs) || !isJsonObject(before)) return inputs;
@@ -51,10 +50,8 @@ function shownAgain({ inputs }: JsonObject, old: JsonObject, ownSecret: string |
   return Object.fromEntries<JsonValue | undefined>(moved);
 }
 
-/**
- * Password values must not be in objects, which everyone who lists builds can read. Checked for new builds that bring
- * their definition.
- */
+/** Password values must not be in objects, which everyone who lists builds can read. Checked for new builds that bring
+ * their definition. */
 function checkPasswords({ definition, inputs }: JsonObject, report: Report): void {
   const declared = typeof definition === "string" && definition !== "" ? inputsOf(definition) : undefined;
   if (declared?.ok !== true || !isJsonObject(inputs)) return;

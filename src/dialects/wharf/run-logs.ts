@@ -15,14 +15,11 @@ export interface RunLogParts {
   readonly clock: Clock;
 }
 
-/**
- * Reads the subresource `log` of builds: one step by number, name or `stage/step`, or all steps in order of arrival.
- * Step 0 holds lines from before the first step.
- */
+/** Reads the subresource `log` of builds: one step by number, name or `stage/step`, or all steps in order of arrival.
+ * Step 0 holds lines from before the first step. */
 export const openBuildLog =
   (parts: RunLogParts): LogOpener =>
   async (object, part, request) => {
-    // Stored builds match their schema.
     const build = object as KubeObject & Build;
     const buildId = numberOfBuild(build);
     if (buildId === undefined) throw badRequest(`build ${nameOf(build)} has no number yet, and so no log`);

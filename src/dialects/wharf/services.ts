@@ -11,7 +11,6 @@ import type { ProvisionerAddress } from "./provisioner/provisioner-client.ts";
 const usualProvisioner = "127.0.0.1:5009";
 
 export interface NamedService {
-  /** Only its origin is used. */
   readonly url: string;
   /** Absolute path of the token. Without it no token is sent: this server's own is not for others. */
   readonly tokenFile?: string;
@@ -30,10 +29,8 @@ export interface OwnService {
 
 type Found = { readonly url: string; readonly token?: string | undefined };
 
-/**
- * The engines that run builds, the default first: a named one, else this process's provisioner, else the one this user
- * runs in another process, which is looked up for each request. Without listeners there is none.
- */
+/** The engines that run builds, the default first: a named one, else this process's provisioner, else the one this user
+ * runs in another process, which is looked up for each request. Without listeners there is none. */
 export function enginesOf(
   { engineUrl, listen }: { readonly engineUrl?: string; readonly listen?: ListenChoice },
   own: OwnService | undefined,
@@ -68,10 +65,8 @@ async function findNamed(serves: string, url: string, notes: readonly string[]):
   return noted === undefined ? { url: origin } : await withToken(noted);
 }
 
-/**
- * The provisioner of this user. Other listeners at the default address are not asked: build parameters contain
- * passwords, and the list of workers decides about builds.
- */
+/** The provisioner of this user. Other listeners at the default address are not asked: build parameters contain
+ * passwords, and the list of workers decides about builds. */
 async function findProvisioner(notes: readonly string[]): Promise<Found> {
   const meant = meantOf(await notedAs("provisioner", notes), `http://${usualProvisioner}`);
   if ("url" in meant) return await withToken(meant);
@@ -89,10 +84,8 @@ export interface ClientServices {
   readonly provisioner: ProvisionerAddress;
 }
 
-/**
- * The services of an aggregator or watchdog: named ones first, else those of this process; undefined if one is missing.
- * The result resolves when the ports are open. Rejects with `auth-token` for a file without a token.
- */
+/** The services of an aggregator or watchdog: named ones first, else those of this process; undefined if one is
+ * missing. The result resolves when the ports are open. Rejects with `auth-token` for a file without a token. */
 export async function servicesOf(
   { api, provisioner }: NamedServices,
   notes: readonly string[],

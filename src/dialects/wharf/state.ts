@@ -10,10 +10,8 @@ export const isOver = (word: BuildWord): boolean => word === "Completed" || word
 
 export const canceledReason = "Canceled";
 
-/**
- * The phase in the engine's words. The REST API has no word for canceled builds: they are Failed with the reason
- * Canceled.
- */
+/** The phase in the engine's words. The REST API has no word for canceled builds: they are Failed with the reason
+ * Canceled. */
 export function phaseOf(build: Pick<Build, "spec" | "status">): Exclude<RunPhase, "Suspended"> {
   const word = wordOf(build);
   if (word === "Completed") return "Succeeded";

@@ -3,14 +3,11 @@ import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 // A stored token belongs to the server it was given for: changing a project's address must not send the token
 // elsewhere.
 
-/**
- * Annotation of a token's Secret: the only origin the token is sent to. Set on first use, removed when the token is
- * stored again.
- */
+/** Annotation of a token's Secret: the only origin the token is sent to. Set on first use, removed when the token is
+ * stored again. */
 export const originAnnotation = "wharf.slipway.dev/token-origin";
 
-/**
- * The server of a repository address: `https://git.example`, `ssh://git.example` or `file:`; empty without an address.
+/** The server of a repository address: `https://git.example`, `ssh://git.example` or `file:`; empty without an address.
  */
 export function originOf(gitUrl: string): string {
   if (gitUrl === "") return "";

@@ -9,7 +9,6 @@ import { type Prepared, substitutedStages } from "./prepare.ts";
 import { createSubstituter, isFailure } from "./variables/substitute.ts";
 import { type ListedVariable, masked, maskVariables, sourceNames } from "./variables/variable.ts";
 
-/** Variables by source, then undefined names with their places. Overridden variables are shown on request. */
 export function listText({ listed, unknown }: Listed, options: { readonly all: boolean }): string {
   const shown = listed.filter(({ isOverridden }) => options.all || !isOverridden);
   const widths = widthsOf(shown.map(cellsOf));
@@ -35,7 +34,6 @@ const cellsOf = ({ variable, isOverridden }: ListedVariable): readonly string[] 
   ...(isOverridden ? ["(overridden)"] : []),
 ];
 
-/** The same as data, always with overridden variables. Undefined names have the source `none`. */
 export const listData = ({ listed, unknown }: Listed): JsonValue => [
   ...listed.map(dataOf),
   ...[...unknown].map(([name, spots]) => ({
@@ -69,13 +67,10 @@ export function substituteText(
   return isFailure(result) ? { text, error: result.message } : { text: result.scalar.text };
 }
 
-/**
- * The definition with substituted stages. Inputs and environments stay as written, because they are substituted where
- * they are used.
- */
+/** The definition with substituted stages. Inputs and environments stay as written, because they are substituted where
+ * they are used. */
 export function substitutedDefinition({ outline, variables }: Prepared) {
   if (outline === undefined) return undefined;
-  // The problems were reported by the reading with secrets.
   const reporter = createReporter("");
   const substituter = createSubstituter(maskVariables(variables));
   const stages = substitutedStages(outline, { substituter, reporter, names: [] });

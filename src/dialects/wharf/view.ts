@@ -41,10 +41,8 @@ export function viewBuild(build: Build): RunView {
   };
 }
 
-/**
- * Step 0 is hidden unless it is all there is; if the worker reported no steps but lines, a failed step 0 is shown for
- * them.
- */
+/** Step 0 is hidden unless it is all there is; if the worker reported no steps but lines, a failed step 0 is shown for
+ * them. */
 function stepsOf({ steps = [], logs, status }: BuildStatus): readonly Step[] {
   const own = steps.filter(({ stepId }) => stepId > 0);
   if (own.length > 0 || steps.length > 0) return own.length > 0 ? own : steps;
@@ -73,7 +71,6 @@ function viewStep(
   isBuildOver: boolean,
   build: ObjectRef,
 ): StepView {
-  // Unselected stages are not in the list.
   const at = stages.findIndex(({ stageId }) => stageId === step.stageId);
   const before = at > 0 ? steps.filter(({ stageId }) => stageId === stages[at - 1]?.stageId) : [];
   const group = stages[at]?.name;
@@ -97,7 +94,6 @@ function viewStep(
   };
 }
 
-/** Its log is complete and its artifacts are stored. */
 const isSettled = (status: StepStatus): boolean =>
   status === "Success" || status === "Failed" || status === "Cancelled";
 

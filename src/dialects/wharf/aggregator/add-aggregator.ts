@@ -66,7 +66,6 @@ export function addAggregator(
 
 const usualPort = 5010;
 
-/** A Pod of a released provisioner as a Worker; undefined for Pods with a resource. */
 function workerOfPod(pod: Stored, now: Instant, port = usualPort): Stored<Worker> | undefined {
   const { labels = {}, name, namespace = "" } = pod.metadata;
   if (labels[workerUidLabel] !== undefined) return undefined;
@@ -89,7 +88,6 @@ function workerOfPod(pod: Stored, now: Instant, port = usualPort): Stored<Worker
   };
 }
 
-/** Missing Pods are no error. */
 async function endPod(
   client: Pick<ApiClient, "delete">,
   { metadata }: Stored<Worker>,

@@ -7,12 +7,10 @@ import type { WorkerArtifact } from "../worker-api/worker-messages.ts";
 import { type AggregationParts, insist, tellInLog } from "./aggregation-parts.ts";
 import { carryLines, confirmLines } from "./carry-lines.ts";
 
-/**
- * Transfers a worker's results to wharf-api and resolves when all lines are synced, all artifacts stored and the end is
- * reported. Stateless and idempotent: the API knows what it has. Rejects when the signal aborts or the API refuses.
+/** Transfers a worker's results to wharf-api and resolves when all lines are synced, all artifacts stored and the end
+ * is reported. Stateless and idempotent: the API knows what it has. Rejects when the signal aborts or the API refuses.
  */
 export async function aggregateWorker(parts: AggregationParts, signal: AbortSignal): Promise<void> {
-  // The first failure aborts the others.
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   const statuses = new Map<number, StepStatus>();
@@ -35,14 +33,12 @@ async function carryStatuses(
   const { worker, api } = parts;
   let [hasNews, isRunning] = [false, false];
   let telling: Promise<void> | undefined;
-  // Refusals end the wait for further updates.
   const failed = new AbortController();
   const tell = async (): Promise<void> => {
     try {
       while (hasNews) {
         hasNews = false;
         const build = await insist(parts, signal, () => worker.build(signal));
-        // Reported with the end.
         const isOver = build !== undefined && isFinal(build.status);
         if (isOver && isRunning) return;
         isRunning = true;
@@ -128,7 +124,6 @@ function endOf(build: WorkerBuild): End {
   return { word: "Failed", told: { ...stepsOf(build), reason, ...(message === undefined ? {} : { message }) } };
 }
 
-/** For workers without a build document. */
 const endOfSteps = (statuses: readonly StepStatus[]): End =>
   statuses.some((status) => status === "Failed" || status === "Cancelled")
     ? { word: "Failed", told: { reason: "BuildFailed" } }

@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonValue, messageOf, type Millis, SlipwayError } from "#lib/base/index.ts";
 
 export interface ServiceAddress {
-  /** Without a path. */
   readonly url: string;
   readonly token?: string | undefined;
   /** For services that may start later. */
@@ -10,13 +9,11 @@ export interface ServiceAddress {
 
 export interface ServiceRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE";
-  /** With the query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
 }
 
-/** `json` is undefined if the body is no JSON. */
 export interface ServiceAnswer {
   readonly status: number;
   readonly json: JsonValue | undefined;
@@ -26,11 +23,9 @@ export interface ServiceAnswer {
 const answerTimeout: Millis = 60_000;
 const longestAnswer = 4 * 1024 * 1024;
 
-/**
- * Rejects with `wharf-service` for transient failures and `wharf-slow` for timeouts, where a smaller request may
+/** Rejects with `wharf-service` for transient failures and `wharf-slow` for timeouts, where a smaller request may
  * succeed. Missing records are 404, although the original sends 502. Redirects are errors: the content is for this
- * address only.
- */
+ * address only. */
 export async function askService(
   service: ServiceAddress,
   request: ServiceRequest,
@@ -90,7 +85,6 @@ function unanswered({ url }: ServiceAddress, { method, path }: ServiceRequest, t
   return new SlipwayError(code, `${method} ${path} at ${url}: ${messageOf(cause)}`, { cause: thrown });
 }
 
-/** Unlike a path that is not served. */
 export const saysNoRecord = (answer: ServiceAnswer): boolean => problemIn(answer) === "record-not-found";
 
 /** The problem's name, such as `record-not-found`. Released servers prefix a documentation address. */

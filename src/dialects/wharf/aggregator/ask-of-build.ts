@@ -9,10 +9,8 @@ import {
   type ServiceRequest,
 } from "./api-connection.ts";
 
-/**
- * Rejects with `wharf-service`, `wharf-slow`, `wharf-unknown-build`, `wharf-unwanted` (content that is always refused)
- * or `wharf-refused`.
- */
+/** Rejects with `wharf-service`, `wharf-slow`, `wharf-unknown-build`, `wharf-unwanted` (content that is always refused)
+ * or `wharf-refused`. */
 export async function askOfBuild(
   service: ServiceAddress,
   request: ServiceRequest,
@@ -25,7 +23,6 @@ export async function askOfBuild(
   throw isForGood(answer) ? new SlipwayError("wharf-unwanted", refused.message) : refused;
 }
 
-/** Interrupted bodies may succeed later. */
 function isForGood(answer: ServiceAnswer): boolean {
   if (answer.status !== 400) return answer.status === 409 || answer.status === 413;
   const problem = problemIn(answer);

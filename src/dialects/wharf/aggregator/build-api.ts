@@ -13,10 +13,8 @@ export interface TakenLines {
   readonly problem?: string | undefined;
 }
 
-/**
- * wharf-api for one build; all requests are idempotent. Rejects with `wharf-service` (transient), `wharf-slow`,
- * `wharf-unknown-build`, `wharf-unwanted` (this content) or `wharf-refused`.
- */
+/** wharf-api for one build; all requests are idempotent. Rejects with `wharf-service` (transient), `wharf-slow`,
+ * `wharf-unknown-build`, `wharf-unwanted` (this content) or `wharf-refused`. */
 export class BuildApi {
   readonly #service: ServiceAddress;
   readonly #path: string;

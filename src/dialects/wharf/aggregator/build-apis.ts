@@ -3,10 +3,8 @@ import type { AggregationParts } from "./aggregation-parts.ts";
 import { askService, refusedBy, saysNoRecord, type ServiceAddress, type ServiceRequest } from "./api-connection.ts";
 import { BuildApi } from "./build-api.ts";
 
-/**
- * Chooses the protocol of a wharf-api: this project's, or the original's, which lacks numbered lines and cursors.
- * Detected with the first build and cached until `forget`.
- */
+/** Chooses the protocol of a wharf-api: this project's, or the original's, which lacks numbered lines and cursors.
+ * Detected with the first build and cached until `forget`. */
 export class BuildApis {
   readonly #service: ServiceAddress;
   #isOriginal: boolean | undefined;

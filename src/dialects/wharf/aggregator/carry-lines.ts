@@ -7,10 +7,8 @@ interface CarriedLines extends TakenLines {
   readonly known: ReadonlyMap<number, number>;
 }
 
-/**
- * Transfers missing lines. With `isDurable` they are synced, and lines without a number are left out, because they
- * could be duplicates.
- */
+/** Transfers missing lines. With `isDurable` they are synced, and lines without a number are left out, because they
+ * could be duplicates. */
 export async function carryLines(
   parts: AggregationParts,
   signal: AbortSignal,
@@ -32,7 +30,6 @@ export async function carryLines(
   return { known, inserted, skipped, problem };
 }
 
-/** If the API is too slow, lines are sent in halves. */
 async function putFrames(
   api: AggregationParts["api"],
   frames: LineFrames,
@@ -58,10 +55,8 @@ async function putFrames(
 /** Number in step 0, behind those of artifacts. */
 const skippedLine = 1_000_000_000;
 
-/**
- * Resolves when all lines are synced. If the API lost lines they are sent again. Refused lines are reported once and
- * offered until nothing changes.
- */
+/** Resolves when all lines are synced. If the API lost lines they are sent again. Refused lines are reported once and
+ * offered until nothing changes. */
 export async function confirmLines(parts: AggregationParts, signal: AbortSignal): Promise<void> {
   const { api, log } = parts;
   for (;;) {
@@ -95,10 +90,8 @@ interface BatchLimits {
 /** Stays below the 8 MiB that a worker may use of the aggregator. */
 const usualBatchLimits: BatchLimits = { lines: 10_000, bytes: 2 * 1024 * 1024 };
 
-/**
- * Sends lines in batches, one at a time, because wharf-api keeps the order of arrival. Lines that arrive meanwhile are
- * combined, without a timer. `add` waits while a full batch is pending, which stops reading from the worker.
- */
+/** Sends lines in batches, one at a time, because wharf-api keeps the order of arrival. Lines that arrive meanwhile are
+ * combined, without a timer. `add` waits while a full batch is pending, which stops reading from the worker. */
 export class LineForwarder {
   readonly #send: (lines: LineFrames) => Promise<void>;
   readonly #limits: BatchLimits;
@@ -148,7 +141,6 @@ export class LineForwarder {
       })
       .then(() => {
         this.#sending = undefined;
-        // Sends what was collected meanwhile.
         this.#begin();
       });
   }

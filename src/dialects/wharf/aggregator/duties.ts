@@ -10,12 +10,10 @@ import type { DutyParts, OwnWays } from "./settle-worker.ts";
 const usualMaxWorkers = 1000;
 const [firstWait, longestWait]: readonly [Millis, Millis] = [1000, 60_000];
 
-/** A forced worker's results are not wanted. */
 const isForced = ({ metadata: { annotations = {} } }: Stored<Worker>): boolean =>
   annotations[forceAnnotation] === "true";
 
 interface Duty {
-  /** A new address is a new duty. */
   readonly address: string;
   readonly end: AbortController;
   work?: Promise<void> | undefined;
@@ -30,24 +28,20 @@ export class Duties {
   readonly #parts: DutyParts;
   readonly #duties = new Map<string, Duty>();
   readonly #numberless = new Set<string>();
-  /** Done; the worker still exists. */
   readonly #done = new Set<string>();
 
   constructor(parts: DutyParts) {
     this.#parts = { apis: new BuildApis(parts.api), ...parts };
   }
 
-  /** `own` is for workers without a resource. */
   look(worker: Stored<Worker>, own?: OwnWays): void {
     const { uid } = worker.metadata;
     if (!isOfShard(uid, this.#parts.shard) || this.#done.has(uid)) return;
     if ((worker.spec.buildRef ?? 0) === 0) return this.#tellNumberless(worker);
     const address = worker.status?.address ?? "";
-    // Wait for an address or the end.
     if (address === "" && !isWorkerOver(worker)) return;
     const known = this.#duties.get(uid);
     if (known?.address === address) return this.#unpark(known);
-    // Ending after its results were transferred.
     if (known !== undefined && address === "" && isForced(worker)) return;
     known?.end.abort(new Error("the worker is somewhere else"));
     this.#duties.set(uid, { address, end: new AbortController(), isParked: false, wasParked: false, worker, own });
@@ -69,7 +63,6 @@ export class Duties {
     await Promise.allSettled(duties.map(({ work }) => work ?? Promise.resolve()));
   }
 
-  /** Queued behind waiting ones. */
   #unpark(duty: Duty): void {
     if (!duty.isParked) return;
     const { uid } = duty.worker.metadata;
@@ -95,7 +88,6 @@ export class Duties {
     const { signal } = duty.end;
     for (let wait = firstWait; ; wait = Math.min(2 * wait, longestWait)) {
       try {
-        // Loaded with the first worker.
         const { settleWorker } = await import("./settle-worker.ts");
         await settleWorker(duty.worker, this.#parts, signal, duty.own);
         log.info("results transferred", fields);

@@ -7,10 +7,8 @@ import { podContainers } from "../provisioner/kubernetes/worker-pod.ts";
 const mostLogBytes = 1024 * 1024;
 const mostEvents = 200;
 
-/**
- * What remains of a worker whose Pod failed: container output, then events. Output first, because it no longer changes
- * and keeps its line numbers.
- */
+/** What remains of a worker whose Pod failed: container output, then events. Output first, because it no longer changes
+ * and keeps its line numbers. */
 export async function lostPodLines(
   client: Pick<ApiClient, "logs" | "list">,
   { metadata: { name, namespace = "" }, status }: Stored<Worker>,
@@ -27,7 +25,6 @@ export async function lostPodLines(
   return events.length === 0 ? lines : [...lines, "[slipway] events of the Pod:", ...events];
 }
 
-/** Containers that never ran have no output. */
 async function printed(
   client: Pick<ApiClient, "logs">,
   { namespace, name, container }: { readonly namespace: string; readonly name: string; readonly container: string },

@@ -4,15 +4,12 @@ import type { WorkerArtifact } from "../worker-api/worker-messages.ts";
 import { readService, type ServiceAddress } from "./api-connection.ts";
 import { askOfBuild } from "./ask-of-build.ts";
 
-/**
- * Files for the original's forms, which have neither numbers nor digests: existing files are found by name and bytes.
+/** Files for the original's forms, which have neither numbers nor digests: existing files are found by name and bytes.
  */
 export class OriginalArtifacts {
   readonly #service: ServiceAddress;
   readonly #path: string;
-  /** SHA-256 by artifact id. */
   readonly #digests = new Map<number, string>();
-  /** Known copies by name and digest. */
   readonly #settled = new Map<string, number>();
 
   constructor(service: ServiceAddress, buildId: number) {
@@ -66,7 +63,6 @@ export class OriginalArtifacts {
   }
 }
 
-/** Tells the sender that reading has stopped. */
 async function leave(body: AsyncIterable<Uint8Array>): Promise<void> {
   const bytes = body[Symbol.asyncIterator]();
   await bytes.next().catch(() => undefined);

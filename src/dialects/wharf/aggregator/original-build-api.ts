@@ -8,10 +8,8 @@ import type { BuildApi, TakenLines } from "./build-api.ts";
 import { OriginalArtifacts } from "./original-artifacts.ts";
 import { OriginalLines } from "./original-lines.ts";
 
-/**
- * The original's wharf-api for one build. It would store repetitions and has no final status, so the current state is
- * checked first. Rejects like `BuildApi`, and with `RpcError` for lines. Must be closed.
- */
+/** The original's wharf-api for one build. It would store repetitions and has no final status, so the current state is
+ * checked first. Rejects like `BuildApi`, and with `RpcError` for lines. Must be closed. */
 export class OriginalBuildApi implements Pick<BuildApi, keyof BuildApi> {
   readonly #service: ServiceAddress;
   readonly #path: string;

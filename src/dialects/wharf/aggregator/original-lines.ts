@@ -18,16 +18,13 @@ const longestMessage = 4 * 1024 * 1024 - 1024;
 /** The original stores each line separately. */
 const streamTimeout: Millis = 300_000;
 
-/**
- * Lines for the original's `CreateLogStream`. Lines have no numbers there, so existing ones are recognised by time and
- * text.
- */
+/** Lines for the original's `CreateLogStream`. Lines have no numbers there, so existing ones are recognised by time and
+ * text. */
 export class OriginalLines {
   readonly #service: ServiceAddress;
   readonly #buildId: number;
   readonly #channel: FramedChannel;
   readonly #present = new PresentLines();
-  /** Never rejects. */
   #turn: Promise<void> = Promise.resolve();
   /** The log may contain lines that were not acknowledged here. */
   #mustLook = true;
@@ -59,7 +56,6 @@ export class OriginalLines {
     const fresh = lines.filter((line) => !this.#has(line));
     const short = fresh.filter(({ message }) => Buffer.byteLength(message) <= longestMessage);
     const missing: WorkerLine[] = [];
-    // Matched lines are present and matched only once.
     for (const line of short)
       if (this.#present.take(timeToTell(line), storable(line.message))) this.#note(line);
       else missing.push(line);
@@ -124,7 +120,6 @@ export class OriginalLines {
     const path = "/wharf.api.v5.Builds/CreateLogStream";
     const answers: Buffer[] = [];
     try {
-      // The end says whether the lines are stored.
       for await (const messages of this.#channel.stream(path, frames, AbortSignal.any([signal, limit])))
         answers.push(...messages);
     } catch (thrown) {
@@ -142,7 +137,6 @@ export class OriginalLines {
 /** PostgreSQL, which the original uses, does not store NUL. */
 const storable = (message: string): string => message.replaceAll("\0", "\uFFFD");
 
-/** TLS for https addresses. */
 export function connectToService(url: string): Connect {
   const { protocol, hostname, port } = new URL(url);
   const isSecure = protocol === "https:";
@@ -151,7 +145,6 @@ export function connectToService(url: string): Connect {
   return async (signal) => {
     const socket = await connect(signal);
     const host = hostname.replaceAll(/^\[|\]$/g, "");
-    // IP addresses have no server name.
     const name = isIP(host) === 0 ? { servername: host } : {};
     return await new Promise((resolve, reject) => {
       const secured = connectTls({ socket, host, ...name, ALPNProtocols: ["h2"] });

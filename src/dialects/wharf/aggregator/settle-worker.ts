@@ -15,11 +15,8 @@ import type { ClientServices } from "../services.ts";
 import type { Shard } from "./shard.ts";
 
 export interface AggregatorOptions {
-  /** Resolves when the ports are open. */
   readonly services: () => Promise<ClientServices>;
-  /** Default: all workers. */
   readonly shard?: Shard;
-  /** Further workers wait, oldest first; default: 1,000. */
   readonly maxWorkers?: number;
   /** Without it workers in Pods cannot be reached. */
   readonly forward?: ForwardPort | undefined;
@@ -31,9 +28,7 @@ export interface AggregatorOptions {
 
 export interface DutyParts extends Omit<AggregatorOptions, "services" | "shard">, ClientServices {
   readonly shard: Shard;
-  /** Detected for each worker if absent. */
   readonly apis?: BuildApis;
-  /** Always the same lines. */
   readonly lostLines?: (worker: Stored<Worker>, signal: AbortSignal) => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly random: Random;
@@ -45,10 +40,8 @@ export interface OwnWays {
   readonly end: (signal: AbortSignal) => Promise<void>;
 }
 
-/**
- * Transfers all results and only then ends the worker. A worker without an address never served; its reason becomes the
- * log of step 0. Idempotent.
- */
+/** Transfers all results and only then ends the worker. A worker without an address never served; its reason becomes
+ * the log of step 0. Idempotent. */
 export async function settleWorker(
   worker: Stored<Worker>,
   parts: DutyParts,

@@ -1,6 +1,5 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
 
-/** `index` is from 1 to `of`. */
 export interface Shard {
   readonly index: number;
   readonly of: number;

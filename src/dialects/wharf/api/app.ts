@@ -12,7 +12,6 @@ import { addProjectRoutes } from "./routes/projects.ts";
 import { addProviderRoutes, addTokenRoutes } from "./routes/providers.ts";
 import { addStartRoutes } from "./routes/start.ts";
 
-/** wharf-api with the paths of the original and additions. The door has already checked access. */
 export function createApi(parts: ApiParts, origins: readonly string[] = []): Api {
   const api = createRestApi({ log: parts.log, origins });
   addMetaRoutes(api, parts);

@@ -4,7 +4,6 @@ import type { RestContext } from "../http/rest-api.ts";
 
 const mostBytes = 4 * 1024 * 1024;
 
-/** The JSON body; undefined if empty. Invalid JSON is refused as `kind`. */
 export async function readJson(
   context: RestContext,
   kind: ProblemKind = "invalid-param",
@@ -34,7 +33,6 @@ export class Fields {
     throw refuse("invalid-param", "expected a JSON object");
   }
 
-  /** Absent and null are empty. */
   text(name: string): string {
     const value = this.#body[name] ?? "";
     if (typeof value === "string") return value;

@@ -5,14 +5,11 @@ import type { BuildStatus } from "../kinds.ts";
 import type { ResultStores } from "../results-api/parts.ts";
 
 export interface BuildStoresOptions {
-  /** Used by one process at a time. */
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /**
-   * Whether a build exists; undefined while builds are still being read. Results of unknown builds are removed when the
-   * stores are opened.
-   */
+  /** Whether a build exists; undefined while builds are still being read. Results of unknown builds are removed when
+   * the stores are opened. */
   readonly known?: () => ((buildId: number) => boolean) | undefined;
 }
 
@@ -26,7 +23,6 @@ export class BuildStores {
     this.#options = options;
   }
 
-  /** Retried after a failure. */
   open(): Promise<ResultStores> {
     this.#opened ??= this.#open().catch((thrown: unknown) => {
       this.#opened = undefined;
@@ -61,7 +57,6 @@ export class BuildStores {
     return testSummaries(artifacts, buildId);
   }
 
-  /** New numbers are assigned above it. */
   async highestNumber(): Promise<number> {
     const { highestNumber } = await import("./removed-builds.ts");
     return await highestNumber(this.#options.directory);

@@ -5,7 +5,6 @@ import { numberOfBuild } from "../builds/numbers.ts";
 import type { Records } from "../builds/records.ts";
 import type { Build } from "../kinds.ts";
 
-/** Notifies about ended builds with one handler for all. */
 export class EndedBuilds {
   readonly #records: Records;
   readonly #waiting = new Map<number, Set<() => void>>();
@@ -23,7 +22,6 @@ export class EndedBuilds {
     });
   }
 
-  /** Deleted builds are over. */
   isOver(buildId: number): boolean {
     const build = this.#records.build(buildId);
     return build === undefined || isOver(wordOf(build));

@@ -14,7 +14,6 @@ import { masked } from "../variables/variable.ts";
 
 // Objects as the original API returns them. Pure.
 
-/** Indexed by the number of the state. */
 export const statusWords: readonly BuildWord[] = ["Scheduling", "Running", "Completed", "Failed"];
 
 export function timesOf(object: Stored): { readonly updatedAt: string | null; readonly createdAt: string | null } {
@@ -77,7 +76,6 @@ export function buildJson(build: Stored<Build>, { project, engines, summaries }:
 const paramText = (value: JsonValue): string =>
   secretOf(value) === undefined ? (typeof value === "string" ? value : JSON.stringify(value)) : masked;
 
-/** 0 for none and for foreign Secrets. */
 export const tokenIdOf = ({ spec }: Project): number =>
   Number(/^wharf-token-([1-9]\d{0,14})$/.exec(spec.tokenSecretRef?.name ?? "")?.[1] ?? 0);
 
@@ -109,7 +107,6 @@ function definitionJson(text: string | undefined): JsonValue {
   return outline === undefined ? null : valueOf(outline.root);
 }
 
-/** Branch ids are positions. */
 export function branchesJson(project: Stored<Project>): readonly JsonObject[] {
   const { projectId = 0, branches = [] } = project.spec;
   const tokenId = tokenIdOf(project);

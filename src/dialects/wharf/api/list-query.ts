@@ -1,8 +1,6 @@
 import { type Instant, parseInstant } from "#lib/base/index.ts";
 import { refuse } from "../http/index.ts";
 
-// Filters, order and pages of lists as data.
-
 // Lists scan the mirror: about 10 ms per 100,000 builds, and no index could serve the soft filters.
 
 /** Null sorts last in ascending order, as in PostgreSQL. */
@@ -12,11 +10,9 @@ export interface ListFields<T> {
   readonly orders: Readonly<Record<string, (item: T) => Comparable>>;
   /** Default order: descending by this name. */
   readonly usualOrder: string;
-  /** Exact matches; empty finds objects without the value. */
   readonly texts: Readonly<Record<string, (item: T) => string | null>>;
   readonly numbers?: Readonly<Record<string, (item: T) => number>>;
   readonly flags?: Readonly<Record<string, (item: T) => boolean>>;
-  /** Parameters `xAfter` and `xBefore`. */
   readonly times?: Readonly<Record<string, (item: T) => Instant | undefined>>;
   /** Parameters `xMatch`; `match` searches all of them. */
   readonly soft: readonly string[];
@@ -62,7 +58,6 @@ function intOf(name: string, text: string): number {
 
 type Compare<T> = (a: T, b: T) => number;
 
-/** `field asc` or `field desc`; later ones break ties. */
 function readOrder<T>(texts: readonly string[], { orders, usualOrder }: ListFields<T>): Compare<T> {
   const all = (texts.length === 0 ? [`${usualOrder} desc`] : texts).map((text) => {
     const [field = "", direction = "", ...rest] = text.trim().split(/\s+/);
@@ -149,7 +144,6 @@ const timeTests = <T>(query: URLSearchParams, { times = {} }: ListFields<T>): re
     }),
   );
 
-/** Case-insensitive substrings. */
 function softTests<T>(query: URLSearchParams, { soft, texts }: ListFields<T>): readonly Test<T>[] {
   const holds = (name: string, wanted: string, item: T): boolean =>
     (texts[name]?.(item) ?? "").toLowerCase().includes(wanted);

@@ -20,10 +20,8 @@ export interface OpenApiOptions {
   readonly version: string;
 }
 
-/**
- * Opens wharf-api for a manager that has not started and closes it and the stores with the manager. Its code is loaded
- * by the first connection. Rejects with `listen-failed` if a named address cannot be opened.
- */
+/** Opens wharf-api for a manager that has not started and closes it and the stores with the manager. Its code is loaded
+ * by the first connection. Rejects with `listen-failed` if a named address cannot be opened. */
 export async function openApi(
   manager: Manager,
   options: OpenApiOptions,
@@ -42,7 +40,6 @@ export async function openApi(
       import("./known-builds.ts"),
       import("../results-api/log-service.ts"),
     ]);
-    // Before that nothing would be found.
     await manager.informers.readable(closing);
     const { records, engines, instance } = options;
     const repository = new Repository({ client, clock, records, namespace });
@@ -50,7 +47,6 @@ export async function openApi(
     const given = { ...options, repository, start, tokens, providers, clock, log };
     return { fetch: createApi(given, origins).fetch, services: [logService(resultsOf(given))] };
   };
-  // All requests have been answered or cut off by then.
   const onClosed = async () => await stores.close();
   return await openService(manager, { name: "wharf-api", listen, origins, serves, onClosed }, parts, access);
 }

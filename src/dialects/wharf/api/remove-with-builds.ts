@@ -4,7 +4,6 @@ import { numberOfBuild } from "../builds/numbers.ts";
 import type { Records } from "../builds/records.ts";
 import type { BuildStores } from "./build-stores.ts";
 
-/** Removes results of deleted builds where another process controls builds. */
 export function removeWithBuilds(records: Records, stores: Pick<BuildStores, "remove">, log: Logger): void {
   records.builds.addHandler({
     delete(build) {

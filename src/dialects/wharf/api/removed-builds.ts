@@ -27,7 +27,6 @@ async function highestRemoved(directory: string): Promise<number> {
   return Number.isSafeInteger(number) ? number : 0;
 }
 
-/** Durable. One call at a time. */
 export async function noteRemoved(directory: string, number: number): Promise<void> {
   if (number <= (await highestRemoved(directory))) return;
   await makeDirectories(directory, 0o700);
@@ -38,10 +37,8 @@ export async function noteRemoved(directory: string, number: number): Promise<vo
   );
 }
 
-/**
- * Removes results of builds that do not exist, after calling `note` with the highest. If none exists the objects are
- * probably another server's and everything is kept.
- */
+/** Removes results of builds that do not exist, after calling `note` with the highest. If none exists the objects are
+ * probably another server's and everything is kept. */
 export async function removeOrphans(
   { logs, artifacts }: ResultStores,
   exists: (buildId: number) => boolean,

@@ -69,7 +69,6 @@ export class Repository {
     );
   }
 
-  /** Builds of the project are kept. */
   async deleteProject(number: number): Promise<void> {
     await stored(() => this.#parts.client.delete(refTo(Project, this.project(number))));
   }
@@ -106,12 +105,10 @@ export class Repository {
     return build;
   }
 
-  /** Undefined from `change`: no update. */
   updateStatus(number: number, change: (build: Stored<Build>) => BuildStatus | undefined): Promise<Stored<Build>> {
     const { client, clock } = this.#parts;
     return stored(() =>
       retryOnConflict({ clock, tries: 8 }, async () => {
-        // Read again on each attempt.
         const build = await client.get<Build>(refTo(Build, this.build(number)));
         const status = change(build);
         return status === undefined ? build : await patchStatus(client, Build, build, status);

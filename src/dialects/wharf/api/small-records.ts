@@ -41,7 +41,6 @@ export class SmallRecords {
     });
   }
 
-  /** Includes own writes. */
   find(id: number): SmallRecord | undefined {
     const object = this.#mirror.get(`${this.#namespace}/${this.#prefix}-${id}`);
     return object === undefined ? undefined : { id, members: membersOf(object), object };

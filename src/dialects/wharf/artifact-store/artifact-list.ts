@@ -10,9 +10,7 @@ export interface TestCounts {
 
 export interface StoredArtifact {
   readonly artifactId: number;
-  /** 0 if no worker sent it. */
   readonly stepId: number;
-  /** 0 if it has none. */
   readonly workerArtifactId: number;
   readonly name: string;
   readonly fileName: string;
@@ -20,7 +18,6 @@ export interface StoredArtifact {
   readonly sha256: string;
   readonly contentType: string;
   readonly createdAt: string;
-  /** Counts of a file of test results. */
   readonly tests?: TestCounts & { readonly details: number };
 }
 

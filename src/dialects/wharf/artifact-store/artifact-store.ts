@@ -14,7 +14,6 @@ import { countTests } from "./test-results.ts";
 const [mostBytes, mostArtifacts] = [4 * 1024 ** 3, 100_000];
 
 export interface ArtifactStoreOptions {
-  /** Used by one process at a time. */
   readonly directory: string;
   readonly clock: Clock;
   readonly maxBytes?: number;
@@ -22,14 +21,10 @@ export interface ArtifactStoreOptions {
 
 export interface NewArtifact {
   readonly name: string;
-  /** Default: the last part of the name. */
   readonly fileName?: string | undefined;
-  /** 0 or absent if no worker sent it. */
   readonly stepId?: number;
   readonly workerArtifactId?: number;
-  /** Default: by name. */
   readonly contentType?: string | undefined;
-  /** Expected SHA-256. */
   readonly sha256?: string | undefined;
   readonly isTests?: boolean;
 }
@@ -41,13 +36,11 @@ export interface Upload {
 
 interface Arrived extends Received {
   readonly artifact: NewArtifact;
-  /** Counts, or why there are none. */
   tests?: Awaited<ReturnType<typeof countTests>>;
 }
 
 interface Adding {
   readonly buildId: number;
-  /** Set if the build was removed since the call. */
   isCutOff: boolean;
 }
 
@@ -83,11 +76,9 @@ export class ArtifactStore {
     this.#builds = new Map(builds);
   }
 
-  /**
-   * Stores an artifact. A worker's numbered artifact is stored once; other bytes for it are refused with
+  /** Stores an artifact. A worker's numbered artifact is stored once; other bytes for it are refused with
    * `artifact-taken`. Rejects with `artifact-limit`, `artifact-digest`, `artifacts-removed`, or `test-results` for
-   * unreadable test results, which are kept as an artifact.
-   */
+   * unreadable test results, which are kept as an artifact. */
   async add(
     buildId: number,
     artifact: NewArtifact,

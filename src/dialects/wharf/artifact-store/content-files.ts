@@ -16,7 +16,6 @@ export class ContentFiles {
   readonly #directory: string;
   readonly #parts: string;
   readonly #references = new Map<string, number>();
-  /** Serializes renames and removals. */
   readonly #inTurn = serializer();
 
   constructor(directory: string) {
@@ -24,7 +23,6 @@ export class ContentFiles {
     this.#parts = join(directory, ".parts");
   }
 
-  /** Also removes leftovers of a crash. */
   async open(references: Iterable<string>): Promise<void> {
     for (const sha256 of references) this.#references.set(sha256, this.count(sha256) + 1);
     await rm(this.#parts, { recursive: true, force: true });
@@ -41,10 +39,8 @@ export class ContentFiles {
     return join(this.#directory, sha256);
   }
 
-  /**
-   * Receives and syncs bytes; pass the result to `keep` or `drop`. Rejects with `artifact-limit` or the signal's reason
-   * and leaves nothing.
-   */
+  /** Receives and syncs bytes; pass the result to `keep` or `drop`. Rejects with `artifact-limit` or the signal's
+   * reason and leaves nothing. */
   async receive(source: AsyncIterable<Uint8Array>, maxBytes: number, signal?: AbortSignal): Promise<Received> {
     const part = join(this.#parts, randomUUID());
     const hash = createHash("sha256");

@@ -13,10 +13,8 @@ export interface XmlReader {
 const longestPiece = 16 * 1024 * 1024;
 const deepest = 256;
 
-/**
- * Streams a file of XML, UTF-8 or UTF-16 by its byte order mark; yields after each chunk. Rejects with `test-results`
- * for invalid XML, own entities or deep nesting.
- */
+/** Streams a file of XML, UTF-8 or UTF-16 by its byte order mark; yields after each chunk. Rejects with `test-results`
+ * for invalid XML, own entities or deep nesting. */
 export async function* readXml(path: string, reader: XmlReader): AsyncGenerator<void, void> {
   const parser = new SaxesParser({ xmlns: false, fileName: "test results" });
   let [depth, sinceEvent] = [0, 0];

@@ -6,7 +6,6 @@ export type TestStatus = "Success" | "Failed" | "Skipped";
 
 export interface TestDetail {
   readonly name: string;
-  /** Empty for a passed test. */
   readonly message: string;
   /** As written in the file; null if absent. */
   readonly startedOn: string | null;
@@ -15,7 +14,6 @@ export interface TestDetail {
 }
 
 export interface TestReader extends XmlReader {
-  /** Details since the last call. */
   readonly take: () => readonly TestDetail[];
   readonly counts: () => TestCounts | undefined;
 }

@@ -8,10 +8,8 @@ import { TrxReader } from "./trx.ts";
 
 const mostDetails = 1_000_000;
 
-/**
- * Streams the tests of a TRX or JUnit file, known by its root element, and returns the file's own counts. Throws
- * `test-results` for other files.
- */
+/** Streams the tests of a TRX or JUnit file, known by its root element, and returns the file's own counts. Throws
+ * `test-results` for other files. */
 export async function* testDetails(path: string): AsyncGenerator<readonly TestDetail[], TestCounts | undefined> {
   let reader: TestReader | undefined;
   const pieces = readXml(path, {
@@ -56,7 +54,6 @@ export async function countTests(
     if (codeOf(thrown) === "test-results") return { problem: messageOf(thrown) };
     throw thrown;
   } finally {
-    // Closes the file.
     await reading.return(undefined);
   }
 }

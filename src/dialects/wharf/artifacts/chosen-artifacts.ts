@@ -4,7 +4,6 @@ import { type Glob, parseGlob } from "./glob.ts";
 
 export interface LeftFiles {
   readonly artifacts: AsyncIterable<ArtifactSource>;
-  /** Called only if the step has globs. */
   readonly project: () => AsyncIterable<ArtifactSource>;
 }
 
@@ -15,11 +14,9 @@ interface Wanted {
   isFound: boolean;
 }
 
-/**
- * Artifacts of a step: its artifacts directory, where `*.trx` are test results, and project files that match its globs,
- * without `.git`. A file that matches both kinds is kept once, as test results. Globs without a match are reported at
- * the end.
- */
+/** Artifacts of a step: its artifacts directory, where `*.trx` are test results, and project files that match its
+ * globs, without `.git`. A file that matches both kinds is kept once, as test results. Globs without a match are
+ * reported at the end. */
 export async function* chosenArtifacts(
   { artifacts, testResults }: Pick<StepPlan, "artifacts" | "testResults">,
   left: LeftFiles,

@@ -2,11 +2,9 @@
 
 const mostAlternatives = 1000;
 
-/**
- * Matches paths with `/`: `*` and `?` within a name, `[a-z]` and `[!a-z]`, `**` for directories, `{a,b}`, and backslash
- * escapes. Names with a leading dot are ordinary. A matching directory includes its contents. O(glob x path) per
- * alternative.
- */
+/** Matches paths with `/`: `*` and `?` within a name, `[a-z]` and `[!a-z]`, `**` for directories, `{a,b}`, and
+ * backslash escapes. Names with a leading dot are ordinary. A matching directory includes its contents. O(glob x path)
+ * per alternative. */
 export type Glob = (path: string) => boolean;
 
 /** Undefined if the glob leaves its directory or has too many alternatives. */
@@ -66,7 +64,6 @@ function indexOfPlain(text: string, wanted: string, from: number): number {
 }
 
 function matchesBeginning(parts: readonly string[], names: readonly string[]): boolean {
-  // Parts that may match next.
   let possible = new Set(afterStars(parts, 0));
   for (const name of names) {
     const next = new Set<number>();
@@ -77,7 +74,6 @@ function matchesBeginning(parts: readonly string[], names: readonly string[]): b
       else if (at < parts.length && matchesName(parts[at] ?? "", name))
         for (const one of afterStars(parts, at + 1)) next.add(one);
     }
-    // The remaining names are inside of a matched directory.
     if (next.has(parts.length)) return true;
     possible = next;
   }

@@ -9,7 +9,6 @@ import { buildReconciler, type KeptResults, workersByBuild } from "./reconcile.t
 import type { Records } from "./records.ts";
 import { bindToken, type StartParts } from "./start-worker.ts";
 
-/** The Secret of a project may be created later. */
 const lookForToken: Millis = 10_000;
 
 export interface BuildControllerOptions {
@@ -21,7 +20,6 @@ export interface BuildControllerOptions {
   readonly kept: KeptResults;
 }
 
-/** Adds the controllers of builds and projects to a manager that has not started. */
 export function addBuildControllers(manager: Manager, options: BuildControllerOptions): void {
   const { records } = options;
   const { client, clock } = manager;

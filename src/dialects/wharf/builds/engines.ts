@@ -5,7 +5,6 @@ import type { ProvisionerAddress } from "../provisioner/provisioner-client.ts";
 export interface Engine {
   readonly id: string;
   readonly name: string;
-  /** Where workers are requested. */
   readonly url: string;
   readonly api: "wharf-cmd.v1" | "jenkins-generic-webhook-trigger";
   readonly token?: string;

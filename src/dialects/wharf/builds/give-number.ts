@@ -12,8 +12,7 @@ interface NumberParts {
   readonly signal: AbortSignal;
 }
 
-/**
- * Gives a build the number in its name if it is free, else the next one. Rejects with a conflict if the build changed.
+/** Gives a build the number in its name if it is free, else the next one. Rejects with a conflict if the build changed.
  */
 export async function giveNumber(parts: NumberParts & { readonly build: Stored<Build> }): Promise<undefined> {
   const { client, records, build, signal } = parts;
@@ -52,7 +51,6 @@ export async function giveProjectNumber(
 
 const at = ({ metadata: { uid, resourceVersion } }: Stored) => ({ uid, resourceVersion });
 
-/** A number that no object has, in its spec or its name. */
 async function nextFree(
   numbers: Numbers,
   holderOf: (number: number) => unknown,

@@ -11,13 +11,10 @@ import { shownInputs } from "./shown-inputs.ts";
 
 // Builds without a definition may be stored with passwords; they are moved to a Secret as soon as possible.
 
-/** Contains the inputs as they were applied. */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-/**
- * Moves secret inputs into the build's own Secret, as wharf-api does: passwords, and all inputs without a definition.
- * Values in another build's Secret are copied. True if the build changed. Repeatable.
- */
+/** Moves secret inputs into the build's own Secret, as wharf-api does: passwords, and all inputs without a definition.
+ * Values in another build's Secret are copied. True if the build changed. Repeatable. */
 export async function hideInputs(
   build: Stored<Build>,
   { client, records }: { readonly client: ApiClient; readonly records: Records },

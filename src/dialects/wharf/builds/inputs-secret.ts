@@ -16,7 +16,6 @@ export function inputReferences(
   return Object.fromEntries(names.map((name, at) => [name, { secretKeyRef: { name: secret, key: keys[at] ?? "" } }]));
 }
 
-/** Owned by the build. */
 export function inputsSecret(
   { metadata, apiVersion, kind }: Stored<Build>,
   secretName: string,

@@ -10,7 +10,6 @@ import { resolveVariables } from "../variables/variable.ts";
 
 export type InputValue = string | number | boolean;
 
-/** In the definition's order, secret ones apart. */
 export interface ResolvedInputs {
   readonly plain: Readonly<Record<string, InputValue>>;
   readonly secret: Readonly<Record<string, InputValue>>;

@@ -18,7 +18,6 @@ export class Numbers {
   }
 }
 
-/** `build-7` is 7. */
 export function numberIn(prefix: string, name: string | undefined): number | undefined {
   const digits = name?.startsWith(`${prefix}-`) === true ? name.slice(prefix.length + 1) : "";
   return /^[1-9]\d{0,12}$/.test(digits) && Number(digits) <= highestNumber ? Number(digits) : undefined;

@@ -5,7 +5,6 @@ import type { Engine } from "./engines.ts";
 
 // The names are those of the original's Jenkins jobs.
 
-/** May contain secrets. */
 export type Parameters = Readonly<Record<string, string>>;
 
 export interface TriggerFacts {
@@ -19,7 +18,6 @@ export interface TriggerFacts {
 
 export const gitUrlOf = ({ spec }: Project): string => spec.overrides?.gitUrl || spec.gitUrl || "";
 
-/** Empty parameters are left out. Pure. */
 export function parametersOf({ build, project, inputs, gitToken, instance, engine }: TriggerFacts): Parameters {
   const { spec } = build;
   const branch = branchOf(spec.ref);
@@ -45,6 +43,5 @@ export function parametersOf({ build, project, inputs, gitToken, instance, engin
   );
 }
 
-/** Undefined for refs that are no branch. */
 const branchOf = (ref: string | undefined): string | undefined =>
   ref?.startsWith("refs/") === true ? /^refs\/heads\/(.+)$/.exec(ref)?.[1] : ref;

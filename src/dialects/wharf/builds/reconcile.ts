@@ -37,16 +37,13 @@ import { endWorker } from "./trigger.ts";
 // is bounded: after the deadlines a build ends, or is deleted, without its worker.
 
 export interface KeptResults {
-  /** Idempotent. */
   remove(buildId: number): Promise<void>;
 }
 
 interface BuildParts extends StartParts {
   readonly clock: Clock;
   readonly kept: KeptResults;
-  /** With the index `targetIndex`. */
   readonly actions: Lister<RunAction>;
-  /** With the index `workersByBuild`. */
   readonly workers: Lister<Worker>;
   readonly record: (build: Stored<Build>, notice: Notice) => void;
   /** How long an unresponsive engine is retried; default: a minute. */
@@ -75,7 +72,6 @@ const retryAfter: Millis = 2000;
 const drainDeadline: Millis = 65_000;
 
 interface Pass extends BuildParts {
-  /** Writes are bound to this version. */
   readonly build: Stored<Build>;
   readonly now: Instant;
   readonly signal: AbortSignal;
@@ -222,14 +218,12 @@ async function cancel(pass: Pass): Promise<ReconcileResult | undefined> {
   return undefined;
 }
 
-/** Ends a worker that became known after its build was canceled. */
 async function endLate(pass: Pass): Promise<ReconcileResult | undefined> {
   const runs = workersOf(pass).some(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (pass.build.spec.cancel !== true || !runs) return undefined;
   return (await endIts(pass, {})) === undefined ? undefined : { requeueAfter: retryAfter };
 }
 
-/** Undefined on success and without an engine. */
 async function endIts(pass: Pass, how: { readonly isForced?: boolean }): Promise<string | undefined> {
   try {
     await endWorker(engineFor(pass.build, pass.engines), workerIdOf(pass), how, pass.signal);
@@ -264,10 +258,8 @@ interface ActionParts {
   readonly signal: AbortSignal;
 }
 
-/**
- * Answers RunActions of a build, oldest first. A cancel is stored in the spec before the answer, so that a crash in
- * between is harmless. True if the build was changed.
- */
+/** Answers RunActions of a build, oldest first. A cancel is stored in the spec before the answer, so that a crash in
+ * between is harmless. True if the build was changed. */
 async function answerActions(parts: ActionParts): Promise<boolean> {
   const { client, build, now, signal } = parts;
   let isChanged = false;

@@ -6,7 +6,6 @@ import { buildPrefix, numberIn, numberOfBuild, numberOfProject, Numbers, project
 const byNumber = "wharf.slipway.dev/number";
 const byProject = "wharf.slipway.dev/project";
 
-/** Mirrors of projects and builds with an index by number. One per manager. */
 export class Records {
   readonly projects: Informer<Project>;
   readonly builds: Informer<Build>;
@@ -55,7 +54,6 @@ const textsOf = (number: number | undefined): readonly string[] => (number === u
 
 const projectKeyOf = ({ metadata, spec }: Build): string => `${metadata.namespace ?? ""}/${spec.project ?? ""}`;
 
-/** The same one for every caller. */
 function firstOf<T extends Stored>(found: readonly T[], name: string): T | undefined {
   const rankOf = ({ metadata }: T): string =>
     `${metadata.name === name ? 0 : 1} ${metadata.creationTimestamp} ${metadata.uid}`;

@@ -2,11 +2,9 @@ import { inputsOf } from "./inputs.ts";
 
 // Definitions are large and builds are listed by the hundred, so recent results are cached.
 
-/** Least recently used first. */
 const known = new Map<string, ReadonlySet<string>>();
 const mostKnown = 64;
 
-/** Names of declared inputs that are no passwords; empty without a readable definition. */
 export function shownInputs(definition: string | undefined): ReadonlySet<string> {
   if (definition === undefined || definition === "") return new Set();
   const names = known.get(definition) ?? namesIn(definition);

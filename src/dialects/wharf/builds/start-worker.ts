@@ -16,9 +16,7 @@ export interface StartParts {
   readonly records: Records;
   readonly engines: Engines;
   readonly instance: string;
-  /** See `ControllerParts`. */
   readonly audit?: ((entry: JsonObject) => void) | undefined;
-  /** Who requested the build in this process. */
   readonly caller?: string;
 }
 
@@ -34,10 +32,8 @@ export const isRefused = (thrown: unknown): boolean =>
 export const isUnknown = (thrown: unknown): boolean =>
   thrown instanceof SlipwayError && thrown.code === "wharf-trigger-unknown";
 
-/**
- * Requests a worker and returns its id. Rejects with `wharf-unstartable` or like `triggerWorker`, whose `note` it
- * passes on.
- */
+/** Requests a worker and returns its id. Rejects with `wharf-unstartable` or like `triggerWorker`, whose `note` it
+ * passes on. */
 export async function startWorker(
   build: Stored<Build>,
   parts: StartParts,
@@ -114,7 +110,6 @@ export function engineFor({ spec }: Build, engines: Engines): Engine {
   throw unstartable(spec.engine === undefined ? "there is no engine" : `there is no engine "${spec.engine}"`);
 }
 
-/** Secrets are in the build's namespace. */
 interface SecretPlace {
   readonly client: ApiClient;
   readonly namespace: string;

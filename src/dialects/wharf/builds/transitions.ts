@@ -7,19 +7,15 @@ import type { Build, BuildStatus } from "../kinds.ts";
 
 // Reports come from aggregators, which repeat everything after a crash, and from the watchdog, which may be wrong.
 
-/** Absent parts are unchanged. */
 export type Told = Pick<BuildStatus, "reason" | "message" | "stages" | "steps" | "outputs" | "logs" | "testResults">;
 
 /** The only final reason that a later report may replace. */
 export const workerLost = "WorkerLost";
 
-/** Both ends rank equally. */
 const order: Readonly<Record<BuildWord, number>> = { Scheduling: 0, Running: 1, Completed: 2, Failed: 2 };
 
-/**
- * The new status, or undefined if nothing changes: ends are final and nothing goes backwards. A build that failed with
- * WorkerLost takes its true end.
- */
+/** The new status, or undefined if nothing changes: ends are final and nothing goes backwards. A build that failed with
+ * WorkerLost takes its true end. */
 export function moved(build: Build, word: BuildWord, told: Told, now: Instant): BuildStatus | undefined {
   const { status = {} } = build;
   const before = wordOf(build);
@@ -82,7 +78,6 @@ export const triggerUnknown = "TriggerUnknown";
 export const notAnswered =
   "the engine did not answer the request for a worker and is not asked again, because it would start another";
 
-/** The status of a build whose engine must not be asked again. */
 export function perhapsTriggered(build: Build, message: string, now: Instant): BuildStatus {
   const { workerId = "" } = build.status ?? {};
   const status = triggered(build, workerId, now);
@@ -95,7 +90,6 @@ export function withoutNote<B extends Build>(build: B): B {
   return { ...build, status };
 }
 
-/** The status of a build that could not be started; undefined if it runs or has ended. */
 export function untriggered(build: Build, reason: string, message: string, now: Instant): BuildStatus | undefined {
   // Its worker has reported, whatever became of the request.
   if (wordOf(build) === "Running") return undefined;

@@ -7,8 +7,7 @@ import type { Parameters } from "./parameters.ts";
 const answerTimeout: Millis = 10_000;
 const mostBytes = 64 * 1024;
 
-/**
- * Requests a worker and returns its id, empty if the engine returns none. Rejects with `wharf-trigger` if the engine
+/** Requests a worker and returns its id, empty if the engine returns none. Rejects with `wharf-trigger` if the engine
  * refused, and if the outcome is unknown with `wharf-trigger-unanswered` for engines that can be asked again,
  * `wharf-trigger-unknown` for those that would start another worker. `note` is called before such an engine is asked.
  */
@@ -69,10 +68,8 @@ async function foundOf(engine: Engine): Promise<Engine> {
   }
 }
 
-/**
- * Released provisioners read only the query. They answer a worker's path with a bare 404, where this one sends a
- * problem document, and they list their workers, which a proxy in front of a missing provisioner does not.
- */
+/** Released provisioners read only the query. They answer a worker's path with a bare 404, where this one sends a
+ * problem document, and they list their workers, which a proxy in front of a missing provisioner does not. */
 async function readsQueryAlone(engine: Engine, signal: AbortSignal): Promise<boolean> {
   try {
     const { status, headers, body } = await ask(engine, workerUrl(engine, "none"), { method: "GET" }, signal);
@@ -80,7 +77,6 @@ async function readsQueryAlone(engine: Engine, signal: AbortSignal): Promise<boo
     const isBare = status === 404 && headers.get("content-type")?.startsWith("application/problem+json") !== true;
     return isBare && (await workersOf(engine, signal)) !== undefined;
   } catch (thrown) {
-    // Nothing could have been started yet.
     throw new SlipwayError("wharf-trigger", messageOf(thrown), { cause: thrown });
   }
 }

@@ -2,13 +2,9 @@ import type { SourceUrl } from "./source-url.ts";
 
 export interface CloneRequest {
   readonly source: SourceUrl;
-  /** Removed first if it exists. */
   readonly directory: string;
-  /** Default: the repository's default branch. */
   readonly branch?: string | undefined;
-  /** A full ref; overrides the branch. */
   readonly ref?: string | undefined;
-  /** A full hash; overrides both. */
   readonly commit?: string | undefined;
   readonly token?: string | undefined;
 }

@@ -10,7 +10,6 @@ export interface CloneWorld {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Receives Git's output without credentials. */
   readonly say: (line: string) => void;
 }
 
@@ -24,10 +23,8 @@ const waits: readonly Millis[] = [1000, 4000];
 const mostLines = 50;
 const longestLine = 2000;
 
-/**
- * Clones with the machine's Git in three attempts, unless the credential or name is wrong. Nothing is left on failure.
- * The token is only in Git's environment.
- */
+/** Clones with the machine's Git in three attempts, unless the credential or name is wrong. Nothing is left on failure.
+ * The token is only in Git's environment. */
 export async function clone(request: CloneRequest, world: CloneWorld): Promise<Result<void, CloneFailure>> {
   const hidden = [request.token, request.source.password].filter((value) => value !== undefined);
   const say = (line: string): void => world.say(withoutValues(line, hidden));
@@ -50,7 +47,6 @@ export async function clone(request: CloneRequest, world: CloneWorld): Promise<R
   }
 }
 
-/** A mounted volume's directory is emptied instead of removed. */
 async function clear(directory: string): Promise<void> {
   const remove = (path: string) => rm(path, { recursive: true, force: true });
   try {
@@ -99,7 +95,6 @@ function environmentOf({ source, token }: CloneRequest, own: CloneWorld["environ
   };
 }
 
-/** Undefined on success, else the last lines. */
 async function runGit(
   words: readonly string[],
   { environment, clock, signal, say }: CloneWorld,

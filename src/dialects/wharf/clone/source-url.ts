@@ -15,10 +15,8 @@ const taken = "https, http, ssh, git or user@host:path";
 /** `user@host:path`: the first colon comes before any slash. */
 const shortForm = /^(?:[^/@:]+@)?(?:\[[^\]/]+\]|[^/@:[\]]+):(?!:)(.*)$/;
 
-/**
- * Validates an address; local ones only with `allowLocal`. Errors never repeat the address, which may contain a
- * password.
- */
+/** Validates an address; local ones only with `allowLocal`. Errors never repeat the address, which may contain a
+ * password. */
 export function readSourceUrl(
   text: string,
   { allowLocal }: { readonly allowLocal: boolean },
@@ -80,7 +78,6 @@ export const withoutPassword = (url: string): string => url.replace(withPassword
 // oxlint-disable-next-line no-control-regex -- They are what is looked for.
 export const hasControl = (text: string): boolean => /[\u0000-\u001f\u007f]/.test(text);
 
-/** Invalid escapes are literal. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -17,7 +17,6 @@ export interface DefinitionFlags
 
 type WharfInvocation = Invocation<DefinitionFlags>;
 
-/** The definition that the arguments name; undefined after printing why there is none. */
 async function read({ options, environment, signal }: WharfInvocation, words: readonly string[]) {
   const inputs = await readInputs(options, environment);
   if (inputs === undefined) return undefined;

@@ -40,9 +40,6 @@ export async function tryOut(
   }
 }
 
-// What a build would do: the plan as text and as data. Secrets are named, not looked up.
-
-/** The plan with secret values masked. */
 export const planData = (plan: BuildPlan, variables: Variables): JsonValue =>
   withoutSecrets(JSON.parse(JSON.stringify(plan)) as JsonValue, secretTexts(variables));
 

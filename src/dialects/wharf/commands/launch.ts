@@ -11,7 +11,6 @@ import { readSourceUrl } from "../clone/source-url.ts";
 /** The token is an environment variable because other users can see arguments. */
 const tokenVariable = "WHARF_GIT_TOKEN";
 
-/** The program of a worker on this machine: clones the repository and runs the build. Started by a provisioner. */
 export async function launch(invocation: Invocation<WharfRunOptions>): Promise<number> {
   const { args, environment, clock, signal } = invocation;
   const [directory = "", request = ""] = args;
@@ -33,14 +32,12 @@ export async function launch(invocation: Invocation<WharfRunOptions>): Promise<n
       told = { ...invocation, environment: { ...environment, out: kept(out, keep), err: kept(err, keep) } };
     },
     run: async (build) => {
-      // Loaded late: the build code is large and a clone may take minutes.
       const { runWharfBuild } = await import("./run.ts");
       return await runWharfBuild(hosted(told, build), build.project);
     },
   });
 }
 
-/** The first container of a worker's Pod. */
 export async function launchClone({ args, environment, clock, signal }: Invocation<object>): Promise<number> {
   const [file = "", directory = ""] = args;
   const say = (line: string): void => environment.err.write(`${line}\n`);
@@ -90,7 +87,6 @@ const withVariables = (environment: Environment, variables: Readonly<Record<stri
 });
 
 export interface CloneFlags {
-  /** A ref overrides it; a commit overrides both. */
   readonly branch?: string;
   /** Full, so that a tag is not mistaken for a branch. */
   readonly ref?: string;
@@ -98,10 +94,8 @@ export interface CloneFlags {
   readonly commit?: string;
 }
 
-/**
- * Clones as workers do: three attempts, no prompts. Local repositories are allowed, because the caller can read them
- * anyway.
- */
+/** Clones as workers do: three attempts, no prompts. Local repositories are allowed, because the caller can read them
+ * anyway. */
 export async function cloneRepository(invocation: Invocation<CloneFlags>): Promise<number> {
   const { args, options, environment, clock, signal } = invocation;
   const [url = "", directory = ""] = args;

@@ -3,7 +3,6 @@ import { type LogFields, type Logger, messageOf } from "#lib/base/index.ts";
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** A log for the person who started a build: one line per message on stderr. Fields are printed with `debug` only. */
 export function consoleLog(level: LogLevel, write: (text: string) => void): Logger {
   const least = logLevels.indexOf(level);
   const at =

@@ -17,10 +17,8 @@ interface StepInPod {
   readonly called: string;
 }
 
-/**
- * Opens a read-only shell beside the kept Pod of a failed step and returns its exit code, or 1 if nothing was kept.
- * Rejects if the cluster cannot be reached.
- */
+/** Opens a read-only shell beside the kept Pod of a failed step and returns its exit code, or 1 if nothing was kept.
+ * Rejects if the cluster cannot be reached. */
 export async function openPodShell(
   { options, environment, clock, signal }: Invocation<WharfRunOptions>,
   step: StepInPod,
@@ -76,10 +74,8 @@ interface StandardStreams {
   release(): Promise<void>;
 }
 
-/**
- * Lends the streams of this process to a remote program: with a terminal at both ends all keys go there, otherwise its
- * outputs stay separate.
- */
+/** Lends the streams of this process to a remote program: with a terminal at both ends all keys go there, otherwise its
+ * outputs stay separate. */
 function standardStreams(): StandardStreams {
   const { stdin, stdout } = process;
   if (!stdin.isTTY || !stdout.isTTY) return apart();

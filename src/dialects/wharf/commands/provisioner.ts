@@ -28,7 +28,6 @@ export async function listWorkers(invocation: Asked): Promise<number> {
   return await print(await client.list(invocation.signal), invocation);
 }
 
-/** Prints the worker, also one that already existed for the build. */
 export async function createWorker(invocation: Asked): Promise<number> {
   const parameters = await readParameters(invocation.rest, invocation);
   const client = await clientOf(invocation);

@@ -17,10 +17,8 @@ export const worldOf = ({ all, home, variable }: Environment, signal: AbortSigna
   signal,
 });
 
-/**
- * Prints problems, with source lines on terminals; true if one is an error. Lines of variable files are not printed,
- * because they may be secret.
- */
+/** Prints problems, with source lines on terminals; true if one is an error. Lines of variable files are not printed,
+ * because they may be secret. */
 export function tell(diagnostics: readonly Diagnostic[], { file, name }: ReadDefinition, output: Output): boolean {
   const text = output.isTerminal ? new TextDecoder().decode(file.bytes) : undefined;
   for (const diagnostic of diagnostics) {
@@ -32,7 +30,6 @@ export function tell(diagnostics: readonly Diagnostic[], { file, name }: ReadDef
   return hasErrors(diagnostics);
 }
 
-/** Values of inputs; the command line overrides the file. Undefined after printing what is wrong. */
 export async function readInputs(
   { input = [], inputFile }: Pick<WharfRunOptions, "input" | "inputFile">,
   { directory, err }: Environment,
@@ -57,7 +54,6 @@ async function readInputFile(path: string, directory: string): Promise<ReadonlyM
     if (!read.ok) return read.error[0]?.message ?? "it cannot be read";
     const value = read.value.documents[0]?.value ?? {};
     if (!isJsonObject(value)) return "expected a map of inputs";
-    // The definition checks whether they fit.
     const inputs = new Map<string, string>();
     for (const [name, each] of Object.entries(value)) {
       if (typeof each === "object" && each !== null)

@@ -15,7 +15,6 @@ export interface Wanted {
   readonly former?: FormerBuild;
 }
 
-/** Options override what the former build was asked for. Undefined after printing what is wrong. */
 export async function readWanted(
   { options, environment: { err, ...environment } }: Invocation<WharfRunOptions>,
   path: string | undefined,
@@ -42,7 +41,6 @@ export async function readWanted(
   };
 }
 
-/** What `--rerun-failed` needs to know of this build later. */
 export function selectionOf({ file, prepared }: ReadDefinition, { inputs, environment, stages, former }: Wanted) {
   const declared = prepared.definition?.inputs ?? [];
   const isPassword = (name: string): boolean =>

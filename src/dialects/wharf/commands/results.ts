@@ -20,7 +20,6 @@ type ResultsInvocation = Invocation<ResultsOptions>;
 
 const usualAddress = "127.0.0.1:5010";
 
-/** Serves until the process is interrupted. Seals results whose worker has died. */
 export async function serveBuildResults(invocation: ResultsInvocation, directory: string | undefined): Promise<number> {
   const { options, environment, clock, signal } = invocation;
   if (directory === undefined) throw new UsageError("serve: expected the directory of the results");
@@ -34,7 +33,6 @@ export async function serveBuildResults(invocation: ResultsInvocation, directory
   environment.out.write(`http://${door.address}\n`);
   await aborted(signal);
   await door.close();
-  // Interruption is the normal end of this command.
   process.exitCode = exitCode.succeeded;
   return exitCode.succeeded;
 }

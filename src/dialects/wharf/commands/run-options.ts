@@ -1,5 +1,3 @@
-// Data only: this file is loaded with every command.
-
 import { type OptionSpec, UsageError } from "#kernel/command/index.ts";
 import { type LogLevel, logLevels } from "./own-log.ts";
 

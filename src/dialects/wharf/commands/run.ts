@@ -20,11 +20,9 @@ import { serverPlace } from "../secrets/server-place.ts";
 
 type RunInvocation = Invocation<WharfRunOptions>;
 
-/**
- * Runs a build with this process as its  Exit codes are those of the original's worker: 1 failed, nothing to run
- * or wrong arguments, 2 forced, 3 not ended within the grace period, 4 wrong settings, 128 plus the number of the
- * signal that canceled it.
- */
+/** Runs a build with this process as its worker. Exit codes are those of the original's worker: 1 failed, nothing to
+ * run or wrong arguments, 2 forced, 3 not ended within the grace period, 4 wrong settings, 128 plus the number of the
+ * signal that canceled it. */
 export async function runWharfBuild(invocation: RunInvocation, path: string | undefined): Promise<number> {
   try {
     return await runToEnd(invocation, path);
@@ -68,7 +66,6 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
     return exitCode.failed;
   }
   if (dryRun === "server") return await tryOut(definition, runtime.value, invocation);
-  // From here on a signal cancels the build; before, it ends the process.
   invocation.signal.throwIfAborted();
   const begun: { results?: BegunResults } = {};
   const signals: BuildSignals = watchSignals(invocation.process, {
@@ -122,7 +119,6 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
   const { ended, shown, door, results } = started.value;
   begun.results = results;
   log.debug("the build has started", { build: buildId, instance, results: results.directory });
-  // Printed before any output of the build.
   if (door !== undefined) log.info(`results are served at http://${door.address}`);
   // Without the note this build cannot be rerun; a full disk shows in the results.
   await noteSelection(results.directory, selectionOf(definition, wanted)).catch(() => undefined);
@@ -149,10 +145,8 @@ function codeOf(status: string, signals: BuildSignals): number {
   return status === "Cancelled" ? (signals.code() ?? exitCode.failed) : exitCode.failed;
 }
 
-/**
- * The definition and the number of the build; undefined after printing what is wrong. A number is taken only if there
- * is something to run.
- */
+/** The definition and the number of the build; undefined after printing what is wrong. A number is taken only if there
+ * is something to run. */
 async function readBuild(
   invocation: RunInvocation,
   path: string | undefined,
@@ -180,7 +174,6 @@ async function readBuild(
     const definition = former === undefined ? found.value : await goingOn(found.value, former);
     const taken = isOwn || !canRun(definition) ? number : await takeBuildId(counter, clock);
     if (taken !== number) {
-      // Another build has taken the number: read the definition again with the next one.
       [number, isOwn] = [taken, true];
       continue;
     }
@@ -220,7 +213,6 @@ function nothingToRun({ environment, stages, former }: Wanted, { err }: Environm
   err.write(`slipway: nothing to run: ${why}\n`);
 }
 
-/** A build without secrets need not look for a server. */
 const namesSecrets = ({ prepared }: ReadDefinition): boolean =>
   prepared.plan?.stages.some(({ steps }) =>
     steps.some(
@@ -228,7 +220,6 @@ const namesSecrets = ({ prepared }: ReadDefinition): boolean =>
     ),
   ) === true;
 
-/** The server of this user, if one runs, then the user's own files. */
 async function secretPlaces({ options, environment, signal, connect, host }: RunInvocation) {
   const running = await host.findRunning(options, environment);
   const own = directoryPlace(worldOf(environment, signal));
@@ -237,7 +228,6 @@ async function secretPlaces({ options, environment, signal, connect, host }: Run
 
 const resolved = (path: string, directory: string): string => (path.startsWith("/") ? path : `${directory}/${path}`);
 
-/** Limits from options. Throws a UsageError. */
 async function readLimits({ timeout, grace = "10s", maxParallel }: WharfRunOptions) {
   const read = (flag: string, text: string): number => {
     const duration = parseDuration(text);

@@ -2,9 +2,8 @@ import { type ClusterFlags, defaultDataDirectory, type Invocation, UsageError } 
 import { inFull, readWharfOptions, type ServiceFlags } from "../options.ts";
 import { readWharfSettings, settingsCode } from "./settings.ts";
 
-/**
- * Serves wharf-api for a cluster until interrupted, and controls builds if it holds the lease and no `slipway up` does.
- */
+/** Serves wharf-api for a cluster until interrupted, and controls builds if it holds the lease and no `slipway up`
+ * does. */
 export async function serveWharfApi(invocation: Invocation<ClusterFlags & ServiceFlags>): Promise<number> {
   const { options, environment } = invocation;
   const path = await import("node:path");

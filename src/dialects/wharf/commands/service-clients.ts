@@ -5,16 +5,13 @@ import type { Configuration } from "../configuration/keys.ts";
 
 export interface WatchdogChoice extends NamedServices {
   readonly intervalMs?: Millis;
-  /** Workers and builds younger than this are left alone. */
   readonly minAgeMs?: Millis;
 }
 
 export interface AggregatorChoice extends NamedServices {
   readonly shard?: Shard;
   readonly maxWorkers?: number;
-  /** Pods in this namespace that are workers without a Worker resource. */
   readonly pods?: { readonly namespace: string; readonly instance: string };
-  /** Port of workers whose address has none. */
   readonly workerPort?: number;
 }
 
@@ -23,7 +20,6 @@ export interface SaidService {
   readonly tokenFile?: string | undefined;
 }
 
-/** What the command line says of both services, and what was found for unnamed ones. */
 export interface SaidServices {
   readonly api?: SaidService;
   readonly provisioner?: SaidService;
@@ -80,10 +76,8 @@ function servicesOf(part: "aggregator" | "watchdog", settings: Configuration, sa
 const named = <K extends string>(name: K, service: NamedService | undefined): { readonly [N in K]?: NamedService } =>
   service === undefined ? {} : ({ [name]: service } as { readonly [N in K]?: NamedService });
 
-/**
- * A token set for one address is not sent to another one: neither a configured token to an address of the command line
- * nor the reverse.
- */
+/** A token set for one address is not sent to another one: neither a configured token to an address of the command line
+ * nor the reverse. */
 function serviceOf(
   flag: string,
   said: SaidService = {},

@@ -52,7 +52,6 @@ async function readingIn({ directory }: Invocation<WharfServiceFlags>["environme
   return { problems: [] as string[], resolve: (file: string) => resolve(directory, file) };
 }
 
-/** Both services; `--auth-token-file` is for those without a token file of their own. */
 async function saidOf(
   part: "aggregator" | "watchdog",
   settings: Configuration,

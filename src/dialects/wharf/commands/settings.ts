@@ -13,7 +13,6 @@ export const isTold =
 /** Exit code of the original for wrong settings. */
 export const settingsCode = 4;
 
-/** The settings of this process; undefined after printing errors. */
 export async function readWharfSettings(
   environment: Environment,
   level: LogLevel = "info",

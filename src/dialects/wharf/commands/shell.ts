@@ -46,7 +46,6 @@ export async function openShell(invocation: Invocation<WharfRunOptions>, word: s
   return await runShell(shell, workspace.repository, { ...environment.all, WHARF_ARTIFACTS_DIR: workspace.artifacts });
 }
 
-/** The build may be a path, so the last slash separates the step. */
 function readWord(word: string): { readonly build: string; readonly step: string } {
   const [, build, step] = /^(.+)\/([^/]+)$/.exec(word) ?? [];
   if (build === undefined || step === undefined) throw new UsageError("expected BUILD/STEP, such as 12/3 or 12/test");

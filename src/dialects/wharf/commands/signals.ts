@@ -7,33 +7,25 @@ import type { EndSignal, OwnProcess } from "#kernel/command/index.ts";
 /** Exit codes as shells report them: 128 plus the signal number. */
 const signalCodes: Readonly<Record<EndSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
 
-/** Exit codes of the original. */
 const forcedCodes = { again: 2, late: 3 } as const;
 
-/** The build may take this much longer than the grace period of its steps. */
 const marginMs: Millis = 10_000;
 
 export interface BuildSignals {
-  /** Aborted by the first signal or by `cancel`. */
   readonly cancelled: AbortSignal;
   cancel(reason: string): void;
-  /** The exit code of the signal that canceled the build; undefined if none did. */
   code(): number | undefined;
-  /** Resolves with the next signal, or at once if one has come. */
   next(): Promise<void>;
 }
 
 export interface BuildOver {
   readonly code: number;
-  /** Nothing more is written or removed. */
   readonly isWhole: boolean;
 }
 
-/**
- * Takes over the signals of the process. `kill` synchronously ends whatever the build still runs; it is also called
+/** Takes over the signals of the process. `kill` synchronously ends whatever the build still runs; it is also called
  * when this process fails. After the build has ended no signal changes its exit code. Without `graceMs` canceling may
- * take any time.
- */
+ * take any time. */
 export function watchSignals(
   own: OwnProcess,
   {

@@ -14,10 +14,8 @@ type Options = Pick<
   | "k8sAsGroup"
 >;
 
-/**
- * The cluster for Pods of steps. `--k8s-*` options override the global ones, which also select a control plane. Throws
- * a UsageError for a uid or groups without a user.
- */
+/** The cluster for Pods of steps. `--k8s-*` options override the global ones, which also select a control plane. Throws
+ * a UsageError for a uid or groups without a user. */
 export function clusterOf({ k8sAs: user, k8sAsUid: uid, k8sAsGroup: groups = [], ...options }: Options) {
   // Kubernetes would ignore them and act as the kubeconfig's account, with more rights than intended.
   if (user === undefined && (uid !== undefined || groups.length > 0))

@@ -9,7 +9,6 @@ import { underLock } from "./file-lock.ts";
 export const counterPath = (places: UserPlaces): string =>
   `${userCacheDirectory(places)}/iver-wharf/wharf-cmd/last-build-id.txt`;
 
-/** The number the next build would get. Rejects with `build-counter` if the file holds anything else. */
 export async function peekBuildId(path: string): Promise<number> {
   const text = (await readTextIfPresent(path)) ?? "0";
   const last = Number(text);

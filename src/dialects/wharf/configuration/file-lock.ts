@@ -2,17 +2,13 @@ import { isDead, thisProcess, type Owner } from "#lib/base/index.node.ts";
 import { link, readFile, rm, writeFile } from "node:fs/promises";
 import { type Clock, codeOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
 
-/**
- * Attempts to take the lock: about ten seconds. Attempts are counted because time in which this process was suspended
- * says nothing about the owner.
- */
+/** Attempts to take the lock: about ten seconds. Attempts are counted because time in which this process was suspended
+ * says nothing about the owner. */
 const mostLooks = 53;
 const [pauseMs, longestPauseMs]: readonly [Millis, Millis] = [10, 250];
 
-/**
- * Runs `act` while no other process on this machine holds the lock at `path`. The lock of a dead process is broken; one
- * held for ten seconds is an error.
- */
+/** Runs `act` while no other process on this machine holds the lock at `path`. The lock of a dead process is broken;
+ * one held for ten seconds is an error. */
 export async function underLock<T>(path: string, clock: Clock, act: () => Promise<T>): Promise<T> {
   for (let looks = 0; !(await take(path)); looks++) {
     if (await breakDead(path)) continue;
@@ -46,10 +42,8 @@ async function take(path: string): Promise<boolean> {
 
 let drafts = 0;
 
-/**
- * True if the lock belonged to a dead process and was removed. A second lock prevents two processes from both removing
- * it, the second of which would remove the new owner's.
- */
+/** True if the lock belonged to a dead process and was removed. A second lock prevents two processes from both removing
+ * it, the second of which would remove the new owner's. */
 async function breakDead(path: string): Promise<boolean> {
   if (!(await isOfDead(path))) return false;
   const breaking = `${path}.break`;

@@ -13,10 +13,8 @@ export interface ConfigurationPlaces extends UserPlaces {
 
 const fileName = "wharf-cmd-config.yml";
 
-/**
- * The settings of machine, user, working directory, WHARF_CONFIG and variables; later ones win. With errors nothing may
- * be started.
- */
+/** The settings of machine, user, working directory, WHARF_CONFIG and variables; later ones win. With errors nothing
+ * may be started. */
 export async function findConfiguration(places: ConfigurationPlaces): Promise<Settings> {
   const { directory, environment, root = "", platform } = places;
   const named = places.variable("WHARF_CONFIG");
@@ -30,7 +28,6 @@ export async function findConfiguration(places: ConfigurationPlaces): Promise<Se
   const found = usual.filter((file) => file !== namedFile).map((file) => readSource(file, false));
   if (namedFile !== undefined) found.push(readSource(namedFile, true));
   const sources = (await Promise.all(found)).filter((source) => source !== undefined);
-  // Most machines have no settings: do not load the YAML reader.
   if (sources.length === 0 && !Object.keys(environment).some((name) => name.startsWith("WHARF_")))
     return { configuration: {}, diagnostics: [] };
   const { mergeLayers, readFileLayer, readVariableLayer } = await import("./read-configuration.ts");

@@ -1,6 +1,5 @@
 import { count, duration, objects, oneOf, text, textMap, texts, truth, type ValueKind } from "./kinds-of-values.ts";
 
-/** All settings: their keys in the file and their kinds. The original's keep its names. */
 export const keys = {
   /** Part of the names of secrets and of labels, so that installations do not collide. */
   instanceId: text,
@@ -13,12 +12,10 @@ export const keys = {
   "logs.maxLineBytes": count,
   /** Default runtime. The host is never chosen silently. */
   "worker.runtime": oneOf("docker", "kubernetes", "host"),
-  /** Images of step types. A name with a tag needs no other. */
   "worker.steps.docker.image": text,
   "worker.steps.docker.imageTag": text,
   "worker.steps.kubectl.image": text,
   "worker.steps.kubectl.imageTag": text,
-  /** The tag is the step's `helmVersion`. */
   "worker.steps.helm.image": text,
   "worker.steps.helmPackage.image": text,
   "worker.steps.helmPackage.imageTag": text,
@@ -54,7 +51,6 @@ export const keys = {
   "provisioner.k8s.worker.container.image": text,
   "provisioner.k8s.worker.container.imageTag": text,
   "provisioner.k8s.worker.container.imagePullPolicy": text,
-  /** Kubernetes objects. */
   "provisioner.k8s.worker.imagePullSecrets": objects,
   "provisioner.k8s.worker.configMapName": text,
   /** The port of results in worker Pods; change it for Pods in the host network. */
@@ -86,7 +82,6 @@ export const keys = {
 
 export type Key = keyof typeof keys;
 
-/** Durations are in milliseconds. */
 export type Configuration = {
   readonly [K in Key]?: (typeof keys)[K] extends ValueKind<infer T> ? T : never;
 };

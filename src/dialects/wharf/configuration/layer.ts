@@ -2,7 +2,6 @@ import type { Diagnostic } from "../definition/diagnostics.ts";
 import type { Configuration } from "./keys.ts";
 
 export interface Layer {
-  /** The place as shown to users: a path or `environment`. */
   readonly file: string;
   readonly configuration: Configuration;
   readonly diagnostics: readonly Diagnostic[];

@@ -3,7 +3,6 @@ import { type ArtifactLimits, defaultArtifactLimits } from "../results/store-art
 import { defaultImages, type HelperImages } from "../worker/kubernetes/helper-images.ts";
 import type { Configuration } from "./keys.ts";
 
-/** A named instance overrides a configured one. */
 export function planSettings(configuration: Configuration, instance?: string): PlanSettings {
   const of = (step: "docker" | "kubectl" | "helmPackage" | "nugetPackage", image: string): string =>
     withParts(image, configuration[`worker.steps.${step}.image`], configuration[`worker.steps.${step}.imageTag`]);

@@ -16,7 +16,6 @@ export function mergeLayers(layers: readonly Layer[]): Settings {
   };
 }
 
-/** Reads a file of settings; later documents win. */
 export function readFileLayer(bytes: Uint8Array, file: string): Layer {
   const reporter = createReporter(file);
   const found = new Map<Key, unknown>();
@@ -40,7 +39,6 @@ function readMember(member: Member, path: readonly string[], found: Map<Key, unk
   const own = [...path, member.name];
   const scope = own.join(".");
   const key = keyByLowerCase.get(scope.toLowerCase());
-  // A name may be both a setting and a section.
   const isSection = member.value.kind === "map" && namesBelow(own).length > 0;
   if (key !== undefined && !isSection) {
     const value = isNull(member.value) ? undefined : keys[key].read(member.value, scope, reporter);
@@ -68,7 +66,6 @@ function namesBelow(path: readonly string[]): readonly string[] {
 /** Prefixes of settings. Other WHARF_ variables describe the build to steps. */
 const sections = /^WHARF_(?:API|K8S|LOGS|WORKER|PROVISIONER|AGGREGATOR|WATCHDOG|TRIGGER)_/;
 
-/** The settings in environment variables. Unknown ones with a setting's prefix are reported. */
 export function readVariableLayer(variables: Readonly<Record<string, string | undefined>>): Layer {
   const file = "environment";
   const reporter = withoutPlaces(createReporter(file));
@@ -143,10 +140,8 @@ function foreignOf({ file, configuration }: Layer, reporter: Reporter): Readonly
   return foreign;
 }
 
-/**
- * The layer without settings that a directory, possibly a stranger's repository, must not choose: running commands
- * unconfined on the host and opening servers to others. Only options, the user's file or WHARF_CONFIG may do that.
- */
+/** The layer without settings that a directory, possibly a stranger's repository, must not choose: running commands
+ * unconfined on the host and opening servers to others. Only options, the user's file or WHARF_CONFIG may do that. */
 function withoutForeign(layer: Layer): Layer {
   if (layer.isOfDirectory !== true) return layer;
   const reporter = createReporter(layer.file);
@@ -181,10 +176,8 @@ const withTokensBeside = (configuration: Configuration, file: string): Configura
   ),
 });
 
-/**
- * Removes tokens that must not be sent to the winning address. A token without any address is kept: it is for this
- * user's own server.
- */
+/** Removes tokens that must not be sent to the winning address. A token without any address is kept: it is for this
+ * user's own server. */
 function withOwnTokens(layers: readonly Layer[]): readonly Layer[] {
   const dropped = new Map<Layer, Key[]>();
   const findings = layers.map((layer) => createReporter(layer.file));

@@ -8,22 +8,18 @@ import { type Look, painted, spanOf } from "./look.ts";
 
 export interface ConsoleOutput {
   write(text: string): void;
-  /** Bytes not yet read; 0 if nobody reads. */
   readonly backlog: number;
 }
 
 /** Output is dropped if the reader lags behind this far. */
 const mostBacklog = 8 * 1024 * 1024;
 
-/** Polling interval: there is no event for reading. */
 const lookMs: Millis = 50;
 
 const mostLooks = 200;
 
-/**
- * Shows a build without ever waiting for the reader: excess output is dropped with one notice. Resolves, after the
- * freeze, with whether everything was read. At the end, it waits up to 10 s for a stalled reader.
- */
+/** Shows a build without ever waiting for the reader: excess output is dropped with one notice. Resolves, after the
+ * freeze, with whether everything was read. At the end, it waits up to 10 s for a stalled reader. */
 export async function showBuild(results: Results, look: Look, output: ConsoleOutput, clock: Clock): Promise<boolean> {
   const textOf = eventText(() => results.build, look);
   let isTold = false;
@@ -61,7 +57,6 @@ const tailLines = 20;
 
 const longestTailLine = 2_000;
 
-/** The final block: the steps, the last lines of failed ones, the result. */
 async function endText(results: Results, look: Look): Promise<string> {
   const { build } = results;
   const { status, reason, message } = build;

@@ -6,7 +6,6 @@ import { linesOf, type LogTime } from "../results/log-line.ts";
 import type { BuildEvent } from "./follow-build.ts";
 import { type Look, painted, spanOf } from "./look.ts";
 
-/** Longer labels are cut. */
 const widestLabel = 40;
 
 export const labelOf = ({ name, stageId }: StepRecord, { stages }: Pick<BuildDocument, "stages">): string =>
@@ -56,7 +55,6 @@ function logText({ batch }: Extract<BuildEvent, { type: "log" }>, prefix: string
   const lines: string[] = [];
   for (const { time, message } of linesOf(batch)) {
     const stamp = look.hasTimestamps && time !== undefined ? look.paint.dim(`${timeText(time)} `) : "";
-    // Resets colors before the next line.
     const reset = message.includes("\u001b[") && look.form === "pretty" ? "\u001b[0m" : "";
     lines.push(`${prefix}${stamp}${message}${reset}\n`);
   }
@@ -83,7 +81,6 @@ function jsonText(event: BuildEvent): string {
 
 export const jsonLine = (value: object): string => `${JSON.stringify(value)}\n`;
 
-/** Fractions have 3, 6 or 9 digits. */
 function timeText({ seconds, nanos }: LogTime): string {
   const whole = formatInstant(seconds * 1000).replace(/(?:\.\d+)?Z$/, "");
   const digits = `${nanos}`.padStart(9, "0").replace(/(?:000)+$/, "");

@@ -12,10 +12,8 @@ export type BuildEvent =
 
 const turnBytes = 64 * 1024;
 
-/**
- * All events of a build until its results are frozen, in order per step, its end behind its last line. Nothing is read
- * ahead.
- */
+/** All events of a build until its results are frozen, in order per step, its end behind its last line. Nothing is read
+ * ahead. */
 export async function* followBuild(results: Results): AsyncGenerator<BuildEvent, void> {
   const places = results.steps.map((step) => ({ step, cursor: new LogCursor(step.log), updates: 0, artifacts: 0 }));
   try {

@@ -1,6 +1,5 @@
 import type { StepStatus } from "../results/build-document.ts";
 
-/** Colors by meaning. */
 export interface Paint {
   good(text: string): string;
   bad(text: string): string;

@@ -13,7 +13,6 @@ export interface Input {
   readonly name: string;
   readonly at: Place;
   readonly type: InputType;
-  /** The text, and for a number its value. */
   readonly initial: ScalarNode;
   readonly values?: readonly string[];
 }

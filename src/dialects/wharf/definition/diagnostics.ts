@@ -4,7 +4,6 @@ import type { Place, Related } from "./node.ts";
 
 /** A problem of a definition. `path` is its scope, as in `build/web/docker/cmds[2]`. */
 export interface Diagnostic extends Problem {
-  /** Other places, such as the first of two duplicate keys. */
   readonly related: readonly Related[];
 }
 
@@ -46,7 +45,6 @@ export function createReporter(file: string): Reporter {
   return { error: reporter("error"), warn: reporter("warning"), diagnostics: () => inOrder(found, left) };
 }
 
-/** Sorted by place, those without one first; then the number of problems not shown. */
 function inOrder(found: readonly Diagnostic[], left: { readonly error: number; readonly warning: number }) {
   const sorted = found.toSorted((a, b) => lineOf(a) - lineOf(b) || columnOf(a) - columnOf(b));
   const count = left.error + left.warning;
@@ -67,7 +65,6 @@ export const below = (scope: string, name: string): string => {
   return scope === "" ? shown : `${scope}/${shown}`;
 };
 
-/** As `formatProblem` prints it, with the file where there is no line; then related places. */
 export function formatDiagnostic(diagnostic: Diagnostic, file: string): string {
   const { position, related } = diagnostic;
   const own = formatProblem(position === undefined ? diagnostic : { ...diagnostic, position: { file, ...position } });
@@ -77,13 +74,11 @@ export function formatDiagnostic(diagnostic: Diagnostic, file: string): string {
   return [position === undefined ? `${file}: ${own}` : own, ...places].join("\n");
 }
 
-/** The line of a problem with a caret; undefined if there is no such line. */
 export function excerptOf({ position }: Diagnostic, text: string): string | undefined {
   if (position === undefined) return undefined;
   const line = text.split("\n", position.line)[position.line - 1]?.replace(/\r$/, "");
   if (line === undefined || line.length > longestLine) return undefined;
   const number = `${position.line}`;
-  // Tabs are kept, so that the caret is aligned.
   const gap = line.slice(0, position.column - 1).replaceAll(/[^\t]/g, " ");
   return `  ${number} | ${line}\n  ${" ".repeat(number.length)} | ${gap}^`;
 }

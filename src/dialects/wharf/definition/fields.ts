@@ -37,7 +37,6 @@ export function knownMembers(
 export const reportMissing = (spot: Spot, name: string, { error }: Reporter): void =>
   error({ ...spot, scope: below(spot.scope, name) }, "field-required", `the field "${name}" is required`);
 
-/** True for an empty text or list. */
 export const isEmpty = (node: Node): boolean =>
   (node.kind === "scalar" && node.tag === "string" && node.text === "") ||
   (node.kind === "list" && node.items.length === 0);

@@ -87,7 +87,6 @@ function initialOf({ type }: Parts, value: ScalarNode | undefined, node: Node, s
 
 const textNode = (text: string, { at }: Pick<Node, "at">): ScalarNode => ({ kind: "scalar", ...asText(text), at });
 
-/** Undefined for null, which means not set, and for values that were reported. */
 function scalarAt(node: Node, scope: string, reporter: Reporter): ScalarNode | undefined {
   if (node.kind === "scalar") return node.tag === "null" ? undefined : node;
   reporter.error(spotOf(scope, node), "type", `expected text or number, found ${kindOf(node)}`);

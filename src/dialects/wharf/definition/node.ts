@@ -1,4 +1,3 @@
-/** A place in the file; both count from 1. */
 export interface Place {
   readonly line: number;
   readonly column: number;
@@ -7,7 +6,6 @@ export interface Place {
 /** A scalar's type by the core rules of YAML. */
 export type Tag = "string" | "boolean" | "null" | "integer" | "float" | "timestamp" | "merge";
 
-/** `text` is the scalar as written. */
 export interface Scalar {
   readonly tag: Tag;
   readonly text: string;
@@ -35,7 +33,6 @@ export interface ListNode {
   readonly items: readonly Node[];
 }
 
-/** Names are unique. */
 export interface MapNode {
   readonly kind: "map";
   readonly at: Place;

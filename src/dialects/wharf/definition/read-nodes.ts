@@ -56,7 +56,6 @@ function onlyDocument(documents: readonly YamlNodeDocument[], reporter: Reporter
 
 interface Walk {
   readonly reporter: Reporter;
-  /** The latest node of each anchor; undefined while it is being read. */
   readonly anchors: Map<string, Expanded | undefined>;
   nodesLeft: number;
   /** After this no further problem is worth reporting. */
@@ -125,7 +124,6 @@ const extentOf = (parts: readonly Expanded[]): Pick<Expanded, "size" | "height">
   height: parts.reduce((highest, { height }) => Math.max(highest, height), 0) + 1,
 });
 
-/** Takes nodes from the budget; false, after reporting, if it is exhausted. */
 function take(walk: Walk, nodes: number, spot: Spot): boolean {
   walk.nodesLeft -= nodes;
   if (walk.nodesLeft < 0 && !walk.isBroken) {
@@ -135,7 +133,6 @@ function take(walk: Walk, nodes: number, spot: Spot): boolean {
   return walk.nodesLeft >= 0;
 }
 
-/** The anchor's node at the place of the alias. */
 function followAlias(walk: Walk, target: string, spot: Required<Pick<Spot, "scope" | "at">>, depth: number): Expanded {
   const fail = (code: string, message: string): Expanded => {
     walk.isBroken = true;

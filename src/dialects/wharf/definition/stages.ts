@@ -96,7 +96,6 @@ function readSelected(
 
 // A step is a map with one member: its type with its fields, as in `web: {docker: {file: Dockerfile, tag: latest}}`.
 
-/** Undefined if it has no type, several types or misses required fields. Problems of all its types are reported. */
 function readStep({ name, at, value }: Member, stage: string, reporter: Reporter): Step | undefined {
   const scope = below(stage, name);
   if (value.kind !== "map") {
@@ -132,7 +131,6 @@ function readTyped(name: string, member: Member, outer: string, reporter: Report
   const type = member.name;
   const members = knownMembers(member.value.members, scope, Object.keys(fieldsOf(type)), reporter);
   const { values, places } = readFields(type, members, { scope, at: member.at }, reporter);
-  // Values were read by the table that the type is derived from.
   const step = { name, type, scope, at: member.at, values, places } as unknown as Step;
   checkStep(step, reporter);
   const isComplete = Object.entries(fieldsOf(type)).every(([field, { isRequired }]) => !isRequired || field in values);

@@ -36,19 +36,13 @@ export const stepFields = {
   },
   docker: {
     file: requiredText,
-    /** Comma-separated. */
     tag: requiredText,
     /** The full image name; otherwise it is built from the next three fields. */
     destination: text,
-    /** Default: the step's name. */
     name: text,
-    /** Default: `REPO_GROUP`. */
     group: text,
-    /** Default: `REG_URL`. */
     registry: text,
-    /** The build context; default: the project. */
     context: text,
-    /** Default: `REG_SECRET`; empty means none. */
     secret: text,
     "append-cert": boolean,
     push: booleanOr(true),
@@ -60,9 +54,7 @@ export const stepFields = {
     chart: requiredText,
     name: requiredText,
     namespace: requiredText,
-    /** Default: `CHART_REPO/REPO_GROUP`; `stage` is a legacy repository. */
     repo: text,
-    /** All values are texts. */
     set: map,
     /** Values files; variables in them are substituted. */
     files: texts,
@@ -70,16 +62,12 @@ export const stepFields = {
     /** Image tag. */
     helmVersion: textOr("v2.14.1"),
     cluster: textOr("kubectl-config"),
-    /** Default: `HELM_REG_SECRET`; empty means no login. */
     secret: text,
   },
   "helm-package": {
-    /** Default: the chart's version. */
     version: text,
     "chart-path": textOr("."),
-    /** Default: `CHART_REPO/REPO_GROUP`. */
     destination: text,
-    /** Default: `HELM_REG_SECRET`; empty means no login. */
     secret: text,
   },
   kubectl: {

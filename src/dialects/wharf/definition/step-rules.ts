@@ -5,7 +5,6 @@ import { parseDuration } from "#lib/base/index.ts";
 import type { Step, StepOfType } from "./definition.ts";
 import { below, type Reporter, type Spot } from "./diagnostics.ts";
 
-/** Missing fields and wrong types were reported before. */
 export function checkStep(step: Step, reporter: Reporter): void {
   checkWords(step, reporter);
   switch (step.type) {
@@ -47,7 +46,6 @@ function checkWords(step: Step, { error }: Reporter): void {
     error(fieldSpot(step, "version"), "type", `expected a version, found ${JSON.stringify(step.values.version)}`);
 }
 
-/** The place of a field, or of the step if it is not written. */
 export function fieldSpot(step: Step, field: string, index?: number): Spot {
   const scope = below(step.scope, field);
   const { items, ...place } = step.places.get(field) ?? { at: step.at };
@@ -124,7 +122,6 @@ function checkPaths(step: Step, field: string, paths: readonly string[], reporte
 export const reportEscape = (spot: Spot, path: string, { error }: Reporter): void =>
   error(spot, "path-escape", `${JSON.stringify(path)} is outside the project directory`);
 
-/** URLs and `-`. */
 export const isForeign = (path: string): boolean => path === "-" || /^[A-Za-z][A-Za-z0-9+.-]+:\/\//.test(path);
 
 /** Judges the text of the path only, not links. */

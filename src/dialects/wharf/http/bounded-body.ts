@@ -5,10 +5,8 @@ type Body = AsyncIterable<Uint8Array> | null | undefined;
 
 const mostLetGo = 64 * 1024 * 1024;
 
-/**
- * Reads a body without relying on content-length. Oversized bodies are refused after reading on for a while, because
- * clients that are still sending do not read an answer.
- */
+/** Reads a body without relying on content-length. Oversized bodies are refused after reading on for a while, because
+ * clients that are still sending do not read an answer. */
 export async function boundedText(body: Body, mostBytes: number, what = "a body"): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -11,7 +11,6 @@ const isAnonymous = ({ req }: RestContext): boolean =>
 
 /** For the audit log: `wharf:token from 127.0.0.1`. */
 export function callerOf(context: RestContext): string {
-  // Absent in tests without a connection.
   const bindings: Partial<RestEnvironment["Bindings"]> | undefined = context.env;
   const address = bindings?.incoming?.socket.remoteAddress;
   const user = isAnonymous(context) ? "system:anonymous" : "wharf:token";

@@ -10,7 +10,6 @@ import type { Fetch, RestLimits, RestServer } from "./rest-server.ts";
 export interface Served {
   /** `app.fetch` of a hono app. */
   readonly fetch: Fetch;
-  /** Health and reflection are added. */
   readonly services?: readonly RpcService[];
   /** Raw streams by path: `/wharf.worker.v1.Worker/StreamLogs`. */
   readonly streams?: ReadonlyMap<string, (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void>;
@@ -18,10 +17,8 @@ export interface Served {
 
 export interface HttpDoorOptions extends Omit<EntryRules, "isLoopback"> {
   readonly address: string;
-  /**
-   * Loads what is served with the first connection; the signal aborts when the door closes. If it rejects, requests get
-   * 503 and the next connection retries.
-   */
+  /** Loads what is served with the first connection; the signal aborts when the door closes. If it rejects, requests
+   * get 503 and the next connection retries. */
   readonly serves: (closing: AbortSignal) => Promise<Served>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -35,11 +32,9 @@ interface Patience {
   readonly headersMs: Millis;
   /** While bytes are due. */
   readonly silenceMs: Millis;
-  /** See `RestLimits`. */
   readonly bodyMs: Millis;
 }
 
-/** Further connections are refused. */
 const maxConnections = 1024;
 /** Per HTTP/2 connection. */
 const maxStreams = 256;
@@ -156,7 +151,6 @@ export class HttpDoor {
     }
   }
 
-  /** Retried by the next connection. */
   #loadAway(): Promise<RestServer> {
     this.#away ??= this.#loadAwayNow().catch((thrown: unknown) => {
       this.#away = undefined;
@@ -172,7 +166,6 @@ export class HttpDoor {
 
   #unavailable(request: Request): Response {
     const problem = problemOf(refuse("service-unavailable", this.#why), new URL(request.url).pathname);
-    // The next connection may succeed.
     const headers = { "content-type": problemType, connection: "close", "retry-after": "10" };
     return new Response(jsonText(problem, false), { status: problem.status, headers });
   }
@@ -294,10 +287,8 @@ export type Protocol = "http1" | "http2";
 /** RFC 9113 3.4. No other protocol begins like this. */
 const preface = Buffer.from("PRI * HTTP/2.0");
 
-/**
- * Calls `decide` with the protocol; the bytes stay in the socket. Destroys connections that send too little within
- * `limit`.
- */
+/** Calls `decide` with the protocol; the bytes stay in the socket. Destroys connections that send too little within
+ * `limit`. */
 export function readFirstBytes(
   socket: Socket,
   clock: Clock,

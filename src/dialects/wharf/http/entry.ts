@@ -25,11 +25,9 @@ interface RequestLine {
   readonly url?: string | undefined;
 }
 
-/**
- * Why a request is refused; undefined if allowed. Health and version need no token. Without a token, names that resolve
- * here from elsewhere (DNS rebinding) and cross-origin requests are refused, so that web pages do not count as local
- * clients.
- */
+/** Why a request is refused; undefined if allowed. Health and version need no token. Without a token, names that
+ * resolve here from elsewhere (DNS rebinding) and cross-origin requests are refused, so that web pages do not count as
+ * local clients. */
 export function refusalOf(
   headers: IncomingHttpHeaders,
   rules: EntryRules,

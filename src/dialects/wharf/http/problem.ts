@@ -1,15 +1,12 @@
 export interface Problem {
-  /** `/prob/api/…`, for programs. */
   readonly type: string;
   readonly title: string;
   readonly status: (typeof kinds)[ProblemKind][0];
   readonly detail: string;
-  /** The path, its query unless it may be secret, and `#parameter`. */
   readonly instance: string;
   readonly errors: readonly string[];
 }
 
-/** The last part of the type with status and title. */
 const kinds = {
   "record-not-found": [404, "Record not found."],
   "invalid-param": [400, "Invalid parameter."],
@@ -68,7 +65,6 @@ export function problemOf({ kind, message, errors, parameter }: RestRefusal, pat
 
 export const problemType = "application/problem+json";
 
-/** Indented for `?pretty` and curl. */
 export const wantsIndent = (path: string, userAgent: string | undefined): boolean =>
   /[?&]pretty(?:&|=(?!false)|$)/.test(path) || /^curl\//i.test(userAgent ?? "");
 

@@ -17,7 +17,6 @@ export function createRestApi({
   hasSecretQueries = false,
 }: {
   readonly log: Logger;
-  /** Allowed origins of web pages. */
   readonly origins?: readonly string[];
   /** Leaves queries out of refusals, which may be logged. */
   readonly hasSecretQueries?: boolean;
@@ -34,7 +33,6 @@ export function createRestApi({
   });
   api.onError((thrown, context) => {
     if (thrown instanceof RestRefusal) return answer(context, thrown);
-    // Internal errors are only logged.
     const { message, stack } = toError(thrown);
     log.error("a request has failed", { method: context.req.method, path: context.req.path, error: message, stack });
     return answer(context, refuse("internal-server-error", "the server has failed"));

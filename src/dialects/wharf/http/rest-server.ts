@@ -18,19 +18,15 @@ export interface RestLimits {
   readonly headersMs: Millis;
   /** Without a byte while one is due in either direction. */
   readonly silenceMs: Millis;
-  /** Per 64 KiB of a body. */
   readonly bodyMs: Millis;
-  /** Between requests of a connection. */
   readonly idleMs: Millis;
   readonly clock: Clock;
 }
 
 const bodyPart = 64 * 1024;
 
-/**
- * Serves given connections and HTTP/2 streams. Idle answers may stay open; clients that owe bytes or do not read are
- * cut off.
- */
+/** Serves given connections and HTTP/2 streams. Idle answers may stay open; clients that owe bytes or do not read are
+ * cut off. */
 export class RestServer {
   readonly #server: Server;
   readonly #answer: Answer;
@@ -57,7 +53,6 @@ export class RestServer {
       this.#expectBody(request, () => request.socket.destroy());
       answer(request, response);
     });
-    // Starts the connection checks of a server without an address.
     this.#server.emit("listening");
     this.#server.setTimeout(silenceMs, (socket) => {
       if (owes(this.#last.get(socket), socket.writableLength)) socket.destroy();
@@ -107,7 +102,6 @@ export class RestServer {
     request.once("close", () => cancel());
   }
 
-  /** Running requests continue. */
   refuse(): void {
     this.#server.close();
     this.#server.closeIdleConnections();
@@ -142,7 +136,6 @@ function sendRefusal(request: Request, response: Response, refused: RestRefusal)
   const problem = problemOf(refused, url.replace(/\?.*/s, ""));
   const isHttp1 = request.httpVersionMajor === 1;
   const text = jsonText(problem, wantsIndent(url, headers["user-agent"]));
-  // Both types of response have these methods.
   const answer = response as ServerResponse;
   answer.writeHead(problem.status, {
     "content-type": problemType,

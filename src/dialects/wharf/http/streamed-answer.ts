@@ -45,9 +45,7 @@ interface FileAnswer {
   readonly path: string;
   readonly size: number;
   readonly contentType: string;
-  /** Name for downloads; shown inline without one. */
   readonly name?: string;
-  /** The ETag. */
   readonly sha256?: string | undefined;
 }
 
@@ -105,10 +103,8 @@ interface ByteRange {
   readonly last: number;
 }
 
-/**
- * The range of a Range header (RFC 9110 14.2). Undefined for the whole file: no range, other units or several ranges.
- * "bad" if it cannot be satisfied.
- */
+/** The range of a Range header (RFC 9110 14.2). Undefined for the whole file: no range, other units or several ranges.
+ * "bad" if it cannot be satisfied. */
 export function parseRange(header: string | undefined, size: number): ByteRange | "bad" | undefined {
   const [, asked] = /^bytes=(.*)$/i.exec(header?.trim() ?? "") ?? [];
   if (asked === undefined || asked.includes(",")) return undefined;

@@ -138,10 +138,8 @@ export class BuildLog {
     return this.#losses;
   }
 
-  /**
-   * Accepts lines in order and gives new ones the next logId. They become readable soon and synced later, see
-   * `flushed`. Rejects with `log-lost` while the disk fails.
-   */
+  /** Accepts lines in order and gives new ones the next logId. They become readable soon and synced later, see
+   * `flushed`. Rejects with `log-lost` while the disk fails. */
   async insert(lines: readonly NewLine[]): Promise<Inserted> {
     if (this.#failure !== undefined) await this.#repair();
     while (this.#waiting > mostWaiting && this.#writing !== undefined) await this.#writing;
@@ -245,7 +243,6 @@ export class BuildLog {
     this.#flushSoon();
   }
 
-  /** Publishes all segments at once, because followers read by logId. */
   async #writePending(): Promise<void> {
     const upTo = this.#accepted;
     const parts = [...this.#pending].map((segment) => {
@@ -331,10 +328,8 @@ export class BuildLog {
     this.#waiting = 0;
   }
 
-  /**
-   * Cuts off partial writes, and after a failed sync everything since the last one, then reads the files. logIds
-   * continue, so that none is given twice.
-   */
+  /** Cuts off partial writes, and after a failed sync everything since the last one, then reads the files. logIds
+   * continue, so that none is given twice. */
   #repair(): Promise<void> {
     if (this.#removed) return Promise.reject(this.#failure);
     this.#repairing ??= (async () => {

@@ -8,8 +8,7 @@ interface Opened {
   users: number;
 }
 
-/**
- * Keeps files open between uses and closes the least recently used ones. Files are created if missing, with mode 0600.
+/** Keeps files open between uses and closes the least recently used ones. Files are created if missing, with mode 0600.
  */
 export class FilePool {
   readonly #files = new Map<string, Opened>();

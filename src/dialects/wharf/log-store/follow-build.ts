@@ -9,7 +9,6 @@ const mostPages = 8;
 export class PageReader {
   readonly #build: BuildLog;
   readonly #pool: FilePool;
-  /** By the line before them; valid until lines are cut off. */
   readonly #pages = new Map<number, Promise<LogPage | undefined>>();
   #generation = 0;
 
@@ -41,11 +40,9 @@ export interface BuildFollowing {
   readonly until?: AbortSignal;
 }
 
-/**
- * Past and future lines of a build, each once, ascending by logId. Nothing is read ahead. An `after` beyond the end
+/** Past and future lines of a build, each once, ascending by logId. Nothing is read ahead. An `after` beyond the end
  * means the end, because ids lost to power failure are reused. Rejects with the signal's reason, `log-removed` or
- * `log-closed`.
- */
+ * `log-closed`. */
 export async function* followBuild(
   build: BuildLog,
   reader: PageReader,
@@ -58,7 +55,6 @@ export async function* followBuild(
     for (let place = placeAfter(build, Math.min(after, end)); ; ) {
       build.changes.check(signal);
       const [{ version }, isLast] = [build.changes, until?.aborted ?? place.after >= end];
-      // Lines accepted before the end belong to it.
       if (isLast && until !== undefined) await build.written();
       const page = await reader.read(place);
       if (page !== undefined) {
@@ -76,14 +72,11 @@ export interface StepFollowing {
   /** workerLogId of the last known line. */
   readonly after?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Aborted when no more lines will come. */
   readonly until: AbortSignal;
 }
 
-/**
- * Past and future lines of a step in order of workerLogId: a line waits for those before it until the end. Unnumbered
- * lines are left out. Rejects with the signal's reason, `log-removed` or `log-closed`.
- */
+/** Past and future lines of a step in order of workerLogId: a line waits for those before it until the end. Unnumbered
+ * lines are left out. Rejects with the signal's reason, `log-removed` or `log-closed`. */
 export async function* followStep(
   build: BuildLog,
   stepId: number,
@@ -96,7 +89,6 @@ export async function* followStep(
     for (let known = after; ; ) {
       build.changes.check(signal);
       const [{ version }, isLast] = [build.changes, until.aborted];
-      // Lines accepted before the end belong to it.
       if (isLast) await build.written();
       for await (const page of viewStep(build, stepId, pool, known)) {
         const lines = isLast ? page : withoutGap(page, known);

@@ -17,7 +17,6 @@ export class IntervalSet {
     return set;
   }
 
-  /** `full`: the number needs one interval too many and is not added. */
   add(number: number): "added" | "present" | "full" {
     const at = this.#countTo(number);
     const [left, right] = [this.#intervals[at - 1], this.#intervals[at]];
@@ -55,7 +54,6 @@ export class IntervalSet {
     return this.#intervals.flatMap(({ first, last }) => [first, last]);
   }
 
-  /** Number of intervals that begin at or before `number`. */
   #countTo(number: number): number {
     let [low, high] = [0, this.#intervals.length];
     if (high === 0 || (this.#intervals[high - 1]?.first ?? 0) <= number) return high;

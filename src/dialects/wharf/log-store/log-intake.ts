@@ -18,13 +18,11 @@ export class LogIntake {
     return this.#build.insert(lines);
   }
 
-  /** Resolves when all inserted lines are written; rejects with `log-lost`. */
   async written(): Promise<void> {
     await this.#build.written();
     this.#check();
   }
 
-  /** Resolves when all inserted lines are synced; rejects with `log-lost`. */
   async flushed(): Promise<void> {
     await this.#build.flushed();
     this.#check();

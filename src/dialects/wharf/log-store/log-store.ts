@@ -19,7 +19,6 @@ import { viewStep } from "./step-view.ts";
 const mostIdle = 256;
 
 export interface LogStoreOptions {
-  /** Used by one process at a time. */
   readonly directory: string;
   readonly clock: Clock;
   readonly log?: Logger;
@@ -68,10 +67,8 @@ export class LogStore {
     this.#parts = { pool: new FilePool(openFiles), clock, log };
   }
 
-  /**
-   * Stores new lines; a line is identified by step and workerLogId, lines without one (0) are always new. Resolves when
-   * accepted, or synced with `isDurable`. Rejects with `log-lost`; repeating is harmless.
-   */
+  /** Stores new lines; a line is identified by step and workerLogId, lines without one (0) are always new. Resolves
+   * when accepted, or synced with `isDurable`. Rejects with `log-lost`; repeating is harmless. */
   async insert(buildId: number, lines: readonly NewLine[], isDurable = false): Promise<Inserted> {
     const intake = await this.intake(buildId);
     try {
@@ -83,7 +80,6 @@ export class LogStore {
     }
   }
 
-  /** For many batches. Must be closed. */
   async intake(buildId: number): Promise<LogIntake> {
     const opened = this.#acquire(buildId);
     try {
@@ -117,7 +113,6 @@ export class LogStore {
     });
   }
 
-  /** Lines behind `after` by logId; with `until` also future ones, see `followBuild`. */
   async *lines(buildId: number, following: BuildFollowing): AsyncGenerator<LogPage, void> {
     const opened = this.#acquire(buildId);
     try {
@@ -131,7 +126,6 @@ export class LogStore {
     }
   }
 
-  /** Lines of a step by workerLogId, see `viewStep`. */
   async *step(buildId: number, stepId: number, after?: number): AsyncGenerator<readonly StoredLine[], void> {
     const opened = this.#acquire(buildId);
     try {
@@ -143,7 +137,6 @@ export class LogStore {
     }
   }
 
-  /** With future lines, see `followStep`. */
   async *followStep(
     buildId: number,
     stepId: number,
@@ -205,7 +198,6 @@ export class LogStore {
     }
   }
 
-  /** Release with `#release`. */
   #acquire(buildId: number): Opened {
     if (this.#closed) throw logError("log-closed", "the log store is closed");
     const opened = this.#builds.get(buildId) ?? { build: this.#open(buildId), reader: undefined, users: 0 };
@@ -231,7 +223,6 @@ export class LogStore {
     );
   }
 
-  /** The least recently used first. */
   async #closeIdle(): Promise<void> {
     if (this.#builds.size <= this.#idleBuilds || this.#closed) return;
     for (const [buildId, opened] of this.#builds) {

@@ -27,7 +27,6 @@ export async function openSegment(directory: string, stepId: number, pool: FileP
   return new Segment(stepId, path, facts.found, facts.checkpointed);
 }
 
-/** Reads a segment again after cutting it at `limit`. */
 export async function rereadSegment(segment: Segment, limit: number, pool: FilePool, log: Logger): Promise<void> {
   await pool.use(segment.path, async (handle) => {
     await handle.truncate(limit);

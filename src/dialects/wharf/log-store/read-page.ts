@@ -28,10 +28,8 @@ export function placeAfter(build: BuildLog, after: number): Place {
   return { after, generation: build.generation, offsets };
 }
 
-/**
- * About 256 KiB of lines behind a place, at least one; undefined if there are none. Rejects with `log-damaged` for
- * corrupt records.
- */
+/** About 256 KiB of lines behind a place, at least one; undefined if there are none. Rejects with `log-damaged` for
+ * corrupt records. */
 export async function readPage(build: BuildLog, wanted: Place, pool: FilePool): Promise<LogPage | undefined> {
   const place = wanted.generation === build.generation ? wanted : placeAfter(build, wanted.after);
   if (build.readable <= place.after) return undefined;
@@ -54,7 +52,6 @@ export async function readPage(build: BuildLog, wanted: Place, pool: FilePool): 
   }
 }
 
-/** Lowest logId first. A segment is only read if it may have the next line. */
 async function merge(readers: readonly SegmentReader[], after: number): Promise<readonly StoredLine[]> {
   const lines: StoredLine[] = [];
   let rest = [...readers];
@@ -90,7 +87,6 @@ function lowestTwo(readers: readonly SegmentReader[]): readonly [SegmentReader |
 class SegmentReader {
   readonly stepId: number;
   offset: number;
-  /** logId of the next record, or a lower bound of it. */
   next: number;
   readonly #segment: Segment;
   readonly #pool: FilePool;
@@ -125,13 +121,11 @@ class SegmentReader {
     return true;
   }
 
-  /** The loaded record; loads the next one if it is in memory. */
   take(): StoredLine {
     if (!isRecordAt(this.#bytes, this.#at)) throw this.#damaged();
     const line = lineAt(this.#bytes, this.#at, this.stepId);
     this.#at += this.#length;
     this.offset += this.#length;
-    // A lower bound.
     this.next = line.logId + 1;
     this.#look();
     return line;

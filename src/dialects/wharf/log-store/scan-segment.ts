@@ -4,10 +4,8 @@ import type { SegmentFacts } from "./segment.ts";
 
 const chunkBytes = 1024 * 1024;
 
-/**
- * Reads a segment from `known` to its last whole, intact record with an ascending logId, in constant memory. Continues
- * the sets of `known`. The caller cuts off the rest.
- */
+/** Reads a segment from `known` to its last whole, intact record with an ascending logId, in constant memory. Continues
+ * the sets of `known`. The caller cuts off the rest. */
 export async function scanSegment(handle: FileHandle, known: SegmentFacts, size: number): Promise<SegmentFacts> {
   const { ids, index } = known;
   let { bytes: offset, lines, textBytes, lastLogId } = known;

@@ -20,7 +20,6 @@ export class SegmentIndex {
   #last: Block | undefined;
   #records = 0;
 
-  /** Records added later go into a new block. */
   static of(flat: readonly number[]): SegmentIndex {
     const index = new SegmentIndex();
     for (let at = 0; at + 3 < flat.length; at += 4) {

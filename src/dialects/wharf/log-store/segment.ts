@@ -26,17 +26,13 @@ export const noFacts = (): SegmentFacts => ({
   index: new SegmentIndex(),
 });
 
-/**
- * The lines of one step: which exist, and how far its file is readable and synced. `BuildLog` writes and flushes it.
+/** The lines of one step: which exist, and how far its file is readable and synced. `BuildLog` writes and flushes it.
  */
 export class Segment {
   readonly stepId: number;
   readonly path: string;
-  /** Readable up to here. */
   bytes: number;
-  /** Synced up to here. */
   durable: number;
-  /** The size in its checkpoint. */
   checkpointed: number;
   /** The next five cover all accepted lines, written or not. */
   ids: IntervalSet;
@@ -84,7 +80,6 @@ export class Segment {
     return this.#end - this.bytes;
   }
 
-  /** The state when all accepted lines are written. A copy. */
   snapshot(): SegmentSnapshot {
     const { lines, textBytes, lastLogId } = this;
     return { bytes: this.#end, lines, textBytes, lastLogId, ids: this.ids.flat(), blocks: this.index.flat() };
@@ -96,7 +91,6 @@ export class Segment {
     return page;
   }
 
-  /** Drops pending lines. */
   reset(facts: SegmentFacts): void {
     this.#page = undefined;
     this.bytes = this.durable = this.#end = facts.bytes;

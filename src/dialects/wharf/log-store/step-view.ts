@@ -16,10 +16,8 @@ interface Spot {
   readonly length: number;
 }
 
-/**
- * The lines of a step by workerLogId in constant memory; unnumbered ones first, unless `after` is given. Reads a window
- * of 16,384 ids at a time.
- */
+/** The lines of a step by workerLogId in constant memory; unnumbered ones first, unless `after` is given. Reads a
+ * window of 16,384 ids at a time. */
 export async function* viewStep(
   build: BuildLog,
   stepId: number,

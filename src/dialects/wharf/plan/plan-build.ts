@@ -14,10 +14,8 @@ export interface PlanRequest extends Selection {
   readonly settings: PlanSettings;
 }
 
-/**
- * Numbers are assigned to selected stages and steps in order, also to steps that cannot be planned. Unselected stages
- * are checked too.
- */
+/** Numbers are assigned to selected stages and steps in order, also to steps that cannot be planned. Unselected stages
+ * are checked too. */
 export function planBuild(definition: Definition, request: PlanRequest, reporter: Reporter): BuildPlan {
   const selected = selectStages(definition, request, reporter);
   for (const stage of definition.stages) if (!selected.includes(stage)) planSteps(stage, 1, false, request, reporter);

@@ -7,7 +7,6 @@ export interface BuildPlan {
 }
 
 export interface StagePlan {
-  /** From 1, over the selected stages. */
   readonly stageId: number;
   readonly name: string;
   /** Evaluated before the stage starts. */
@@ -16,18 +15,15 @@ export interface StagePlan {
 }
 
 export interface StepPlan {
-  /** From 1, over all steps of the selected stages. */
   readonly stepId: number;
   readonly stage: string;
   readonly step: string;
   readonly type: StepType;
   /** Ignored by runtimes without images. */
   readonly image: string;
-  /** Default: the image's own. */
   readonly entry?: readonly string[];
   readonly args: readonly string[];
   readonly workdir: string;
-  /** Variables of the step, then those of all steps. */
   readonly env: readonly EnvEntry[];
   readonly envFrom: readonly SecretName[];
   readonly mounts: readonly Mount[];

@@ -16,10 +16,8 @@ export interface ProvisionerOptions {
   readonly backend: (changed: (worker: WorkerIdentity) => void) => WorkerBackend;
 }
 
-/**
- * Adds the controller of workers to a manager that has not started. Workers survive the manager, and the next one
- * adopts them.
- */
+/** Adds the controller of workers to a manager that has not started. Workers survive the manager, and the next one
+ * adopts them. */
 export function addProvisioner(manager: Manager, { settings, backend: make }: ProvisionerOptions): ProvisionerParts {
   const { client, random, log } = manager;
   const { namespace, maxWorkers } = settings;

@@ -15,12 +15,10 @@ export interface Observed {
   readonly phase: "absent" | "starting" | "running" | "finished";
   readonly isAlive: boolean;
   readonly status: StepStatus | "Unknown";
-  /** `host:port` of its results. */
   readonly address?: string | undefined;
   readonly finishedAt?: Instant | undefined;
   readonly message?: string | undefined;
   readonly process?: Owner | undefined;
-  /** Id of the container or Pod. */
   readonly runtimeId?: string | undefined;
 }
 
@@ -29,24 +27,19 @@ export const wasStarted = ({ process, runtimeId }: Pick<Observed, "process" | "r
 
 export type Ending = "cancel" | "terminate" | "kill";
 
-/**
- * Runs workers. Methods can be repeated after a crash and need only what is stored; never two at once for one worker.
+/** Runs workers. Methods can be repeated after a crash and need only what is stored; never two at once for one worker.
  */
 export interface WorkerBackend {
   readonly name: "host" | "docker" | "kubernetes";
-  /**
-   * Starts a worker unless it was ever started. Rejects with `worker-refused` if it will never start; other errors are
-   * transient.
-   */
+  /** Starts a worker unless it was ever started. Rejects with `worker-refused` if it will never start; other errors are
+   * transient. */
   start(worker: WorkerIdentity, request: WorkerRequest): Promise<void>;
   /** Also seals and serves the results of a dead program. */
   observe(worker: WorkerIdentity): Promise<Observed>;
   /** Returns before the end. */
   end(worker: WorkerIdentity, how: Ending): Promise<void>;
-  /** Removes a worker without a program. */
   remove(worker: WorkerIdentity): Promise<void>;
   /** Removes leftovers of other workers. Lists them before it calls `kept`, so that new workers are kept. */
   sweep(kept: () => readonly WorkerIdentity[]): Promise<void>;
-  /** Workers keep running. */
   close(): Promise<void>;
 }

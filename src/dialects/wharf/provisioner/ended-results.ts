@@ -12,17 +12,13 @@ export interface ServedResults {
 }
 
 export interface Left {
-  /** Results directory; may be empty. */
   readonly results: string;
-  /** The token of its readers. */
   readonly token: string;
   /** Ends remaining steps before the results are sealed. */
   readonly endSteps: () => Promise<void>;
-  /** Describes the failure if no build began. */
   readonly unbegun: () => Promise<{ readonly build: FailedBuild; readonly failure: Failure }>;
 }
 
-/** Seals results of dead workers once and serves them until dropped. */
 export class EndedResults {
   readonly #serve: (directory: string, token: string) => Promise<ServedResults>;
   readonly #clock: Clock;

@@ -18,17 +18,13 @@ export interface BackendChoice {
 }
 
 export interface BackendParts {
-  /** Its environment also says where the engine is. */
   readonly program: LauncherProgram;
   readonly runtime: LaunchRequest["runtime"];
-  /** Default: processes of this machine. */
   readonly backend?: BackendChoice | undefined;
-  /** Absolute. */
   readonly directory: string;
   readonly token: string;
   readonly version: string;
   readonly namespace: string;
-  /** Streams to Pods of the manager's API. */
   readonly podStreams?: (() => PodStreams) | undefined;
 }
 

@@ -13,10 +13,8 @@ type ProvisionerParts = Pick<
   "audit" | "directory" | "notes" | "options" | "podStreams" | "tellPort" | "version"
 >;
 
-/**
- * Adds a provisioner to a manager that has not started; workers survive it. Rejects with `listen-failed` or
- * `worker-backend`.
- */
+/** Adds a provisioner to a manager that has not started; workers survive it. Rejects with `listen-failed` or
+ * `worker-backend`. */
 export async function openProvisioner(
   manager: Manager,
   { listen, origins = [], program, runtime, backend, ...options }: ProvisionerOptions,

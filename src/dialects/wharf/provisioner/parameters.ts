@@ -19,10 +19,8 @@ export interface WorkerRequest {
   readonly commit?: string;
   readonly subDirectory?: string;
   readonly environment?: string;
-  /** Comma-separated; all if absent. */
   readonly stages?: string;
   readonly inputs: Readonly<Record<string, string>>;
-  /** Variables of the definition. */
   readonly variables: Readonly<Record<string, string>>;
   readonly token?: string;
 }
@@ -33,7 +31,6 @@ export interface ParameterProblem {
   readonly message: string;
 }
 
-/** Empty values count as absent. */
 export type Parameters = Readonly<Record<string, string>>;
 
 /** May be secret: stored separately and never logged. */

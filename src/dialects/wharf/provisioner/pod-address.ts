@@ -28,7 +28,6 @@ export function parsePodAddress(address: string): PodAddress | undefined {
   return name === "" ? undefined : { namespace, name, port: Number(port) };
 }
 
-/** Connects over TCP, or to Pods through `forward`. */
 export function connectTo(address: string, forward: ForwardPort | undefined): Connect {
   const pod = parsePodAddress(address);
   if (pod === undefined) return tcpConnect(address);

@@ -14,7 +14,6 @@ export interface ToldWorker {
   readonly name: string;
   readonly status: string;
   readonly createdAt: string;
-  /** 0 if unknown. */
   readonly buildId: number;
   readonly projectId: number;
   readonly instance: string;
@@ -54,7 +53,6 @@ export class ProvisionerClient {
     parameters: Parameters,
     signal?: AbortSignal,
   ): Promise<{ readonly worker: ToldWorker; readonly isNew: boolean }> {
-    // A form: queries are logged by proxies.
     const { status, body } = await this.#ask("POST", "/api/worker", signal, new URLSearchParams(parameters));
     return { worker: this.#worker(body), isNew: status === 201 };
   }

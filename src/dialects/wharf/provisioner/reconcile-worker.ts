@@ -42,7 +42,6 @@ export function workerReconciler(parts: WorkerParts): Reconciler {
       const worker = parts.workers.get(requestKey(request));
       if (worker === undefined) return parts.slots.settle(requestKey(request));
       if (worker.metadata.deletionTimestamp !== undefined) return await remove(parts, worker, context);
-      // Created by other means than the REST API.
       const held = await addFinalizer<Worker>(parts.client, Worker, worker, finalizer);
       return await provide(parts, held, context);
     },
@@ -64,7 +63,6 @@ async function provide(
   return { requeueAfter: observed.phase === "finished" ? idleMs : lookAgainMs };
 }
 
-/** A worker that has vanished is not started again. */
 async function begin(parts: WorkerParts, worker: Stored<Worker>, now: Instant): Promise<ReconcileResult> {
   const { backend, slots, workers, settings } = parts;
   if (isWorkerOver(worker)) return { requeueAfter: idleMs };

@@ -4,7 +4,6 @@ import type { Ending, Observed } from "./backend.ts";
 export interface RemovalSettings {
   /** How long results are served after the end. */
   readonly drainMs: Millis;
-  /** Time for a canceled build. */
   readonly cancelMs: Millis;
   /** Time after SIGTERM. */
   readonly terminateMs: Millis;
@@ -24,10 +23,8 @@ export interface Removal {
 
 const lookAgainMs = 500;
 
-/**
- * The next step: cancel, freeze, serve for `drainMs`, terminate, remove; with force terminate at once. Depends only on
- * stored and observed facts, so a restarted provisioner continues.
- */
+/** The next step: cancel, freeze, serve for `drainMs`, terminate, remove; with force terminate at once. Depends only on
+ * stored and observed facts, so a restarted provisioner continues. */
 export function nextRemovalStep(
   { phase, isAlive, finishedAt }: Observed,
   { deletedAt, isForced }: Removal,

@@ -14,16 +14,12 @@ export interface ProvisionerParts extends Omit<WorkerStore, "settings"> {
   readonly workers: Pick<Informer<Worker>, "get" | "list">;
   readonly settings: ProvisionerSettings;
   readonly log: Logger;
-  /** `provisioner.http.cors`. */
   readonly origins?: readonly string[];
-  /** See `ControllerParts`. */
   readonly audit?: (entry: JsonObject) => void;
 }
 
-/**
- * The REST API of released provisioners. It stores requests and reads the mirror; the controller starts workers, so an
- * answered request survives this process.
- */
+/** The REST API of released provisioners. It stores requests and reads the mirror; the controller starts workers, so an
+ * answered request survives this process. */
 export function createProvisionerApi(parts: ProvisionerParts) {
   const { client, settings, log, origins = [] } = parts;
   const api = createRestApi({ log, origins, hasSecretQueries: true });
@@ -78,7 +74,6 @@ export function createProvisionerApi(parts: ProvisionerParts) {
       await client.delete(refTo(Worker, worker), { preconditions: { uid: worker.metadata.uid } });
       return done();
     } catch (thrown) {
-      // Deleted in between.
       if (isNotFound(thrown) && isSaid("ignoreMissing")) return done();
       throw isNotFound(thrown) ? unknownWorker(context.req.param("id")) : thrown;
     }
@@ -100,7 +95,6 @@ const listOf = ({ workers, settings }: ProvisionerParts): readonly Stored<Worker
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** By name, Pod uid (the released provisioner's id), container id or own uid. */
 const lookUp = (parts: ProvisionerParts, id: string): Stored<Worker> | undefined =>
   parts.workers.get(`${parts.settings.namespace}/${id}`) ??
   listOf(parts).find(({ metadata, status }) => metadata.uid === id || (id !== "" && status?.runtimeId === id));

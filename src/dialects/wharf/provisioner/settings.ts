@@ -4,7 +4,6 @@ import { type RemovalSettings, usualRemoval } from "./removal.ts";
 export interface ProvisionerSettings extends ParameterRules {
   /** All workers of this namespace are its own. */
   readonly namespace: string;
-  /** 0 is unlimited. */
   readonly maxWorkers: number;
   readonly removal: RemovalSettings;
 }

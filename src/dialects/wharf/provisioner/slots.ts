@@ -11,10 +11,8 @@ export interface Candidate {
 export const inOrder = (a: Candidate, b: Candidate): number =>
   a.createdAt - b.createdAt || a.buildRef - b.buildRef || (a.key < b.key ? -1 : 1);
 
-/**
- * Limits running workers. A slot is taken before the start and held until the stored state shows the worker, which may
- * lag behind.
- */
+/** Limits running workers. A slot is taken before the start and held until the stored state shows the worker, which may
+ * lag behind. */
 export class Slots {
   readonly #limit: number;
   /** Taken, but not yet visible in the stored state. */

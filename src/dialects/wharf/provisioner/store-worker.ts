@@ -29,10 +29,8 @@ interface StoredWorker {
   readonly isNew: boolean;
 }
 
-/**
- * Stores a worker, which guarantees its start; one per build. Secret parameters are stored first under a random name;
- * the loser of a race deletes its own, and leftovers are swept.
- */
+/** Stores a worker, which guarantees its start; one per build. Secret parameters are stored first under a random name;
+ * the loser of a race deletes its own, and leftovers are swept. */
 export async function storeWorker(
   store: WorkerStore,
   parameters: Parameters,

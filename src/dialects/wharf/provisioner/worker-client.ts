@@ -6,7 +6,6 @@ const patience: Millis = 10_000;
 
 export interface AskedWorker {
   readonly connect: Connect;
-  /** Undefined if it needs none. */
   readonly token: string | undefined;
 }
 

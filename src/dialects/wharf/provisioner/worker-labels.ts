@@ -2,7 +2,6 @@ import { instanceLabel, labelValue } from "../worker/step-labels.ts";
 import type { WorkerIdentity } from "./backend.ts";
 import type { WorkerRequest } from "./parameters.ts";
 
-/** The Worker resource of a container or Pod. */
 export const workerNameLabel = "slipway.dev/worker";
 export const workerUidLabel = "slipway.dev/worker-uid";
 
@@ -19,7 +18,6 @@ export const podSelector = Object.entries(workerSelector)
 export const buildLabel = "wharf.iver.com/build-ref";
 export const projectLabel = "wharf.iver.com/project-id";
 
-/** Labels of released provisioners and the Worker resource. */
 export const workerLabels = (
   { name, uid }: WorkerIdentity,
   { buildRef, projectId, instance }: Pick<WorkerRequest, "buildRef" | "projectId" | "instance">,

@@ -84,8 +84,7 @@ const isOver = (worker: Worker): boolean => {
 
 export const isWorkerOver = (worker: Worker): boolean => isOver(worker) || (worker.status?.finishedAt ?? null) !== null;
 
-/**
- * Keeps a finished worker finished while it does not answer: treating it as starting would remove its results sooner.
+/** Keeps a finished worker finished while it does not answer: treating it as starting would remove its results sooner.
  */
 export function lasting({ status = {} }: Stored<Worker>, observed: Observed): Observed {
   const { status: word = "Unknown", finishedAt = null, address } = status;

@@ -19,16 +19,13 @@ export interface CopyOptions {
   readonly from: string;
   readonly to: string;
   readonly signal: AbortSignal;
-  /** Read from the paths of the entries, not their sources. */
   readonly isSnapshot?: boolean;
   /** Called for vanished files; if absent they are errors. */
   readonly onGone?: (path: string) => void;
 }
 
-/**
- * Copies entries, which are sorted by path, into a new directory with modes and times; blocks are shared if the file
- * system can.
- */
+/** Copies entries, which are sorted by path, into a new directory with modes and times; blocks are shared if the file
+ * system can. */
 export async function copyEntries(entries: readonly RepositoryEntry[], options: CopyOptions): Promise<void> {
   const { from, to, signal, isSnapshot = false, onGone } = options;
   await makeDirectories(to, 0o700);
@@ -73,7 +70,6 @@ export async function copyEntries(entries: readonly RepositoryEntry[], options: 
 
 const nothing = Promise.resolve();
 
-/** The targets must not exist. */
 export async function writeOverlay(overlay: readonly OverlayFile[], to: string): Promise<void> {
   for (const { path, bytes, mode } of overlay) {
     await makeDirectories(dirname(join(to, path)));

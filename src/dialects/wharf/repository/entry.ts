@@ -1,12 +1,10 @@
 import type { Instant } from "#lib/base/index.ts";
 
 export interface RepositoryEntry {
-  /** Relative to the project. */
   readonly path: string;
   readonly kind: "file" | "link" | "directory";
   readonly mode: number;
   readonly modified: Instant;
-  /** Bytes of a file; 0 otherwise. */
   readonly size: number;
   readonly target?: string;
   readonly source?: string;

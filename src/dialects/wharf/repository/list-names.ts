@@ -39,7 +39,6 @@ export const askNames = ({
 export async function walk(prefix: string, options: ListOptions): Promise<readonly string[]> {
   const { directory, signal, withoutGit = false } = options;
   const found: string[] = [];
-  // Grows while it is iterated.
   const waiting = [prefix];
   for (const at of waiting) {
     signal.throwIfAborted();

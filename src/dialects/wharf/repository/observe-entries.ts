@@ -11,10 +11,8 @@ const width = 64;
 
 type Found = Map<string, Stats>;
 
-/**
- * Everything that is copied, sorted by path. Other kinds of files cause a warning. Rejects with
- * `repository-unreadable`.
- */
+/** Everything that is copied, sorted by path. Other kinds of files cause a warning. Rejects with
+ * `repository-unreadable`. */
 export async function observeEntries(
   options: StandaloneOptions,
   onWarning: (warning: RepositoryWarning) => void,
@@ -75,7 +73,6 @@ async function observeWorkTrees(
   found: Found,
   observe: (paths: readonly string[]) => Promise<void>,
 ): Promise<string | undefined> {
-  // Grows while it is iterated.
   const trees = [""];
   for (const prefix of trees) {
     let names: readonly string[];

@@ -59,7 +59,6 @@ async function hasAbsoluteLink(root: string, path: string): Promise<boolean> {
   return false;
 }
 
-/** `called` is the name in the definition. */
 async function readFile(root: string, path: string, called: string): Promise<OverlayFile> {
   const handle = await open(join(root, path), "r").catch((thrown: unknown) => {
     throw unreadable(called, messageOf(thrown), thrown);
@@ -78,10 +77,8 @@ const looksAt = 8 * 1024;
 
 const mostOverlayBytes = 64 * 1024 * 1024;
 
-/**
- * Substitutes variables bytewise. Files with a zero byte at the beginning are binary and unchanged. Throws
- * `overlay-variables`.
- */
+/** Substitutes variables bytewise. Files with a zero byte at the beginning are binary and unchanged. Throws
+ * `overlay-variables`. */
 export function substituteBytes(bytes: Buffer, substituter: Substituter, called: string): Buffer {
   if (bytes.subarray(0, looksAt).includes(0)) return bytes;
   const parts: Buffer[] = [];

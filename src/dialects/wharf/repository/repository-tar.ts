@@ -10,9 +10,7 @@ import { endOfArchive, headerOf, paddingOf } from "./tar-format.ts";
 const chunkSize = 256 * 1024;
 
 export interface TarForm {
-  /** Everyone may write. */
   readonly isWritable: boolean;
-  /** Prefix of all names; empty for none. */
   readonly below: string;
 }
 

@@ -22,22 +22,18 @@ export interface Repository {
 export interface TarOptions {
   /** Everyone may write: for images without root. */
   readonly isWritable?: boolean;
-  /** Prefix of all names. */
   readonly below?: string;
 }
 
 export interface RepositoryOptions extends ListOptions {
-  /** `{results}/work`. */
   readonly work: string;
   /** Only one step needs it: copies are made from the project directly. */
   readonly isForOne?: boolean;
   readonly onWarning: (warning: RepositoryWarning) => void;
 }
 
-/**
- * The project is copied when a step first needs it. Rejects with `repository-unreadable`; unusual and vanished files
- * are left out with a warning.
- */
+/** The project is copied when a step first needs it. Rejects with `repository-unreadable`; unusual and vanished files
+ * are left out with a warning. */
 export async function openRepository(options: RepositoryOptions): Promise<Repository> {
   const { directory, work, signal, isForOne = false, onWarning } = options;
   const entries = await observeEntries(options, onWarning);

@@ -16,11 +16,9 @@ const ofOthers =
   /^(?:HEAD|index|gitdir|commondir|locked|modules|worktrees|config\.worktree|sequencer|logs\/HEAD|refs\/(?:bisect|worktree|rewritten)|[^/]*_(?:HEAD|MSG|LOG)|rebase-[^/]*|[^/]*\.lock)(?:\/|$)/;
 const ofLinks = /^(?:gitdir|commondir|locked|modules)(?:\/|$)/;
 
-/**
- * The parts of a standalone `.git` with their sources; undefined if the file leads to something that is copied anyway,
+/** The parts of a standalone `.git` with their sources; undefined if the file leads to something that is copied anyway,
  * "foreign" if its target does not name this work tree: a stranger's file could name any directory. Rejects if
- * something cannot be read.
- */
+ * something cannot be read. */
 export async function standaloneGit(
   gitFile: string,
   options: StandaloneOptions,

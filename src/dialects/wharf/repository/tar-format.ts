@@ -10,7 +10,6 @@ const mostInField = 8 ** 11 - 1;
 
 const typeFlags = { file: "0", link: "2", directory: "5" } as const;
 
-/** The header of an entry, owned by root. */
 export function headerOf({ path, kind, mode, modified, size, target = "" }: RepositoryEntry): Buffer {
   const name = kind === "directory" ? `${path}/` : path;
   const records = [

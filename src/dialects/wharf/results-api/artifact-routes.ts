@@ -21,10 +21,8 @@ const artifactFields: ListFields<StoredArtifact> = {
   soft: ["name", "fileName"],
 };
 
-/**
- * Artifacts of builds. `GET` lists a page, `POST` adds all files of a form or none, `GET /ID` downloads (with ranges),
- * and `PUT /STEP/N` stores a worker's artifact once, verified by its digest.
- */
+/** Artifacts of builds. `GET` lists a page, `POST` adds all files of a form or none, `GET /ID` downloads (with ranges),
+ * and `PUT /STEP/N` stores a worker's artifact once, verified by its digest. */
 export function addArtifactRoutes(api: Api, parts: ResultsApiParts): void {
   const path = "/api/build/:buildId/artifact";
   api.get(path, async (context) => {
@@ -58,7 +56,6 @@ export function artifactOf(context: RestContext, parts: ResultsApiParts, artifac
   throw refuse("record-not-found", `artifact with ID ${artifactId} was not found on build with ID ${buildId}`);
 }
 
-/** The original's members first, then additions. */
 const artifactJson = (buildId: number, { tests, sha256, createdAt, ...artifact }: StoredArtifact): object => ({
   artifactId: artifact.artifactId,
   buildId,
@@ -126,7 +123,6 @@ const refusals: Readonly<Record<string, ProblemKind>> = {
   "test-results": "test-results-parse",
   ENOSPC: "service-unavailable",
   EDQUOT: "service-unavailable",
-  // The client disconnected.
   ECONNRESET: "unexpected-body-read-error",
   ERR_STREAM_PREMATURE_CLOSE: "unexpected-body-read-error",
 };

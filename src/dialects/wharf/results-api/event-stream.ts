@@ -19,8 +19,7 @@ function eventsOf(buildId: number, page: LogPage): Buffer {
   return bytes;
 }
 
-/**
- * A build's lines as server-sent events with a ping every 15 s and the event `end`. Backpressure applies to the pages.
+/** A build's lines as server-sent events with a ping every 15 s and the event `end`. Backpressure applies to the pages.
  */
 export async function* eventStream(
   buildId: number,
@@ -28,7 +27,6 @@ export async function* eventStream(
   clock: Clock,
 ): AsyncGenerator<Buffer, void> {
   const ping = Buffer.from(": ping\n\n");
-  // Sends the headers at once.
   yield Buffer.from(": lines of a build\n\n");
   try {
     for (let next = asked(pages); ; ) {

@@ -6,7 +6,6 @@ export interface LineJson {
   readonly logId: number;
   readonly buildId: number;
   readonly message: string;
-  /** RFC 3339 in UTC. */
   readonly timestamp: string;
   readonly workerStepId: number;
   readonly workerLogId: number;

@@ -16,10 +16,8 @@ import { receivedLines } from "./received-lines.ts";
 
 const longestBody = 25 * 1024 * 1024;
 
-/**
- * Routes for lines; those beyond the original API add many lines at once, cursors per step, lists by step or as NDJSON,
- * and following. `PUT` stores numbered lines once; `POST` stores an unnumbered line or sets a status.
- */
+/** Routes for lines; those beyond the original API add many lines at once, cursors per step, lists by step or as
+ * NDJSON, and following. `PUT` stores numbered lines once; `POST` stores an unnumbered line or sets a status. */
 export function addLogRoutes(api: Api, parts: ResultsApiParts): void {
   const path = "/api/build/:buildId";
   api.get(`${path}/log`, (context) => sendLines(context, parts));
@@ -59,7 +57,6 @@ async function sendLines(context: RestContext, parts: ResultsApiParts): Promise<
   const isIndented = !isLines && wantsIndent(context.req.url, context.req.header("user-agent"));
   const { logs } = await parts.stores.open();
   const pages = stepId === undefined ? linesOf(logs, buildId, after) : logs.step(buildId, stepId, after);
-  // Streamed: a log may exceed memory.
   const body: Body = async function* () {
     let left = limit === undefined || limit === 0 ? Number.POSITIVE_INFINITY : limit;
     let before = isLines ? "" : "[";
@@ -84,10 +81,8 @@ async function* linesOf(logs: LogStore, buildId: number, after = 0): AsyncGenera
   for await (const { lines } of logs.lines(buildId, { after })) yield lines;
 }
 
-/**
- * Stores many lines as they arrive. `durable=1` answers when they are synced. Lines that cannot be kept are counted,
- * with the first reason.
- */
+/** Stores many lines as they arrive. `durable=1` answers when they are synced. Lines that cannot be kept are counted,
+ * with the first reason. */
 async function takeLines(context: RestContext, parts: ResultsApiParts): Promise<Response> {
   const isDurable = ["1", "true"].includes(context.req.query("durable") ?? "");
   const sum = { inserted: 0, duplicates: 0, skipped: 0 };
@@ -103,7 +98,6 @@ async function takeLines(context: RestContext, parts: ResultsApiParts): Promise<
       sum.skipped += skipped + (refused?.count ?? 0);
       first ??= problem ?? refused?.reason.message;
     }
-    // Without `durable` lines survive this process, with it the machine.
     if (isDurable) await intake.flushed();
     else await intake.written();
   };
@@ -136,7 +130,6 @@ async function sendEvents(context: RestContext, parts: ResultsApiParts): Promise
   return await sendStream(context, { headers, body });
 }
 
-/** Resolves when the line is written. */
 async function insert(context: RestContext, parts: ResultsApiParts, lines: readonly NewLine[]): Promise<Inserted> {
   const { logs, buildId } = await takenFor(context, parts);
   const intake = await stored(logs.intake(buildId));

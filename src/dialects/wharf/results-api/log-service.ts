@@ -11,10 +11,8 @@ const mostBuilds = 256;
 
 type Request = wharfApiV5.CreateLogStreamRequest;
 
-/**
- * Stores lines of any builds in any order and answers when they are synced. Lines with invalid times, of unknown builds
- * or beyond a log's bounds are skipped.
- */
+/** Stores lines of any builds in any order and answers when they are synced. Lines with invalid times, of unknown
+ * builds or beyond a log's bounds are skipped. */
 export const logService = (parts: ResultsApiParts): RpcService =>
   service(wharfApiV5.Builds, {
     async createLogStream(requests, call) {
@@ -38,9 +36,7 @@ export const logService = (parts: ResultsApiParts): RpcService =>
 
 class Intake {
   readonly #parts: ResultsApiParts;
-  /** By build, stored together in the next turn. */
   readonly #waiting = new Map<number, NewLine[]>();
-  /** Flushed at the end of the call. */
   readonly #intakes = new Map<number, LogIntake>();
   #count = 0;
   #inserted = 0;

@@ -20,7 +20,6 @@ export interface ResultStores {
 }
 
 export interface ResultsApiParts {
-  /** Opened once, with the first call. */
   readonly stores: { readonly open: () => Promise<ResultStores> };
   readonly builds: KnownBuilds;
   readonly clock: Clock;

@@ -15,8 +15,7 @@ const longestArray = 16 * 1024 * 1024;
 const longestLine = 25 * 1024 * 1024;
 const lineFeed = 10;
 
-/**
- * Lines as NDJSON or an array. Refuses invalid JSON; other objects are counted. Batches follow the chunks of the body.
+/** Lines as NDJSON or an array. Refuses invalid JSON; other objects are counted. Batches follow the chunks of the body.
  */
 export async function* receivedLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<ReceivedLines, void> {
   let rest: Buffer = Buffer.alloc(0);

@@ -18,10 +18,8 @@ import { artifactOf, takeForm } from "./artifact-routes.ts";
 import { buildOf } from "./build-of.ts";
 import type { Api, ResultsApiParts } from "./parts.ts";
 
-/**
- * Test results. Counts are stored when a file arrives; single tests are read from the file on each request. Files other
- * than TRX and JUnit are kept as artifacts and refused.
- */
+/** Test results. Counts are stored when a file arrives; single tests are read from the file on each request. Files
+ * other than TRX and JUnit are kept as artifacts and refused. */
 export function addTestResultRoutes(api: Api, parts: ResultsApiParts): void {
   const path = "/api/build/:buildId/test-result";
   api.post(path, async (context) => {
@@ -86,7 +84,6 @@ async function sendDetails(
 ): Promise<Response> {
   const all = testFiles(artifacts, buildId);
   const totalCount = files.reduce((sum, { tests }) => sum + tests.details, 0);
-  // At most one page of tests is in memory.
   const body: Body = async function* () {
     yield Buffer.from('{"list":[');
     let before = "";

@@ -6,10 +6,8 @@ import type { ArtifactSource } from "./store-artifact.ts";
 
 const chunkBytes = 256 * 1024;
 
-/**
- * Regular files below a directory by name; none if it does not exist. Links are followed only to files inside: a step
- * must not make the worker read other files.
- */
+/** Regular files below a directory by name; none if it does not exist. Links are followed only to files inside: a step
+ * must not make the worker read other files. */
 export async function* artifactFiles(root: string): AsyncGenerator<ArtifactSource, void> {
   const home = await realpath(root).catch((thrown: unknown) => {
     if (codeOf(thrown) === "ENOENT") return undefined;
@@ -29,7 +27,6 @@ async function* filesBelow(home: string, folder: string): AsyncGenerator<Artifac
   }
 }
 
-/** The resolved path if it is inside. */
 async function insideOf(home: string, path: string): Promise<string | undefined> {
   const target = await realpath(path).catch(() => undefined);
   return target?.startsWith(`${home}${sep}`) === true ? target : undefined;

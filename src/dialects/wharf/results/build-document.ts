@@ -1,9 +1,7 @@
 import type { Owner } from "#lib/base/index.node.ts";
 
-/**
- * Statuses of steps in their order; builds and stages use the same words. Steps of skipped stages stay None.
- * Initializing: the repository is being transferred. Success, Failed, Cancelled: log and artifacts are complete.
- */
+/** Statuses of steps in their order; builds and stages use the same words. Steps of skipped stages stay None.
+ * Initializing: the repository is being transferred. Success, Failed, Cancelled: log and artifacts are complete. */
 export type StepStatus = "None" | "Scheduling" | "Initializing" | "Running" | "Success" | "Failed" | "Cancelled";
 
 export const stepStatuses: readonly StepStatus[] = [
@@ -28,7 +26,6 @@ export interface StatusUpdate {
 export interface Artifact {
   readonly artifactId: number;
   readonly stepId: number;
-  /** Path below the artifact root. */
   readonly name: string;
   /** Relative to the directory of the step. */
   readonly path: string;

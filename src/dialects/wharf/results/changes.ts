@@ -1,7 +1,5 @@
-/**
- * Wakes waiters when something changes. A version number instead of a queue: waiters compare it and look for
- * themselves.
- */
+/** Wakes waiters when something changes. A version number instead of a queue: waiters compare it and look for
+ * themselves. */
 export class Changes {
   /** Read it before looking, and pass it to `after` if there was nothing. */
   version = 0;

@@ -11,19 +11,15 @@ export interface FollowedLogs {
 
 export interface LogFollowing {
   readonly stepIds?: readonly number[];
-  /** By step: the last known line. */
   readonly after?: ReadonlyMap<number, number>;
-  /** False: ends with the current lines. */
   readonly follow?: boolean;
   readonly signal?: AbortSignal;
 }
 
 const turnBytes = 64 * 1024;
 
-/**
- * Past and future lines of a build until its results are frozen: each line once, ascending per step; steps take turns.
- * Nothing is read ahead. Rejects with the signal's reason or `results-closed`.
- */
+/** Past and future lines of a build until its results are frozen: each line once, ascending per step; steps take turns.
+ * Nothing is read ahead. Rejects with the signal's reason or `results-closed`. */
 export async function* followLogs(source: FollowedLogs, following: LogFollowing = {}): AsyncGenerator<LogBatch, void> {
   const { stepIds = [], after, follow = true, signal } = following;
   const cursors = source.logs

@@ -11,8 +11,7 @@ export function cutOf(bytes: Buffer, most: number): number {
   return most;
 }
 
-/**
- * The beginning of an incomplete line. Only the last overwritten part (`10 %\r20 %\r`) and the last piece of a long
+/** The beginning of an incomplete line. Only the last overwritten part (`10 %\r20 %\r`) and the last piece of a long
  * line are held, so memory is bounded by one message. A trailing carriage return is kept because it may belong to CRLF.
  */
 export class HeldLine {
@@ -26,7 +25,6 @@ export class HeldLine {
     this.#most = maxLineBytes;
   }
 
-  /** Takes bytes without a line feed and returns full pieces. */
   add(bytes: Buffer): readonly Buffer[] {
     if (bytes.length === 0) return [];
     this.isBegun = true;
@@ -58,7 +56,6 @@ export class HeldLine {
 
   #fill(bytes: Buffer, start: number, end: number, pieces: Buffer[]): void {
     for (let from = start; from < end; ) {
-      // One byte more than fits shows that the piece is full.
       const upTo = Math.min(end, from + this.#most + 1 - this.#length);
       this.#push(bytes, from, upTo);
       from = upTo;

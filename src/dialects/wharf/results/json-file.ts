@@ -33,7 +33,6 @@ export class JsonFile {
     return this.#next;
   }
 
-  /** Syncs the last written value. */
   async sync(): Promise<void> {
     await this.#turn;
     if (!this.#isOnDisk) await this.write(true);

@@ -3,11 +3,9 @@ import { LinePage } from "./line-page.ts";
 
 const nothing = Buffer.alloc(0);
 
-/**
- * Splits one output stream into log lines: lines end at LF; a CR before it is dropped; text overwritten with CR is
+/** Splits one output stream into log lines: lines end at LF; a CR before it is dropped; text overwritten with CR is
  * dropped; lines longer than `maxLineBytes` continue in further lines with the same time. Works on bytes in linear
- * time.
- */
+ * time. */
 export class LineCutter {
   readonly #most: number;
   readonly #held: HeldLine;
@@ -18,7 +16,6 @@ export class LineCutter {
     this.#held = new HeldLine(maxLineBytes);
   }
 
-  /** The lines completed by a chunk. The chunk is not kept. */
   take(chunk: Buffer, time: Buffer): LinePage {
     const page = new LinePage(chunk.length);
     let from = 0;

@@ -9,10 +9,8 @@ const mostOfOne = 10_000;
 
 const hint = "choose another directory with --results-dir";
 
-/**
- * The results directory of this user: `{tmp}/iver-wharf`, or with the uid appended if that is a link or another user's.
- * Others may write to tmp, so the directory is checked without following links and closed to others.
- */
+/** The results directory of this user: `{tmp}/iver-wharf`, or with the uid appended if that is a link or another
+ * user's. Others may write to tmp, so the directory is checked without following links and closed to others. */
 export async function ownRoot(tmp: string, uid = process.getuid?.() ?? 0): Promise<string> {
   const names = ["iver-wharf", `iver-wharf-${uid}`];
   for (const name of names) {
@@ -31,10 +29,8 @@ export async function ownRoot(tmp: string, uid = process.getuid?.() ?? 0): Promi
 
 export const buildsOf = (root: string): string => join(root, "build");
 
-/**
- * Claims a directory for one build: the wanted one, or with `.2`, `.3` … if it is not empty. Linking the complete first
- * file claims it, so two builds never share one.
- */
+/** Claims a directory for one build: the wanted one, or with `.2`, `.3` … if it is not empty. Linking the complete
+ * first file claims it, so two builds never share one. */
 export async function claimDirectory(wanted: string, firstFile: string, content: string): Promise<string> {
   await makeDirectories(dirname(wanted), 0o700).catch((thrown: unknown) => {
     throw unusable(dirname(wanted), messageOf(thrown), thrown);
@@ -46,7 +42,6 @@ export async function claimDirectory(wanted: string, firstFile: string, content:
   throw unusable(wanted, `expected fewer than ${mostOfOne} of this name`);
 }
 
-/** False if another build owns it. */
 async function claim(directory: string, firstFile: string, content: string): Promise<boolean> {
   try {
     await mkdir(directory, 0o700).catch((thrown: unknown) => {

@@ -7,7 +7,6 @@ import { readBuild } from "./read-build.ts";
 import { seal } from "./seal.ts";
 
 export interface Retention {
-  /** The newest builds, kept regardless of age. */
   readonly keep: number;
   /** Of the others only those that ended longer ago are removed. */
   readonly olderThan?: Millis;
@@ -15,10 +14,8 @@ export interface Retention {
 
 const removed = ".removed-";
 
-/**
- * Removes results below `{root}/build`, except those of running builds, other machines and foreign directories. Seals
- * results of dead workers first. Returns the removed directories.
- */
+/** Removes results below `{root}/build`, except those of running builds, other machines and foreign directories. Seals
+ * results of dead workers first. Returns the removed directories. */
 export async function pruneResults(
   builds: string,
   { keep, olderThan = 0 }: Retention,
@@ -39,7 +36,6 @@ interface EndedBuild {
   readonly endedAt: Instant;
 }
 
-/** Newest first. Also finishes interrupted removals. */
 async function endedBuilds(builds: string, now: Instant, log: Logger): Promise<readonly EndedBuild[]> {
   const names = await readdir(builds).catch((thrown: unknown) => {
     if (codeOf(thrown) === "ENOENT") return [];
@@ -62,7 +58,6 @@ async function endedBuilds(builds: string, now: Instant, log: Logger): Promise<r
   return found.toSorted((a, b) => b.endedAt - a.endedAt);
 }
 
-/** Undefined for a running build. */
 async function endOf(directory: string, now: Instant): Promise<Instant | undefined> {
   const build = await readBuild(directory);
   if (!build.frozen) {

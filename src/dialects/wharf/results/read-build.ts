@@ -5,10 +5,8 @@ import { resultsError } from "./errors.ts";
 import { buildFile } from "./results.ts";
 import { invalid, readDocument } from "./stored-documents.ts";
 
-/**
- * The build document; for stores of earlier workers, which have none, it is derived from the step directories. Rejects
- * with `results-invalid` if there are no results.
- */
+/** The build document; for stores of earlier workers, which have none, it is derived from the step directories. Rejects
+ * with `results-invalid` if there are no results. */
 export async function readBuild(directory: string): Promise<BuildDocument> {
   const path = buildFile(directory);
   const document = await readDocument(path);

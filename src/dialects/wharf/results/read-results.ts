@@ -11,10 +11,8 @@ import { seal } from "./seal.ts";
 import { StepLog } from "./step-log.ts";
 import { artifactsIn, readDocument, statusUpdatesIn } from "./stored-documents.ts";
 
-/**
- * Opens the results of an ended build. Seals the store of a dead worker; rejects with `results-live` if the worker is
- * alive.
- */
+/** Opens the results of an ended build. Seals the store of a dead worker; rejects with `results-live` if the worker is
+ * alive. */
 export async function readResults(directory: string, clock: Pick<Clock, "now">): Promise<Results> {
   let build = await readBuild(directory);
   if (!build.frozen) {
@@ -76,7 +74,6 @@ async function findLog(directory: string, stepId: number, changes: Changes): Pro
   return none;
 }
 
-/** Artifacts whose files exist, with their actual size. */
 async function present(home: string, artifacts: readonly Artifact[]): Promise<readonly Artifact[]> {
   const found: Artifact[] = [];
   for (const artifact of artifacts) {

@@ -23,11 +23,8 @@ export interface ResultsOptions {
   readonly clock: Clock;
   readonly limits?: ArtifactLimits;
   readonly maxLineBytes?: number;
-  /** Keeps the directories of steps that still exist. */
   readonly keepsWork?: boolean;
-  /** Called once if writing to the disk failed. */
   readonly onLoss?: (failure: Error) => void;
-  /** Called if scratch could not be removed. */
   readonly onLeftover?: (message: string) => void;
 }
 
@@ -45,10 +42,8 @@ export interface BuildEnd {
 /** Freed when the disk is full, so that the end of the build can be written. */
 const reserveBytes = 64 * 1024;
 
-/**
- * Creates results at or beside the wanted directory, see `claimDirectory`; rejects with `results-place`. The caller
- * then sets statuses, opens logs, adds artifacts, calls `finish` and `freeze`.
- */
+/** Creates results at or beside the wanted directory, see `claimDirectory`; rejects with `results-place`. The caller
+ * then sets statuses, opens logs, adds artifacts, calls `finish` and `freeze`. */
 export async function createResults(wanted: string, build: NewBuild, options: ResultsOptions): Promise<ResultsStore> {
   const document = beginningOf(build, options.clock);
   const directory = await claimDirectory(wanted, "build.json", `${JSON.stringify(document)}\n`);
@@ -73,10 +68,8 @@ const beginningOf = ({ stages, steps, ...identity }: NewBuild, clock: Clock): Bu
   steps: steps.map((step) => ({ ...step, status: "None", exitCode: null, startedAt: null, finishedAt: null })),
 });
 
-/**
- * The results of a running build, for its worker and for followers. Failed writes do not stop the build: they are
- * reported once, and the build ends Failed with `ResultsLost`.
- */
+/** The results of a running build, for its worker and for followers. Failed writes do not stop the build: they are
+ * reported once, and the build ends Failed with `ResultsLost`. */
 export class ResultsStore implements Results {
   readonly directory: string;
   readonly changes = new Changes();
@@ -85,7 +78,6 @@ export class ResultsStore implements Results {
   readonly #file: JsonFile;
   #build: BuildDocument;
   #artifacts = 0;
-  /** Work that began before the freeze is awaited by it. */
   readonly #adding = new Set<Promise<number>>();
   #frozen = false;
   #freezing: Promise<void> | undefined;
@@ -115,7 +107,6 @@ export class ResultsStore implements Results {
     return this.#loss;
   }
 
-  /** Creates all steps; call first. */
   async prepare(): Promise<void> {
     const work = workDirectory(this.directory);
     await makeDirectories(work, 0o700);
@@ -132,10 +123,8 @@ export class ResultsStore implements Results {
     return this.#writable(stepId).openLog(all);
   }
 
-  /**
-   * Repeated statuses and those after a final one are ignored. The log is closed before a final status, so that it is
-   * complete for readers. Never rejects because of the disk.
-   */
+  /** Repeated statuses and those after a final one are ignored. The log is closed before a final status, so that it is
+   * complete for readers. Never rejects because of the disk. */
   async setStatus(
     stepId: number,
     status: StepStatus,
@@ -212,13 +201,11 @@ export class ResultsStore implements Results {
     return { status, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
   }
 
-  /** Syncs everything; followers end when they have read it. */
   freeze(): Promise<void> {
     this.#freezing ??= this.#freeze();
     return this.#freezing;
   }
 
-  /** Freezes and cuts off followers. */
   async close(): Promise<void> {
     await this.freeze();
     this.changes.close(resultsError("results-closed", `results of build ${this.#build.buildId}: closed`));
@@ -229,7 +216,6 @@ export class ResultsStore implements Results {
     await this.finish({ status: "Failed", reason: "WorkerStopped", message: "the worker ended before the build" });
     for (const step of this.steps) await step.sync().catch((thrown: unknown) => this.#loseJson(thrown));
     this.#change({ frozen: true });
-    // In parallel: both wait for the disk.
     await Promise.all([
       this.#writeBuild(true),
       this.#clearWork().catch((thrown: unknown) =>
@@ -266,12 +252,10 @@ export class ResultsStore implements Results {
   async #writeBuild(isSynced = false): Promise<void> {
     await this.#file.write(isSynced).catch(async (thrown: unknown) => {
       await this.#loseJson(thrown);
-      // The loss was reported and has failed the build.
       await this.#file.write(isSynced).catch(() => undefined);
     });
   }
 
-  /** Frees the reserve for the final writes. */
   async #loseJson(thrown: unknown): Promise<void> {
     const problem = `results of build ${this.#build.buildId}: ${messageOf(thrown)}`;
     this.#lose(resultsError("results-lost", problem, { cause: thrown }));

@@ -3,7 +3,6 @@ import type { Artifact, BuildDocument, StatusUpdate } from "./build-document.ts"
 import type { FollowedLogs } from "./follow-logs.ts";
 import type { StepLog } from "./step-log.ts";
 
-/** The lists only grow at their end. */
 export interface StepResults {
   readonly stepId: number;
   readonly directory: string;

@@ -8,10 +8,8 @@ import { readBuild } from "./read-build.ts";
 import { buildFile, logFile, statusDocument, statusFile, stepDirectory, workDirectory } from "./results.ts";
 import { readDocument, statusUpdatesIn } from "./stored-documents.ts";
 
-/**
- * Ends the store of a dead worker: started steps and the build are Failed with `WorkerCrashed`. Idempotent and safe in
- * parallel; build.json is written last, so an interrupted seal is repeated.
- */
+/** Ends the store of a dead worker: started steps and the build are Failed with `WorkerCrashed`. Idempotent and safe in
+ * parallel; build.json is written last, so an interrupted seal is repeated. */
 export async function seal(directory: string, now: Instant): Promise<void> {
   const build = await readBuild(directory);
   if (build.frozen) return;

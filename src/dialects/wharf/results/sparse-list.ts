@@ -1,10 +1,8 @@
 const linesApart = 1024;
 const bytesApart = 256 * 1024;
 
-/**
- * A bounded list with one entry per 1,024 lines or 256 KiB. Beyond `most` entries neighbours are joined and the
- * distance doubles.
- */
+/** A bounded list with one entry per 1,024 lines or 256 KiB. Beyond `most` entries neighbours are joined and the
+ * distance doubles. */
 export class SparseList<Entry> {
   #entries: Entry[] = [];
   #factor = 1;

@@ -1,10 +1,8 @@
 import type { BuildWord } from "../state.ts";
 import type { StepStatus } from "./build-document.ts";
 
-/**
- * Numbers of statuses in worker messages, RFC-0025 and wharf-api. Completed and Failed are 3 and 2 in the RFC, 2 and 3
- * in wharf-api.
- */
+/** Numbers of statuses in worker messages, RFC-0025 and wharf-api. Completed and Failed are 3 and 2 in the RFC, 2 and 3
+ * in wharf-api. */
 export const statusNumbers: Readonly<
   Record<StepStatus, { readonly worker: number; readonly rfc: number; readonly build: BuildWord }>
 > = {

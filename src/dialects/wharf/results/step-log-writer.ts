@@ -7,7 +7,6 @@ import type { LinePage } from "./line-page.ts";
 import { timeOf } from "./log-line.ts";
 import type { StepLog } from "./step-log.ts";
 
-/** `slipway`: the worker's own messages. */
 export type OutputStream = "stdout" | "stderr" | "slipway";
 const streams: readonly OutputStream[] = ["stdout", "stderr", "slipway"];
 
@@ -35,11 +34,9 @@ export async function openStepLog(log: StepLog, options: StepLogOptions): Promis
   return new StepLogWriter(log, handle, options);
 }
 
-/**
- * Writes a step's log: one write at a time, with everything gathered meanwhile in the next one. Readers see lines after
- * their write. A failed disk ends the log at its last whole line, not the step. Synced by `close`. Never rejects
- * because of the disk.
- */
+/** Writes a step's log: one write at a time, with everything gathered meanwhile in the next one. Readers see lines
+ * after their write. A failed disk ends the log at its last whole line, not the step. Synced by `close`. Never rejects
+ * because of the disk. */
 export class StepLogWriter {
   readonly #log: StepLog;
   readonly #handle: FileHandle;
@@ -70,10 +67,8 @@ export class StepLogWriter {
     this.#maskers = masked.length === 0 ? undefined : forEach(() => new Masker(masked));
   }
 
-  /**
-   * Takes ownership of the chunk. `time` is the runtime's timestamp (RFC 3339). False: wait for `drained`. Chunks after
-   * a failure or `close` are dropped.
-   */
+  /** Takes ownership of the chunk. `time` is the runtime's timestamp (RFC 3339). False: wait for `drained`. Chunks
+   * after a failure or `close` are dropped. */
   append(stream: OutputStream, chunk: Buffer, time?: string): boolean {
     if (this.#log.failure !== undefined || this.#closing !== undefined) return true;
     const shown = this.#maskers === undefined ? chunk : this.#maskers[stream].take(chunk);

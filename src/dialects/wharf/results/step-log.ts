@@ -2,7 +2,6 @@ import { SparseList } from "./sparse-list.ts";
 import { type FileHandle, open } from "node:fs/promises";
 import type { Changes } from "./changes.ts";
 
-/** A step's log for readers: a file and how far it may be read. Readers share one open file. */
 export class StepLog {
   readonly stepId: number;
   readonly path: string;
@@ -86,10 +85,8 @@ interface LogPlace {
 const mostEntries = 16_384;
 const beginning: LogPlace = { id: 1, offset: 0 };
 
-/**
- * Byte offsets of lines, every 1,024 lines or 256 KiB, bounded for logs of any length. Built while a log is written or
- * first read.
- */
+/** Byte offsets of lines, every 1,024 lines or 256 KiB, bounded for logs of any length. Built while a log is written or
+ * first read. */
 export class SparseIndex {
   readonly #places = new SparseList<LogPlace>(mostEntries, (place) => place);
 

@@ -20,10 +20,8 @@ export interface ArtifactLimits {
 
 export const defaultArtifactLimits: ArtifactLimits = { maxFileBytes: 2 * 1024 ** 3, maxFiles: 10_000 };
 
-/**
- * Streams an artifact into its step's directory, hashed and synced before it is renamed. `newId` is called at the end,
- * so that ids have no gaps. Nothing is left on failure.
- */
+/** Streams an artifact into its step's directory, hashed and synced before it is renamed. `newId` is called at the end,
+ * so that ids have no gaps. Nothing is left on failure. */
 export async function storeArtifact(
   step: { readonly stepId: number; readonly directory: string },
   source: ArtifactSource,

@@ -19,7 +19,6 @@ import { type ArtifactSource, storeArtifact } from "./store-artifact.ts";
 /** artifacts.json is rewritten once per group. */
 const artifactsAtOnce = 256;
 
-/** The results of a running step. Followers see entries once they are in the files. */
 export class StoredStep implements StepResults {
   readonly stepId: number;
   readonly directory: string;
@@ -28,7 +27,6 @@ export class StoredStep implements StepResults {
   readonly #statusFile: JsonFile;
   readonly #artifactsFile: JsonFile;
   #writer: Promise<StepLogWriter> | undefined;
-  /** The lists as they are to be written; `updates` and `artifacts` are in the files. */
   #written: readonly StatusUpdate[] = [];
   #stored: readonly Artifact[] = [];
   updates: readonly StatusUpdate[] = [];

@@ -49,10 +49,8 @@ const stage = s.object({
   status: stepStatus("Current status."),
 });
 
-/**
- * States of the REST API: Scheduling (no worker has begun), Running, Completed (everything is stored), Failed (with a
- * reason).
- */
+/** States of the REST API: Scheduling (no worker has begun), Running, Completed (everything is stored), Failed (with a
+ * reason). */
 export const buildStatuses = ["Scheduling", "Running", "Completed", "Failed"] as const;
 
 /** `status` is Wharf's word, `phase` the engine's: canceled builds are Failed and Canceled. */

@@ -9,10 +9,8 @@ const mostBytes = 1024 * 1024;
 
 const folders = { secret: "secrets", configMap: "configmaps" } as const;
 
-/**
- * The user's files `slipway/secrets/{name}/{key}` and `slipway/configmaps/{name}/{key}` in the configuration directory,
- * byte for byte. Secrets that others can read are refused.
- */
+/** The user's files `slipway/secrets/{name}/{key}` and `slipway/configmaps/{name}/{key}` in the configuration
+ * directory, byte for byte. Secrets that others can read are refused. */
 export function directoryPlace(places: UserPlaces): ValuePlace {
   const pathOf = (kind: ValueKind, name: string): string =>
     `${userConfigDirectory(places)}/slipway/${folders[kind]}/${name}`;
@@ -23,7 +21,6 @@ export function directoryPlace(places: UserPlaces): ValuePlace {
   };
 }
 
-/** Undefined if the directory does not exist. */
 async function readValues(directory: string, isGuarded: boolean): Promise<Result<Values | undefined, string>> {
   try {
     const values = new Map<string, Buffer>();

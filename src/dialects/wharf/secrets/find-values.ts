@@ -7,7 +7,6 @@ export type ValueKind = "secret" | "configMap";
 export type Values = ReadonlyMap<string, Buffer>;
 
 export interface ValuePlace {
-  /** Where it is searched, for messages. */
   readonly where: (kind: ValueKind, name: string) => string;
   /** Undefined if it does not exist; an error if it cannot be used or read. */
   readonly find: (kind: ValueKind, name: string) => Promise<Result<Values | undefined, string>>;

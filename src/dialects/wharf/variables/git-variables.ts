@@ -2,7 +2,6 @@ import { asText } from "../definition/scalar.ts";
 import type { Variable } from "./variable.ts";
 
 export interface GitFacts {
-  /** Empty if no branch is checked out. */
   readonly branch: string;
   readonly commit?: GitCommit;
   readonly tag: string;
@@ -19,10 +18,8 @@ export interface GitCommit {
   readonly count: string;
 }
 
-/**
- * Facts that Git does not know are no variables, so that files and the environment can set them; like in the original,
- * branch and tag are always set.
- */
+/** Facts that Git does not know are no variables, so that files and the environment can set them; like in the original,
+ * branch and tag are always set. */
 export function gitVariables({ branch, commit, tag, url }: GitFacts): readonly Variable[] {
   const repository = url === undefined ? undefined : repositoryName(url);
   const texts: Readonly<Record<string, string | undefined>> = {
@@ -49,10 +46,8 @@ interface RepositoryName {
   readonly name: string;
 }
 
-/**
- * Group and name from a repository URL: `git@h:a/b.git` is `b` of the group `a`. The prefix `v3/` and the suffix
- * `/_git` of some hosts are dropped. Undefined if the path has no group.
- */
+/** Group and name from a repository URL: `git@h:a/b.git` is `b` of the group `a`. The prefix `v3/` and the suffix
+ * `/_git` of some hosts are dropped. Undefined if the path has no group. */
 export function repositoryName(url: string): RepositoryName | undefined {
   const path = pathOf(url.trim());
   if (path === undefined) return undefined;

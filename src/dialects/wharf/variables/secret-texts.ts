@@ -1,7 +1,6 @@
 import { createSubstituter, isFailure } from "./substitute.ts";
 import type { Variables } from "./variable.ts";
 
-/** Values of secret variables, as written and as substituted. */
 export function secretTexts(variables: Variables): readonly string[] {
   const substituter = createSubstituter(variables);
   const secrets = [...variables.values()].filter(({ isSecret }) => isSecret === true);

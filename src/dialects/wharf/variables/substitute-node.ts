@@ -12,7 +12,6 @@ export interface SubstituteOptions {
   readonly reporter: Reporter;
   readonly isStrict?: boolean;
   readonly names: Iterable<string>;
-  /** Called for each undefined name, once per text. */
   readonly onUnknown?: (name: string, spot: Spot) => void;
 }
 

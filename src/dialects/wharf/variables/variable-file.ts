@@ -8,10 +8,8 @@ import type { Variable } from "./variable.ts";
 
 export const variableFileName = ".wharf-vars.yml";
 
-/**
- * The variables of one file. Of several documents the first value of a name is kept; keys other than `vars` are
- * ignored.
- */
+/** The variables of one file. Of several documents the first value of a name is kept; keys other than `vars` are
+ * ignored. */
 export function readVariableFile(text: string, file: string, reporter: Reporter): readonly Variable[] {
   const variables = new Map<string, Variable>();
   for (const document of readDocuments(text, reporter))
@@ -48,7 +46,6 @@ export interface VariableFilePlaces extends UserPlaces {
   readonly root?: string;
 }
 
-/** Paths of variable files, the nearest first: the project, directories above it, the user's, the machine's. */
 export function variableFilePaths(places: VariableFilePlaces): readonly string[] {
   const { platform, root = "" } = places;
   const user = `${userConfigDirectory(places)}/iver-wharf/wharf-cmd/wharf-vars.yml`;

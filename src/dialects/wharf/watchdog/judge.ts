@@ -2,9 +2,7 @@ import type { Instant, Millis } from "#lib/base/index.ts";
 
 export interface SeenWorker {
   readonly workerId: string;
-  /** 0 if unknown. */
   readonly buildId: number;
-  /** Only results are left. */
   readonly isFinal: boolean;
   readonly createdAt: Instant;
   readonly finishedAt?: Instant | undefined;
@@ -12,9 +10,7 @@ export interface SeenWorker {
 
 export interface ActiveBuild {
   readonly buildId: number;
-  /** Empty if unknown. */
   readonly workerId: string;
-  /** Its worker has reported. */
   readonly isRunning: boolean;
   /** The engine was asked without an answer; the controller still waits. */
   readonly mayHaveWorker: boolean;
@@ -85,10 +81,8 @@ export function judge(
 
 const braked = 10;
 
-/**
- * More than ten and more than half of the builds would fail, so the fault is probably elsewhere; believed if the next
- * round agrees.
- */
+/** More than ten and more than half of the builds would fail, so the fault is probably elsewhere; believed if the next
+ * round agrees. */
 export function isHeldBack(
   missing: readonly number[],
   active: number,

@@ -40,7 +40,6 @@ export class Watchdog {
     this.#parts = parts;
   }
 
-  /** Never two rounds at a time. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, intervalMs = usualInterval, isIdle = () => false } = this.#parts;
     while (!signal.aborted) {

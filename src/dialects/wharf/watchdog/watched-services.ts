@@ -20,7 +20,6 @@ const ownEngine = "wharf-cmd";
 
 const over: ReadonlySet<string> = new Set(["Success", "Failed", "Cancelled"]);
 
-/** Missing times count as old. */
 const instantOf = (text: JsonValue | undefined): number => (typeof text === "string" ? (parseInstant(text) ?? 0) : 0);
 
 /** Incomplete lists are errors. */
@@ -86,7 +85,6 @@ const activeBuild = ({ buildId, workerId, status, reason, scheduledOn, createdAt
 interface WatchdogOptions {
   readonly services: () => Promise<ClientServices>;
   readonly intervalMs?: Millis;
-  /** Default: one minute. */
   readonly minAgeMs?: Millis;
   readonly isIdle?: () => boolean;
 }
@@ -101,7 +99,6 @@ export function addWatchdog(manager: Manager, { services, intervalMs, minAgeMs, 
   manager.add({
     name: "wharf-watchdog",
     async run({ stop }) {
-      // Undefined if a port cannot be opened, which is logged.
       const found = await orAborted(services(), stop).catch(() => undefined);
       if (found !== undefined)
         await new Watchdog({ watched: watchedServices(found), clock, random, log, ...given }).run(stop);

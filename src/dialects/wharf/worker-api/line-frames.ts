@@ -4,18 +4,15 @@ import type { WorkerLine } from "./worker-messages.ts";
 
 // Most readers only pass lines on, so lines stay bytes on their way to the store.
 
-/** Frames of StreamLogsResponse, one after the other. */
 export interface LineFrames {
   readonly bytes: Buffer;
   readonly lines: number;
 }
 
-/** The type of a body of such frames. */
 export const lineFramesType = "application/x-wharf-lines";
 
 /** Walks over frames without decoding them. Throws INTERNAL for other bytes. */
 export class LineCursor {
-  /** Absent numbers are 0. */
   stepId = 0;
   logId = 0;
   start = 0;

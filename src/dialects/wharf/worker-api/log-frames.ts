@@ -5,7 +5,6 @@ import { type LogBatch, type LogTime, parseLogTime } from "../results/log-line.t
 // Encodes log lines as gRPC frames without strings in between. StreamLogsResponse and LogsResponse are the same
 // bytes.
 
-/** Selected lines; those without a readable time are always selected. */
 export interface TimeSpan {
   readonly since?: LogTime | undefined;
   readonly before?: LogTime | undefined;
@@ -45,7 +44,6 @@ export function encodeLogFrames({ stepId, firstId, lines, bytes }: LogBatch, spa
   return writer.written();
 }
 
-/** Cuts at a character boundary. */
 function cut(bytes: Buffer, start: number, end: number): number {
   if (end - start <= longestMessage) return end;
   let at = start + longestMessage;
@@ -68,7 +66,6 @@ class TimeReader {
     this.#bytes = bytes;
   }
 
-  /** Returns where the message begins and sets `time`. */
   read(from: number, end: number): number {
     const known = this.#known;
     const { length } = known;

@@ -9,16 +9,13 @@ export interface ServeResultsOptions {
   /** Lets in clients without credentials although there is a token. */
   readonly allowsAnonymous?: boolean;
   readonly origins?: readonly string[];
-  /** Cancels the build; absent if it has ended. */
   readonly cancel?: (reason: string | undefined) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/**
- * Serves the worker API (gRPC and REST) over a build's results. Results may come later than the address; clients wait
- * for them. Rejects with `rpc-listen`. Closing ends incomplete streams with UNAVAILABLE.
- */
+/** Serves the worker API (gRPC and REST) over a build's results. Results may come later than the address; clients wait
+ * for them. Rejects with `rpc-listen`. Closing ends incomplete streams with UNAVAILABLE. */
 export async function serveResults(
   results: Results | Promise<Results>,
   options: ServeResultsOptions,

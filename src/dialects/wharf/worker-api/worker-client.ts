@@ -13,15 +13,12 @@ export interface WorkerClientOptions {
   readonly log: Logger;
 }
 
-/** The build document without its owner. */
 export interface WorkerBuild extends Omit<BuildDocument, "owner"> {
   readonly logs: readonly { readonly stepId: number; readonly lines: number; readonly bytes: number }[];
 }
 
 const emptyRequest = Buffer.alloc(frameHeaderBytes);
-/** First and longest wait between attempts. */
 const [firstWait, longestWait]: readonly [Millis, Millis] = [500, 30_000];
-/** Calls that end with these are not repeated. */
 const finalCodes = new Set(["INVALID_ARGUMENT", "UNIMPLEMENTED", "UNAUTHENTICATED", "PERMISSION_DENIED"]);
 
 export class WorkerClient {
@@ -36,10 +33,8 @@ export class WorkerClient {
     this.#channel = new FramedChannel({ connect, clock, headers: this.#headers });
   }
 
-  /**
-   * Lines not in `known` (by step, up to which line all are known), each once; in order for this worker, in any order
-   * for released ones. A batch counts as taken when the next one is requested.
-   */
+  /** Lines not in `known` (by step, up to which line all are known), each once; in order for this worker, in any order
+   * for released ones. A batch counts as taken when the next one is requested. */
   async *logs(known: ReadonlyMap<number, number>, signal: AbortSignal): AsyncGenerator<LineFrames, void> {
     const { StreamLogsRequestSchema: request } = wharfWorkerV1;
     const seen = new SeenLines(known);
@@ -72,10 +67,8 @@ export class WorkerClient {
     throw new RpcError("INTERNAL", "the worker has no build document at /api/build");
   }
 
-  /**
-   * The artifact's bytes from `first` on; reading rejects if the connection breaks. Rejects with NOT_FOUND if there is
-   * none.
-   */
+  /** The artifact's bytes from `first` on; reading rejects if the connection breaks. Rejects with NOT_FOUND if there is
+   * none. */
   async download(artifactId: number, signal: AbortSignal, first = 0): Promise<AsyncIterable<Buffer>> {
     const headers = first === 0 ? {} : { range: `bytes=${first}-` };
     const { status, body } = await this.#ask({ path: `/api/artifact/${artifactId}/download`, headers }, signal);
@@ -159,8 +152,7 @@ const broken = (thrown: unknown): RpcError =>
 const isBuild = (value: unknown): value is WorkerBuild =>
   isJsonObject(value) && Array.isArray(value["steps"]) && Array.isArray(value["logs"]) && "frozen" in value;
 
-/**
- * Remembered lines ahead of a gap, per step. Beyond that duplicates are passed on, because the store recognises them.
+/** Remembered lines ahead of a gap, per step. Beyond that duplicates are passed on, because the store recognises them.
  */
 const mostAhead = 65_536;
 
@@ -193,7 +185,6 @@ class SeenLines {
     return step;
   }
 
-  /** By step, the line up to which all have been seen. */
   get cursors(): ReadonlyMap<number, number> {
     return new Map([...this.#steps].map(([stepId, { upTo }]) => [stepId, upTo]));
   }

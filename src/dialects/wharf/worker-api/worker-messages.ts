@@ -5,7 +5,6 @@ import { statusOfWorker } from "../results/status-numbers.ts";
 
 export interface WorkerLine {
   readonly stepId: number;
-  /** From 1. */
   readonly logId: number;
   readonly time: LogTime | undefined;
   readonly message: string;
@@ -14,7 +13,6 @@ export interface WorkerLine {
 export interface WorkerStatus {
   readonly stepId: number;
   readonly eventId: number;
-  /** Undefined for unknown statuses. */
   readonly status: StepStatus | undefined;
   readonly time: LogTime | undefined;
 }

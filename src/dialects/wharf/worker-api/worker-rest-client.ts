@@ -2,7 +2,6 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import type { Duplex } from "node:stream";
 import { refuse } from "../http/problem.ts";
 
-/** A TCP connection to a worker or a forwarded stream. */
 export type Connect = (signal: AbortSignal) => Promise<Duplex>;
 
 export interface RestAnswer {

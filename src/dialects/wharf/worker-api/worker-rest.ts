@@ -15,7 +15,6 @@ import { statusNumbers } from "../results/status-numbers.ts";
 interface WorkerRestOptions {
   readonly log: Logger;
   readonly origins?: readonly string[];
-  /** Cancels the build; absent if it has ended. */
   readonly cancel?: ((reason: string | undefined) => void) | undefined;
 }
 
@@ -27,7 +26,6 @@ export function createWorkerRest(results: Results, { log, origins = [], cancel }
   const counts = lineCounts();
   const linesOf = ({ log: stepLog }: StepResults) => counts(stepLog);
 
-  // build.json without its owner.
   api.get("/api/build", async (context) => {
     const { owner: _, ...build } = results.build;
     const logs = await Promise.all(
@@ -128,7 +126,6 @@ async function reasonOf(context: RestContext): Promise<string | undefined> {
 
 const pieceBytes = 256 * 1024;
 
-/** Counts the lines of logs; logs written by another process are read once. */
 function lineCounts(): (log: StepLog) => Promise<number> {
   const counted = new WeakMap<StepLog, Promise<number>>();
   return async (log) => {
@@ -153,10 +150,8 @@ async function count(log: StepLog): Promise<number> {
 
 const plainText = "text/plain; charset=utf-8";
 
-/**
- * The log of a step as text: messages, or lines as stored with `timestamps=1`, of which ranges can be requested;
- * `follow=1` continues until the results are frozen; `after=ID` starts behind that line.
- */
+/** The log of a step as text: messages, or lines as stored with `timestamps=1`, of which ranges can be requested;
+ * `follow=1` continues until the results are frozen; `after=ID` starts behind that line. */
 async function sendLog(context: RestContext, results: Results, { stepId, log }: StepResults): Promise<Response> {
   const [isTimed, isFollowed] = [flagOf(context, "timestamps"), flagOf(context, "follow")];
   const asked = context.req.query("after") ?? "";

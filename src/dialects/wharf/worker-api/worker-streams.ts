@@ -21,10 +21,8 @@ import { compareTimes, encodeLogFrames } from "./log-frames.ts";
 
 const { Worker } = wharfWorkerV1;
 
-/**
- * The worker's streams under the names of released workers and of RFC-0025: everything from the beginning, then what
- * follows. OK means that the results are frozen and everything was sent; after any other end clients reconnect.
- */
+/** The worker's streams under the names of released workers and of RFC-0025: everything from the beginning, then what
+ * follows. OK means that the results are frozen and everything was sent; after any other end clients reconnect. */
 export function workerStreams(results: Results, options: FramedCallsOptions): NonNullable<Served["streams"]> {
   const calls = new FramedCalls(options);
   const { streamLogs, streamStatusEvents, streamArtifactEvents, logs, statusEvents, artifactEvent } = Worker.method;
@@ -104,7 +102,6 @@ function asRefusal(thrown: unknown): never {
 
 // Step events as messages of released workers and of RFC-0025. Ids are those of the store.
 
-/** Undefined for events that are not sent. */
 type MessageOf<T, O extends DescMessage> = (event: StepEvent<T>) => MessageInitShape<O> | undefined;
 
 const statusMessage: MessageOf<StatusUpdate, typeof wharfWorkerV1.StreamStatusEventsResponseSchema> = ({
@@ -148,7 +145,6 @@ const rfcArtifactMessage: MessageOf<Artifact, typeof wharfWorkerV1.ArtifactEvent
   name: event.name,
 });
 
-/** Undefined if an earlier worker stored an unreadable time. */
 const timestampOf = (at: Instant | undefined) =>
   at === undefined
     ? undefined

@@ -5,13 +5,10 @@ import { posix } from "node:path";
 import { readTar, type TarMember } from "#kernel/artifacts/index.ts";
 import type { ArtifactSource } from "../results/store-artifact.ts";
 
-/** Undefined if the path does not exist. */
 export type ArchiveOf = (path: string) => Promise<AsyncIterable<Buffer> | undefined>;
 
-/**
- * Regular files below a directory of an ended container. Links to files inside are followed and fetched on demand;
- * other links, devices and sockets are skipped.
- */
+/** Regular files below a directory of an ended container. Links to files inside are followed and fetched on demand;
+ * other links, devices and sockets are skipped. */
 export async function* archivedFiles(archiveOf: ArchiveOf, directory: string): AsyncGenerator<ArtifactSource, void> {
   const files = new Set<string>();
   const links = new Map<string, string>();

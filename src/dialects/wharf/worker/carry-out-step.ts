@@ -13,7 +13,6 @@ import type { StepLogWriter } from "../results/step-log-writer.ts";
 import type { StepEnd, StepJob, StepRepository, StepRuntime } from "./step-runtime.ts";
 
 export interface StepMaterial extends Pick<StepJob, "env" | "overlay" | "mounts"> {
-  /** Secret values besides those of the whole build. */
   readonly masked: readonly string[];
   readonly remarks?: readonly string[];
 }
@@ -22,7 +21,6 @@ export interface StepSurroundings {
   readonly results: ResultsStore;
   readonly runtime: StepRuntime;
   readonly repository: StepRepository;
-  /** The error names what is missing. */
   readonly materialOf: (step: StepPlan) => Promise<Result<StepMaterial, string>>;
   readonly masked: readonly string[];
   readonly graceMs: Millis;
@@ -31,10 +29,8 @@ export interface StepSurroundings {
 
 type PlainEnd = Omit<StepEnd, "artifacts">;
 
-/**
- * Runs a step from its first status to its last, which is reported when log and artifacts are complete. Rejects only
- * for internal faults, never because of the disk.
- */
+/** Runs a step from its first status to its last, which is reported when log and artifacts are complete. Rejects only
+ * for internal faults, never because of the disk. */
 export async function carryOutStep(
   step: StepPlan,
   signal: AbortSignal,

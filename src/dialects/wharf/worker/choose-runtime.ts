@@ -31,7 +31,6 @@ export async function chooseRuntime(choice: RuntimeChoice): Promise<Result<StepR
   if (name === "host")
     return ok(createHostRuntime({ clock, variables, clusters: configuration["worker.host.clusters"] ?? new Map() }));
   if (name === "kubernetes") return await inPods(choice);
-  // Loaded late: builds on the host do not need it.
   const { openDocker } = await import("./docker/open-docker.ts");
   const { build, pull, isKept, signal } = choice;
   const [builder, repo] = [configuration["worker.docker.builder"], configuration["worker.docker.repo"]];

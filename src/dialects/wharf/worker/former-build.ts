@@ -15,7 +15,6 @@ export interface Selection {
   readonly stages: readonly string[];
   readonly inputs: Readonly<Record<string, string>>;
   readonly passwords: readonly string[];
-  /** Pairs of stage and step that had succeeded before. */
   readonly done: readonly (readonly [stage: string, step: string])[];
 }
 
@@ -28,10 +27,8 @@ export interface FormerBuild extends Selection {
   readonly buildId: number;
 }
 
-/**
- * Finds a build by number, results directory or `last`. Only a directory may belong to another project, because it
- * cannot be named by accident.
- */
+/** Finds a build by number, results directory or `last`. Only a directory may belong to another project, because it
+ * cannot be named by accident. */
 export async function findFormerBuild(
   wanted: string,
   { root, project }: { readonly root: string; readonly project: string },
@@ -92,7 +89,6 @@ const isSelection = (value: unknown): value is Selection =>
   isJsonObject(value["inputs"]) &&
   ["stages", "passwords", "done"].every((name) => Array.isArray(value[name]));
 
-/** The plan without completed steps and empty stages, renumbered. */
 export function withoutDone(plan: BuildPlan, done: FormerBuild["done"]): BuildPlan {
   const known = new Set(done.map((pair) => JSON.stringify(pair)));
   let stepId = 1;

@@ -2,6 +2,5 @@ import { chosenArtifacts, type LeftFiles } from "../artifacts/chosen-artifacts.t
 import type { ArtifactSource } from "../results/store-artifact.ts";
 import type { StepJob } from "./step-runtime.ts";
 
-/** Reports problems with globs in the step's log. */
 export const keptArtifacts = ({ step, log }: StepJob, left: LeftFiles): AsyncIterable<ArtifactSource> =>
   chosenArtifacts(step, left, (message) => log.append("slipway", Buffer.from(`[slipway] ${message}\n`)));

@@ -14,7 +14,6 @@ const notesIn = (root: string): string => join(root, "running");
 
 const draftOf = ({ host, pid, startTime = "0" }: Owner): string => `.${pid}-${startTime}@${host}`;
 
-/** The writer of an unfinished note. */
 function writerOf(name: string): Owner | undefined {
   const [, pid, startTime, host] = /^\.(\d+)-(\d+)@(.*)$/s.exec(name) ?? [];
   if (pid === undefined || startTime === undefined || host === undefined) return undefined;
@@ -31,10 +30,8 @@ export async function noteBuild(root: string, resultsDirectory: string): Promise
   return () => rm(path, { force: true });
 }
 
-/**
- * Cleans up after killed workers of this user: processes, scratch and unsealed results. Safe to run in parallel.
- * Failures are reported and left to the next worker.
- */
+/** Cleans up after killed workers of this user: processes, scratch and unsealed results. Safe to run in parallel.
+ * Failures are reported and left to the next worker. */
 export async function clearDeadBuilds(root: string, now: Instant, onWarning: (message: string) => void): Promise<void> {
   const names = await readdir(notesIn(root)).catch((thrown: unknown) => {
     if (codeOf(thrown) !== "ENOENT") onWarning(`cannot look for leftovers of former builds: ${messageOf(thrown)}`);
@@ -59,7 +56,6 @@ export async function clearDeadBuilds(root: string, now: Instant, onWarning: (me
   }
 }
 
-/** Missing or empty; false if it cannot be read. */
 async function isGone(directory: string): Promise<boolean> {
   try {
     return (await readdir(directory)).length === 0;

@@ -15,10 +15,8 @@ export interface Counterpart {
 
 const engine: Counterpart = { name: "the engine", isAway: (thrown) => engineBroken.has(codeOf(thrown) ?? "") };
 
-/**
- * Retries a request while its counterpart is away and then fails the step with `RuntimeLost`. Only for idempotent
- * requests. Refusals are not retried.
- */
+/** Retries a request while its counterpart is away and then fails the step with `RuntimeLost`. Only for idempotent
+ * requests. Refusals are not retried. */
 export class Patience {
   readonly #clock: Clock;
   readonly #longest: Millis;

@@ -6,7 +6,6 @@ export interface ProgramEnd {
   readonly outOfMemory: boolean;
 }
 
-/** Reasons for a shell's exit codes. */
 const commandReasons: Readonly<Record<number, readonly [string, string]>> = {
   126: ["NotExecutable", "exit code 126: a command cannot be executed"],
   127: ["NotFound", "exit code 127: a command was not found"],

@@ -31,10 +31,8 @@ export interface BuildRequest extends StepSurroundings, BuildLimits {
   readonly alwaysOnCancel?: boolean;
 }
 
-/**
- * Runs a build to its end and freezes its results. Rejects only for internal faults; results and runtime are closed
- * then, too.
- */
+/** Runs a build to its end and freezes its results. Rejects only for internal faults; results and runtime are closed
+ * then, too. */
 export async function runBuild(request: BuildRequest): Promise<BuildEnd> {
   const { results, runtime } = request;
   try {
@@ -52,7 +50,6 @@ export async function runBuild(request: BuildRequest): Promise<BuildEnd> {
 
 interface Outcome {
   readonly run: RunState;
-  /** The build was canceled and some step was cut short. */
   readonly isCancelled: boolean;
   readonly begun: ReadonlySet<StagePlan>;
 }
@@ -67,7 +64,6 @@ async function runStages(stages: readonly StagePlan[], request: BuildRequest, si
     for (const stage of stages) {
       if (ended.has(stage) || !isBegun(run, stage)) continue;
       const { phase, startedAt } = stepState(run, stageKey(stage));
-      // Canceled before it started.
       if (startedAt === undefined) continue;
       if (!begun.has(stage)) told.push(results.setStageStatus(stage.stageId, "Running"));
       begun.add(stage);
@@ -92,7 +88,6 @@ function childOf({ status, reason = status, message }: Awaited<ReturnType<typeof
   return { is: "failed", reason, retryable: false, ...(message === undefined ? {} : { message }) };
 }
 
-/** Steps that did not start are canceled with their stage. */
 async function endStage({ stageId, steps }: StagePlan, results: BuildRequest["results"]): Promise<void> {
   const idle = steps.filter((step) => statusOf(step, results) === "None");
   await Promise.all(idle.map(({ stepId }) => results.setStatus(stepId, "Cancelled")));
@@ -125,14 +120,12 @@ function endOf({ results, timeoutMs = 0 }: BuildRequest, { run, isCancelled }: O
 interface World {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /**
-   * Runs a step by its full id until it has ended. Its signal carries the engine's reason. A rejection ends the run.
+  /** Runs a step by its full id until it has ended. Its signal carries the engine's reason. A rejection ends the run.
    */
   readonly start: (id: string, signal: AbortSignal) => Promise<ChildState>;
   readonly onChange?: (run: RunState) => void;
 }
 
-/** Runs a plan to its end in this process. Rejects with the first fault of `start` after aborting all other steps. */
 function driveRun(plan: Plan, { clock, signal, start, onChange }: World): Promise<RunState> {
   const cache = createRunCache();
   const children = new Map<string, AbortController>();
@@ -191,7 +184,6 @@ const stageKey = ({ stageId }: Pick<StagePlan, "stageId">): string => `${stageId
 const stepKey = (stage: Pick<StagePlan, "stageId">, { stepId }: Pick<StepPlan, "stepId">): string =>
   `${stageKey(stage)}/${stepId}`;
 
-/** Throws for plans that no definition can produce. */
 export function enginePlan({ stages }: BuildPlan, { maxParallel, timeoutMs }: BuildLimits): Plan {
   if (maxParallel !== undefined && !(maxParallel >= 1))
     throw new RangeError(`maxParallel: expected 1 or more, found ${maxParallel}`);

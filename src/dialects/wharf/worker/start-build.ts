@@ -61,15 +61,12 @@ interface StartedBuild {
   readonly results: ResultsStore;
   /** Resolves when the results are frozen. Rejects for internal faults. */
   readonly ended: Promise<BuildEnd>;
-  /** Whether the reader has received all output. */
   readonly shown: Promise<boolean>;
   readonly door: HttpDoor | undefined;
 }
 
-/**
- * Checks the steps and starts a build, after cleaning up what killed workers left. Rejects if results cannot be created
- * or the project cannot be read.
- */
+/** Checks the steps and starts a build, after cleaning up what killed workers left. Rejects if results cannot be
+ * created or the project cannot be read. */
 export async function startBuild(options: BuildOptions): Promise<Result<StartedBuild, readonly Diagnostic[]>> {
   const { definition, runtime, clock, signal, temporary } = options;
   const plan = definition.prepared.plan ?? { stages: [] };
@@ -84,7 +81,6 @@ export async function startBuild(options: BuildOptions): Promise<Result<StartedB
   for (const { message } of shownObjections) options.onWarning(message);
   // Stages that run after a cancel need the project.
   const untilCancel = options.alwaysOnCancel ? new AbortController().signal : signal;
-  // Git runs while the results are created.
   const { projectDirectory: directory } = definition.file;
   const asked = options.withIgnored
     ? undefined

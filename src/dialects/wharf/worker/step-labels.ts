@@ -35,7 +35,6 @@ export function stepLabels(
   };
 }
 
-/** Names as written, for annotations. */
 export const stepNames = ({ stage, step }: StepPlan): Readonly<Record<string, string>> => ({
   "wharf.iver.com/stage-name": stage,
   "wharf.iver.com/step-name": step,

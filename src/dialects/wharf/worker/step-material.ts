@@ -24,10 +24,8 @@ export function materialOf(step: StepPlan, sources: MaterialSources): Promise<Re
   return values === undefined ? handedOver(step, sources) : namedAlone(step, values, sources);
 }
 
-/**
- * For runtimes that read secrets themselves: checks that they exist and masks their values. Unreadable secrets are only
- * reported, because the runtime may still read them.
- */
+/** For runtimes that read secrets themselves: checks that they exist and masks their values. Unreadable secrets are
+ * only reported, because the runtime may still read them. */
 async function namedAlone(
   step: StepPlan,
   values: ValuePlace,

@@ -18,10 +18,8 @@ export interface StepRuntime {
   run(job: StepJob): Promise<StepEnd>;
   /** True if the runtime itself provides this mount. */
   brings?(mount: Mount): boolean;
-  /**
-   * Secrets and config maps of the runtime, which steps use by name; read here only for masking. If absent, values are
-   * passed with the step.
-   */
+  /** Secrets and config maps of the runtime, which steps use by name; read here only for masking. If absent, values are
+   * passed with the step. */
   readonly values?: ValuePlace;
   /** Kills, synchronously, everything of the build and then removes it. */
   close(): Promise<void>;
@@ -40,7 +38,6 @@ export interface StepJob {
   readonly step: StepPlan;
   /** The plan's variables, with secrets unless the runtime has `values`. */
   readonly env: Readonly<Record<string, string>>;
-  /** `{results}/work/{stepId}`, created and removed by the caller. */
   readonly directory: string;
   readonly repository: StepRepository;
   readonly overlay: readonly OverlayFile[];

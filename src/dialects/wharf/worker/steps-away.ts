@@ -16,7 +16,6 @@ export class StepsAway {
     this.#delete = remove;
   }
 
-  /** Aborted when the build has ended. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
@@ -62,7 +61,6 @@ export class StepsAway {
     this.#names.delete(name);
   }
 
-  /** Removes in the background; `close` waits for it. */
   remove(name: string): void {
     if (!this.#names.delete(name)) return;
     const removal = this.#delete(name).finally(() => this.#removals.delete(removal));

@@ -12,7 +12,6 @@ export const definitionFileName = ".wharf-ci.yml";
 export interface DefinitionFile {
   readonly path: string;
   readonly projectDirectory: string;
-  /** The file, truncated if it is too large. */
   readonly bytes: Uint8Array;
 }
 
@@ -23,7 +22,6 @@ export interface NotFound {
 
 export interface DefinitionPlace {
   readonly directory: string;
-  /** A directory or a file of the default name; default: the working directory. */
   readonly path?: string | undefined;
   readonly file?: string | undefined;
 }
@@ -51,10 +49,8 @@ async function pathOf(path: string): Promise<string> {
   return found?.isFile() === true || path.endsWith(`/${definitionFileName}`) ? path : join(path, definitionFileName);
 }
 
-/**
- * At most `limit` bytes of a regular file. Rejects for other kinds of files, because reading a pipe could block
- * forever.
- */
+/** At most `limit` bytes of a regular file. Rejects for other kinds of files, because reading a pipe could block
+ * forever. */
 export async function readStart(path: string, limit: number): Promise<Uint8Array> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -72,7 +68,6 @@ export async function readStart(path: string, limit: number): Promise<Uint8Array
   }
 }
 
-/** The nearest directory above that has a definition. */
 export async function nearestDefinition(directory: string): Promise<string | undefined> {
   for (let at = dirname(directory); ; at = dirname(at)) {
     const found = await stat(join(at, definitionFileName)).catch(() => undefined);

@@ -66,10 +66,8 @@ const ofOneRepository = [
 /** A repository on a hanging disk must not block the build. */
 const timeout = 30_000;
 
-/**
- * Runs Git and returns its output. Disables configured programs such as the file system monitor, because the repository
- * may be a stranger's.
- */
+/** Runs Git and returns its output. Disables configured programs such as the file system monitor, because the
+ * repository may be a stranger's. */
 export function runGit(words: readonly string[], place: Place): Promise<string> {
   const { directory, environment, signal, mostBytes: maxBuffer = 1024 * 1024 } = place;
   const own = Object.entries(environment).filter(([name]) => !ofOneRepository.includes(name));

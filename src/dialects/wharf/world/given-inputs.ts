@@ -5,10 +5,8 @@ import type { GivenInput } from "../variables/input-variables.ts";
 
 const mostBytes = 64 * 1024;
 
-/**
- * Inputs of a command line. `@path` names a file whose text becomes the value of a password; it is read when the
- * definition is. Not for values from elsewhere, which could read local files.
- */
+/** Inputs of a command line. `@path` names a file whose text becomes the value of a password; it is read when the
+ * definition is. Not for values from elsewhere, which could read local files. */
 export const givenInputs = (
   values: Readonly<Record<string, string>>,
   directory: string,

@@ -13,12 +13,10 @@ type Choice = Omit<PrepareRequest, "bytes" | "file" | "surroundings">;
 export interface ReadDefinition {
   readonly file: DefinitionFile;
   readonly name: string;
-  /** Without problems of files and links. */
   readonly prepared: Prepared;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** The error says why there is no definition. */
 export async function readDefinition(
   place: DefinitionPlace,
   choice: Choice,

@@ -45,10 +45,8 @@ export async function observeSurroundings(world: World, texts: readonly string[]
 /** YAML escapes may hide the names. */
 const mayNeedGit = (text: string): boolean => /GIT_|REPO_|docker|helm|kubectl|\\/.test(text);
 
-/**
- * Owners whose variable files are read: this user, root and the project's owner. Others may write to directories above,
- * such as /tmp.
- */
+/** Owners whose variable files are read: this user, root and the project's owner. Others may write to directories
+ * above, such as /tmp. */
 async function trustedOwners(projectDirectory: string): Promise<ReadonlySet<number>> {
   const owner = (await stat(projectDirectory).catch(() => undefined))?.uid;
   return new Set([0, process.getuid?.() ?? 0, owner ?? 0]);

@@ -10,7 +10,6 @@ type Branches = NonNullable<Project["spec"]["branches"]>;
 
 export function addBranchRoutes(api: Api, { repository }: ApiParts): void {
   const path = "/api/project/:projectId/branch";
-  // Null without a default branch: builds must name one.
   const defaultOf = (branches: readonly JsonObject[]) => branches.find((one) => one["default"] === true) ?? null;
   api.get(path, (context) => {
     const list = branchesJson(repository.project(projectIdOf(context)));

@@ -57,7 +57,6 @@ export function addBuildRoutes(api: Api, parts: ApiParts): void {
     const query = new URL(context.req.url).searchParams;
     const hasWord = statusFilter(query);
     const ofProject = numberIn(query, "projectId");
-    // Builds of a deleted project are found by 0.
     const { records } = repository;
     const numbered = records.builds.list().filter(({ spec }) => spec.buildId !== undefined);
     const { list, totalCount } = pageOf(
@@ -81,7 +80,6 @@ export function addBuildRoutes(api: Api, parts: ApiParts): void {
     fields.done();
     return sendJson(context, await shownBuild(await tellStatus(buildIdOf(context), word, told, parts), parts));
   });
-  // The controller ends the worker.
   api.post("/api/build/:buildId/cancel", async (context) => {
     const build = repository.build(buildIdOf(context));
     if (isOver(wordOf(build))) return sendJson(context, await shownBuild(build, parts));
@@ -97,7 +95,6 @@ export async function tellStatus(
   told: ReturnType<typeof readTold>,
   { repository, stores, clock }: ApiParts,
 ): Promise<Stored<Build>> {
-  // Unknown builds are refused before waiting for the disk.
   repository.build(buildId);
   const { message: missing, ...kept } = isOver(word) ? await stores.settled(buildId) : {};
   // The reason of a failure is more important than dropped outputs.
@@ -113,7 +110,6 @@ function wordIn(name: string, text: string, fields: Fields): BuildWord {
   return word ?? "Scheduling";
 }
 
-/** Several words or numbers, not both. */
 function statusFilter(query: URLSearchParams): (word: BuildWord) => boolean {
   const [words, numbers] = [query.getAll("status"), query.getAll("statusId")];
   if (words.length > 0 && numbers.length > 0)
@@ -136,7 +132,6 @@ const members = ["reason", "message", "stages", "steps", "outputs"] as const;
 
 const schema = compileSchema(BuildStatus.schema);
 
-/** Violations of the status schema are problems of the body. */
 function readTold(fields: Fields): Told {
   const given: Record<string, JsonValue> = {};
   for (const name of members) {

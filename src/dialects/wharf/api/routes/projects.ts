@@ -15,7 +15,6 @@ import type { Api, ApiParts } from "./parts.ts";
 // PUT replaces a project as in the original, except branches, overrides and foreign Secrets, which the request
 // cannot express.
 
-/** Overrides count. */
 const projectFields: ListFields<Stored<Project>> = {
   orders: {
     projectId: ({ spec }) => spec.projectId ?? 0,
@@ -54,7 +53,6 @@ export function addProjectRoutes(api: Api, parts: ApiParts): void {
     if (providerId > 0 && providerId !== before?.providerId) providers.get(providerId);
     return spec;
   };
-  // Projects without a number yet cannot be shown.
   api.get("/api/project", (context) => {
     const numbered = repository.records.projects.list().filter(({ spec }) => spec.projectId !== undefined);
     const { list, totalCount } = pageOf(numbered, new URL(context.req.url).searchParams, projectFields);
@@ -70,7 +68,6 @@ export function addProjectRoutes(api: Api, parts: ApiParts): void {
     const spec = await read(context, repository.project(id).spec);
     return sendJson(context, jsonOf(await repository.updateProject(id, (before) => ({ ...kept(before), ...spec }))));
   });
-  // Builds are kept.
   api.delete("/api/project/:projectId", async (context) => {
     await repository.deleteProject(projectIdOf(context));
     return context.body(null, 204);

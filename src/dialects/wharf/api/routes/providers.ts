@@ -19,7 +19,6 @@ export const providerJson = ({ id, members, object }: SmallRecord): JsonObject =
   tokenId: Number(members["tokenId"] ?? 0),
 });
 
-/** The original returns the token's value. */
 const tokenJson = ({ id, members, object }: SmallRecord): JsonObject => ({
   ...timesOf(object),
   tokenId: id,
@@ -39,7 +38,6 @@ const providerFields: ListFields<SmallRecord> = {
   soft: ["name", "url"],
 };
 
-/** Never by value. */
 const tokenFields: ListFields<SmallRecord> = {
   orders: { tokenId: ({ id }) => id, userName: member("userName") },
   usualOrder: "tokenId",
@@ -84,9 +82,7 @@ export function addProviderRoutes(api: Api, { providers, tokens }: ApiParts): vo
   });
 }
 
-/** Values are never returned. */
 export function addTokenRoutes(api: Api, { tokens, providers, repository }: ApiParts): void {
-  /** Undefined if several servers or none. */
   const originFor = (id: number): string | undefined => {
     const naming = repository.records.projects.list().filter((project) => tokenIdOf(project) === id);
     const [origin, ...more] = new Set(naming.map((project) => originOf(gitUrlOf(project))));

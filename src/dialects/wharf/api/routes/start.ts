@@ -17,7 +17,6 @@ import { defaultBranchOf, projectIdOf } from "./projects.ts";
 // Answers when the engine has accepted the build, as original clients expect. The build is stored before, so the
 // controller continues if this process ends.
 
-/** The second path is for older clients. */
 export function addStartRoutes(api: Api, parts: ApiParts): void {
   api.post("/api/project/:projectId/build", (context) =>
     startBuild(context, context.req.query("stage") ?? "ALL", parts),
@@ -25,10 +24,8 @@ export function addStartRoutes(api: Api, parts: ApiParts): void {
   api.post("/api/project/:projectId/:stage/run", (context) => startBuild(context, context.req.param("stage"), parts));
 }
 
-/**
- * Invalid requests are refused before anything is stored; a build that its engine refuses is stored as failed and
- * invalid.
- */
+/** Invalid requests are refused before anything is stored; a build that its engine refuses is stored as failed and
+ * invalid. */
 async function startBuild(context: RestContext, stage: string, parts: ApiParts): Promise<Response> {
   const { repository, start } = parts;
   const engineId = context.req.query("engine") ?? "";
@@ -75,7 +72,6 @@ const refuseInputs = (errors: readonly string[]) =>
 /** The controller takes over after a crash or without an answer. */
 async function trigger(build: Stored<Build>, { repository, start, clock, log }: ApiParts): Promise<void> {
   const { buildId = 0 } = build.spec;
-  // Shorter than the controller's grace period for builds started by others.
   const patience = AbortSignal.timeout(12_000);
   const noteUnknown = async (message: string) =>
     void (await repository.updateStatus(buildId, (now) => perhapsTriggered(now, message, clock.now())));

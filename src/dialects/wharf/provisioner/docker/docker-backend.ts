@@ -39,7 +39,6 @@ export interface DockerOptions {
   readonly engine: ContainerEngine;
   readonly setup: WorkerSetup;
   readonly runtime: LaunchRequest["runtime"];
-  /** Results of dead workers. */
   readonly directory: string;
   readonly serve: (directory: string, token: string) => Promise<ServedResults>;
   /** Required, because other containers reach the worker. */
@@ -260,7 +259,6 @@ export class DockerBackend implements WorkerBackend {
     for (const step of own) await this.#engine.remove(step.id);
   }
 
-  /** Removes container, steps and volume. */
   async #drop(name: string): Promise<void> {
     const found = await this.#engine.find(name);
     if (found !== undefined) await this.#engine.remove(found.id);
@@ -289,10 +287,8 @@ const refused = ({ name }: WorkerIdentity, why: string) =>
 const howEnded = ({ life }: EngineContainer): string =>
   life.startedAt === undefined ? "" : life.outOfMemory ? " (out of memory)" : ` (exit code ${life.exitCode})`;
 
-/**
- * Unpacks an archive of a directory atomically. Content is untrusted: only regular files and directories inside are
- * taken; `left` filters names.
- */
+/** Unpacks an archive of a directory atomically. Content is untrusted: only regular files and directories inside are
+ * taken; `left` filters names. */
 export async function fetchDirectory(
   archive: AsyncIterable<Buffer>,
   path: string,

@@ -54,7 +54,6 @@ export function workerContainer(worker: WorkerIdentity, request: LaunchRequest, 
   };
 }
 
-/** Readable by root only. */
 export const requestArchive = (request: LaunchRequest): Buffer =>
   Buffer.concat([
     fileIn(requestFile("", launch), JSON.stringify(request)),

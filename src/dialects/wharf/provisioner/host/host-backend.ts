@@ -35,7 +35,6 @@ export interface HostOptions {
   readonly program: LauncherProgram;
   readonly runtime: LaunchRequest["runtime"];
   readonly serve: (directory: string, token: string) => Promise<ServedResults>;
-  /** Token for a worker's clients, by uid. */
   readonly tokenOf: (uid: string) => string;
   readonly changed: (worker: WorkerIdentity) => void;
   readonly clock: Clock;
@@ -52,9 +51,7 @@ export class HostBackend implements WorkerBackend {
   readonly #news = new DirectoryNews();
   readonly #launches = new Map<string, { running: boolean; count: number }>();
   readonly #ended: EndedResults;
-  /** Addresses that have answered. */
   readonly #known = new Set<string>();
-  /** Directories whose requests were removed. */
   readonly #tidied = new Set<string>();
 
   constructor(options: HostOptions) {
@@ -193,7 +190,6 @@ export class HostBackend implements WorkerBackend {
     });
   }
 
-  /** Removes leftover requests once the program has read its own. */
   async #tidy(directory: string): Promise<void> {
     if (this.#tidied.has(directory)) return;
     await dropRequests(directory);

@@ -20,17 +20,14 @@ import {
 export interface LaunchWorld {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Aborted if the program is ended before its build. */
   readonly signal: AbortSignal;
   /** Runs `slipway wharf run --serve` in this process and returns the exit code. */
   readonly run: (build: HostedBuild) => Promise<number>;
   readonly say: (line: string) => void;
-  /** Called at most once, before any output. */
   readonly keepOutput: (file: string) => void;
 }
 
 export interface HostedBuild {
-  /** Absolute. */
   readonly project: string;
   readonly resultsDir: string;
   readonly runtime: LaunchRequest["runtime"];

@@ -9,10 +9,8 @@ export interface LauncherProgram {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/**
- * Starts a worker in its own session, so that it survives the server. `ended` is called once, with the error if it
- * could not be started.
- */
+/** Starts a worker in its own session, so that it survives the server. `ended` is called once, with the error if it
+ * could not be started. */
 export function spawnLauncher(
   [directory, launch]: readonly [directory: string, launch: string],
   { words, environment }: LauncherProgram,

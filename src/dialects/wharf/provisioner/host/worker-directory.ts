@@ -13,9 +13,7 @@ import type { WorkerRequest } from "../parameters.ts";
 
 export interface LaunchRequest extends WorkerRequest {
   readonly runtime: "host" | "docker";
-  /** Required from clients; none if absent. */
   readonly accessToken?: string | undefined;
-  /** Default: any loopback port. */
   readonly address?: string | undefined;
   /** The program itself keeps its output. */
   readonly keepsOutput?: boolean | undefined;
@@ -32,13 +30,11 @@ export const requestFile = (directory: string, launch: string): string =>
 export const factsFile = (directory: string): string => join(directory, "worker.json");
 export const ownerFile = (directory: string): string => join(directory, "owner.json");
 export const outputFile = (directory: string): string => join(directory, "output.log");
-/** May contain passwords. */
 export const inputsFile = (directory: string): string => join(directory, "inputs.json");
 export const accessTokenFile = (directory: string): string => join(directory, "access-token");
 export const repositoryDirectory = (directory: string): string => join(directory, "repository");
 export const resultsDirectory = (directory: string): string => join(directory, "results");
 
-/** Returns the name of the request. */
 export async function writeRequest(directory: string, request: LaunchRequest): Promise<string> {
   const launch = randomUUID();
   await makeDirectories(directory, 0o700);

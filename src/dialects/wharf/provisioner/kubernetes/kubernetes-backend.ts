@@ -21,13 +21,11 @@ import type { PodSettings } from "./pod-settings.ts";
 import { workerPod, workerSecret } from "./worker-pod.ts";
 
 export interface KubernetesOptions {
-  /** The API that stores workers also runs the Pods, which are owned by their workers. */
   readonly client: ApiClient;
   readonly pods: Pick<Informer, "get">;
   readonly namespace: string;
   readonly settings: PodSettings;
   readonly forward: ForwardPort;
-  /** Required from the worker's clients, by uid. */
   readonly tokenOf: (uid: string) => string;
   readonly clock: Clock;
   readonly log: Logger;

@@ -8,7 +8,6 @@ import { provisionerError } from "../errors.ts";
 export async function launchClone(file: string, directory: string, world: CloneWorld): Promise<number> {
   const done = await cloneProject(directory, await readSource(file), world);
   if (!("reason" in done)) return 0;
-  // Git's lines were already printed.
   world.say(done.message);
   return 1;
 }

@@ -15,7 +15,6 @@ export interface OpenKubernetesBackend {
   readonly tokenOf: (uid: string) => string;
 }
 
-/** Changes of a Pod requeue its worker. */
 export function openKubernetesBackend(
   manager: Manager,
   { settings, namespace, version, forward, tokenOf }: OpenKubernetesBackend,

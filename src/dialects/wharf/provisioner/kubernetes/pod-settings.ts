@@ -15,16 +15,13 @@ export interface PodSettings {
   /** Kubernetes objects. */
   readonly imagePullSecrets: readonly JsonObject[];
   readonly extraEnvs: readonly JsonObject[];
-  /** Appended to the options of `slipway wharf run`. */
   readonly extraArgs: readonly string[];
   readonly port: number;
-  /** A ConfigMap with the worker's settings files. */
   readonly configMapName?: string | undefined;
 }
 
 type ContainerName = "initContainer" | "container";
 
-/** Defaults are images of this version. */
 export function podSettings(settings: Configuration, version: string): PodSettings {
   return {
     serviceAccountName: settings["provisioner.k8s.worker.serviceAccountName"] ?? "wharf-cmd",
@@ -38,7 +35,6 @@ export function podSettings(settings: Configuration, version: string): PodSettin
   };
 }
 
-/** A name without a tag is of this version. */
 function containerOf(name: ContainerName, settings: Configuration, version: string): PodContainer {
   const image = settings[`provisioner.k8s.worker.${name}.image`];
   const tag = settings[`provisioner.k8s.worker.${name}.imageTag`];

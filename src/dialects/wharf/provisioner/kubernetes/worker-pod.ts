@@ -103,10 +103,8 @@ export function workerPod(worker: WorkerIdentity, request: WorkerRequest, settin
   };
 }
 
-/**
- * Arguments are visible, so inputs are in a file. Given texts are escaped: they must not expand variables of the
- * settings.
- */
+/** Arguments are visible, so inputs are in a file. Given texts are escaped: they must not expand variables of the
+ * settings. */
 function runArguments(request: WorkerRequest, { extraArgs, port }: PodSettings): readonly string[] {
   const { instance, buildRef, projectId, environment: selected, stages, subDirectory } = request;
   const option = (name: string, value: string | undefined) => (value === undefined ? [] : [name, literal(value)]);
@@ -147,7 +145,6 @@ function environment(worker: WorkerIdentity, { variables }: WorkerRequest, { ext
   ];
 }
 
-/** Both are owned by the Worker. */
 const metadataOf = (worker: WorkerIdentity, request: WorkerRequest) => ({
   name: worker.name,
   namespace: worker.namespace,
@@ -180,7 +177,6 @@ const secretVolume = (name: string, secretName: string, keys: readonly string[])
   secret: { secretName, defaultMode: ownerReads, items: keys.map((key) => ({ key, path: key })) },
 });
 
-/** The token volume that Kubernetes mounts by default. */
 const accountVolume: JsonObject = {
   name: "account",
   projected: {

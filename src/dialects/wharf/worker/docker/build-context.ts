@@ -13,10 +13,8 @@ interface BuildContext {
 
 const mostBytes = 4 * 1024 * 1024;
 
-/**
- * Creates the build context from the archive of the repository, which is read twice because Dockerfile and ignore file
- * may be anywhere in it. Rejects with `StepFailure` without a Dockerfile.
- */
+/** Creates the build context from the archive of the repository, which is read twice because Dockerfile and ignore file
+ * may be anywhere in it. Rejects with `StepFailure` without a Dockerfile. */
 export async function buildContext(
   archive: () => AsyncIterable<Buffer>,
   { context, dockerfile }: BuildRequest,

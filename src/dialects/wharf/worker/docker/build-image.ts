@@ -21,7 +21,6 @@ export interface BuildOptions {
 const loginsPath = "/kaniko/.docker";
 const certificatePath = "/mnt/cert";
 
-/** Builds and pushes the image. Rejects with a `StepFailure` or the signal's reason. */
 export async function buildImage(job: StepJob, { engine, pull, logins }: BuildOptions): Promise<StepEnd> {
   const { step, env, repository, overlay, signal, log } = job;
   job.onPhase("Initializing");
@@ -56,7 +55,6 @@ function loginFile({ mounts }: StepJob): ReadonlyMap<string, Buffer> {
   return new Map(file === undefined ? [] : [[".dockerconfigjson", file]]);
 }
 
-/** The exit code is taken from the engine's message. */
 const asFailure =
   (reason: "ImageBuild" | "ImagePush", signal: AbortSignal) =>
   (thrown: unknown): never => {

@@ -2,7 +2,6 @@ import { posix } from "node:path";
 import type { StepPlan } from "../../plan/step-plan.ts";
 
 export interface BuildRequest {
-  /** Relative to the repository. */
   readonly context: string;
   readonly dockerfile: string;
   readonly destinations: readonly string[];
@@ -10,10 +9,8 @@ export interface BuildRequest {
   readonly args: Readonly<Record<string, string>>;
 }
 
-/**
- * Reads the plan's kaniko options. Arguments without a value are variables. Insecure registries are configured in the
- * engine.
- */
+/** Reads the plan's kaniko options. Arguments without a value are variables. Insecure registries are configured in the
+ * engine. */
 export function buildRequestOf({ args, workdir }: StepPlan, env: Readonly<Record<string, string>>): BuildRequest {
   const valuesOf = (option: string): readonly string[] => args.filter((_, index) => args[index - 1] === option);
   const relative = (path: string): string => posix.relative(workdir, path) || ".";

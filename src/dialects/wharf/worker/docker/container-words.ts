@@ -17,17 +17,14 @@ export interface ContainerOptions {
   readonly limits: ContainerLimits;
   readonly isKept: boolean;
   readonly mounts: readonly JsonObject[];
-  /** The engine has an init program. */
   readonly hasInit: boolean;
 }
 
 /** Keeps all output readable; `json-file` loses bytes that are no text, but `local` loses line ends beyond 16 KiB. */
 const outputKept = { Type: "json-file", Config: { "max-size": "1000g", "max-file": "1", compress: "false" } };
 
-/**
- * The body of `POST /containers/create`. Files and secrets are copied in later, so that labels and arguments do not
- * contain them.
- */
+/** The body of `POST /containers/create`. Files and secrets are copied in later, so that labels and arguments do not
+ * contain them. */
 export function containerSettings({ step, env }: Pick<StepJob, "step" | "env">, options: ContainerOptions): JsonObject {
   const { build, stageId, owner, limits, isKept, mounts, hasInit } = options;
   const variables = { ...env, WHARF_ARTIFACTS_DIR: artifactsDirectory };

@@ -44,10 +44,8 @@ interface Started {
   readonly workspace: Workspace;
 }
 
-/**
- * Runs steps as containers of a local or remote Docker Engine. Containers of killed workers are removed by the next
- * worker of the instance.
- */
+/** Runs steps as containers of a local or remote Docker Engine. Containers of killed workers are removed by the next
+ * worker of the instance. */
 export class DockerStepRuntime implements StepRuntime {
   readonly name = "docker";
   readonly #options: DockerOptions;
@@ -188,7 +186,6 @@ export class DockerStepRuntime implements StepRuntime {
     }
   }
 
-  /** The container is removed when its files have been read, at the latest with the build. */
   async #leave({ id, workspace }: Started, job: StepJob, end: StepEnd): Promise<StepEnd> {
     const isKept = end.status === "Failed" && this.#options.keepsFailed === true;
     const remove = (): void => (isKept ? this.#steps.leave(id) : this.#steps.remove(id));
@@ -225,7 +222,6 @@ export const notCreated = (image: string, { message }: Refused): StepFailure =>
     ? new StepFailure("ImageMissing", `image "${image}" is not present: ${message}`)
     : new StepFailure("ContainerCreate", message);
 
-/** Exit codes as shells report them. */
 export function notStarted({ message, isProgramMissing }: Refused): StepFailure {
   if (isProgramMissing) return new StepFailure("NotFound", message, 127);
   const isForbidden = /permission denied|is a directory|exec format error/i.test(message);

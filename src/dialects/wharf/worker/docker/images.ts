@@ -27,7 +27,6 @@ export class Images {
     this.#options = options;
   }
 
-  /** Failures are reported by `ensure`. */
   ahead(image: string): void {
     this.ensure(image).catch(() => undefined);
   }
@@ -52,7 +51,6 @@ export class Images {
     return pulled;
   }
 
-  /** Retries unless the registry's message is final. */
   async #pull(image: string): Promise<void> {
     const { engine, patience, logins, clock, signal } = this.#options;
     const known = await logins(image);

@@ -65,10 +65,8 @@ async function* nothing(): AsyncGenerator<never, void> {}
 /** The artifacts directory gets time 0; any other time means that it was changed. */
 const untouched = 0;
 
-/**
- * All files of a container in one archive, because each upload costs as much as a start: two directories, mounted
- * files, repository. `isWritable` grants write access to all users.
- */
+/** All files of a container in one archive, because each upload costs as much as a start: two directories, mounted
+ * files, repository. `isWritable` grants write access to all users. */
 async function* stepArchive(job: StepJob, isWritable: boolean): AsyncGenerator<Buffer, void> {
   const mode = isWritable ? 0o777 : 0o755;
   for (const path of [artifactsDirectory, job.step.workdir])

@@ -7,7 +7,6 @@ import { createReporter, type Diagnostic, type Reporter } from "../../definition
 import type { StepType } from "../../definition/step-fields.ts";
 import type { StepPlan } from "../../plan/step-plan.ts";
 
-/** Programs that step types need besides their entry. */
 const toolsByType: Readonly<Partial<Record<StepType, string>>> = { "helm-package": "helm", "nuget-package": "dotnet" };
 
 const hint = "install it, or use --runtime docker or kubernetes";

@@ -20,10 +20,8 @@ interface HostOptions {
   readonly clusters?: ReadonlyMap<string, string>;
 }
 
-/**
- * Runs steps as unconfined processes of this user, each in its own copy of the repository, with a process group and few
- * variables.
- */
+/** Runs steps as unconfined processes of this user, each in its own copy of the repository, with a process group and
+ * few variables. */
 export function createHostRuntime(options: HostOptions): StepRuntime {
   const running = new Set<StepProcess>();
   const leaders = new Set<number>();
@@ -93,7 +91,6 @@ const leftFiles = (job: StepJob): LeftFiles => ({
   project: () => artifactFiles(repositoryOf(job)),
 });
 
-/** Mounts of an image's fixed paths are placed in the step's directory, and variables are redirected there. */
 async function prepare(job: StepJob, options: HostOptions): Promise<StepCommand> {
   const { step, directory, repository, overlay, mounts, signal } = job;
   const repo = repositoryOf(job);

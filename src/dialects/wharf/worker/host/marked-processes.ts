@@ -4,7 +4,6 @@
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { codeOf, type Millis } from "#lib/base/index.ts";
 
-/** The value identifies the step. */
 export const markVariable = "WHARF_ARTIFACTS_DIR";
 
 export interface MarkedStep {
@@ -80,10 +79,8 @@ function lastPid(): number | undefined {
 
 const usualBytes = 32 * 1024;
 
-/**
- * Reads environments into a reused buffer, valid until the next call. Undefined for processes of other users and ended
- * ones.
- */
+/** Reads environments into a reused buffer, valid until the next call. Undefined for processes of other users and ended
+ * ones. */
 function variablesReader(): (pid: number) => Buffer | undefined {
   let room = Buffer.allocUnsafeSlow(usualBytes);
   return (pid) => {

@@ -31,10 +31,8 @@ export interface ProcessSurroundings {
 /** How long to wait for output if a process outside of the group keeps the pipe open. */
 const outputGraceMs: Millis = 1_000;
 
-/**
- * Starts a program in its own session and group, without input and with one pipe for all output, which preserves its
- * order. Takes over the pipe. Returns an end if the program cannot be started.
- */
+/** Starts a program in its own session and group, without input and with one pipe for all output, which preserves its
+ * order. Takes over the pipe. Returns an end if the program cannot be started. */
 export async function startProcess(
   command: StepCommand,
   pipe: Pipe,
@@ -109,7 +107,6 @@ const failureOf = (child: ChildProcess): Promise<Error> => new Promise((resolve)
 const exitOf = (child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> =>
   new Promise((resolve) => child.once("exit", (code, signal) => resolve([code, signal])));
 
-/** Exit codes as shells report them. */
 function notStarted(program: string, failure: Error): StepEnd {
   if (codeOf(failure) === "ENOENT")
     return { status: "Failed", exitCode: 127, reason: "NotFound", message: `program ${program} was not found` };
@@ -130,7 +127,6 @@ function take({ output }: Pipe, log: StepJob["log"]): Promise<boolean> {
   });
 }
 
-/** Resolves after a while in which the pipe was not paused. */
 function lateness(pipe: Pipe, clock: Clock): Promise<false> {
   return new Promise((resolve) => {
     const wait = (): void =>

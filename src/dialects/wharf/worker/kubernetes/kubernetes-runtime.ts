@@ -64,10 +64,8 @@ interface Started {
   readonly watch: PodWatch;
 }
 
-/**
- * Runs steps as Pods with an unpacked copy of the project. Secrets and ConfigMaps are the cluster's. Pods of killed
- * workers of this machine are removed by the next worker of the instance.
- */
+/** Runs steps as Pods with an unpacked copy of the project. Secrets and ConfigMaps are the cluster's. Pods of killed
+ * workers of this machine are removed by the next worker of the instance. */
 export class KubernetesStepRuntime implements StepRuntime {
   readonly name = "kubernetes";
   readonly values: ValuePlace;
@@ -132,7 +130,6 @@ export class KubernetesStepRuntime implements StepRuntime {
     }
   }
 
-  /** Resolves when the step runs or has ended. */
   async #begin({ name, watch }: Started, job: StepJob, signal: AbortSignal): Promise<void> {
     const pod = { namespace: this.#cluster.namespace, name };
     const init = (view: PodView) => containerState(view.pod, podContainers.init).is;

@@ -7,10 +7,8 @@ import { keepAnnotation, ownerAnnotation } from "./step-pod.ts";
 export const stepSelector = (instance: string): string =>
   `app=${stepLabel.app},${instanceLabel}=${labelValue(instance)}`;
 
-/**
- * Deletes Pods of killed workers of this machine except kept ones and returns their number. Pods of workers in Pods are
- * deleted through their owner.
- */
+/** Deletes Pods of killed workers of this machine except kept ones and returns their number. Pods of workers in Pods
+ * are deleted through their owner. */
 export async function removeLeftovers(
   { client, namespace }: Pick<Cluster, "client" | "namespace">,
   instance: string,

@@ -1,2 +1,1 @@
-/** Escapes `$(NAME)` and `$$` for Kubernetes. */
 export const literal = (text: string): string => text.replaceAll(/\$(?=[$(])/g, "$$$$");

@@ -11,10 +11,8 @@ export interface LogPiece {
   readonly time: string | undefined;
 }
 
-/**
- * Tracks what has been read, so that the next reading can skip it. Lines may be slightly out of order and logs may be
- * rotated, so the lines of the last two seconds are remembered by time and count. A cut line is continued.
- */
+/** Tracks what has been read, so that the next reading can skip it. Lines may be slightly out of order and logs may be
+ * rotated, so the lines of the last two seconds are remembered by time and count. A cut line is continued. */
 export class LogPlace {
   readonly #seconds = new Map<number, Map<string, number>>();
   #newest = Number.NEGATIVE_INFINITY;

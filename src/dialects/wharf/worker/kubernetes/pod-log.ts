@@ -20,10 +20,8 @@ export interface PodLogOptions {
 
 const pauseMs: Millis = 200;
 
-/**
- * Reads the step's log to its end and resumes where a connection broke. Streams may also end early without an error, so
- * only a reading that began after the program's end is the last one.
- */
+/** Reads the step's log to its end and resumes where a connection broke. Streams may also end early without an error,
+ * so only a reading that began after the program's end is the last one. */
 export async function followPodLog(options: PodLogOptions): Promise<void> {
   const { client, namespace, name, clock, patience, hasEnded, ended, signal } = options;
   const place = new LogPlace();

@@ -5,7 +5,6 @@ import type { KubeObject } from "#kernel/model/index.ts";
 import { StepFailure } from "../step-failure.ts";
 import { podContainers } from "./step-pod.ts";
 
-/** `pod` is the last state seen, also if it is gone. */
 export interface PodView {
   readonly pod: KubeObject;
   readonly isGone: boolean;
@@ -21,7 +20,6 @@ export type ContainerState =
       readonly message: string;
     };
 
-/** Containers without a status are waiting. */
 export function containerState({ status }: KubeObject, name: string): ContainerState {
   const all = ["initContainerStatuses", "containerStatuses"].flatMap((list) => objectsAt(status, list));
   const state = all.find((each) => each["name"] === name)?.["state"];
@@ -49,10 +47,8 @@ const finalReasons = new Set([
   "CrashLoopBackOff",
 ]);
 
-/**
- * Why there is nothing to wait for: the Pod was evicted, failed or deleted without the program's end. Eviction is
- * reported in any case, because it is the cause.
- */
+/** Why there is nothing to wait for: the Pod was evicted, failed or deleted without the program's end. Eviction is
+ * reported in any case, because it is the cause. */
 export function podLoss({ pod, isGone }: PodView): StepFailure | undefined {
   const { name = "" } = pod.metadata;
   const { reason, message } = words(pod.status);
@@ -66,7 +62,6 @@ export function podLoss({ pod, isGone }: PodView): StepFailure | undefined {
 export const deletedByOthers = (pod: string): StepFailure =>
   new StepFailure("PodDeleted", `the Pod ${pod} of the step was deleted by another client`);
 
-/** What keeps the Pod or a container from going on; undefined if nothing does. */
 export function podTrouble(view: PodView): PodTrouble | undefined {
   const { pod } = view;
   const loss = podLoss(view);
@@ -91,7 +86,6 @@ export function podTrouble(view: PodView): PodTrouble | undefined {
 export interface StepProgramEnd {
   readonly exitCode: number;
   readonly outOfMemory: boolean;
-  /** Set if the program never started. */
   readonly notBegun?: StepFailure;
 }
 
@@ -103,7 +97,6 @@ export function programEnd({ pod }: PodView): StepProgramEnd | undefined {
   return neverBegan.has(reason) ? { ...end, notBegun: notStarted(message === "" ? reason : message) } : end;
 }
 
-/** Reasons for programs that could not be executed. */
 const neverBegan = new Set(["StartError", "ContainerCannotRun", "RunContainerError"]);
 
 export const isDeleted = ({ pod, isGone }: PodView): boolean => isGone || pod.metadata.deletionTimestamp !== undefined;

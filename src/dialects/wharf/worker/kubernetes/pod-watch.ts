@@ -17,10 +17,8 @@ interface Waiter {
 
 const pauseMs: Millis = 100;
 
-/**
- * Watches one Pod with list and watch, and starts again when a watch ends. Waiters see every state, including the
- * current one. A cluster that stays away rejects all waiters.
- */
+/** Watches one Pod with list and watch, and starts again when a watch ends. Waiters see every state, including the
+ * current one. A cluster that stays away rejects all waiters. */
 export class PodWatch {
   readonly #options: PodWatchOptions;
   readonly #closing = new AbortController();
@@ -39,10 +37,8 @@ export class PodWatch {
     return this.#view;
   }
 
-  /**
-   * Resolves with the first answer, starting with the current state. Rejects with what `look` throws, the signal's
-   * reason or the watch's failure.
-   */
+  /** Resolves with the first answer, starting with the current state. Rejects with what `look` throws, the signal's
+   * reason or the watch's failure. */
   until<T>(look: (view: PodView) => T | undefined, signal: AbortSignal): Promise<T> {
     const found: Deferred<T> = deferred();
     const abort = (): void => found.reject(toError(signal.reason));
@@ -76,7 +72,6 @@ export class PodWatch {
     this.#tell(this.#view);
   }
 
-  /** Rejects remaining waiters. */
   async close(): Promise<void> {
     this.#closing.abort(new Error("the step has ended"));
     await this.#running;
@@ -106,7 +101,6 @@ export class PodWatch {
     }
   }
 
-  /** True if the Pod is deleted. */
   #take(type: "ADDED" | "MODIFIED" | "DELETED", pod: KubeObject): boolean {
     if (pod.metadata.uid !== this.#view.pod.metadata.uid) return false;
     this.#tell({ pod, isGone: type === "DELETED" });

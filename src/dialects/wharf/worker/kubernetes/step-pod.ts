@@ -70,10 +70,8 @@ export function stepPod(step: StepPlan, variables: Variables, options: PodOption
   };
 }
 
-/**
- * Waits for SIGINT, which says that the repository is complete, and records its own process id first, which is not 1
- * where containers share the host's. If the worker is gone the Pod fails after three hours.
- */
+/** Waits for SIGINT, which says that the repository is complete, and records its own process id first, which is not 1
+ * where containers share the host's. If the worker is gone the Pod fails after three hours. */
 const initScript = ["trap 'exit 0' INT", 'echo $$ > "$1"', "sleep 10800 &", "wait $!", "exit 1"].join("\n");
 
 const initContainer = ({ name, images }: PodOptions, { workdir }: StepPlan): JsonObject => ({

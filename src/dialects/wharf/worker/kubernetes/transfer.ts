@@ -12,10 +12,8 @@ import { podContainers, waitingFile } from "./step-pod.ts";
 
 const maxComplaint = 4096;
 
-/**
- * Unpacks the repository in the init container; may be repeated. Files are writable for everyone, because the user of
- * the step's image is unknown.
- */
+/** Unpacks the repository in the init container; may be repeated. Files are writable for everyone, because the user of
+ * the step's image is unknown. */
 export async function putRepository(
   streams: PodStreams,
   pod: PodName,
@@ -48,8 +46,7 @@ interface TransferOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Tells the init container that the repository is complete. The answer may be lost; the Pod's state shows the effect.
+/** Tells the init container that the repository is complete. The answer may be lost; the Pod's state shows the effect.
  */
 export async function endWaiting(streams: PodStreams, pod: PodName, signal: AbortSignal): Promise<void> {
   const script = 'number=$(cat "$1") && rm "$1" && kill -INT "$number"';
@@ -76,12 +73,10 @@ async function runIn(streams: PodStreams, pod: PodName, options: ExecOptions): P
 async function* outputOf(streams: PodStreams, pod: PodName, options: ExecOptions): AsyncGenerator<Buffer, void> {
   const [stdout, complaint] = [new PassThrough(), new Complaint()];
   const ended = streams.exec(pod, { ...options, stdout, stderr: complaint });
-  // Awaited below.
   ended.catch(() => undefined);
   try {
     yield* stdout as AsyncIterable<Buffer>;
   } catch (thrown) {
-    // The exec says why the output was cut.
     await ended;
     throw thrown;
   } finally {
@@ -117,11 +112,9 @@ class Complaint extends Writable {
   }
 }
 
-/**
- * Reads a repeatable source exactly once over breaking connections: bytes already passed on are read again, compared
+/** Reads a repeatable source exactly once over breaking connections: bytes already passed on are read again, compared
  * and skipped. Every connection must make progress before patience ends. Throws `Artifacts` if the source changed,
- * `RuntimeLost` if it stays away.
- */
+ * `RuntimeLost` if it stays away. */
 async function* resumed(
   open: () => AsyncIterable<Buffer>,
   patience: Patience,
