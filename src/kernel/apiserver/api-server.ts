@@ -40,7 +40,6 @@ import type { LogSource } from "./verbs/sources.ts";
 import { Turns } from "./verbs/turns.ts";
 import { requestToken } from "./verbs/token-request.ts";
 
-/** The parts of a server. It uses no files, environment or clock besides these. */
 export interface ApiServerOptions {
   /** Open and loaded; the caller closes it after the server. */
   readonly store: Store;
@@ -51,9 +50,7 @@ export interface ApiServerOptions {
   readonly podLogs?: PodLogs;
   /** Streams into Pods; not implemented by default. */
   readonly podSessions?: PodSessions;
-  /** Logs of other objects than Pods. */
   readonly logSources?: readonly LogSource[];
-  /** Artifacts; none by default. */
   readonly artifacts?: ArtifactSource;
   readonly limits?: Partial<Limits>;
   /** PEM of the certificate authority, for the ConfigMap `kube-root-ca.crt` in every namespace. */
@@ -72,7 +69,6 @@ export interface ApiServerOptions {
   readonly health?: HealthChecks;
   /** The server's own metrics are added to these. */
   readonly metrics?: Metrics;
-  /** Records requests over HTTP; the caller closes it after the server. */
   readonly audit?: AuditLog;
   /** Program of the thread that reads large YAML bodies; by default they are read here. */
   readonly yamlReaderPath?: string;
@@ -82,10 +78,7 @@ export interface ApiServerOptions {
   readonly random?: () => number;
 }
 
-/**
- * A Kubernetes-compatible API server in this process, with the rules of 1.33. In-process and HTTP clients see the same
- * objects, refusals and events.
- */
+/** A Kubernetes-compatible API server (the rules of 1.33) in this process. All clients see the same objects. */
 export interface ApiServer {
   /** A client with the same admission and write path as HTTP; acts as the server itself by default. */
   client(identity?: Identity): ApiClient;
@@ -102,10 +95,7 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
-/**
- * Starts a server on a store: serves the stored kinds, creates the first namespaces and starts the collectors, but no
- * listener. Definitions stored here are served when this resolves.
- */
+/** Starts a server without a listener. The definitions stored here are served when this resolves. */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { store, clock, log, version } = options;
   const kinds = createRegistry({
@@ -113,7 +103,6 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     compileRule: compileCelRule,
     admissions: [credentialAdmission, ...(options.admissions ?? [])],
   });
-  // From here on the registry follows the store.
   const following = followDefinitions(store, kinds, log);
   const authenticator = new Authenticator(store, clock, options.accountKey);
   const context: ApiContext = {
@@ -193,7 +182,6 @@ async function startRoles(context: ApiContext): Promise<RoleAggregator> {
   return new RoleAggregator(context);
 }
 
-/** What all listeners share. */
 function frontOf(
   sources: RawSources,
   authenticator: Authenticator,

@@ -48,10 +48,7 @@ import { WatchQueue } from "./watch/watch-queue.ts";
 
 export type RawGet = (path: string, signal: AbortSignal | undefined, accept: string | undefined) => Promise<string>;
 
-/**
- * The ApiClient of this process. Runs the verbs of HTTP requests without encoding: returns the store's frozen objects
- * and copies what it is given once, except frozen parts. For several identities it does only what all of them may do.
- */
+/** Runs the verbs without encoding: returns frozen objects, copies what it is given. All identities must be allowed. */
 export class EmbeddedClient implements ApiClient {
   readonly #context: ApiContext;
   readonly #identities: readonly [Identity, ...Identity[]];
@@ -165,10 +162,7 @@ export class EmbeddedClient implements ApiClient {
     await deleteCollection(this.#context, resource, options, deleteRequest(options));
   }
 
-  /**
-   * Reads the object first, to refuse a missing object or container before streaming. Needs the permission for the log
-   * only.
-   */
+  /** Checks object and container before streaming. Needs the permission for the log only. */
   async *logs(ref: Ref, options: LogOptions = {}): AsyncGenerator<Uint8Array, void> {
     const resource = this.#served(ref.type, "get", { ...ref, subresource: "log" });
     const object = answerObject(await getObject(this.#context, resource, targetOf(ref)));
@@ -263,7 +257,6 @@ export class EmbeddedClient implements ApiClient {
     return resource;
   }
 
-  /** The options with the permissions that depend on the object. */
   #request(resource: ServedResource, options: WriteOptions, isApply = false): WriteRequest {
     if (this.#identities[0] === internal) return writeRequest(options);
     const { authorizer } = this.#context;

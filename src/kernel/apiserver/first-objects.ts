@@ -7,10 +7,7 @@ import { addDefaultAccount, addObject } from "./verbs/add-object.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { initialNamespaces } from "./verbs/namespace-rules.ts";
 
-/**
- * Stores the initial namespaces, their accounts and the given definitions, if missing, in one transaction without
- * checks, which tests have done. Definitions come first, a namespace before its account. Writes nothing when all exist.
- */
+/** Stores what is missing in one transaction without checks. Definitions come first, a namespace before its account. */
 export async function storeFirstObjects(context: ApiContext, definitions: readonly JsonObject[]): Promise<void> {
   await context.store.write((transaction) => {
     for (const definition of definitions)

@@ -18,9 +18,7 @@ export interface RawSources {
   readonly version: string;
 }
 
-/**
- * GET of any path except watches, logs and metrics, without a listener, for `ApiClient.raw`. Lists come in one piece.
- */
+/** GET of any path except watches, logs and metrics, without a listener. Lists come in one piece. */
 export async function rawGet(
   sources: RawSources,
   target: string,

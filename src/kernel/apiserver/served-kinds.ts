@@ -3,10 +3,7 @@ import type { KindRegistry } from "./crds/registry.ts";
 import type { Store, Subscription } from "./store/store.ts";
 import { definitions } from "./verbs/definition-rules.ts";
 
-/**
- * Keeps the registry in step with the stored CustomResourceDefinitions. Changes apply in the turn they are published,
- * before their writer is answered.
- */
+/** Changes apply in the turn they are published, before their writer is answered. */
 export function followDefinitions(store: Store, registry: KindRegistry, log: Logger): Subscription {
   const { entries, revision } = store.page(definitions, {});
   for (const entry of entries) registry.setCrd(entry.object());

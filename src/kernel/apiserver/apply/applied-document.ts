@@ -11,10 +11,7 @@ export interface AppliedDocument {
   readonly causes: readonly StatusCause[];
 }
 
-/**
- * Reads a document for apply. Null members count as absent (kubectl sends `creationTimestamp: null`), except inside
- * leaves. Items must have distinct keys. Returns the document itself when nothing was removed.
- */
+/** Nulls count as absent, except inside leaves. Items must have distinct keys. Returns the document if unchanged. */
 export function readApplied(document: JsonObject, type: TypeNode): AppliedDocument {
   const causes: StatusCause[] = [];
   return { object: readMembers(document, type, { path: [], causes }), causes };

@@ -10,8 +10,7 @@ import { prune } from "./prune.ts";
 import type { TypeNode } from "./type-node.ts";
 import { afterLoss, changeIn, fitManagers, updateManagers } from "./update-managers.ts";
 
-// Merge the document into the live object (merge.ts), remove what the manager gave up (prune.ts), compare (compare.ts),
-// refuse changes of fields that others own (conflicts.ts), and record the new owners. Every step makes new values.
+// Merge, prune, compare, refuse conflicts, record the new owners. Every step makes new values.
 
 /** `document` has passed `readApplied`; neither it nor `live` has managedFields. */
 export interface Apply {
@@ -28,7 +27,6 @@ export interface Apply {
   readonly now: string;
 }
 
-/** Defaults are added later and have no owner. */
 export interface Applied {
   readonly object: JsonObject;
   readonly managers: readonly Manager[];
@@ -37,11 +35,7 @@ export interface Applied {
 /** The manager of fields that were there before the first apply and have no recorded owner. */
 export const beforeFirstApply = "before-first-apply";
 
-/**
- * Applies the document: sets what it declares, removes what its manager declared before and nobody owns, and makes the
- * manager the owner of exactly what it declares. All changes of fields of others are returned as conflicts; equal
- * values are shared. Without a change, returns the live object and the managers.
- */
+/** Makes the manager the owner of what its document declares. Without a change, returns the live object. */
 export function applyManagers(apply: Apply): Result<Applied, readonly Conflict[]> {
   const start = startOf(apply);
   const outcome = applyOnce(apply, start, apply.force);
@@ -59,10 +53,7 @@ function startOf({ live, type, managers, writer, scope, now }: Apply): readonly 
   return updateManagers({ live: undefined, next: live, type, managers: [], writer: first, scope, now });
 }
 
-/**
- * Only changed fields conflict: a manager that declares the present value shares the field. What pruning removes is
- * taken from the others as well.
- */
+/** Only changed fields conflict: a manager that declares the present value shares the field. */
 function applyOnce(apply: Apply, managers: readonly Manager[], force: boolean): Result<Applied, readonly Conflict[]> {
   const { document, type, scope, writer, now } = apply;
   const live = apply.live ?? {};
@@ -123,8 +114,7 @@ function finished(apply: Apply, outcome: Result<Applied, readonly Conflict[]>): 
   return ok({ ...outcome.value, object: withLastApplied(outcome.value.object, apply.sent) });
 }
 
-// kubectl's client-side apply keeps the last document in an annotation. When the same kubectl switches to server-side
-// apply, what the annotation declares is its own and does not conflict.
+// When a kubectl switches to server-side apply, what its last-applied annotation declares does not conflict.
 
 export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 /** The manager kubectl applies as; another name opts out of the migration. */

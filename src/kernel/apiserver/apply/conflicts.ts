@@ -27,7 +27,6 @@ export function conflictsWith(managers: readonly Manager[], taken: FieldSet): re
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The conflicts except those about `allowed`. */
 export function conflictsBeyond(conflicts: readonly Conflict[], allowed: FieldSet): readonly Conflict[] {
   const found = new FieldSetBuilder();
   for (const { path } of conflicts) found.insert(path);

@@ -87,7 +87,6 @@ export function compareElements(a: string, b: string): number {
   return first.rank - second.rank || compareValues(first.value, second.value);
 }
 
-/** Sorts in place. */
 export function sortElements(elements: string[]): string[] {
   if (elements.length < 2) return elements;
   return elements.every(isField) ? elements.sort() : elements.sort(compareElements);

@@ -40,23 +40,16 @@ export function inScope(set: FieldSet, { subresource, hasStatus }: Scope): Field
 
 export const recorded = (set: FieldSet): FieldSet => difference(set, unowned);
 
-/**
- * Which structs are fields themselves. declared: only empty ones, because the fields inside represent the others. new:
- * all except those a built-in kind always has. all: every one, as in a value that came as a whole.
- */
+/** Structs that are fields. declared: empty ones. new: all but those a built-in kind always has. all: every one. */
 type Extent = "declared" | "new" | "all";
 
-/**
- * The fields a document declares: leaves, items and keys of maps. A struct of the schema counts only when null or
- * empty; an empty keyed list declares nothing.
- */
+/** The fields a document declares. A struct counts only when null or empty; an empty keyed list declares nothing. */
 export const fieldSetOf = (object: JsonObject, type: TypeNode): FieldSet =>
   inside(object, type, "declared", false) ?? leaf;
 
 /** What a new object adds: `compare({}, object, type).added` in one walk. */
 export const fieldsOfNew = (object: JsonObject, type: TypeNode): FieldSet => inside(object, type, "new", false) ?? leaf;
 
-/** Everything inside a value; undefined for a leaf. */
 export const everythingInside = (value: JsonValue, type: TypeNode): FieldSet | undefined =>
   inside(value, type, "all", false);
 

@@ -109,7 +109,6 @@ function intersectNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return nodeOf(isMember(a) && isMember(b), children);
 }
 
-/** The part of a set below one element of its root. */
 export function onlyBelow(set: FieldSet, element: string): FieldSet {
   const child = set[element];
   return child === undefined ? leaf : { [element]: child };
@@ -142,7 +141,6 @@ function collectPaths(node: FieldSet, at: ElementPath, paths: ElementPath[]): vo
 
 interface Draft {
   member: boolean;
-  /** Content added as a whole. */
   whole: FieldSet | undefined;
   readonly children: Map<string, Draft>;
 }

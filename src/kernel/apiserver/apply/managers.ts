@@ -28,7 +28,6 @@ export const isSameManager = (a: ManagerId, b: ManagerId): boolean =>
   a.subresource === b.subresource &&
   (a.operation === "Apply" || a.apiVersion === b.apiVersion);
 
-/** Equal for the same manager. */
 const keyOf = ({ name, operation, apiVersion, subresource }: ManagerId): string =>
   JSON.stringify([name, operation, subresource, operation === "Apply" ? "" : apiVersion]);
 
@@ -100,10 +99,7 @@ function encodeManager({ name, operation, apiVersion, subresource, time, fields,
   };
 }
 
-/**
- * Writes `metadata.managedFields`: appliers first, older entries first; undefined without managers. Returns `old`, the
- * list they were read from, when nothing changed.
- */
+/** Appliers first, older entries first. Returns `old`, the list they were read from, when nothing changed. */
 export function encodeManagers(managers: readonly Manager[], old?: JsonValue): JsonValue | undefined {
   if (managers.length === 0) return undefined;
   const entries = [...managers].sort(compareManagers).map(encodeManager);
@@ -123,7 +119,6 @@ function compareManagers(a: Manager, b: Manager): number {
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** 0 without a time. */
 export const secondsOf = ({ time }: Manager): number => (time === undefined ? 0 : Math.floor(Date.parse(time) / 1000));
 
 /** True when the same managers own the same fields, whenever they did. */
@@ -146,10 +141,7 @@ export const asksToForget = (value: JsonValue | undefined): boolean =>
 // Frozen sets found canonical, which recur in every write.
 const known = new WeakMap<object, FieldSet>();
 
-/**
- * Reads a `fieldsV1` in canonical form; undefined when it is no field set. Elements of unknown kinds are left out, as
- * in Kubernetes. Frozen values are read once.
- */
+/** Reads a `fieldsV1` in canonical form; undefined if invalid. Drops unknown elements, as Kubernetes does. */
 export function decodeFields(value: JsonValue): FieldSet | undefined {
   if (!isJsonObject(value)) return undefined;
   const found = known.get(value);

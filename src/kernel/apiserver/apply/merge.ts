@@ -7,11 +7,7 @@ import { elementOf, isGranular, isTracked, itemsByElement, memberOf, setMember }
 //   applied  {containers: [{name: "a", image: "y"}]}
 //   merged   {replicas: 1, containers: [{name: "a", image: "y"}, {name: "sidecar"}]}
 
-/**
- * Merges an applied document into the live object: the applied value wins, keyed items are matched by key, sets are
- * united. Returns live parts, or the live object itself, where nothing changed. The document must have passed
- * `readApplied`.
- */
+/** The applied value wins; keyed items are matched, sets united. The document must have passed `readApplied`. */
 export function merge(live: JsonObject, applied: JsonObject, type: TypeNode): JsonObject {
   let merged: Record<string, JsonValue | undefined> | undefined;
   for (const name of Object.keys(applied)) {
@@ -33,10 +29,7 @@ function mergeValues(live: JsonValue, applied: JsonValue, type: TypeNode): JsonV
   return jsonEquals(live, applied) ? live : applied;
 }
 
-/**
- * Applied items keep their order. An item only in the live list stays in front of the next common item: live [a x b]
- * with applied [b a] is [x b a]. Live duplicates of an applied key are replaced.
- */
+/** Applied items keep their order; an item only in the live list stays before the next common one. */
 function mergeLists(live: JsonArray, applied: JsonArray, type: TypeNode): JsonArray {
   const present = itemsByElement(live, type);
   const wanted = new Set(applied.map((item) => elementOf(item, type)));

@@ -4,8 +4,7 @@ import { childElements, type FieldSet, isMember, leaf } from "./field-set.ts";
 import type { TypeNode } from "./type-node.ts";
 import { elementOf, isGranular, isTracked, memberOf, setMember } from "./values.ts";
 
-// Kubernetes does this in three passes over whole objects. One difference: here an item stays, with its key, when
-// somebody owns a field of it; there it goes unless the item itself is owned.
+// Unlike in Kubernetes, an item stays, with its key, when somebody owns a field of it.
 
 /**
  * Removes from `merged` what its manager declared last time (`last`) and nobody declares or owns now (`owned`). A place

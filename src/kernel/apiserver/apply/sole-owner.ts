@@ -21,10 +21,7 @@ interface Newest {
 // Objects created in a row are mostly alike. Sharing their owners halves the memory such an object takes.
 const newest = new WeakMap<TypeNode, Newest>();
 
-/**
- * The `managedFields` of a new object without owners: its writer owns everything. Frozen; undefined when there is
- * nothing to own.
- */
+/** The `managedFields` of a new object, frozen: its writer owns everything. Undefined if there is nothing to own. */
 export function soleOwner({ object, type, writer, scope, now }: Creation): JsonValue | undefined {
   const added = fieldsOfNew(object, type);
   const known = newest.get(type);

@@ -2,8 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import { definitionNames, rawDefinitions, refOf, refTo } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 
-// One view of the definitions of built-in kinds and the schemas of custom kinds. Scalars are leaves whatever the schema
-// says; nodes tell whether an object or list is one leaf or many.
+// One view of built-in definitions and custom schemas. Scalars are leaves whatever the schema says.
 
 /** How a value divides among owners. Nodes are made on first use and kept. */
 export interface TypeNode {
@@ -52,11 +51,9 @@ function rootOf({ custom, schema }: ServedResource): TypeNode {
 
 const jsonOf = (schema: object): JsonObject => schema as JsonObject;
 
-/** The objects of a built-in kind, by definition name. */
 export const builtInTypeNode = (definitionName: string): TypeNode =>
   new SchemaNode({ $ref: refTo(definitionName) }, builtIn);
 
-/** The objects of a custom kind, by its structural schema. */
 export function customTypeNode(root: JsonObject): TypeNode {
   const { properties } = root;
   const metadata = { $ref: refTo(definitionNames.objectMeta) };
@@ -88,7 +85,6 @@ class SchemaNode implements TypeNode {
   /** Keywords may be beside a reference or behind it. */
   constructor(raw: JsonObject, source: Source) {
     this.#schema = targetOf(raw);
-    // References always lead to definitions of built-in types.
     this.#source = refOf(raw) === undefined ? source : builtIn;
     const keyword = (name: string): JsonValue | undefined => raw[name] ?? this.#schema[name];
     const isDescribed = isJsonObject(this.#schema["properties"]) || isJsonObject(this.#schema["additionalProperties"]);

@@ -6,8 +6,7 @@ import { childElements, difference, type FieldSet, isEmptySet, leaf, union } fro
 import { isSameManager, type Manager, type ManagerId, secondsOf, touched, withFields } from "./managers.ts";
 import type { TypeNode } from "./type-node.ts";
 
-// Runs at every write to an object with owners. Shared parts are skipped and unchanged values keep their identity; a
-// status write that flips a Pod's conditions takes about 10 us.
+// Runs at every write to an object with owners, so shared parts are skipped.
 
 /** A write that is no apply; `live` is undefined for a new object. */
 export interface Update {
@@ -20,10 +19,7 @@ export interface Update {
   readonly now: string;
 }
 
-/**
- * The owners after an update: a changed field belongs to its writer alone, a removed one to nobody. Unchanged entries,
- * and an unchanged list, stay the same objects.
- */
+/** A changed field belongs to its writer alone, a removed one to nobody. Unchanged entries stay the same objects. */
 export function updateManagers({ live, next, type, managers, writer, scope, now }: Update): readonly Manager[] {
   const change = changeIn(live === undefined ? creation(next, type) : compare(live, next, type), scope);
   const fitted = fitManagers(managers, type);
@@ -65,7 +61,6 @@ export const changeIn = ({ added, modified, removed }: Comparison, scope: Scope)
 
 /** Beyond this the oldest updaters are merged. Appliers never are: what they declared must stay known. */
 export const maxUpdaters = 10;
-/** The manager of merged updaters. */
 export const ancientChanges = "ancient-changes";
 
 /** Merges the oldest Update entries of each apiVersion until `maxUpdaters` remain. */
@@ -107,7 +102,6 @@ const bucketOf = ({ apiVersion }: Manager): ManagerId => ({
   subresource: "",
 });
 
-/** Has the later one's time. */
 function join(found: Manager, other: Manager): Manager {
   const fields = union(found.fields, other.fields);
   const time = secondsOf(other) < secondsOf(found) ? found.time : other.time;
@@ -117,10 +111,7 @@ function join(found: Manager, other: Manager): Manager {
 // Frozen sets found to fit a schema.
 const fitting = new WeakMap<TypeNode, WeakSet<FieldSet>>();
 
-/**
- * Fits a set written under an older schema: where a list or object has become atomic, owners of its parts own the
- * whole. Returns the same set when it fits.
- */
+/** Fits a set to the schema: if a list or object became atomic, owners of parts own it. Returns an equal set itself. */
 export function fitToSchema(set: FieldSet, type: TypeNode): FieldSet {
   const known = fitting.get(type);
   if (known?.has(set) === true) return set;

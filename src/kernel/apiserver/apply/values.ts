@@ -33,10 +33,7 @@ export function setMember(object: Record<string, JsonValue | undefined>, name: s
 // Elements of frozen items, which recur in every write.
 const elements = new WeakMap<object, { readonly type: TypeNode; readonly element: string }>();
 
-/**
- * The element of an item, `k:{"name":"c"}` or `v:"x"`; undefined without a key, or for a non-scalar in a set. Absent
- * key fields have their default or are left out.
- */
+/** `k:{"name":"c"}` or `v:"x"`; undefined without a key, or for a non-scalar in a set. */
 export function elementOf(item: JsonValue, type: TypeNode): string | undefined {
   if (type.lists === "set") return typeof item === "object" ? undefined : valueElement(item);
   if (!isJsonObject(item)) return undefined;

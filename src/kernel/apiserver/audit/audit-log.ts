@@ -21,10 +21,7 @@ export interface AuditLogOptions {
   readonly maxFiles?: number;
 }
 
-/**
- * Records requests as JSON lines in `audit.jsonl`; older files are `audit-1.jsonl` (the youngest) and so on. Appending
- * never waits: lines are written and flushed at least once a second. Lost lines are counted.
- */
+/** Records requests in `audit.jsonl`, `audit-1.jsonl` (youngest)… Appending never waits; lost lines are counted. */
 export class AuditLog {
   readonly #options: Required<AuditLogOptions>;
   #waiting: string[] = [];
@@ -106,7 +103,7 @@ export class AuditLog {
     return this.#file;
   }
 
-  /** The current file becomes number 1, and so on; the last one is removed. */
+  /** `audit-1.jsonl` is the youngest; removes the oldest. */
   async #rotate(): Promise<void> {
     const { directory, maxFiles } = this.#options;
     const numbers = (await readdir(directory))

@@ -8,7 +8,7 @@ import {
 } from "#lib/base/index.ts";
 import type { Identity } from "../authz/identity.ts";
 
-/** What is known of a request when it has been answered; parts that it never came to are absent. */
+/** The facts of an answered request; parts that it never reached are absent. */
 export interface AuditFacts {
   readonly id: string;
   readonly startedAt: Instant;
@@ -16,30 +16,30 @@ export interface AuditFacts {
   readonly ms: number;
   readonly ip: string;
   readonly code: number;
-  /** Whose rights counted; absent when nobody was recognised. */
+  /** The effective identity; absent without authentication. */
   readonly identity?: Identity;
-  /** Who acted as `identity`. */
+  /** The impersonator of `identity`. */
   readonly caller?: Identity;
   readonly verb: string;
-  /** Of requests that are about no resource. */
+  /** For requests without a resource. */
   readonly path?: string;
   readonly group?: string;
   readonly resource?: string;
   readonly subresource?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** By its query. A deletion may say it in its body as well, which is looked at here. */
+  /** From the query; `isDryDeletion` checks the body of a deletion. */
   readonly isDryRun?: boolean;
-  /** Of a write: what was sent, as it was decoded. */
+  /** The decoded body of a write. */
   readonly body?: JsonValue;
-  /** As announced by the client; NaN when it was not. */
+  /** The client's Content-Length; NaN without one. */
   readonly bodyBytes?: number;
 }
 
-/** Longer bodies are left out and only their size is told: a log is no backup. */
+/** Longer bodies are replaced by their size. */
 const maxBodyBytes = 16 * 1024;
 
-/** One line of the audit log, without its newline. Nothing that opens a door is in it: see `redacted`. */
+/** One line of the audit log, without its newline and without secrets (`redacted`). */
 export function auditLine(facts: AuditFacts): string {
   const { identity, caller, group, resource, subresource, namespace, name, path } = facts;
   const record: JsonObject = {
@@ -59,22 +59,16 @@ export function auditLine(facts: AuditFacts): string {
   return body === "" ? text : `${text.slice(0, -1)},${body}}`;
 }
 
-/**
- * DeleteOptions are the body of a DELETE and a part of an Eviction; in any other body the member means something else.
- */
+/** DeleteOptions are the body of a DELETE and part of an Eviction. */
 function isDryDeletion({ verb, subresource, body }: AuditFacts): boolean {
   if (verb === "delete" || verb === "deletecollection") return listAt(body, "dryRun").includes("All");
   return subresource === "eviction" && listAt(body, "deleteOptions", "dryRun").includes("All");
 }
 
-/** Empty texts say nothing. */
 const present = (members: Readonly<Record<string, string | undefined>>): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([, text]) => text !== undefined && text !== ""));
 
-/**
- * The last member of the record. A body that was announced as long is not even written as text: that would hold up
- * others.
- */
+/** The last member. A long body is not even encoded, which would block other requests. */
 function bodyText({ body, bodyBytes = 0, resource = "", subresource = "" }: AuditFacts): string {
   if (body === undefined || body === null) return "";
   if (bodyBytes > maxBodyBytes) return `"bodySize":${bodyBytes}`;
@@ -86,15 +80,10 @@ const mask = "<redacted>";
 /** Where a client-side apply keeps the whole object once more. */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Members of a Secret that are none. */
+/** The members of a Secret without secrets. */
 const plainMembers: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "type", "immutable"]);
 
-/**
- * The body without what must not be in a log: the values of Secrets, tokens that are asked about, and copies of either.
- * A patch of a Secret that is a list of operations is left out whole, because its values may stand anywhere. What a
- * body calls itself counts as well as where it was sent: a Secret that was sent to the wrong place is one, and so is
- * one that a step of a Workflow creates.
- */
+/** Hides Secrets and tokens wherever a body contains them, even one sent to the wrong path or in a Workflow's step. */
 export function redacted(resource: string, subresource: string, body: JsonValue): JsonValue {
   if (resource === "secrets") return redactedSecret(body);
   if (resource === "tokenreviews" && isJsonObject(body)) return { ...body, spec: mask };
@@ -102,7 +91,7 @@ export function redacted(resource: string, subresource: string, body: JsonValue)
   return withoutSecrets(body);
 }
 
-/** Bodies are as deep as the server lets them be. */
+/** The server limits the depth of bodies. */
 function withoutSecrets(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (!isJsonObject(value)) return value;
@@ -114,7 +103,7 @@ function withoutSecrets(value: JsonValue): JsonValue {
   });
 }
 
-/** Not only `data` and `stringData`: who writes `stringdata` is refused, and has sent the values all the same. */
+/** Redacts misspelt members too: a request with `stringdata` is refused, but contains the values. */
 function redactedSecret(body: JsonValue): JsonValue {
   if (!isJsonObject(body)) return mask;
   return mapMembers(body, (member, name) => {
@@ -123,7 +112,7 @@ function redactedSecret(body: JsonValue): JsonValue {
   });
 }
 
-/** Keys are names, and help; values are the secret. */
+/** Hides values and keeps keys. */
 const masked = (values: JsonValue): JsonValue =>
   isJsonObject(values) ? mapMembers(values, () => mask) : values === null ? null : mask;
 

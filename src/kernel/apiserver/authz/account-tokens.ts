@@ -34,7 +34,7 @@ import { accountUser } from "./rbac/rule-index.ts";
 /** Kubernetes' default name for itself, and the audience of tokens for this server. */
 export const issuer = "https://kubernetes.default.svc.cluster.local";
 const algorithm = "ES256";
-/** Cached tokens with valid signatures; a check costs 0.1 ms. */
+/** Bounds the cache of verified tokens; a check costs 0.1 ms. */
 const maxKnown = 1000;
 
 /** A token is invalid when this object is gone. */
@@ -92,9 +92,7 @@ export class AccountTokens {
     return `${head}.${signature.toString("base64url")}`;
   }
 
-  /**
-   * The owner of a token that is valid for one of `audiences` (this server when empty). The signature is checked first.
-   */
+  /** The owner of a token valid for one of `audiences` (this server when empty). */
   review(token: string, audiences: readonly string[]): ReviewedToken | undefined {
     const known = this.#read(token);
     if (known === undefined || !this.#isGood(known)) return undefined;

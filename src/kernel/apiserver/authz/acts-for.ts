@@ -11,8 +11,7 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import { metadataOf, withMetadata } from "../verbs/metadata.ts";
 import { type Identity, isMaster } from "./identity.ts";
 
-// A Workflow's controller may do everything, so it acts with the rights that all of the Workflow's writers have. The
-// server records the writers; roles are evaluated when something is done.
+// A Workflow's controller acts with the rights that all recorded writers of the Workflow have at that time.
 
 /** `replaces`: the whole object was sent. */
 interface Written {
@@ -20,10 +19,7 @@ interface Written {
   readonly replaces: boolean;
 }
 
-/**
- * The object with its writers recorded. Whoever creates it or replaces it whole is its writer; whoever changes what it
- * does becomes another one. Unchanged for kinds that act for nobody and for writes of this process (no `writers`).
- */
+/** Records the creator, or whoever replaces the object, as its writer and adds whoever changes what it does. */
 export function withWriters(
   { actsOn }: Pick<ServedResource, "actsOn">,
   object: JsonObject,

@@ -22,11 +22,7 @@ const everything = [
   policyRule({ verbs: ["*"], nonResourceURLs: ["*"] }),
 ];
 
-/**
- * Decides who may do what: `system:masters` everything, others what Slipway's roles and the stored roles and bindings
- * allow. Synchronous; follows the published state. The index is made at the first question about somebody else than a
- * master.
- */
+/** Synchronous; follows the published state. The index is made when the first question is about a non-master. */
 export class Authorizer {
   readonly #store: Pick<Store, "page" | "subscribe">;
   readonly #settings: RoleSettings;
@@ -49,7 +45,6 @@ export class Authorizer {
     );
   }
 
-  /** Like `allows`, with the reason. */
   judge(identity: Identity, access: Access): Verdict {
     if (isMaster(identity)) return { allowed: true, reason: `member of ${mastersGroup}` };
     const builtIn = findBuiltInRole(identity, access, this.#settings);
@@ -74,16 +69,12 @@ export class Authorizer {
   }
 }
 
-/**
- * Throws Kubernetes' 403 unless allowed: `pods "p" is forbidden: User "u" cannot get resource "pods" in API group "" in
- * the namespace "n"`.
- */
+/** Throws Kubernetes' 403 unless allowed. */
 export function authorize(authorizer: Authorizer, identity: Identity, access: Access): void {
   if (authorizer.allows(identity, access)) return;
   throw accessDenied(identity, access);
 }
 
-/** The refusal alone. */
 export function accessDenied(identity: Identity, access: Access): ApiError {
   const { verb, group, resource, namespace, name, path } = access;
   if (path !== undefined) {
@@ -107,10 +98,7 @@ export function accessDenied(identity: Identity, access: Access): ApiError {
   );
 }
 
-/**
- * The access that a request needs. A namespace is inside itself: a role in it may allow reading it. `name` is empty for
- * collections.
- */
+/** A namespace is inside itself: a role in it may allow reading it. `name` is empty for collections. */
 export function accessTo(
   { group, plural }: Pick<ResourceType, "group" | "plural">,
   verb: string,

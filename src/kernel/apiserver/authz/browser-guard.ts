@@ -15,10 +15,7 @@ export interface GuardRefusal {
 
 export const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
-/**
- * Refuses requests whose `Host` is not a name of this server, and those that a browser sends for other sites. `names`
- * are lower case without ports: the listener may be behind a port forwarding.
- */
+/** Refuses other hosts and other sites' requests. `names` are lower case, without ports, which may be forwarded. */
 export function guardBrowser(headers: IncomingHttpHeaders, names: readonly string[]): GuardRefusal | undefined {
   const host = hostName(headers.host ?? "");
   if (host === undefined || !names.includes(host)) {

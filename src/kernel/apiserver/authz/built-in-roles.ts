@@ -11,7 +11,6 @@ import { allows, type CompiledRules, compileRules, type PolicyRule, policyRule }
 //   slipway:agents      `slipway:agent:<name>`: the Lease of that name in slipway-system, and Events; what is assigned to an agent
 //                       is granted to its user by bindings, as to any other
 
-/** Rules and their exceptions. */
 interface BuiltInRole {
   readonly text: string;
   readonly rules: CompiledRules;
@@ -45,10 +44,7 @@ export const hostPathRight = { verb: "use", group: "slipway.dev", resource: "hos
 /** Permission to send notifications to hosts without a public address. No kind of this name exists. */
 const notificationRight = { verb: "use", group: "slipway.dev", resource: "notificationtargets" } as const;
 
-/**
- * Permission of controllers to write statuses that they act on, by kind (`builds.example.org`). In a group of its
- * own, so that a role for all of `slipway.dev` does not include it.
- */
+/** Permission of controllers to write statuses that they act on; its own group keeps it out of `slipway.dev` roles. */
 export const controllerRight = { verb: "update", group: "controllers.slipway.dev", resource: "statuses" } as const;
 
 const operator: BuiltInRole = {
@@ -113,7 +109,6 @@ const agentLeaseRule = (name: string): PolicyRule =>
     resourceNames: [name],
   });
 
-/** The role of the caller's groups that allows it, if any. */
 export function findBuiltInRole(identity: Identity, access: Access, settings: RoleSettings): string | undefined {
   for (const group of identity.groups) {
     const role = roleOf(group, settings);

@@ -22,11 +22,7 @@ export interface ServingCertificates {
 
 const renewBeforeMs = 30 * 86_400_000;
 
-/**
- * The certificates in `dir`, created on the first call and renewed when less than 30 days are left, a name is missing,
- * or a file is damaged. The authority lasts ten years, so kubeconfigs survive renewals. Refuses keys that others can
- * read (`insecure-permissions`). The caller holds the data directory's lock.
- */
+/** Creates or renews certificates in `dir`. Throws `insecure-permissions`. The caller holds the directory's lock. */
 export async function ensureCertificates(
   dir: string,
   now: Instant,
@@ -46,10 +42,7 @@ export async function ensureCertificates(
   return { ca: authority.cert, cert: serving.cert, key: serving.key, client, accountKey: await ensureAccountKey(dir) };
 }
 
-/**
- * Issues a client certificate of this directory's authority. It is valid for `days` without being stored, unless its
- * subject is revocable. Throws `no-authority` when no server has created one yet.
- */
+/** Valid for `days` and not stored, unless its subject is revocable. Throws `no-authority` before a first start. */
 export async function issueClientCertificate(
   dir: string,
   subject: CertificateSubject,
@@ -104,7 +97,6 @@ function isFresh(pair: KeyPair | undefined, now: Instant): pair is KeyPair {
       Date.parse(certificate.validTo) - now > renewBeforeMs && certificate.checkPrivateKey(createPrivateKey(pair.key))
     );
   } catch {
-    // Damaged.
     return false;
   }
 }

@@ -15,18 +15,13 @@ export interface CertifiedIdentity {
   readonly until: Instant;
 }
 
-/** Read once per connection. */
 interface Bearer extends CertifiedIdentity {
   readonly from: Instant;
 }
 
 const bearers = new WeakMap<TLSSocket, Bearer | null>();
 
-/**
- * The identity in the client's certificate: `CN` is the user, each `O` a group, as in Kubernetes. Undefined without a
- * valid certificate of our authority. Browsers send certificates unasked, so requests they mark do not count, except
- * for the server's own origin, which WebSocket libraries send.
- */
+/** `CN` is the user, each `O` a group. Ignored in browsers' requests from other origins: they send it unasked. */
 export function certificateIdentity(
   socket: Socket,
   headers: IncomingHttpHeaders,

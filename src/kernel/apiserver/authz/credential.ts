@@ -22,7 +22,6 @@ import { authenticatedGroup, type Identity } from "./identity.ts";
 
 const forms = ["Token", "ClientCertificate"] as const;
 
-/** A token or a revocable client certificate of a user. */
 export const Credential = kind({
   group: "slipway.dev",
   version: "v1alpha1",
@@ -129,10 +128,7 @@ export const credentialAdmission: KindAdmission = {
 /** 256 random bits. */
 export const newToken = (): string => randomBytes(32).toString("base64url");
 
-/**
- * Makes a token, valid until its credential is deleted, directly in the store, without checking permissions. Durable
- * when resolved.
- */
+/** Stores a token without checking permissions. Durable when resolved. */
 export async function createStaticToken(
   store: Pick<Store, "write">,
   user: string,

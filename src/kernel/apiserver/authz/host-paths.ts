@@ -8,10 +8,7 @@ import type { Identity } from "./identity.ts";
 //
 //     rules: [{ apiGroups: ["slipway.dev"], resources: ["hostpaths"], verbs: ["use"], resourceNames: ["/srv/models"] }]
 
-/**
- * Asks for every path that the write adds, wherever in the object volumes stand: in a Pod, in the template of one, in
- * whatever makes Pods later in nobody's name. Throws 403 for the first one that is not given.
- */
+/** Checks every path that the write adds, also in templates of Pods. Throws 403 for the first one not allowed. */
 export function refuseForeignPaths(
   authorizer: Authorizer,
   identity: Identity,
@@ -25,7 +22,7 @@ export function refuseForeignPaths(
   }
 }
 
-/** Every `volumes[].hostPath.path` of the value, each once. Objects are as deep as the server lets them be. */
+/** Every `volumes[].hostPath.path` of the value, each once. */
 export function hostPathsIn(value: JsonValue): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (one: JsonValue): void => {

@@ -19,10 +19,7 @@ export const internal: Identity = { user: "slipway:internal", groups: [mastersGr
 
 export const isMaster = (identity: Identity): boolean => identity.groups.includes(mastersGroup);
 
-/**
- * `resource` is the plural with its subresource (`pods/log`). With `path`, which names no resource, group and resource
- * are unused.
- */
+/** `resource` is the plural with its subresource (`pods/log`). With `path`, group and resource are unused. */
 export interface Access {
   readonly verb: string;
   readonly group: string;

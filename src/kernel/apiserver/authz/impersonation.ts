@@ -7,10 +7,7 @@ import { type Access, authenticatedGroup, type Identity } from "./identity.ts";
 const extraPrefix = "impersonate-extra-";
 const accountPrefix = "system:serviceaccount:";
 
-/**
- * The identity in the `Impersonate-` headers, or the caller's own without them. The caller needs `impersonate` on every
- * part: the user or account, each group, the uid, each extra value (403). Groups, uid or extras without a user are 400.
- */
+/** The identity in the `Impersonate-` headers, each part of which needs permission (403), or the caller's own. */
 export function impersonated(
   authorizer: Authorizer,
   caller: Identity,
@@ -70,7 +67,6 @@ function decodeKey(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Not encoded.
     return text;
   }
 }

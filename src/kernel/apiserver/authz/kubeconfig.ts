@@ -21,7 +21,6 @@ const name = "slipway";
 const tokenName = `${name}-token`;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** One cluster with the CA embedded, one or two users, a context for each. */
 export function kubeconfigOf(content: KubeconfigContent): JsonValue {
   const { url, caPem, token, client, user = `${name}-admin` } = content;
   const trust = caPem === undefined ? {} : { "certificate-authority-data": base64(caPem) };

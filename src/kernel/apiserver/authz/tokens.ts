@@ -19,10 +19,7 @@ export function isAdminToken(store: Pick<Store, "system">, token: string): boole
   return stored !== undefined && stored.length === 32 && timingSafeEqual(stored, digestOf(token));
 }
 
-/**
- * Returns `known` if it is the stored admin token, else a new one that replaces it. Only its hash is stored; after a
- * loss a restart makes a new one. Durable when resolved.
- */
+/** Returns `known` if it is the stored token, else a new one that replaces it. Durable when resolved. */
 export async function ensureAdminToken(store: Pick<Store, "system">, known?: string): Promise<string> {
   if (known !== undefined && isAdminToken(store, known)) return known;
   const token = randomBytes(32).toString("base64url");
@@ -30,15 +27,11 @@ export async function ensureAdminToken(store: Pick<Store, "system">, known?: str
   return token;
 }
 
-// Per address and second. Clearing the table only forgives. The right token passes whatever others on the address have
-// tried.
+// Per address and second. Clearing the table only forgives.
 const maxFailures = 10;
 const maxAddresses = 1000;
 
-/**
- * Authenticates callers on all listeners and slows down guessing. Checks the client certificate, the admin token,
- * credentials, then account tokens.
- */
+/** Checks the client certificate, the admin token, credentials, then account tokens; slows down guessing. */
 export class Authenticator implements TokenReviewer {
   readonly #store: Pick<Store, "system" | "get">;
   readonly #clock: Clock;
@@ -52,10 +45,7 @@ export class Authenticator implements TokenReviewer {
     this.accounts = new AccountTokens(store, clock, accountKey);
   }
 
-  /**
-   * The caller, or 401; 429 after too many wrong attempts in one second. `address` is the connection's; headers that
-   * name another are not believed.
-   */
+  /** 401, or 429 after too many attempts in a second. `address` is the connection's, not from headers. */
   authenticate(header: string | undefined, address: string, certified?: CertifiedIdentity): Identity {
     const known = certified === undefined ? undefined : this.#identifyCertified(certified);
     if (known !== undefined) return known;
@@ -66,10 +56,7 @@ export class Authenticator implements TokenReviewer {
     throw this.refusal(address);
   }
 
-  /**
-   * Identifies the caller again later without keeping its secret: undefined once revoked. Accounts have none, because
-   * their tokens expire.
-   */
+  /** Identifies the caller again without keeping the secret: undefined once revoked and for accounts. */
   witness(header: string | undefined, certified?: CertifiedIdentity): Witness | undefined {
     if (certified !== undefined && this.#identifyCertified(certified) !== undefined) {
       return () => (this.#clock.now() < certified.until ? this.#identifyCertified(certified) : undefined);

@@ -9,18 +9,10 @@ import { type Identity, isMaster } from "./identity.ts";
 import { Credential } from "./credential.ts";
 import { refuseEscalation } from "./rbac/escalation.ts";
 
-/**
- * Asked inside the critical section, when it is known what is about to be stored and what is there (`old` is undefined
- * for a new object). Throws 403.
- */
+/** Runs inside the critical section, on the object to store and the stored one. Throws 403. */
 export type WritePermit = (object: JsonObject, old: JsonObject | undefined) => void;
 
-/**
- * What has to be asked about a write beyond the verb of its request: roles and bindings may not give more than their
- * writer has, credentials are made by those who may act as their user, an apply that creates needs the right to create,
- * paths of the machine are for those who have them, and a status that the server acts on is written by the server.
- * Undefined for masters, whose writes cost nothing more.
- */
+/** Checks roles, credentials, creating applies, host paths and statuses beyond the verb. Undefined for masters. */
 export function writePermit(
   authorizer: Authorizer,
   identity: Identity,
@@ -43,10 +35,7 @@ export function writePermit(
   };
 }
 
-/**
- * The status of a run says what it has resolved, which steps are over, who has approved. A role that gives
- * `workflows/status` is not enough to write it: that takes the right of a controller besides.
- */
+/** A run's status includes approvals, so `workflows/status` alone is not enough: it takes the right of a controller. */
 function refuseForeignStatus(
   authorizer: Authorizer,
   identity: Identity,
@@ -65,7 +54,7 @@ function refuseForeignStatus(
   throw new ApiError("Forbidden", message, { details: { name, group, kind: plural } });
 }
 
-/** Whoever has a credential of somebody acts as him: that is `impersonate` on the user and on each group. */
+/** A credential acts as its user, so creating it takes `impersonate` on the user and each group. */
 function refuseForeignCredential(authorizer: Authorizer, identity: Identity, object: JsonObject): void {
   const may = (resource: string, name: string) =>
     authorize(authorizer, identity, { verb: "impersonate", group: "", resource, name });

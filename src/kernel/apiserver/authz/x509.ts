@@ -49,9 +49,7 @@ export async function createAuthority(now: Instant, name: string): Promise<KeyPa
   });
 }
 
-/**
- * A serving certificate for DNS names and IP addresses, valid for a year. Names are only in subjectAltName (RFC 9525).
- */
+/** Valid for a year; names are only in subjectAltName (RFC 9525). */
 export async function createServing(authority: KeyPair, names: readonly string[], now: Instant): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new X509Certificate(authority.cert);

@@ -3,10 +3,7 @@ import type { CompileRule } from "#lib/schema/index.ts";
 import type { Writer } from "#kernel/model/index.ts";
 import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 
-/**
- * Rules of a custom kind's owner beyond its schema, in this process and without side effects; they run after pruning,
- * defaults and the schema, like an admission webhook.
- */
+/** Rules beyond the schema, without side effects; they run after pruning, defaults and the schema. */
 export interface KindAdmission {
   readonly group: string;
   readonly kind: string;
@@ -35,7 +32,6 @@ export interface RegistryOptions {
   readonly admissions?: readonly KindAdmission[];
 }
 
-/** The kind with its owner's rules. */
 export function withAdmission(
   served: ServedResource,
   admissions: readonly KindAdmission[],

@@ -8,27 +8,21 @@ import {
 } from "#lib/cel/index.ts";
 import type { CompileRule, RuleProblem } from "#lib/schema/index.ts";
 
-/** What one evaluation of a rule may cost, in units of lib/cel. A rule that needs more refuses the object. */
+/** Limit of one evaluation in units of lib/cel; beyond it the object is refused. */
 const costLimit = 1_000_000;
 
 // One object for all rules: preparing an environment is the expensive part.
 const environment: CelEnvironment = { variables: { self: "dyn", oldSelf: "dyn" } };
-/** `before` holds the old value, or nothing: what an optional `oldSelf` is made of. */
+/** `before` holds the old value or nothing, for an optional `oldSelf`. */
 const optionalEnvironment: CelEnvironment = { variables: { self: "dyn", before: "list" } };
 
 /** Libraries of newer API servers that are used like variables. */
 const foreignLibrary = /\b(?:authorizer|base64|format|math|request|semver|sets)\s*\./;
 
-/** Of a message that is made from the object; a longer one gives way to the fixed message. */
+/** Longer generated messages are replaced by the fixed one. */
 const longestMessageBytes = 5 * 1024;
 
-/**
- * Compiles an `x-kubernetes-validations` rule (KEP-2876). Values are JSON: times and durations are texts, whatever
- * their format says. The program is true, or says why not, in this order: `messageExpression`, `message`, the rule
- * itself. A rule that fails to evaluate counts as false, as in Kubernetes. An error of kind "invalid" is no rule for
- * anyone; "unsupported" may be one elsewhere. A `messageExpression` that only this evaluator cannot compile is passed
- * over: the fixed message is always right.
- */
+/** Compiles a rule (KEP-2876). "unsupported" ones may be valid elsewhere; a failing rule counts as false. */
 export const compileCelRule: CompileRule = (rule) => {
   const plain = compileBoolean(rule.rule, environment);
   if (!plain.ok) return plain;
@@ -70,10 +64,7 @@ export const compileCelRule: CompileRule = (rule) => {
   });
 };
 
-/**
- * `oldSelf` as `optionalOldSelf` has it: an optional that is empty for a new value. The expression must be one by
- * itself.
- */
+/** An `oldSelf` for `optionalOldSelf`: an optional that is empty for a new value. */
 const withOptional = (expression: string): string => `cel.bind(oldSelf, before[?0], (${expression}\n))`;
 
 function compileMessage(
@@ -85,7 +76,7 @@ function compileMessage(
   return plain.ok && isOptional ? compileExpression(withOptional(expression), optionalEnvironment) : plain;
 }
 
-/** A rule whose type is known only when it runs is let through; what it then gives must be true. */
+/** A rule of unknown type is allowed; its result must be true. */
 function compileBoolean(source: string, environment: CelEnvironment): Result<CelProgram, RuleProblem> {
   const program = compileExpression(source, environment);
   if (!program.ok) return err(problemOf(program.error, source));
@@ -95,7 +86,7 @@ function compileBoolean(source: string, environment: CelEnvironment): Result<Cel
     : err({ kind: "invalid", message: `must be true or false, and is a ${resultType}` });
 }
 
-/** What this evaluator does not know, a real API server may: only what cannot be a rule is refused. */
+/** A newer API server may support more, so only certain errors are refused. */
 function problemOf({ kind, message }: CelProblem, source: string): RuleProblem {
   const isForeign = kind === "unknown-variable" && foreignLibrary.test(source);
   const isInvalid = kind === "syntax" || (kind === "unknown-variable" && !isForeign);
@@ -105,7 +96,7 @@ function problemOf({ kind, message }: CelProblem, source: string): RuleProblem {
 const invalid = (message: string, part: NonNullable<RuleProblem["part"]>): Result<never, RuleProblem> =>
   err({ kind: "invalid", message, part });
 
-/** What no evaluator could make a text of. */
+/** Refuses what can never be a text. */
 function problemOfMessage(message: Result<CelProgram, CelProblem> | undefined, source: string): string | undefined {
   if (message === undefined) return undefined;
   if (!message.ok) {
@@ -116,10 +107,7 @@ function problemOfMessage(message: Result<CelProgram, CelProblem> | undefined, s
   return resultType === "string" || resultType === "dyn" ? undefined : `must be a text, and is a ${resultType}`;
 }
 
-/**
- * A message made from the object. One that fails, is blank, too long or of several lines gives way to the rule's fixed
- * message, as in Kubernetes.
- */
+/** Falls back to the fixed message if it fails, is blank, too long or has several lines, as in Kubernetes. */
 function messageText(
   message: Result<CelProgram, CelProblem> | undefined,
   bindings: CelBindings,
@@ -130,11 +118,10 @@ function messageText(
   return text === "" || text.includes("\n") || Buffer.byteLength(text) > longestMessageBytes ? undefined : text;
 }
 
-// CEL can only select members whose names are identifiers and no words of the language. Kubernetes lets rules name the
-// others by escaping them; this evaluator works on plain JSON, so the members are renamed before a rule sees the value.
+// Kubernetes escapes names that are not CEL identifiers; here the members are renamed before a rule sees the value.
 
 const identifier = /[A-Za-z_][A-Za-z0-9_]*/g;
-/** What stands for what in a rule, in Kubernetes' notation. */
+/** Kubernetes' escape sequences. */
 const escapes: Readonly<Record<string, string>> = {
   __underscores__: "__",
   __dot__: ".",
@@ -148,10 +135,7 @@ const reserved = new Set(
   ),
 );
 
-/**
- * Names in a rule that stand for members whose own names are no identifiers: `my__dash__field` for `my-field`,
- * `__namespace__` for `namespace`. From the member's name to the one the rule uses.
- */
+/** The escaped names in a rule, such as `my__dash__field`, by member name (`my-field`). */
 export function escapedNames(rule: string): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const [word] of rule.matchAll(identifier)) {
@@ -161,18 +145,14 @@ export function escapedNames(rule: string): ReadonlyMap<string, string> {
   return names;
 }
 
-/** The name a word of a rule stands for; a word without escapes, known or not, stands for itself. */
+/** Words without escapes stay. */
 function unescape(word: string): string {
   const inner = /^__([a-z]+)__$/.exec(word)?.[1];
   if (inner !== undefined && reserved.has(inner)) return inner;
   return word.replace(/__(?:underscores|dot|dash|slash)__/g, (escape) => escapes[escape] ?? escape);
 }
 
-/**
- * The value as such a rule sees it: with those members renamed, wherever they are. A copy, or the value itself when the
- * rule has no such names, which is nearly always. O(size of the value). Keys of maps are renamed as well: a rule that
- * names one key both ways (`self.labels['a-b']` and `self.a__dash__b`) finds it by the escaped name only.
- */
+/** A copy with escaped members, or the value itself without such names. O(size); map keys change too. */
 export function renameMembers(value: JsonValue, names: ReadonlyMap<string, string>): JsonValue {
   if (names.size === 0) return value;
   if (Array.isArray(value)) return value.map((item: JsonValue) => renameMembers(item, names));

@@ -12,8 +12,7 @@ import type { ResourceRegistry } from "../kinds/served-resource.ts";
 import { type Definition, readDefinition } from "./definition.ts";
 import { findClash, namesAsJson, type NameClash } from "./names.ts";
 
-// The status of a CustomResourceDefinition, decided in the revision of the write, so that `kubectl apply` of a kind and
-// its objects needs no wait.
+// Decided in the revision of the write, so `kubectl apply` of a kind and its objects needs no wait.
 
 interface Verdict {
   readonly type: string;
@@ -22,10 +21,7 @@ interface Verdict {
   readonly message: string;
 }
 
-/**
- * The definition with its status among the kinds served now: accepted names, established, stored versions. Pure; repeat
- * it when a clashing definition is gone.
- */
+/** Accepted names, established, stored versions. Pure; repeat it when a clashing definition is gone. */
 export function withCrdStatus(crd: JsonObject, registry: ResourceRegistry, now: Instant): JsonObject {
   const definition = readDefinition(crd);
   const clash = findClash(definition, registry);

@@ -11,10 +11,7 @@ import { approvalRule, conversionRule, immutableRule, namesRule, storedVersionsR
 /** Keeps a definition until its objects are gone. */
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-/**
- * CustomResourceDefinition as a built-in kind. The status is decided in the revision of the write, by `registry` at
- * that moment, when the spec changes.
- */
+/** `registry` decides the status in the revision of the write, when the spec changes. */
 export const crdKind = (registry: ResourceRegistry, { now, compileRule }: RegistryOptions): BuiltIn => ({
   type: CustomResourceDefinition,
   definition: definitionNames.customResourceDefinition,
@@ -33,10 +30,7 @@ export const crdKind = (registry: ResourceRegistry, { now, compileRule }: Regist
   updateRules: [immutableRule, storedVersionsRule],
 });
 
-/**
- * Adds `singular`, `listKind` and the conversion strategy `None`, which also replaces the unused webhook of a single
- * version.
- */
+/** Adds `singular`, `listKind` and `None`, which also replaces the unused webhook of a single version. */
 export function withSpecDefaults(spec: JsonObject): JsonObject {
   const named = mapMember(spec, "names", (names) => {
     const kind = textAt(names, "kind");

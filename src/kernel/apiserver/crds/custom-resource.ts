@@ -19,8 +19,7 @@ import type { Definition, DefinitionVersion } from "./definition.ts";
 export function customResource(crd: Definition, version: DefinitionVersion, compileRule?: CompileRule): ServedResource {
   const type = typeOf(crd, version);
   const table = customTable(version.columns);
-  // Read and compiled when the first object arrives or somebody asks for it: most processes use few of the kinds they
-  // serve.
+  // Compiled on first use: most processes use few of the kinds they serve.
   const root = lazily(() => rootSchema(version));
   const schema = lazily(() =>
     compileSchema(withMetadata(root()), { resolve: definition, ...(compileRule === undefined ? {} : { compileRule }) }),
@@ -77,7 +76,7 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
   };
 }
 
-/** Accepted names win over those asked for: after a conflict with another definition only they are served. */
+/** Only the accepted names are served, even during a conflict. */
 function typeOf(crd: Definition, version: DefinitionVersion): ResourceType {
   const names = crd.acceptedNames ?? crd.names;
   return {
@@ -92,32 +91,27 @@ function typeOf(crd: Definition, version: DefinitionVersion): ResourceType {
   };
 }
 
-/** `org.example.demo.v1.Widget`, as Kubernetes names the definitions of custom kinds. */
+/** As Kubernetes names it: `org.example.demo.v1.Widget`. */
 export const definitionNameOf = (type: ResourceType): string =>
   [...type.group.split(".").reverse(), type.version, type.kind].join(".");
 
-/**
- * The version's schema. One that is not structural was refused when it was written; then nothing is known of the kind.
- */
+/** A definition with an invalid schema was refused, so it has none here. */
 function rootSchema(version: DefinitionVersion): Schema {
   const read = readStructuralSchema(version.schema ?? {}, []);
   return read.ok ? read.value : { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 }
 
-/**
- * Whether there may be a default anywhere in a schema. A property of that name counts too: then objects are looked at
- * for nothing.
- */
+/** May be true for a property of that name, which only costs time. */
 function mentionsDefault(schema: JsonValue | undefined): boolean {
   if (Array.isArray(schema)) return schema.some((item: JsonValue) => mentionsDefault(item));
   return isJsonObject(schema) && ("default" in schema || Object.values(schema).some(mentionsDefault));
 }
 
 const metadataOnly: Schema = { type: "object", properties: { metadata: { $ref: definitionNames.objectMeta } } };
-/** What Go reads of any object; the rest of a custom one is for its definition. */
+/** The members that Go decodes for any object. */
 const envelope = lazily(() => compileSchema(metadataOnly, { resolve: definition }));
 
-/** The envelope every object has, whatever the definition says of it. */
+/** Adds the members that every object has. */
 function withMetadata(root: Schema): Schema {
   const { metadata, ...properties } = root.properties ?? {};
   const restricted: Schema[] =
@@ -134,7 +128,7 @@ function withMetadata(root: Schema): Schema {
   };
 }
 
-/** The value is made at the first call and kept; `make` is pure, so it does not matter who calls first. */
+/** Keeps the first result; `make` is pure. */
 function lazily<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => {
@@ -143,16 +137,13 @@ function lazily<T extends object>(make: () => T): () => T {
   };
 }
 
-/** Those that this version declares. Without `status` the status is an ordinary member, written with the rest. */
+/** Without `status`, the status is an ordinary member. */
 const subresourcesOf = (version: DefinitionVersion): readonly Subresource[] => [
   ...(version.hasStatus ? (["status"] as const) : []),
   ...(version.scale === undefined ? [] : (["scale"] as const)),
 ];
 
-/**
- * Paths of `scale` as the definition has them. Without a path for the selector, the selector of the scale is empty, and
- * autoscalers that count Pods refuse it.
- */
+/** Without a selector path the selector is empty, and autoscalers that count Pods refuse it. */
 function scaleOf({ scale }: DefinitionVersion): ScalePaths | undefined {
   if (scale === undefined) return undefined;
   const path = textAt(scale, "labelSelectorPath");
@@ -164,35 +155,30 @@ function scaleOf({ scale }: DefinitionVersion): ScalePaths | undefined {
   };
 }
 
-/** Sent with every answer for the version, in Kubernetes' words unless the definition has its own. */
+/** Kubernetes' text unless the definition has its own. */
 const deprecationWarnings = (type: ResourceType, version: DefinitionVersion): readonly string[] =>
   version.deprecated ? [version.deprecationWarning ?? `${type.group}/${type.version} ${type.kind} is deprecated`] : [];
 
-/** Everything whose change makes a new generation. */
+/** True unless the change makes a new generation. */
 function isSameContent(object: JsonObject, old: JsonObject, { hasStatus }: DefinitionVersion): boolean {
   const isContent = (name: string): boolean => name !== "metadata" && !(hasStatus && name === "status");
   const differs = (name: string): boolean => isContent(name) && !jsonEquals(object[name], old[name]);
   return !Object.keys(object).some(differs) && !Object.keys(old).some(differs);
 }
 
-/**
- * A field selector compares texts; nothing found is the empty text, and so is all that a broken path finds.
- */
+/** "" without a match or for an invalid path. */
 function selectable(path: string): (object: JsonObject) => string {
   const compiled = compileJsonPath(path);
   return (object) => scalarText(compiled.ok ? firstOf(compiled.value, object) : undefined);
 }
 
-/** Of several matches the first counts, as for Kubernetes' columns and selectors. */
+/** The first match counts, as in Kubernetes. */
 function firstOf(path: JsonPath, object: JsonObject): JsonValue | undefined {
   const found = path.find(object);
   return found.ok ? found.value[0] : undefined;
 }
 
-/**
- * Versions share one collection, and nothing is converted but the apiVersion. What the schema of the version does not
- * know that an object comes into is lost, as on Kubernetes.
- */
+/** Versions share a collection; only apiVersion is converted. A version's schema prunes fields it does not know. */
 function storageOf(crd: Definition, version: DefinitionVersion, schema: () => CompiledSchema): StorageView | undefined {
   const stored = crd.versions.find((candidate) => candidate.storage);
   if (stored === undefined || crd.versions.length < 2) return undefined;
@@ -219,10 +205,7 @@ function storageOf(crd: Definition, version: DefinitionVersion, schema: () => Co
 
 const wrongType = /: must be of type ([a-z ]+), not (\w+)$/;
 
-/**
- * Errors of types in the words that API servers have for custom kinds, which tell the types and not the value:
- * `Invalid value: "string": spec.size in body must be of type integer: "string"`. All other errors stay as they are.
- */
+/** Custom kinds report types, not values: `Invalid value: "string": spec.size in body must be of type integer`. */
 export const inBody = (errors: readonly FieldError[]): readonly FieldError[] =>
   errors.map((error) => {
     const [, expected, found] = wrongType.exec(error.message) ?? [];

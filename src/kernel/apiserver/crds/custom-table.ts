@@ -4,7 +4,6 @@ import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, invalidAge, nameColumn } from "../tables/columns.ts";
 import type { DefinitionColumn } from "./definition.ts";
 
-/** The default column. */
 const ageOnly: DefinitionColumn = {
   name: "Age",
   type: "date",
@@ -13,10 +12,7 @@ const ageOnly: DefinitionColumn = {
   description: ageColumn.description ?? "",
 };
 
-/**
- * A custom kind's table: the name, then its columns or the age. Missing values, and those of another type, are "" in
- * text columns and null otherwise.
- */
+/** The name, then the columns or the age. Missing or wrong values are "" in text columns and null otherwise. */
 export function customTable(columns: readonly DefinitionColumn[]): TableView {
   const shown = columns.length === 0 ? [ageOnly] : columns;
   const cells = shown.map(compileCell);

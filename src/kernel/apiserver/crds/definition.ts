@@ -33,7 +33,6 @@ export interface DefinitionVersion {
   /** Answers carry `deprecationWarning`, or the default one. */
   readonly deprecated: boolean;
   readonly deprecationWarning: string | undefined;
-  /** As written. */
   readonly schema: JsonObject | undefined;
   readonly hasStatus: boolean;
   readonly scale: JsonObject | undefined;
@@ -42,7 +41,6 @@ export interface DefinitionVersion {
   readonly selectableFields: readonly string[];
 }
 
-/** A parsed CustomResourceDefinition. Missing texts are "". */
 export interface Definition {
   readonly name: string;
   readonly group: string;

@@ -9,10 +9,7 @@ import { customResource } from "./custom-resource.ts";
 import { type Definition, readDefinition } from "./definition.ts";
 import { discoveryOrder } from "./preferred-version.ts";
 
-/**
- * The served kinds: built-ins and stored CustomResourceDefinitions. Whoever writes a definition calls `setCrd` before
- * the write is answered. Synchronous; changes are atomic.
- */
+/** Writers of definitions call `setCrd` before the answer. Synchronous; changes are atomic. */
 export interface KindRegistry extends ResourceRegistry {
   /** Serves a stored definition unless its names clash. */
   setCrd(crd: JsonObject): void;

@@ -144,9 +144,7 @@ export const immutableRule: Rule = (crd, { errors }, old) => {
   }
 };
 
-/**
- * A version that objects may be stored in cannot be removed. After a migration, remove it from `status.storedVersions`.
- */
+/** Objects may be stored in it. After a migration, remove it from `status.storedVersions`. */
 export const storedVersionsRule: Rule = (crd: JsonObject, { errors }, old) => {
   const names = objectsAt(crd, "spec", "versions").map((version) => version["name"]);
   for (const [index, stored] of listAt(old, "status", "storedVersions").entries()) {

@@ -47,7 +47,6 @@ function* warningProblems(warning: string, isDeprecated: boolean): Generator<str
   if (/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(warning)) yield "must only contain printable characters";
 }
 
-/** The schema if it is structural. */
 function checkSchema(
   version: JsonObject,
   at: FieldPath,
@@ -70,10 +69,7 @@ function checkSchema(
   return read.value;
 }
 
-/**
- * Rules that cannot be evaluated here are stored with a warning: real definitions use libraries of newer servers.
- * Invalid rules are refused.
- */
+/** Rules that cannot be evaluated here cause a warning: real definitions use newer libraries. */
 function checkRules(
   schema: Schema,
   at: FieldPath,

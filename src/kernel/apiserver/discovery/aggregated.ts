@@ -7,10 +7,7 @@ import { foreignKinds, subresourceVerbs } from "./legacy.ts";
 /** `apidiscovery.k8s.io` (KEP-3352): clients before 1.30 only know v2beta1. */
 export type AggregatedVersion = "v2" | "v2beta1";
 
-/**
- * Groups in one document, for `/api` and `/apis`. Clients take the first kind that a short name fits, and the first
- * version, so order matters.
- */
+/** Groups in one document. Clients take the first kind with a short name and the first version, so order matters. */
 export const aggregatedDiscovery = (groups: readonly ApiGroup[], version: AggregatedVersion): JsonObject => ({
   kind: "APIGroupDiscoveryList",
   apiVersion: `apidiscovery.k8s.io/${version}`,
@@ -51,10 +48,7 @@ function resourceEntry({ type, verbs, subresources }: ServedResource): JsonObjec
 
 const mediaType = "application/json";
 
-/**
- * The aggregated version that an Accept header prefers, or undefined for the older documents. The first known entry
- * wins, without regard to `q`, which no client uses here. kubectl since 1.30 sends v2, v2beta1 and plain JSON.
- */
+/** Undefined for the older documents. The first known entry wins, without `q`, which clients do not use here. */
 export function preferredDiscovery(accept: string): AggregatedVersion | undefined {
   for (const entry of accept.split(",")) {
     const [type, ...parameters] = entry.split(";").map((part) => part.trim());

@@ -41,7 +41,6 @@ export function discoveryDocuments(): Documents {
       const text = remember(`${path} ${aggregated}`, () => aggregatedDiscovery(groups(), aggregated));
       return taggedReply(text, request, aggregatedType(aggregated));
     }
-    // Made to see whether the path exists; only its text is kept.
     const document = legacyDocument(path, apiGroups(registry));
     return document === undefined
       ? undefined

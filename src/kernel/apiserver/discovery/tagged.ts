@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { DocumentReply, DocumentRequest } from "../http/documents.ts";
 
-/** A text and its hash. */
 export interface TaggedText {
   readonly text: string;
   /** Unquoted, for `?hash=` and ETags. */
@@ -14,10 +13,7 @@ export const tagged = (text: string): TaggedText => ({
   hash: createHash("sha256").update(text).digest("hex").slice(0, 40).toUpperCase(),
 });
 
-/**
- * Answers with a document, or 304 if `If-None-Match` names its ETag (RFC 9110, 13.1.2). `Vary: Accept`, because a path
- * has several forms.
- */
+/** Answers 304 if `If-None-Match` has the ETag (RFC 9110, 13.1.2). `Vary: Accept`, because a path has several forms. */
 export function taggedReply(
   { text, hash }: TaggedText,
   request: DocumentRequest,

@@ -5,8 +5,7 @@ import { NamespaceKeeper } from "./namespaces.ts";
 import { OwnerCollector } from "./owners.ts";
 import { QuotaKeeper } from "./quotas.ts";
 
-// The server's background work, like kube-controller-manager's: owners, namespaces, deleted definitions, old Events,
-// quota usage. Driven by the store's events, after one look at everything at the start.
+// Background work, like kube-controller-manager's, driven by the store's events after one look at everything.
 
 export interface Collectors {
   /** No work is left now; Events that are not old yet do not count. */

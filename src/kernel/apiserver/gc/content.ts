@@ -15,10 +15,7 @@ export interface Remaining {
   readonly finalizers: ReadonlyMap<string, number>;
 }
 
-/**
- * Deletes every object of a kind in a namespace, or in all. Idempotent. Callers forbid creation first: objects created
- * meanwhile may stay.
- */
+/** Idempotent. Callers forbid creation first: objects created meanwhile may stay. */
 export async function deleteContent(
   context: ApiContext,
   resource: ServedResource,

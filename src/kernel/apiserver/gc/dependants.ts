@@ -8,8 +8,7 @@ import { servedFor } from "../verbs/storage-view.ts";
 import { editEntry } from "./edit-entry.ts";
 import { mayOwn, ownerLinks, withoutOwners } from "./owner-references.ts";
 
-// The second half of a foreground or orphan deletion: a finalizer keeps the object until its dependants are dealt with.
-// Both steps are idempotent.
+// Finishes foreground and orphan deletions, in which a finalizer keeps the object. Both steps are idempotent.
 
 /** Dependants changed in one commit. */
 const chunk = 500;

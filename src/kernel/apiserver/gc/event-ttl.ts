@@ -14,9 +14,7 @@ interface Known {
   readonly isUnread: boolean;
 }
 
-/**
- * Removes Events `Limits.eventTtlMs` after their last change, and the oldest beyond `Limits.maxEvents`, with one timer.
- */
+/** Removes Events `Limits.eventTtlMs` after their last change, and the oldest beyond `Limits.maxEvents`. */
 export class EventTtl {
   readonly #context: ApiContext;
   readonly #known = new Map<string, Known>();
@@ -107,10 +105,7 @@ export class EventTtl {
     }
   }
 
-  /**
-   * Existing Events count from their own time. A few more than the excess are removed, so that not every new Event
-   * causes a removal.
-   */
+  /** Existing Events count from their own time. Removes some more than the excess, to do it less often. */
   #takeDue(): readonly Entry[] {
     const { clock, limits } = this.#context;
     const [now, due]: [Instant, Entry[]] = [clock.now(), []];

@@ -3,11 +3,7 @@ import { type Cancel, type Clock, type Logger, type Millis } from "#lib/base/ind
 const firstRetryMs: Millis = 500;
 const longestRetryMs: Millis = 30_000;
 
-/**
- * Runs `work` per key, one at a time, and again when the key was added meanwhile. Failures are retried with backoff
- * (0.5 s to 30 s) until they succeed; adding the key retries at once. Each key is held once. Simpler than the kit's
- * work queue.
- */
+/** Runs `work` per key, one at a time, again if the key was added meanwhile. Retries failures with backoff. */
 export class KeyQueue {
   readonly #work: (key: string) => Promise<void>;
   readonly #clock: Clock;

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 
-/** Findings of a pass over a terminating namespace. */
 export interface Findings {
   /** Objects left, by `<plural>.<group>`. */
   readonly objects: ReadonlyMap<string, number>;
@@ -17,10 +16,7 @@ interface Verdict {
   readonly message: string;
 }
 
-/**
- * The namespace with Kubernetes' conditions, in which True means trouble. Times stay while the status does, so an
- * unchanged state is not written. `time` is RFC 3339.
- */
+/** Kubernetes' conditions, in which True means trouble. An unchanged state keeps its times and is not written. */
 export function withConditions(namespace: JsonObject, found: Findings, time: string): JsonObject {
   const status = isJsonObject(namespace["status"]) ? namespace["status"] : {};
   const before: readonly JsonValue[] = Array.isArray(status["conditions"]) ? status["conditions"] : [];

@@ -3,8 +3,6 @@ import type { Entry } from "../store/store.ts";
 import { metadataOf, withMetadata } from "../verbs/metadata.ts";
 import { heldPropagation } from "../verbs/propagation.ts";
 
-// Owner references as the collector reads and changes them.
-
 /** A reference; the uid alone identifies the owner. */
 export interface OwnerLink {
   readonly uid: string;

@@ -6,10 +6,7 @@ import type { ApiContext } from "../verbs/context.ts";
 import { quotas, usedOf } from "../verbs/quota.ts";
 import { KeyQueue } from "./key-queue.ts";
 
-/**
- * Writes usage into the status of ResourceQuotas, for people only: creations are counted separately. One count at a
- * time per namespace.
- */
+/** Writes usage for people only: creations are counted separately. One count at a time per namespace. */
 export class QuotaKeeper {
   readonly #context: ApiContext;
   readonly #queue: KeyQueue;

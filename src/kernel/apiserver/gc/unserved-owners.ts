@@ -3,10 +3,7 @@ import type { Cancel, Clock, Millis } from "#lib/base/index.ts";
 /** Time without changes of kinds after which a kind counts as not existing. */
 export const stableAfterMs: Millis = 30_000;
 
-/**
- * Objects whose owner's kind is not served. An installer may be about to store the definition again, so they wait until
- * kinds have not changed for half a minute.
- */
+/** Objects with an unserved owner's kind wait half a minute: an installer may be about to restore the definition. */
 export class UnservedOwners {
   readonly #clock: Clock;
   readonly #release: (key: string) => void;

@@ -1,7 +1,6 @@
 import { ApiError } from "#kernel/model/index.ts";
 
-// kubectl asks for a Table first and for JSON last, Go clients for protobuf first. Forms this server does not have are
-// skipped.
+// kubectl asks for a Table first, Go clients for protobuf. Forms this server does not have are skipped.
 
 /** The forms of an answer; `partial` is metadata only (`PartialObjectMetadata`). */
 export type Form = "json" | "yaml" | "table" | "partial";
@@ -22,10 +21,7 @@ const json: Negotiated = { form: "json", contentType: "application/json" };
 /** kubectl sends three. */
 const maxRanges = 50;
 
-/**
- * The first acceptable range of the highest quality; 406 when there is none, JSON without a header. Order decides among
- * equal qualities, which RFC 9110 leaves open and kubectl relies on.
- */
+/** 406 when none is acceptable, JSON without a header. Order decides among equal qualities: kubectl relies on it. */
 export function negotiate(accept: string | undefined): Negotiated {
   if (accept === undefined || accept.trim() === "") return json;
   const ranges = accept.split(",").slice(0, maxRanges).map(parseRange);
@@ -53,10 +49,7 @@ function splitPair(text: string): [string, string] {
   return at < 0 ? [text.toLowerCase(), ""] : [text.slice(0, at).toLowerCase(), text.slice(at + 1).replaceAll('"', "")];
 }
 
-/**
- * Undefined for protobuf, CBOR, `v1beta1` tables and other groups. `Content-Type` repeats the parameters of an `as`
- * form, by which clients recognize it.
- */
+/** Undefined for forms not served. `Content-Type` repeats the parameters of an `as` form, as clients expect. */
 function formOf({ type, parameters }: Range): Negotiated | undefined {
   if (type === "application/yaml") return { form: "yaml", contentType: "application/yaml" };
   if (type === "*/*" || type === "application/*") return json;

@@ -1,10 +1,7 @@
-/** Pieces that are joined into one block. */
+/** Small pieces kept before they are joined. */
 const mostRecent = 1024;
 
-/**
- * A body, possibly incomplete. A piece costs a hundred bytes besides its own and a client may send one per byte, so
- * small ones are joined on the way. Each byte is copied twice at most.
- */
+/** A body, possibly incomplete. Joins small pieces, because a client may send one byte at a time. */
 export class BodyPieces {
   readonly #blocks: Buffer[] = [];
   #recent: Buffer[] = [];
@@ -26,7 +23,6 @@ export class BodyPieces {
     this.#recent = [];
   }
 
-  /** In order; many pieces are joined into fewer. */
   all(): readonly Buffer[] {
     return this.#blocks.length === 0 ? this.#recent : [...this.#blocks, ...this.#recent];
   }
@@ -36,7 +32,6 @@ export class BodyPieces {
     return Buffer.concat(this.all(), Math.min(bytes, this.#size));
   }
 
-  /** The whole body; copied only when it came in several pieces. */
   joined(): Buffer {
     const all = this.all();
     return all.length === 1 && all[0] !== undefined ? all[0] : Buffer.concat(all);

@@ -31,10 +31,7 @@ export function mediaTypeOf(request: IncomingMessage): string | undefined {
   return header === undefined ? undefined : (header.split(";")[0] ?? "").trim().toLowerCase();
 }
 
-/**
- * Objects come as JSON or YAML, those of built-in kinds as protobuf too; otherwise 415. Without a type it is JSON, but
- * never from a browser, which sends such requests for forms of other sites.
- */
+/** JSON or YAML, protobuf for built-in kinds; else 415. Untyped is JSON, but not from browsers: forms send it. */
 export async function decodeObject(
   body: BodyPieces,
   request: IncomingMessage,
@@ -76,8 +73,6 @@ export async function decodeJsonBody(body: BodyPieces, { maxDepth, nextShare }: 
   return decodeJson(text.value, maxDepth);
 }
 
-/**
- * A document for apply. JSON has better error messages, but a brace alone does not make JSON: `{kind: Pod}` is YAML.
- */
+/** JSON has better error messages, but a brace alone does not make JSON: `{kind: Pod}` is YAML. */
 export const decodeApplied = async (body: BodyPieces, readers: BodyReaders): Promise<DecodedBody> =>
   /^\s*\{\s*(?:["}]|$)/.test(body.start(64).toString()) ? decodeJsonBody(body, readers) : readers.readYaml(body);

@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-// Watchers share bytes, and also the HTTP/1.1 frame around them: a response would write four pieces, to be joined for
-// each reader.
+// Watchers share bytes and their HTTP/1.1 frame: a response would join four pieces for each reader.
 
 /** Bytes for many answers without a length. */
 export interface Chunk {
@@ -21,10 +20,7 @@ export function chunkOf(parts: readonly Buffer[]): Chunk {
   return { framed, bytes: framed.subarray(head.length, head.length + length) };
 }
 
-/**
- * Sends the chunk after everything written to the response. `writableLength` counts it, `writableNeedDrain` does not.
- * The headers must have been sent.
- */
+/** Sends after everything written. `writableNeedDrain` does not count it. The headers must have been sent. */
 export function writeChunk(response: ServerResponse, { bytes, framed }: Chunk): void {
   const { socket } = response;
   // HTTP/1.0 has no chunks, HEAD has no body, and a pipelined answer waits for those before it.
@@ -32,10 +28,7 @@ export function writeChunk(response: ServerResponse, { bytes, framed }: Chunk): 
   else response.write(bytes);
 }
 
-/**
- * Shares encoded events among the watchers served in one turn of the event loop: after a commit most of them want the
- * same bytes. Keyed by the batch (by identity) and its view; forgotten after the turn.
- */
+/** Shares encoded events among watchers for one turn of the event loop. Keyed by batch (identity) and view. */
 export class TurnCache {
   #made = new Map<object, Map<string, Chunk>>();
 

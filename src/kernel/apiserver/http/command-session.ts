@@ -10,11 +10,7 @@ export interface WantedStreams {
   readonly stderr: boolean;
 }
 
-/**
- * Carries a command's streams over the channels of a connection until both have ended. Kills the command when the
- * client goes away or `signal` aborts; when the command ends, sends the rest of its output and a Status on the error
- * channel. Never rejects.
- */
+/** Kills the command when the client goes away or `signal` aborts; ends with a Status. Never rejects. */
 export async function runCommand(
   socket: ChannelSocket,
   running: Interaction,

@@ -1,43 +1,31 @@
 import type { Socket } from "node:net";
 import type { Millis } from "#lib/base/index.ts";
 
-/** What a connection may take of a listener, and how long it may do nothing. */
+/** Limits of a listener's connections. */
 export interface ConnectionLimits {
-  /** Open at once, those without a request among them. Requests have limits of their own, far below. */
+  /** Includes idle connections. */
   readonly maxConnections: number;
-  /**
-   * In the middle of their TLS handshake, which takes memory for keys and buffers from whoever has shown no
-   * credentials.
-   */
+  /** Unauthenticated clients' handshakes need memory for keys and buffers. */
   readonly maxHandshakes: number;
-  /**
-   * From the connection to the end of the TLS handshake. A client of TLS 1.3 is done with it before the server is, and
-   * has sent its request: it loses that to a server that stands still for so long.
-   */
+  /** A TLS 1.3 client ends its handshake first; if the server pauses this long, the client's request is lost. */
   readonly handshakeMs: Millis;
-  /** From the first byte of a request (for the first one: from the handshake) to the end of its headers. */
+  /** From the first byte, or from the handshake for the first request, to the end of the headers. */
   readonly headersMs: Millis;
-  /** From the first byte of a request to the end of its body. */
+  /** From the first byte to the end of the body. */
   readonly requestMs: Millis;
-  /**
-   * Between two requests. Go clients keep connections for 90 s; one that we close earlier loses the request they are
-   * sending.
-   */
+  /** Between requests. Go clients keep connections for 90 s; closing earlier would lose requests. */
   readonly idleMs: Millis;
-  /**
-   * Without a byte, before the system looks whether the other end is still there; a watch may have nothing to send for
-   * hours.
-   */
+  /** Of silence, before TCP probes the peer; a watch may be idle for hours. */
   readonly probeAfterMs: Millis;
-  /** How often the two for requests are looked at: so much later they may end. */
+  /** How late `headersMs` and `requestMs` may take effect. */
   readonly checkEveryMs: Millis;
 }
 
-/** Headers come within a packet or two, and 3 MiB within a minute over the slowest line that is any use. */
+/** Enough for 3 MiB in a minute; headers are a packet or two. */
 export const defaultConnectionLimits: ConnectionLimits = {
   maxConnections: 10_000,
   maxHandshakes: 1000,
-  // As Kubernetes, with two seconds less.
+  // Like Kubernetes' limit, but 2 s less.
   handshakeMs: 30_000,
   headersMs: 30_000,
   requestMs: 60_000,
@@ -46,28 +34,23 @@ export const defaultConnectionLimits: ConnectionLimits = {
   checkEveryMs: 5000,
 };
 
-/**
- * The open connections of a listener, so that whoever opens many of them keeps nobody out: beyond a limit the one that
- * has been without a request, or in its handshake, for the longest time gives way. It is told of connections and
- * requests; all of it takes constant time.
- */
+/** Beyond a limit, closes the connection that has been idle or in its handshake longest. O(1). */
 export class Connections {
   readonly #limits: Pick<ConnectionLimits, "maxConnections" | "maxHandshakes">;
-  /** Below TLS, from the start of the handshake on. */
+  /** The TCP sockets, from the start of the handshake. */
   readonly #open = new Set<Socket>();
-  /** Without a request, the longest first; from the start of the handshake on. */
+  /** Sockets without a request, longest first, from the start of the handshake. */
   readonly #quiet = new Set<Socket>();
-  /** Not secured yet, the oldest first. */
+  /** Unfinished handshakes, oldest first. */
   readonly #handshakes = new Set<Socket>();
   readonly #byPeer = new Map<string, Socket>();
-  /** The connection below a TLS socket. Node does not tell, but both know the other end. */
+  /** The TCP socket of a TLS socket, found by its remote end, since Node does not expose it. */
   readonly #below = new WeakMap<Socket, Socket>();
 
   constructor(limits: Pick<ConnectionLimits, "maxConnections" | "maxHandshakes">) {
     this.#limits = limits;
   }
 
-  /** A connection was accepted; its handshake is still to come. */
   opened(socket: Socket): void {
     const peer = peerOf(socket);
     this.#open.add(socket);
@@ -84,15 +67,12 @@ export class Connections {
     if (this.#handshakes.size > this.#limits.maxHandshakes) dropFirst(this.#handshakes);
   }
 
-  /**
-   * Cuts all of them where they are, those in the middle of their handshake too, which Node's server does not know of
-   * yet.
-   */
+  /** Also cuts unfinished handshakes, which Node's server does not know of. */
   cut(): void {
     for (const socket of this.#open) socket.destroy();
   }
 
-  /** Its handshake is done: requests will come on this socket. */
+  /** The handshake is complete; requests will use this socket. */
   secured(socket: Socket): void {
     const below = this.#byPeer.get(peerOf(socket));
     if (below === undefined) return;
@@ -100,7 +80,7 @@ export class Connections {
     this.#handshakes.delete(below);
   }
 
-  /** A request begins on it; the function returned ends it. */
+  /** A request begins; call the returned function at its end. */
   busy(socket: Socket): () => void {
     const below = this.#below.get(socket);
     if (below === undefined) return () => undefined;
@@ -111,7 +91,7 @@ export class Connections {
   }
 }
 
-/** There is always one: the newest. */
+/** The newest socket is always present. */
 function dropFirst(sockets: ReadonlySet<Socket>): void {
   const [first] = sockets;
   first?.destroy();

@@ -1,6 +1,6 @@
 import type { ResourceRegistry } from "../kinds/served-resource.ts";
 
-/** A GET for discovery or OpenAPI without the HTTP around it, for clients in this process too. */
+/** A GET for discovery or OpenAPI, also for in-process clients. */
 export interface DocumentRequest {
   readonly path: string;
   readonly query: URLSearchParams;

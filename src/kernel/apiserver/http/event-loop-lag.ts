@@ -3,11 +3,11 @@ import type { Sample } from "#kernel/kit/index.ts";
 
 const resolutionMs = 20;
 
-/** How late the event loop is. Measured from the first reading on, so that servers without monitoring pay nothing. */
+/** Measures from the first reading on, so servers without monitoring pay nothing. */
 export class EventLoopLag {
   #delays: IntervalHistogram | undefined;
 
-  /** Median, 99th percentile and maximum since the reading before, in seconds; nothing at first. */
+  /** Median, 99th percentile and maximum since the last reading, in seconds; empty at first. */
   read(): readonly Sample[] {
     const delays = this.#delays;
     if (delays === undefined) {

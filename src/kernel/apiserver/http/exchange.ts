@@ -6,7 +6,7 @@ import type { SlowReaders } from "./slow-readers.ts";
 import type { YamlReader } from "./yaml-reader.ts";
 import type { Identity } from "../authz/identity.ts";
 
-/** One request and its answer, and what is known before a route is chosen. */
+/** A request and its answer, before routing. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -14,30 +14,21 @@ export interface Exchange {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly identity: Identity;
-  /** The large bodies of all requests under way. */
+  /** Large bodies of all current requests. */
   readonly bodies: LargeBodies;
   readonly yaml: YamlReader;
   readonly readers: SlowReaders;
   /** Present when the audit log records bodies. */
   readonly noteBody?: (body: JsonValue | undefined) => void;
-  /**
-   * Present for writes: counts this one as under way or throws 429. Called when the body is complete, because a slow
-   * sender would otherwise keep others out.
-   */
+  /** For writes: counts this one or throws 429. Called when the body is complete, so slow senders block nobody. */
   readonly enter?: () => void;
-  /**
-   * Present when the client asks for an upgrade: the connection and the bytes after the headers. The response stays
-   * assigned to it and closes with it.
-   */
+  /** For upgrades: the connection and the bytes after the headers. The response stays assigned to it. */
   readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer };
   /** Aborts when the client goes away or the server closes. Made on first use: most requests never wait. */
   signal(): AbortSignal;
 }
 
-/**
- * The signal of an exchange, aborted when the response or any of `closing` ends. Lazy, because an AbortController costs
- * more than the rest of a small GET.
- */
+/** Aborted when the response or any of `closing` ends. Lazy: an AbortController costs more than a small GET. */
 export function lazySignal(response: ServerResponse, ...closing: readonly AbortSignal[]): () => AbortSignal {
   let signal: AbortSignal | undefined;
   return () => {

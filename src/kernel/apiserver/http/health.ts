@@ -1,16 +1,9 @@
 import { textReply, type WholeReply } from "./respond.ts";
 
-/**
- * Readiness checks: each returns a problem or undefined, quickly and synchronously. `/readyz/<name>` and `?verbose`
- * show the names: lower-case letters and dashes.
- */
+/** Each check returns a problem or undefined, quickly. Names are lower-case letters and dashes. */
 export type HealthChecks = Readonly<Record<string, () => string | undefined>>;
 
-/**
- * `/healthz`, `/livez`, `/readyz` and their sub-checks; undefined for any other path. 200 `ok` or 500 with a line per
- * check, as in Kubernetes; `?verbose` always gives the lines, `?exclude=NAME` (repeatable) leaves a check out, an
- * unknown check is 404.
- */
+/** 200 `ok` or 500 with a line per check. `?verbose` prints lines, `?exclude=NAME` skips a check. */
 export function healthReply(path: string, query: URLSearchParams, checks: HealthChecks): WholeReply | undefined {
   const match = /^\/(healthz|livez|readyz)(?:\/([a-z-]+))?$/.exec(path);
   if (match === null) return undefined;
@@ -36,10 +29,7 @@ export function healthReply(path: string, query: URLSearchParams, checks: Health
 const major = "1";
 const minor = "33";
 
-/**
- * The body of `/version`; kubectl warns when it is more than one minor apart. `gitVersion` has Slipway's version as
- * build metadata: `v1.33.0+slipway.0.1.0`. Go clients read the other fields.
- */
+/** kubectl warns beyond one minor version. `gitVersion` has Slipway's version: `v1.33.0+slipway.0.1.0`. */
 export const versionInfo = (slipwayVersion: string): Readonly<Record<string, string>> => ({
   major,
   minor,

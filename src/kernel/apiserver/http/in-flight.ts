@@ -9,13 +9,9 @@ export interface Entrant {
   readonly resource: string;
 }
 
-/**
- * Counts requests under way on all listeners and refuses those beyond the limits with 429, so that one caller cannot
- * exhaust the server.
- */
+/** Limits requests on all listeners with 429, so that one caller cannot exhaust the server. */
 export class InFlight {
   readonly #limits: Limits;
-  /** Changed here only. */
   readonly counts = { mutating: 0, reading: 0, watch: 0, stream: 0 };
   readonly #streamsByUser = new Map<string, number>();
   readonly #watchesByUser = new Map<string, number>();
@@ -73,7 +69,7 @@ export class InFlight {
   }
 }
 
-/** Streams end by close, error and timeout, sometimes by two of them. */
+/** Streams may end by close, error and timeout. */
 function once(run: () => void): () => void {
   let done = false;
   return () => {
@@ -83,7 +79,7 @@ function once(run: () => void): () => void {
   };
 }
 
-/** Adds to a key's count; zeros are removed, so that the map stays small. */
+/** Removes zeros, so that the map stays small. */
 export function count(counts: Map<string, number>, key: string, by: number): void {
   const left = (counts.get(key) ?? 0) + by;
   if (left === 0) counts.delete(key);

@@ -4,15 +4,13 @@ import type { Limits } from "../verbs/limits.ts";
 import { Turns } from "../verbs/turns.ts";
 import { count } from "./in-flight.ts";
 
-// Large bodies cost memory while they arrive, which a slow client can prolong, and time when they are read, which
-// nothing can interrupt.
+// Bodies cost memory while a client sends them, and uninterruptible time when they are read.
 
 /** Smaller bodies take no time worth counting. */
 export const largeBodyBytes = 64 * 1024;
 
 export type LargeBodyLimits = Pick<Limits, "maxLargeBodyBytes" | "maxLargeBodyBytesPerUser">;
 
-/** The large bodies of a server, on all listeners. */
 export class LargeBodies {
   readonly #limits: LargeBodyLimits;
   #bytes = 0;

@@ -11,22 +11,18 @@ import { type LargeBodies, largeBodyBytes } from "./large-bodies.ts";
 import { encodeItem, type ListFrame, listFrame, type View } from "./representation.ts";
 import type { Part, Reply } from "./respond.ts";
 
-// Both bound one turn of the event loop: copying and encrypting a part takes half a millisecond, making table rows
-// costs more.
+// Limits one turn of the event loop: encrypting a part takes half a millisecond, table rows more.
 const partBytes = 64 * 1024;
 const partItems = 100;
-/** Cost of an item by form, relative to stored bytes. */
+/** Cost of an item relative to stored bytes. */
 const costs: Readonly<Record<View["form"], number>> = { json: 1, partial: 2, table: 2, yaml: 8 };
 
-/** Where others get their turn: between two parts (`piece`) and before a large object is encoded (`turn`). */
+/** Yields between two parts (`piece`) and before a large object is encoded (`turn`). */
 export type Turns = Pick<LargeBodies, "turn" | "piece">;
 
 const comma = Buffer.from(",");
 
-/**
- * A list as a reply: a short one as a single buffer, a longer one part by part while it is sent, so that neither its
- * length nor a slow reader costs others anything.
- */
+/** Short lists are a single buffer, longer ones come in parts: neither size nor a slow reader delays others. */
 export function listReply(view: View, listing: Listing, negotiated: Negotiated, turns: Turns): Reply {
   const metadata = listMetadata(listing);
   const { contentType } = negotiated;
@@ -50,13 +46,13 @@ export function listReply(view: View, listing: Listing, negotiated: Negotiated, 
   return { code: 200, contentType, warnings, body: isStored ? { parts, length } : { parts } };
 }
 
-/** Includes the comma before it. */
+/** Includes the preceding comma. */
 function itemOf(view: View, entry: Entry, index: number): readonly Buffer[] {
   if (view.form === "yaml") return [Buffer.from(writeYaml([viewOf(view.resource, entry)]))];
   return index > 0 ? [comma, encodeItem(view, entry)] : [encodeItem(view, entry)];
 }
 
-/** The list of what was deleted, always in JSON. */
+/** Deleted objects, always as JSON. */
 export function deletionsReply(
   resource: ServedResource,
   answers: readonly Answer[],
@@ -79,13 +75,13 @@ export function deletionsReply(
 
 interface ItemMaker<T> {
   readonly encode: (item: T, index: number) => readonly Buffer[];
-  /** The cost in stored bytes that are copied. */
+  /** In copied bytes. */
   readonly weigh: (item: T) => number;
   /** Awaited before the item is encoded. */
   readonly before?: (item: T) => Promise<void> | undefined;
 }
 
-/** Yields to other requests before each part but the first. */
+/** Yields before each part but the first. */
 async function* partsOf<T>(
   list: readonly T[],
   frame: ListFrame,

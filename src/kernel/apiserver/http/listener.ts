@@ -22,10 +22,7 @@ export interface ListenOptions {
   readonly host?: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /**
-   * Names and addresses that clients may use besides the loopback names and `host`; other `Host` headers are refused
-   * (421). IPv6 addresses without brackets.
-   */
+  /** Allowed `Host` names besides loopback and `host`; others get 421. IPv6 addresses without brackets. */
   readonly names?: readonly string[];
   readonly tls: ListenerTls;
   readonly connections?: Partial<ConnectionLimits>;
@@ -41,20 +38,16 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** What is still open after that is cut. */
+/** Cuts remaining connections after this time. */
 const closeGraceMs = 5000;
 
-/**
- * Listens with HTTPS and HTTP/1.1 only, which allows upgrades. Rejects with `listen-failed`. `makeDoor` gets the
- * listener's names and the signal of its close. While closing, new requests get 503, watches end normally, connections
- * close after their answer, and the rest is cut after `closeGraceMs`.
- */
+/** Listens with HTTPS and HTTP/1.1 only, for upgrades. Rejects with `listen-failed`. `makeDoor` gets the names. */
 export async function openListener(
   makeDoor: (hostNames: readonly string[], closing: AbortSignal) => FrontDoor,
   options: ListenOptions,
 ): Promise<Listener> {
   const host = options.host ?? "127.0.0.1";
-  // `0.0.0.0` and `::` mean all addresses; no client uses them as a name.
+  // `0.0.0.0` and `::` are no names for clients.
   const own = host === "0.0.0.0" || host === "::" ? [] : [host];
   const hostNames = [...loopbackNames, ...[...own, ...(options.names ?? [])].map(bracketed)].map((name) =>
     name.toLowerCase(),
@@ -73,7 +66,7 @@ export async function openListener(
     response.once("close", () => {
       rest();
       active.delete(response);
-      // A connection kept alive would delay the end of the server; what has been written is still sent.
+      // Ends a kept-alive connection, which would delay the close; sends what was written.
       if (closing.signal.aborted) socket.destroySoon();
     });
     void handleRequest(door, request, response, upgrade);
@@ -85,11 +78,11 @@ export async function openListener(
     answer(request, lastResponse(request, socket), { socket, head }),
   );
   server.on("connection", (socket) => {
-    // Always true: nothing else hands connections over.
+    // Always true: only the server hands connections over.
     if (socket instanceof Socket) connections.opened(socket);
   });
   server.on("secureConnection", (socket) => connections.secured(socket));
-  // A failed handshake concerns the client alone; Node has closed the socket already.
+  // Node has already closed the socket; a failed handshake only concerns its client.
   server.on("tlsClientError", () => undefined);
   server.on("clientError", (error, socket) => {
     const isAnswering = [...active].some((response) => response.socket === socket && response.headersSent);
@@ -102,7 +95,7 @@ export async function openListener(
     closing.abort();
     const graceOver = deferred<void>();
     const cancel = door.resources.context.clock.after(closeGraceMs, () => graceOver.resolve());
-    // Node would cut a connection whose answer has been written but not sent.
+    // Wait, because Node would cut answers not sent yet.
     await Promise.race([Promise.all([...active].map((response) => once(response, "close"))), graceOver.promise]);
     cancel();
     await closeServer(server, connections);
@@ -110,7 +103,7 @@ export async function openListener(
   return { url: `https://${bracketed(host)}:${address.port}`, port: address.port, renew, close };
 }
 
-/** Answers to pipelined requests. When a connection ends, Node closes only the answer whose turn it is. */
+/** Closes pipelined answers; when a connection ends, Node closes only the current one. */
 class QueuedAnswers {
   readonly #byConnection = new WeakMap<Socket, Set<ServerResponse>>();
 
@@ -134,38 +127,31 @@ class QueuedAnswers {
   }
 }
 
-/**
- * For an upgrade request, whose connection Node has released: the answer is its last one, unless a handler takes the
- * connection over. Closes with the connection.
- */
+/** An upgrade's answer, on a connection Node has released, is its last; a handler may take the connection over. */
 function lastResponse(request: IncomingMessage, socket: Duplex): ServerResponse {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
-  // Always a socket, as below.
   response.assignSocket(socket as Socket);
-  // Errors of the connection end it, nothing more.
+  // Connection errors only end the connection.
   socket.on("error", () => undefined);
   socket.on("drain", () => response.writableNeedDrain && response.emit("drain"));
   response.once("finish", () => request.socket.destroySoon());
   return response;
 }
 
-/** A foreign certificate does not end the handshake: its holder may have a token. */
+/** Accepts foreign certificates, since their owner may have a token. */
 const tlsOptions = ({ cert, key, ca }: ListenerTls) =>
   ca === undefined ? { cert, key } : { cert, key, ca, requestCert: true, rejectUnauthorized: false };
 
 /** IPv6 addresses as in URLs and `Host`. */
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
-/**
- * No limit on a connection as a whole, because watches last for hours. Node counts a request from its first byte, so
- * `headersTimeout` does not end an idle connection.
- */
+/** No limit on a whole connection: watches last for hours. `headersTimeout` starts at a request's first byte. */
 const serverOptions = (limits: ConnectionLimits): ServerOptions => ({
   minVersion: "TLSv1.2",
   maxHeaderSize: 16 * 1024,
   noDelay: true,
-  // TCP finds peers that vanished.
+  // TCP detects vanished peers.
   keepAlive: true,
   keepAliveInitialDelay: limits.probeAfterMs,
   handshakeTimeout: limits.handshakeMs,
@@ -175,7 +161,7 @@ const serverOptions = (limits: ConnectionLimits): ServerOptions => ({
   connectionsCheckingInterval: limits.checkEveryMs,
 });
 
-/** Rejects with the address, and says whether the port is taken. */
+/** Rejects with the address and whether the port is taken. */
 function listening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (cause: Error) => {
@@ -191,10 +177,7 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/**
- * Cuts what is left: Node would wait for idle connections and handshakes, and no longer checks its timeouts while
- * closing.
- */
+/** Cuts the rest: Node would wait for idle connections and stops checking its timeouts while closing. */
 function closeServer(server: Server, connections: Connections): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
@@ -202,14 +185,14 @@ function closeServer(server: Server, connections: Connections): Promise<void> {
   });
 }
 
-/** What Node finds wrong with a request; anything else its parser refuses (`HPE_…`) is not HTTP. */
+/** Node's refusals; other parser errors (`HPE_…`) mean no HTTP. */
 const refusals: ReadonlyMap<string | undefined, readonly [code: number, message: string]> = new Map([
   ["HPE_HEADER_OVERFLOW", [431, "the headers of the request are larger than 16 KiB"]],
   ["HPE_CHUNK_EXTENSIONS_OVERFLOW", [413, "the extensions of a chunk of the body are too large"]],
   ["ERR_HTTP_REQUEST_TIMEOUT", [408, "the request did not come in time"]],
 ]);
 
-/** The whole answer to a malformed request, which has no response: a Status like every other refusal. */
+/** A Status as the whole answer to a malformed request, which has no response. */
 export function protocolRefusal(error: Error): string {
   const [code, message] = refusals.get(codeOf(error)) ?? [400, "the request cannot be read as HTTP/1.1"];
   const refusal = new ApiError(code === 413 ? "RequestEntityTooLarge" : "BadRequest", message, { code });
@@ -225,9 +208,7 @@ export function protocolRefusal(error: Error): string {
   return `${head.join("\r\n")}\r\n\r\n${body}`;
 }
 
-/**
- * Sends it and closes the connection; only closes it when an answer is under way or the connection or handshake failed.
- */
+/** Only closes the connection during an answer or after a connection or handshake failure. */
 export function refuseProtocol(error: Error, socket: Duplex, isAnswering: boolean): void {
   const code = codeOf(error) ?? "";
   const isOfRequest = code.startsWith("HPE_") || refusals.has(code);

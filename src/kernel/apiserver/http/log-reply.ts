@@ -11,10 +11,7 @@ import { logRequest } from "./query.ts";
 import type { ResourceCall } from "./route.ts";
 import { sendStream } from "./stream-reply.ts";
 
-/**
- * GET `pods/x/log`, and the logs of other kinds: plain text, sent as it arrives at the reader's pace. Bad requests are
- * refused before the first byte; a later failure or a closing server cuts the connection.
- */
+/** Plain text at the reader's pace. Refuses bad requests first; a later failure or close cuts the connection. */
 export async function sendLog(
   context: ApiContext,
   { resource, route }: ResourceCall,
@@ -26,7 +23,6 @@ export async function sendLog(
   await sendStream(exchange, "text/plain", await chunksOf());
 
   async function chunksOf(): Promise<AsyncIterable<Uint8Array>> {
-    // The API serves KubeObjects.
     const served = object as unknown as KubeObject;
     if (hasLogs(context, resource)) {
       const parameter = (name: string): string => exchange.query.get(name) ?? "";
@@ -37,10 +33,7 @@ export async function sendLog(
   }
 }
 
-/**
- * The container to read: the named one, or the Pod's only one, not counting init containers. Otherwise 400 with the
- * names, which kubectl prints.
- */
+/** The named container, or the Pod's only one, without init containers. Otherwise 400 with the names. */
 export function containerOf(pod: JsonObject, asked = ""): string {
   const name = metaText(pod, "name");
   const containers = namesIn(pod, "containers");

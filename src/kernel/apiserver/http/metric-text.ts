@@ -2,10 +2,7 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Distribution, Labels, MetricFamily } from "#kernel/kit/index.ts";
 
-/**
- * Families in Prometheus' text format 0.0.4. The registry is made anew each time, so nothing can differ from what was
- * counted.
- */
+/** Prometheus' text format 0.0.4. The registry is made anew each time, so it always has the current counts. */
 export function renderMetrics(families: readonly MetricFamily[]): Promise<string> {
   const registry = new Registry();
   for (const family of families) register(registry, family);
@@ -45,7 +42,6 @@ class CountedHistogram extends Histogram {
     this.#distributions = distributions;
   }
 
-  /** Called by a registry; the name is the library's. */
   getForPromString() {
     return {
       name: this.#name,

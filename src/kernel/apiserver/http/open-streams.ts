@@ -11,10 +11,7 @@ interface Guarded {
   readonly end: () => void;
 }
 
-/**
- * Long answers of all listeners: each ends within a second after its caller's credential becomes invalid or names
- * somebody else. No timer runs while none is open.
- */
+/** Ends a long answer within a second after its credential becomes invalid or changes its identity. */
 export class OpenStreams {
   readonly #clock: Clock;
   readonly #open = new Set<Guarded>();
@@ -24,9 +21,7 @@ export class OpenStreams {
     this.#clock = clock;
   }
 
-  /**
-   * Calls `end` once when `proof` no longer returns the same identity, unless the returned function was called before.
-   */
+  /** Calls `end` once if `proof` returns another identity, unless the returned function was called. */
   guard(proof: Witness, end: () => void): () => void {
     const guarded: Guarded = { proof, identity: proof(), end };
     this.#open.add(guarded);
@@ -50,7 +45,6 @@ export class OpenStreams {
   }
 }
 
-/** A credential may be replaced by one for another user or with fewer groups. */
 const isSame = (now: Identity | undefined, before: Identity | undefined): boolean =>
   now !== undefined &&
   now.user === before?.user &&

@@ -26,18 +26,13 @@ interface AskedStream {
   open(): Promise<PodStream>;
 }
 
-/**
- * GET `pods/x/exec`, `attach` and `portforward` over a WebSocket. Refusals come as a Status before the handshake, those
- * about the Pod first: after any refusal kubectl retries with POST and SPDY and prints that answer. Resolves after the
- * handshake; the streams go on until they end, the client goes away, or the signal aborts.
- */
+/** Refuses before the handshake, errors of the Pod first: kubectl retries any refusal with SPDY and prints that one. */
 export async function openPodStream(
   context: ApiContext,
   { resource, route, verb }: ResourceCall,
   exchange: Exchange,
 ): Promise<void> {
   const { request, response, upgrade } = exchange;
-  // Loaded on first use.
   const websocket = await import("#kernel/websocket/index.ts");
   const pod = answerObject(await getObject(context, resource, route));
   const asked =
@@ -75,7 +70,6 @@ async function askedCommand(
   const request = streamRequest(exchange.query);
   const command = subresource === "exec" ? commandOf(exchange.query) : undefined;
   const asked = { ...request, container: defaultedContainer(pod, request.container) };
-  // The API serves KubeObjects.
   const served = pod as unknown as KubeObject;
   await podSessions.check(served, asked, command === undefined ? "attach" : "exec");
   const start = () =>

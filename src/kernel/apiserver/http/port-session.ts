@@ -5,11 +5,7 @@ import { type ChannelSocket, writeTo } from "#kernel/websocket/index.ts";
 /** Connects to a port; rejects when nothing listens or the signal aborts. */
 export type Dial = (port: number, signal: AbortSignal) => Promise<Duplex>;
 
-/**
- * Carries one connection per port over the channels of `socket`: the i-th port's bytes on channel 2i, its errors as
- * text on 2i+1. Ends when all connections have ended, the client goes away, or `signal` aborts. Never rejects. The
- * protocol cannot end one direction alone.
- */
+/** The i-th port's bytes are on channel 2i, its errors as text on 2i+1. Never rejects. */
 export async function forwardPorts(
   socket: ChannelSocket,
   ports: readonly number[],

@@ -4,8 +4,7 @@ import { maxManagerName } from "../apply/managers.ts";
 import type { DeleteRequest, ListRequest, WatchRequest, WriteRequest } from "../verbs/options.ts";
 import type { PodLogRequest } from "../verbs/sources.ts";
 
-// Query parameters as options. The first value of a repeated parameter counts. A malformed value is 400, one outside
-// its set 422; both name the parameter. The verbs check combinations.
+// The first value counts. Malformed values are 400, others outside their set 422. The verbs check combinations.
 
 const text = (query: URLSearchParams, name: string): string | undefined => query.get(name) ?? undefined;
 
@@ -48,9 +47,8 @@ export function checkTimeout(query: URLSearchParams): void {
   if (parsed?.ok === false) throw badRequest(`invalid timeout specified in the request URL: ${parsed.error}`);
 }
 
-/** Leaves out undefined members, as exact optional types demand. */
 function compact<T extends object>(members: { readonly [K in keyof T]: T[K] | undefined }): T {
-  // Only undefined members are gone, which T has as optional.
+  // Undefined members are optional in T.
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
 }
 
@@ -80,10 +78,7 @@ export function watchRequest(query: URLSearchParams, namespace: string): WatchRe
 
 export const isWatch = (query: URLSearchParams): boolean => flag(query, "watch") === true;
 
-/**
- * POST, PUT and PATCH. `duplicateFields` are the body's duplicate keys. `fieldManager` has at most 128 printable
- * characters and defaults to the program in User-Agent.
- */
+/** `duplicateFields` are the body's. `fieldManager` defaults to the program in User-Agent. */
 export function writeRequest(
   query: URLSearchParams,
   duplicateFields: readonly string[],
@@ -136,10 +131,7 @@ function isDryRun(values: readonly unknown[]): boolean {
   throw invalidOption("dryRun", `Unsupported value: ${JSON.stringify(wrong)}: supported values: "All"`);
 }
 
-/**
- * DeleteOptions from the body (kubectl), completed from the query (curl). Null members count as absent, others of the
- * wrong type are 400.
- */
+/** From the body (kubectl) and the query (curl). Nulls count as absent, other wrong types are 400. */
 export function deleteRequest(query: URLSearchParams, body: JsonValue | undefined): DeleteRequest {
   if (body !== undefined && body !== null && !isJsonObject(body)) throw badRequest("DeleteOptions must be an object");
   const options = isJsonObject(body) ? body : {};

@@ -8,22 +8,14 @@ import { refuseExcess } from "./yaml-body.ts";
 import type { Exchange } from "./exchange.ts";
 import { largeBodyBytes } from "./large-bodies.ts";
 
-/**
- * Read in one turn of the event loop: a fast connection would deliver everything at once, ten milliseconds of
- * decryption.
- */
+/** Read in one turn: a fast connection would deliver everything at once, ten milliseconds of decryption. */
 const burstBytes = 128 * 1024;
 
 export type BodyLimits = Pick<Limits, "maxBodyBytes" | "maxBodyValues" | "maxObjectMembers" | "maxDepth">;
 
 export type BodyExchange = Pick<Exchange, "request" | "response" | "bodies" | "identity">;
 
-/**
- * The whole body, not joined yet. Refuses as early as possible: 413 for a body that is too large, even when only
- * announced, or JSON with too many values; 429 while too many large bodies are under way. JSON that nests too deep is
- * returned incomplete, for its reader to report the position. The rest of a refused body is left unread. Rejects when
- * the client goes away.
- */
+/** Throws 413 or 429 as early as possible. Too deep JSON comes incomplete, for its decoder to report. */
 export async function readBody(exchange: BodyExchange, limits: BodyLimits): Promise<BodyPieces> {
   const { request, bodies } = exchange;
   const announced = Number(request.headers["content-length"] ?? "0");
@@ -77,7 +69,6 @@ function gather(
   });
 }
 
-/** Checks the pieces of a body once it has become large. */
 class LateShape {
   readonly #limits: BodyLimits;
   readonly #shape: JsonShape | undefined;
@@ -102,10 +93,7 @@ class LateShape {
   }
 }
 
-/**
- * Judged by the first character, because apply often sends JSON as YAML. In YAML that begins with a bracket, quotes may
- * mean something else.
- */
+/** By the first character, because apply often sends JSON as YAML. A YAML bracket changes the meaning of quotes. */
 function isJson(request: IncomingMessage, pieces: readonly Buffer[]): boolean {
   if (mediaTypeOf(request) === "application/yaml") return false;
   for (const piece of pieces) for (const byte of piece) if (!blanks.has(byte)) return byte === 0x5b || byte === 0x7b;

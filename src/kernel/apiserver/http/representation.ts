@@ -8,9 +8,9 @@ import { metaText } from "../verbs/metadata.ts";
 import { bytesOf, viewOf } from "../verbs/storage-view.ts";
 import type { Form } from "./accept.ts";
 
-// One object or list in the four forms. JSON is the stored bytes; the others are made on request.
+// JSON is the stored bytes; the other forms are made on request.
 
-/** How a caller wants to see objects: `now` is what ages in tables count from, `include` what table rows carry. */
+/** `now` is for ages in tables, `include` for table rows. */
 export interface View {
   readonly resource: ServedResource;
   readonly form: Form;
@@ -20,14 +20,13 @@ export interface View {
 
 const encode = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/** A parameter of tables; 400 for an unknown value. */
 export function parseIncludeObject(text: string | null): IncludeObject {
   if (text === null || text === "" || text === "Metadata") return "Metadata";
   if (text === "Object" || text === "None") return text;
   throw badRequest(`includeObject must be None, Metadata or Object, found ${JSON.stringify(text)}`);
 }
 
-/** The body of an answer with one object. `object` and `bytes` are called only when the form needs them. */
+/** Calls `object` and `bytes` only for forms that need them. */
 export function encodeObject(view: View, object: () => JsonObject, bytes: () => Buffer): Buffer {
   switch (view.form) {
     case "json":
@@ -41,13 +40,13 @@ export function encodeObject(view: View, object: () => JsonObject, bytes: () => 
   }
 }
 
-/** A table of one row, for GET of an object and for watch events. */
+/** One row, for GET and watch events. */
 export function tableOf({ resource, include, now }: View, object: JsonObject, withColumns: boolean): Table {
   const metadata = { resourceVersion: metaText(object, "resourceVersion") };
   return renderTable(resource, [object], { now, includeObject: include, metadata, withColumns });
 }
 
-/** An entry as a list's item (a table's row) or a watch's object. There JSON replaces YAML, which has no streams. */
+/** A list's item, a table's row or a watch's object. There JSON replaces YAML, which has no streams. */
 export function encodeItem(view: View, entry: Entry): Buffer {
   switch (view.form) {
     case "json":
@@ -65,7 +64,7 @@ export interface ListFrame {
   readonly tail: Buffer;
 }
 
-/** A list without its items, such as `{"kind":…,"items":[` and `]}`. A table's items are its `rows`. */
+/** `{"kind":…,"items":[` and `]}`; a table has `rows`. */
 export function listFrame(view: View, metadata: TableMeta): ListFrame {
   const empty = JSON.stringify(emptyList(view, metadata));
   // The empty list of items comes last.

@@ -34,13 +34,13 @@ import type { YamlReader } from "./yaml-reader.ts";
 
 /** What proxies pass on. */
 const maxUrlLength = 8192;
-/** A longer URL holds a large selector or a continue token and takes half a millisecond to read. */
+/** Longer URLs have large selectors or continue tokens, which take half a millisecond to read. */
 const shortUrlLength = 1024;
 
 /** Decrypting this much is cheaper than another connection's handshake. */
 const drainedBytes = 256 * 1024;
 
-/** What a listener's requests use. Everything but `hostNames` and `closing` is shared by the listeners of a server. */
+/** Everything but `hostNames` and `closing` is shared by a server's listeners. */
 export interface FrontDoor {
   readonly resources: ResourceServer;
   readonly authenticator: Authenticator;
@@ -62,7 +62,6 @@ export interface FrontDoor {
   readonly audit?: AuditLog;
 }
 
-/** What becomes known of a request, for metrics and the audit log. */
 interface Told {
   labels: Labels;
   identity?: Identity;
@@ -74,14 +73,10 @@ interface Told {
   isOpen?: true;
 }
 
-/** The labels of a request without a known route. */
 type Labels = Omit<RequestLabels, "code">;
 const otherLabels: Labels = { verb: "other", resource: "other", subresource: "" };
 
-/**
- * Answers one request; never throws. A bug in a handler is a 500, logged with its stack. Every request is counted,
- * refused ones too.
- */
+/** Answers and counts one request; never throws. A handler's bug is a 500, logged with its stack. */
 export async function handleRequest(
   door: FrontDoor,
   request: IncomingMessage,
@@ -99,7 +94,6 @@ export async function handleRequest(
     await route(door, request, response, told, upgrade);
   } catch (thrown) {
     if (socket.destroyed) {
-      // The client is gone.
       response.destroy();
     } else {
       const refusal = refusalOf(thrown);
@@ -170,10 +164,7 @@ function isForPeople({ url = "", headers }: IncomingMessage, known?: URLSearchPa
   return wantsIndent(new URLSearchParams(query), headers["user-agent"]);
 }
 
-/**
- * After an early refusal the rest of the body must not be taken for the next request. A short one is read and dropped,
- * as Go's servers do; otherwise the connection is closed.
- */
+/** Keeps the unread body out of the next request: reads a short one as Go does, else closes the connection. */
 function drainBody({ bodies, resources }: FrontDoor, request: IncomingMessage, response: ServerResponse): void {
   if (request.complete) return;
   const announced = Number(request.headers["content-length"]);
@@ -200,7 +191,7 @@ async function route(
   if (upgrade !== undefined && hasBody(request))
     throw badRequest("a request that asks for an upgrade can have no body");
   const { url = "/" } = request;
-  // Rare, unless somebody sends very many that are refused.
+  // Rare, unless a client sends many refused ones.
   if (url.length > shortUrlLength && url.length <= maxUrlLength) await door.bodies.share(request);
   const { path, query } = parseUrl(url);
   told.query = query;
@@ -253,10 +244,7 @@ async function route(
   });
 }
 
-/**
- * The signal of an answer that must not outlive its caller's credential. A watch ends normally and its client is
- * refused when it reconnects; a log is cut, because a normal end would look complete.
- */
+/** A watch ends normally, and its client is refused later; a log is cut, since a normal end would look complete. */
 function guardedSignal(door: FrontDoor, response: ServerResponse, slot: Slot, proof: Witness): Exchange["signal"] {
   const end = new AbortController();
   const release = door.streams.guard(proof, () =>
@@ -266,7 +254,7 @@ function guardedSignal(door: FrontDoor, response: ServerResponse, slot: Slot, pr
   return lazySignal(response, door.closing, end.signal);
 }
 
-/** The caller, or 401; recorded at once for the audit log. */
+/** The caller, also recorded for the audit log, or 401. */
 function identify(door: FrontDoor, request: IncomingMessage, told: Told) {
   const { clock, authorizer } = door.resources.context;
   const { authorization } = request.headers;
@@ -312,7 +300,7 @@ function slotOf(verb: string, subresource: string): Slot {
   return verb === "get" || verb === "list" ? "reading" : "mutating";
 }
 
-/** Nothing reads the bytes after the headers of an upgrade as a body. */
+/** After an upgrade no bytes are a body. */
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
@@ -378,7 +366,6 @@ async function metricsReply(door: FrontDoor): Promise<Reply> {
 /** Where the server listens and keeps its data. */
 const statusPath = "/slipway/status";
 
-/** The paths listed at `/`. */
 function rootPaths(door: FrontDoor): readonly string[] {
   const groupVersions = door.resources.context
     .registry()

@@ -58,10 +58,7 @@ export interface ResourceServer {
 /** Subresources of Kubernetes that are answered with 501 instead of 404. */
 const notServed: ReadonlySet<string> = new Set(["binding", "ephemeralcontainers", "proxy", "resize"]);
 
-/**
- * Finds kind and verb: 404 for what is not served, 405 with `Allow`, 501 for missing subresources of Kubernetes. Comes
- * before authorization: the kinds are no secret to authenticated callers.
- */
+/** 404 for what is not served, 405 with `Allow`, 501 for subresources. Before authorization: kinds are public. */
 export function identifyCall(
   context: ApiContext,
   route: ResourceRoute,
@@ -138,10 +135,7 @@ function verbsOf(
   return subresource === "" ? objectVerbs : (subresourceVerbs.get(subresource) ?? partVerbs);
 }
 
-/**
- * Authorizes a call, runs the verb and sends the result. Resolves when the connection has taken the answer, or when a
- * watch has begun. Throws only before anything was sent.
- */
+/** Resolves when the connection has the answer or a watch has begun. Throws only before anything was sent. */
 export async function answerCall(server: ResourceServer, call: ResourceCall, exchange: Exchange): Promise<void> {
   const { route, verb } = call;
   authorizeCall(server.context, call, exchange);
@@ -344,7 +338,6 @@ async function replacedScale(context: ApiContext, call: ResourceCall, exchange: 
   return updateScale(context, resource, route, value, writeRequestOf(context, resource, exchange, duplicates));
 }
 
-/** Accepts the patch types of the kind itself. */
 async function patchedScale(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<ScaleAnswer> {
   const { resource, route } = call;
   const { patch, request } = await patchOf(context, call, exchange);
@@ -382,10 +375,7 @@ function patchTypeOf(resource: ServedResource, mediaType: string): PatchType | "
   return found;
 }
 
-/**
- * 200 with the Status of the removal, or with the object while finalizers or a grace period keep it; then 202 for
- * `orphanDependents: false`, as in Kubernetes.
- */
+/** 200 with a Status, or the object while finalizers or grace keep it; then 202 for `orphanDependents: false`. */
 async function remove(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   const { resource, route } = call;
   negotiate(exchange.request.headers.accept);
@@ -420,10 +410,7 @@ async function removeAll(context: ApiContext, call: ResourceCall, exchange: Exch
   return deletionsReply(resource, answers, metadata, exchange.bodies);
 }
 
-/**
- * Begins a stream of JSON lines and returns. Refusals come before the stream; headers are sent at once, because clients
- * wait for them.
- */
+/** Refusals come before the stream; headers are sent at once, because clients wait for them. */
 async function watch(server: ResourceServer, { resource, route }: ResourceCall, exchange: Exchange): Promise<void> {
   const { context } = server;
   const { response, query, request } = exchange;

@@ -21,12 +21,8 @@ const maxWarningBytes = 4096;
 export type Part = readonly Buffer[];
 type Parts = AsyncIterable<Part> | Iterable<Part>;
 
-/** A large body that is made while it is sent. */
 export interface Streamed {
-  /**
-   * Read once, at the reader's pace; not at all for HEAD. An error cuts the answer off. Each part is one turn of the
-   * event loop.
-   */
+  /** Read once at the reader's pace, not for HEAD. An error cuts the answer. Each part is one turn. */
   readonly parts: AsyncIterable<Part>;
   /** Of all parts, when known. */
   readonly length?: number;
@@ -45,10 +41,7 @@ export interface WholeReply extends Reply {
   readonly body: Buffer;
 }
 
-/**
- * Sends the reply and resolves when the connection has taken it. HEAD gets the headers of GET. Large bodies are
- * compressed (level 1) for clients that accept gzip. JSON is indented on request.
- */
+/** Resolves when the connection has the reply. Large bodies are compressed (level 1); JSON indented on request. */
 export async function send(exchange: Exchange, reply: Reply): Promise<void> {
   const { response, request, query } = exchange;
   const isForPeople =
@@ -98,11 +91,7 @@ function indented(body: Buffer | Streamed): Buffer | Streamed {
   return { parts: parts() };
 }
 
-/**
- * Sends at the reader's pace. The small rest goes out only when everything before it was taken: a client that has the
- * whole answer sends its next request at once, and while more than 16 KiB wait Node pauses the parser, which then fails
- * on a body in several TLS records (HPE_PAUSED).
- */
+/** Keeps the rest until earlier bytes are sent: while 16 KiB wait, Node pauses its parser, then fails (HPE_PAUSED). */
 async function sendParts({ response, readers }: Exchange, parts: Parts): Promise<void> {
   const buffer = readers.buffers.take();
   let filled = 0;
@@ -175,10 +164,7 @@ export interface SendStatus {
   readonly isForPeople?: boolean;
 }
 
-/**
- * Sends a Status. If the answer has begun, the connection is cut instead, so that the client does not take half an
- * answer for a whole one. Adds `Retry-After` and `WWW-Authenticate`.
- */
+/** Sends a Status, or cuts a begun answer, which would look complete. Adds `Retry-After`, `WWW-Authenticate`. */
 export function sendStatus(
   response: ServerResponse,
   status: Status,

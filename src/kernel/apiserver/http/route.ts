@@ -17,20 +17,14 @@ export interface ResourceRoute {
   readonly subresource: string;
 }
 
-/**
- * A request on the resource API. `verb` is Kubernetes': get, list, watch, create, update, patch, delete,
- * deletecollection.
- */
+/** `verb` is Kubernetes': get, list, watch, create, update, patch, delete, deletecollection. */
 export interface ResourceCall {
   readonly verb: string;
   readonly resource: ServedResource;
   readonly route: ResourceRoute;
 }
 
-/**
- * Undefined for the shorter paths of discovery. Throws 404 for ambiguous segments and paths with too many parts, 400
- * for bad encoding. One trailing slash is ignored.
- */
+/** Undefined for shorter paths. Throws 404 for ambiguous segments or too many parts, 400 for bad encoding. */
 export function parseRoute(path: string): ResourceRoute | undefined {
   const segments = path.split("/").slice(1);
   if (segments.at(-1) === "") segments.pop();

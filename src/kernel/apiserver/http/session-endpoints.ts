@@ -41,10 +41,7 @@ export interface SessionReply {
 
 export const isSessionPath = (path: string): boolean => path === codesPath || path === sessionPath;
 
-/**
- * Answers `isSessionPath`. `caller` is called only where credentials count and throws 401. Refuses wrong codes (401,
- * 429 after ten in a second) and requests without the header (403).
- */
+/** Answers `isSessionPath`. Refuses wrong codes (401, 429 after ten in a second) and a missing header (403). */
 export async function sessionReply(
   server: SessionServer,
   exchange: Exchange,
@@ -72,10 +69,7 @@ export async function sessionReply(
   }
 }
 
-/**
- * Only for a person's own credential: account tokens expire before a session, and an impersonator has shown nothing of
- * that user.
- */
+/** Account tokens expire before a session, and an impersonator has shown no credential of that user. */
 function issueCode(
   { sessions }: SessionServer,
   { identity, witness }: { readonly identity: Identity; readonly witness: Witness | undefined },

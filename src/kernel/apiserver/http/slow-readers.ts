@@ -14,10 +14,7 @@ export interface ReaderLimits {
 const defaultReaderLimits: ReaderLimits = { takeMs: 30_000, maxWaiting: 200, patienceMs: 2000 };
 const sweepMs = 1000;
 
-/**
- * Cuts answers whose readers are too slow, since each holds memory and a place among the requests under way. Watches
- * and logs are exempt: watches have their own bound, and logs may be read by people.
- */
+/** Cuts slow readers, which hold memory and a request's place. Watches (own limit) and logs (for people) are exempt. */
 export class SlowReaders {
   readonly buffers = new SendBuffers();
   readonly #clock: Clock;
@@ -34,7 +31,6 @@ export class SlowReaders {
     this.#limits = { ...defaultReaderLimits, ...limits };
   }
 
-  /** Number of readers cut, for metrics. */
   get cut(): number {
     return this.#cut;
   }
@@ -47,10 +43,7 @@ export class SlowReaders {
     this.#waiting.delete(response);
   }
 
-  /**
-   * Writes and waits within the limits. True when the connection has taken the bytes, whose memory may then be reused;
-   * false when the reader is gone.
-   */
+  /** True when the connection has taken the bytes, whose memory may be reused; false when the reader is gone. */
   async write(response: ServerResponse, bytes: Buffer): Promise<boolean> {
     this.#wait(response);
     const isTaken = await new Promise<boolean>((resolve) => {
@@ -102,10 +95,7 @@ export class SlowReaders {
 
 const isTaken = (response: ServerResponse): boolean => response.writableFinished || response.destroyed;
 
-/**
- * Resolves when the reader has taken what was written, or is gone. Never rejects. Without this a slow reader would make
- * the process buffer a whole log or list.
- */
+/** Resolves when the reader took the bytes or is gone. Never rejects. Bounds the buffer for slow readers. */
 export function drained(response: ServerResponse): Promise<void> {
   if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
   // Plain listeners: signals would cost a long list a tenth of its time.
@@ -123,10 +113,7 @@ const sendBufferBytes = 64 * 1024;
 /** Buffers kept for the next answers. */
 const mostFree = 32;
 
-/**
- * Reused memory for large answers, one buffer each: fresh memory for every 64 KiB of a list would keep the garbage
- * collector busy. The connection has a copy, encrypted.
- */
+/** Reused memory: new buffers for every 64 KiB would burden the garbage collector. The connection has a copy. */
 export class SendBuffers {
   readonly #free: Buffer[] = [];
 

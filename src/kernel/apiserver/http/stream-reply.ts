@@ -1,10 +1,7 @@
 import { drained } from "./slow-readers.ts";
 import type { Exchange } from "./exchange.ts";
 
-/**
- * Sends bytes as they arrive, at the reader's pace. A failure after the first byte, or a closing server, cuts the
- * connection. Ends with the chunks or the reader.
- */
+/** At the reader's pace. A failure after the first byte, or a closing server, cuts the connection. */
 export async function sendStream(
   exchange: Exchange,
   contentType: string,

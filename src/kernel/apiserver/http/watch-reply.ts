@@ -20,11 +20,7 @@ export interface WatchMeter {
 
 const newLine = Buffer.from("}\n");
 
-/**
- * A watch as JSON lines, one write per commit: `{"type":"ADDED","object":…}`, with the stored text where the client
- * wants plain JSON. A reader that falls behind by more than `maxBuffer`, or its share of `maxBuffers`, is cut off and
- * resumes from its last revision. Initial events (`source` undefined) do not count: their sender waits for `drained`.
- */
+/** One write per commit. Cuts readers `maxBuffer`, or their share of `maxBuffers`, behind. Not for initial events. */
 export class WatchReply implements WatchSink {
   readonly #response: ServerResponse;
   readonly #view: () => View;
@@ -104,7 +100,6 @@ export class WatchReply implements WatchSink {
   }
 }
 
-/** A bookmark in the form of the other events. */
 function bookmarkIn({ form, include, resource, now }: View, plain: KubeObject): object {
   if (form === "partial") return { ...plain, kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" };
   if (form !== "table") return plain;

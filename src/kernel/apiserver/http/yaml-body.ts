@@ -8,10 +8,7 @@ import type { DecodedBody } from "./body.ts";
 
 export type YamlLimits = Pick<Limits, "maxBodyBytes" | "maxBodyValues" | "maxObjectMembers" | "maxDepth">;
 
-/**
- * Reads at most one document; the value is undefined without one. The last of duplicate keys counts, and the result
- * lists them. 413 beyond `maxParts` (see `readYaml`).
- */
+/** One document or undefined. The last duplicate key counts; duplicates are listed. 413 beyond `maxParts`. */
 export function decodeYaml(bytes: Uint8Array, maxParts?: number): DecodedBody {
   const text = textOf(bytes);
   const read = readYaml(text, {
@@ -46,10 +43,7 @@ export interface YamlAsJson {
   readonly duplicates: readonly string[];
 }
 
-/**
- * A large document as JSON within the limits of JSON bodies; undefined without one. Too many lines and comments are
- * refused first: each takes a kilobyte to read.
- */
+/** Within the limits of JSON bodies; undefined if empty. Too many lines or comments are refused first. */
 export function yamlToJson(bytes: Uint8Array, limits: YamlLimits): YamlAsJson | undefined {
   // A value has a line or a comma, and most have a key.
   const { value, duplicates } = decodeYaml(bytes, 2 * limits.maxBodyValues);

@@ -5,8 +5,7 @@ import type { DecodedBody } from "./body.ts";
 import type { BodyPieces } from "./body-pieces.ts";
 import { decodePlainYaml, decodeYaml, type YamlAsJson, type YamlLimits } from "./yaml-body.ts";
 
-// YAML takes a hundred times what JSON takes in time and memory. Texts larger than a screenful, and any with anchors or
-// errors, are read by a thread with its own memory that can be stopped.
+// YAML takes a hundred times JSON's resources, so all but small plain texts go to a thread that can be stopped.
 
 export interface YamlQuestion {
   readonly bytes: Uint8Array;
@@ -56,10 +55,7 @@ interface Task {
   readonly fail: (reason: Error) => void;
 }
 
-/**
- * Reads small plain YAML here and the rest in a thread, one at a time, small ones first. The thread starts on demand
- * and stops when idle. A text that takes too much time or memory is refused (413).
- */
+/** One text at a time, small ones first. 413 for a text that takes too much time or memory. */
 export class YamlReader {
   readonly #options: YamlReaderOptions & typeof defaults;
   readonly #waiting: Task[] = [];
@@ -92,7 +88,6 @@ export class YamlReader {
     });
   }
 
-  /** Stops the thread and refuses waiting texts. */
   close(): void {
     const reason = new ApiError("ServiceUnavailable", "the server is shutting down");
     for (const task of this.#waiting.splice(0)) task.fail(reason);

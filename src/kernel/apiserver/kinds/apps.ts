@@ -32,7 +32,7 @@ import { deploymentTable, replicaSetTable, statefulSetTable } from "../tables/ap
 import type { BuiltIn, Rule } from "./built-in.ts";
 import type { ScalePaths } from "./served-resource.ts";
 
-// The apps/v1 kinds as stored: Kubernetes' defaults and validation. Their controllers are in #kernel/workloads.
+// Kubernetes' defaults and validation. The controllers are in #kernel/workloads.
 
 /** Written into the template, so that the template hash does not change with a default. */
 const withTemplateDefaults = (spec: JsonObject): JsonObject =>
@@ -57,7 +57,7 @@ function withStrategy(spec: JsonObject): JsonObject {
 
 const at: FieldPath = ["spec"];
 
-/** Rules of all of them: sizes, a non-empty selector that matches the template, and Pods that always restart. */
+/** Sizes, a non-empty selector that matches the template, and Pods that always restart. */
 const replicasRule: Rule = (object, found) => {
   const spec = objectAt(object, "spec") ?? {};
   const report = (error: Findings["errors"][number]) => void found.errors.push(error);

@@ -36,10 +36,7 @@ import {
 } from "./stored-only.ts";
 import { configMapKind, leaseKind, namespaceKind, serviceAccountKind } from "./small-kinds.ts";
 
-/**
- * All built-in kinds except CustomResourceDefinition, in discovery order: core first, then by group and name. `kubectl
- * get all` and short names follow it; core Events come first, so `ev` means them.
- */
+/** All but CustomResourceDefinition, in discovery order. `ev` means core Events because they come first. */
 export const builtInKinds: readonly BuiltIn[] = [
   configMapKind,
   endpointsKind,

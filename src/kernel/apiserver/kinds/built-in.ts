@@ -14,10 +14,7 @@ import type {
   Validation,
 } from "./served-resource.ts";
 
-/**
- * Adds errors of the object to `found`, or of its change when `old` is given. All rules run, in order, on objects with
- * valid types; metadata is checked separately.
- */
+/** Adds errors to `found`, also for a change from `old`. Runs on valid types; metadata is checked separately. */
 export type Rule = (object: JsonObject, found: Findings, old?: JsonObject) => void;
 
 /** What `kubectl get` shows: `row` returns one cell per column. */
@@ -27,11 +24,7 @@ export interface TableView {
   readonly row: (object: JsonObject, now: Instant) => readonly unknown[];
 }
 
-/**
- * What differs between built-in kinds. All functions are pure and return their argument when they change nothing. POST:
- * prune, `defaults`, `prepareForCreate`, `rules`; PUT and PATCH: prune, `defaults`, `prepareForUpdate`, `rules`,
- * `updateRules`; `/status`: `statusRules` only.
- */
+/** All functions are pure and return their argument when they change nothing. */
 export interface BuiltIn {
   readonly type: ResourceType;
   /** Definition in the data, such as `io.k8s.api.core.v1.Pod`. */
@@ -175,10 +168,7 @@ function withoutValues(hidden: readonly string[] | undefined, { causes, warnings
   return { causes: causes.map(shown), warnings };
 }
 
-/**
- * Rules run only on objects with valid types. Errors that the stored object already has do not block a change, so that
- * a newer server's rule does not keep finalizers from being removed; `changeRules` always apply.
- */
+/** Errors that the stored object already has do not block a change; `changeRules` always apply. */
 function runRules(
   schema: CompiledSchema,
   rules: readonly Rule[],

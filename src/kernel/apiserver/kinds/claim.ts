@@ -6,8 +6,7 @@ import { checkOneOf, definitionNames, mapMember, type Report, scalarText, withAb
 import { claimTable } from "../tables/claim.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 
-// PersistentVolumeClaims as stored: Kubernetes' defaults and validation of core/v1. Every claim is a directory made by
-// #kernel/workloads.
+// Kubernetes' defaults and validation. Every claim is a directory made by #kernel/workloads.
 
 const at: FieldPath = ["spec"];
 const modes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"] as const;

@@ -5,7 +5,7 @@ import descriptions from "./data/descriptions.json" with { type: "json" };
 // <the type>, <field>: <text>}`, one line each with a full stop. They say what holds on this server. A test finds texts
 // for unknown fields.
 
-/** Help for one type: `""` is the type itself, other keys are its fields. */
+/** `""` is the type itself; other keys are its fields. */
 type TypeDescriptions = Readonly<Record<string, string>>;
 
 const byName: ReadonlyMap<string, TypeDescriptions> = new Map(Object.entries(descriptions));
@@ -16,10 +16,7 @@ const everywhere: TypeDescriptions = {
   kind: "The kind of object this is.",
 };
 
-/**
- * A copy of the definition with our texts as descriptions. A type is found by its last two words
- * (`io.k8s.api.core.v1.Pod` -> `v1.Pod`), which only the two forms of Event share.
- */
+/** Adds our texts. A type is found by its last two words, which only the two forms of Event share. */
 export function describeDefinition(name: string, raw: JsonObject): JsonObject {
   const texts = byName.get(name.slice(name.lastIndexOf(".", name.lastIndexOf(".") - 1) + 1)) ?? {};
   const isObject = raw["x-kubernetes-group-version-kind"] !== undefined;

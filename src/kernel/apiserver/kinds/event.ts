@@ -6,10 +6,9 @@ import { eventTable } from "../tables/event.ts";
 import { type BuiltIn, type Rule, textField } from "./built-in.ts";
 import { isPlainEvent, longestNote, longestWord } from "./plain-event.ts";
 
-// One collection of Events, served in two forms: core/v1, in which they are stored, and events.k8s.io/v1, which calls
-// some members by other names and demands more of new objects. What one form writes, the other shows.
+// Core and events.k8s.io Events are one collection, stored in the core form.
 
-/** Members that core Events and `events.k8s.io` Events call by different names. */
+/** Core names with their events.k8s.io names. */
 const newNames: ReadonlyMap<string, string> = new Map([
   ["involvedObject", "regarding"],
   ["message", "note"],
@@ -21,7 +20,7 @@ const newNames: ReadonlyMap<string, string> = new Map([
 ]);
 const coreNames: ReadonlyMap<string, string> = new Map(Array.from(newNames, ([core, other]) => [other, core]));
 
-// Member by member and not by way of entries: every Event that is created passes here.
+// Avoids entries for speed: every created Event passes here.
 function rename(object: JsonObject, names: ReadonlyMap<string, string>, apiVersion: string): JsonObject {
   const renamed: Record<string, JsonValue | undefined> = {};
   for (const name of Object.keys(object)) renamed[names.get(name) ?? name] = object[name];
@@ -29,15 +28,11 @@ function rename(object: JsonObject, names: ReadonlyMap<string, string>, apiVersi
   return renamed;
 }
 
-/** An `events.k8s.io/v1` Event in the form in which all Events are stored. */
+/** The stored form. */
 export const toCoreEvent = (event: JsonObject): JsonObject => rename(event, coreNames, "v1");
-/** A stored Event as `events.k8s.io/v1` serves it. */
 export const fromCoreEvent = (event: JsonObject): JsonObject => rename(event, newNames, "events.k8s.io/v1");
 
-/**
- * An Event stands in the namespace of the object it is about. About cluster-scoped objects it stands in `default`, or
- * in `kube-system`, where newer clients put them. `about` is the member that refers to the object.
- */
+/** Events about cluster-scoped objects are in `default` or `kube-system`. `about` names the reference's member. */
 const namespaceRule =
   (about: string): Rule =>
   (object, { errors }) => {
@@ -51,12 +46,12 @@ const namespaceRule =
       );
   };
 
-/** What events.k8s.io/v1 demands of an Event: who reports, what was done, why, in words short enough to be listed. */
+/** Kubernetes' required fields and text limits. */
 const newEventRule: Rule = (object, { errors }) => {
   const required = (name: string) => {
     if (textAt(object, name) === undefined) errors.push(fieldError.required(name));
   };
-  // Events from before the new API have no eventTime and follow the old, looser rules.
+  // Older Events have no eventTime and looser rules.
   if (textAt(object, "eventTime") === undefined) return;
   for (const name of ["reportingController", "reportingInstance", "action", "reason"]) required(name);
   const type = textAt(object, "type") ?? "";
@@ -69,17 +64,16 @@ const newEventRule: Rule = (object, { errors }) => {
     errors.push(fieldError.tooLong("note", longestNote, "bytes"));
 };
 
-/** A new Event says when it happened; those from before may still be changed without. */
+/** New Events need a time; older ones may be changed without. */
 const eventTimeRule: Rule = (object, { errors }, old) => {
   if (old === undefined && textAt(object, "eventTime") === undefined) errors.push(fieldError.required("eventTime"));
 };
 
 const referenceFields = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
-/** `kubectl describe` finds the Events of an object by these labels. */
+/** Fields by which `kubectl describe` finds an object's Events. */
 const aboutFields = (about: string) =>
   Object.fromEntries(referenceFields.map((name) => [`${about}.${name}`, textField(about, name)]));
 
-/** Events as `kubectl get events` and most clients know them. */
 export const coreEventKind: BuiltIn = {
   type: CoreEvent,
   dependants: "none",
@@ -95,13 +89,12 @@ export const coreEventKind: BuiltIn = {
   },
 };
 
-/** The same Events as events.k8s.io/v1 serves them. Field labels are named after the members of this form. */
 export const eventKind: BuiltIn = {
   type: Event,
   dependants: "none",
   definition: definitionNames.event,
   table: { columns: eventTable.columns, row: (event, now) => eventTable.row(toCoreEvent(event), now) },
-  // A regarding object is optional in the schema and in fact always there.
+  // The schema does not require regarding, but it is always stored.
   prepareForCreate: (object) => (object["regarding"] === undefined ? withMembers(object, { regarding: {} }) : object),
   isPlain: isPlainEvent,
   rules: [namespaceRule("regarding"), newEventRule, eventTimeRule],

@@ -20,10 +20,7 @@ function withJobDefaults(job: JsonObject): JsonObject {
   return mapMember(filled, "metadata", (metadata) => ({ ...metadata, labels }));
 }
 
-/**
- * Generates the selector from the uid, so that no two Jobs share Pods, and labels the template. The unprefixed labels
- * are legacy; clients still select by `job-name`.
- */
+/** A selector from the uid, so that no two Jobs share Pods. Clients still select by the old `job-name`. */
 function withSelector(job: JsonObject): JsonObject {
   const uid = textAt(job, "metadata", "uid");
   const name = textAt(job, "metadata", "name");

@@ -4,10 +4,7 @@ import type { MergeSchema } from "./served-resource.ts";
 
 type Strategy = MergeSchema["strategies"][number];
 
-/**
- * How a strategic merge patch treats a built-in kind, from the patch keywords of its definition, read on demand.
- * Unknown fields are replaced.
- */
+/** Patch keywords of a built-in kind's definition, read on demand. Unknown fields are replaced. */
 export const mergeSchemaOf = (definitionName: string): MergeSchema =>
   new LazyMergeSchema({ $ref: `#/components/schemas/${definitionName}` });
 

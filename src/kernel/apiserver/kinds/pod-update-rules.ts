@@ -14,8 +14,7 @@ import { parseQuantity } from "#lib/text/index.ts";
 import { type Findings, mapItems, mapMember, scalarText, withMembers } from "#kernel/specs/index.ts";
 import type { Rule } from "./built-in.ts";
 
-// Kubernetes' ValidatePodUpdate. Scheduling gates and negative grace periods are refused at creation. The node, which
-// Kubernetes sets through a subresource, is set by an update, once.
+// Kubernetes' ValidatePodUpdate. The node is set once, by an update instead of a subresource.
 
 export const podUpdateRule: Rule = (pod, found, old) => {
   const [spec, oldSpec] = [objectAt(pod, "spec") ?? {}, objectAt(old, "spec") ?? {}];
@@ -65,10 +64,7 @@ function checkTolerations(spec: JsonObject, old: JsonObject, { errors }: Finding
   errors.push(fieldError.forbidden("spec.tolerations", detail));
 }
 
-/**
- * The immutable part of the spec in a normal form: `cpu: 1` equals `cpu: "1000m"`, as in Kubernetes. `old` tells
- * whether the Pod is bound.
- */
+/** The immutable part in a normal form: `cpu: 1` equals `cpu: "1000m"`. `old` shows whether the Pod is bound. */
 function fixedPart(spec: JsonObject, old: JsonObject): JsonObject {
   const container = (one: JsonObject) =>
     mapMember(withMembers(one, { image: undefined }), "resources", (resources) =>

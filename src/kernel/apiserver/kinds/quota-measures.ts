@@ -2,7 +2,6 @@ import { type JsonObject, type JsonValue, numberAt, objectsAt, textAt } from "#l
 import { scalarText } from "#kernel/specs/index.ts";
 import { parseQuantity } from "#lib/text/index.ts";
 
-/** What a quota limits: objects of a kind, or an amount in them. */
 export interface Measure {
   readonly group: string;
   readonly resource: string;
@@ -38,10 +37,7 @@ function nodePortsOf(service: JsonObject): number {
   return ports.filter((port) => (numberAt(port, "nodePort") ?? 0) > 0).length;
 }
 
-/**
- * What a name in `spec.hard` counts: `pods`, `services.nodeports`, or `count/<plural>.<group>` of any kind. Undefined
- * for CPU, memory and the like.
- */
+/** `pods`, `services.nodeports`, or `count/<plural>.<group>`. Undefined for CPU, memory and the like. */
 export function measureOf(name: string): Measure | undefined {
   const counted = /^count\/([^.]+)(?:\.(.+))?$/.exec(name);
   if (counted === null) return named.get(name);

@@ -15,8 +15,7 @@ import { definitionNames, type Findings, mapItems, mapMember, withMembers } from
 import { bindingTable, roleTable } from "../tables/rbac.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 
-// Roles and bindings as stored: Kubernetes' defaults and validation (rbac/v1). authz/rbac/escalation.ts decides who may
-// write them.
+// Kubernetes' defaults and validation. authz/rbac/escalation.ts decides who may write them.
 
 /** Also the group of `roleRef` and of users and groups as subjects. */
 export const rbacGroup = "rbac.authorization.k8s.io";

@@ -2,7 +2,6 @@ import type { Instant, JsonObject, JsonValue, Random } from "#lib/base/index.ts"
 import type { FieldError, Schema } from "#lib/schema/index.ts";
 import type { ResourceType, StatusCause, Writer } from "#kernel/model/index.ts";
 
-/** A column of a server-side table; `priority` above 0 shows with `-o wide`. */
 export interface Column {
   readonly name: string;
   readonly type: "integer" | "number" | "string" | "boolean" | "date";
@@ -28,10 +27,7 @@ export type Subresource =
   | "attach"
   | "portforward";
 
-/**
- * What the request pipeline knows of a served kind, built-in or custom, as pure functions. Called in this order: prune,
- * withDefaults, prepare…, validate….
- */
+/** Pure functions, called in this order: prune, withDefaults, prepare…, validate…. */
 export interface ServedResource {
   readonly type: ResourceType;
   /** The version to list first in its group, whatever its priority. */
@@ -61,10 +57,7 @@ export interface ServedResource {
   completeStored?(object: JsonObject): JsonObject;
   /** The server's changes at creation (Secret `stringData`, Job selector, status dropped). */
   prepareForCreate(object: JsonObject, writer?: Writer): JsonObject;
-  /**
-   * For kinds created in large numbers: true if prune, withDefaults, prepareForCreate and validation would neither
-   * change nor refuse the object.
-   */
+  /** For frequent kinds: true if prune, withDefaults, prepareForCreate and validation would not change or refuse it. */
   isPlain?(object: JsonObject): boolean;
   /** For kinds whose controller acts for the writers: the part of the object that says what is done (`withWriters`). */
   actsOn?(object: JsonObject): JsonValue | undefined;

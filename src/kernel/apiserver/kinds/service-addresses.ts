@@ -19,9 +19,7 @@ export const needsAddress = (spec: JsonObject): boolean => textAt(spec, "type") 
 /** A headless service. */
 export const isNone = (spec: JsonObject): boolean => textAt(spec, "clusterIP") === "None";
 
-/**
- * The Service with an address and node ports; requested ones are granted or refused. Linear in the number of Services.
- */
+/** Grants or refuses requested addresses and ports. Linear in the number of Services. */
 export function allotAddresses(service: JsonObject, others: Iterable<JsonObject>, random: Random): Allotment {
   const spec = objectAt(service, "spec") ?? {};
   if (!needsAddress(spec)) return { object: service, causes: [] };
@@ -42,7 +40,6 @@ export function allotAddresses(service: JsonObject, others: Iterable<JsonObject>
 
 interface Taken {
   readonly addresses: ReadonlySet<string>;
-  /** With the protocol. */
   readonly ports: ReadonlySet<string>;
 }
 

@@ -5,8 +5,6 @@ import { definitionNames, mapMember, withMembers } from "#kernel/specs/index.ts"
 import { configMapTable, leaseTable, namespaceTable, serviceAccountTable } from "../tables/small-kinds.ts";
 import { type BuiltIn, everyVerb, type Rule, textField } from "./built-in.ts";
 
-// Kinds that are little more than their schema, with Kubernetes' validation.
-
 /** Most data in one ConfigMap or Secret, decoded. */
 export const mostDataBytes = 1_048_576;
 
@@ -23,10 +21,7 @@ function withNameLabel(object: JsonObject): JsonObject {
   }));
 }
 
-/**
- * Deleted namespaces stay until the collector has emptied them and removes the finalizer `kubernetes` through
- * `/finalize`.
- */
+/** The collector empties deleted namespaces and removes the finalizer `kubernetes` through `/finalize`. */
 export const namespaceKind: BuiltIn = {
   type: Namespace,
   // As in Kubernetes: one wrong path must not delete everything.
@@ -52,12 +47,9 @@ const withFinalizer = (finalizers: readonly unknown[]): readonly string[] => [
   ...new Set([...finalizers.filter((name) => typeof name === "string"), "kubernetes"]),
 ];
 
-/** Characters of a portable file name. */
 const dataKey = /^[-._a-zA-Z0-9]+$/;
 
-/**
- * The problem of a key, which may become a file name in a volume next to its `..data` links: no slash, no leading `..`.
- */
+/** A key may become a file name in a volume next to `..data` links: no slash, no leading `..`. */
 export function dataKeyProblem(key: string): string | undefined {
   if (key.length > 253) return "must be no more than 253 characters";
   if (key === "." || key === ".." || key.startsWith("..")) return 'must not be "." or begin with ".."';

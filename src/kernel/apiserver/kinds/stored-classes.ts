@@ -18,7 +18,6 @@ import {
 import { type BuiltIn, type Rule, textField } from "./built-in.ts";
 import { notActedUpon } from "./stored-only.ts";
 
-/** These members cannot change. */
 const immutable =
   (...names: readonly string[]): Rule =>
   (object, { errors }, old) => {

@@ -19,8 +19,7 @@ import {
 } from "../tables/stored-only.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 
-// Kinds without a controller here, stored so that documents can be applied whole. Every write warns; only types are
-// checked.
+// Kinds without a controller here, stored so that documents apply whole. Every write warns.
 
 export const notActedUpon =
   ({ kind }: ResourceType): Rule =>

@@ -45,10 +45,7 @@ const kindOf = ({ type }: ServedResource, kind: string): JsonObject => ({
   "x-kubernetes-group-version-kind": [{ group: type.group, kind, version: type.version }],
 });
 
-/**
- * The schema of a custom kind with the envelope of every object; `metadata` refers to ObjectMeta, as kubectl's
- * validation expects.
- */
+/** A custom kind's schema; `metadata` refers to ObjectMeta, as kubectl's validation expects. */
 function customSchema(resource: ServedResource): JsonObject {
   const root = schemaAsJson(resource.schema.root);
   const properties = isJsonObject(root["properties"]) ? root["properties"] : {};

@@ -23,10 +23,7 @@ const root = "/openapi/v3";
 /** Never expires. */
 const farFuture = "Thu, 31 Dec 2099 23:59:59 GMT";
 
-/**
- * Answers the OpenAPI paths; undefined for others. Each group and version's document is made on demand and again only
- * when its kinds change.
- */
+/** Undefined for other paths. A group's document is made on demand, again only when its kinds change. */
 export function openApiDocuments(): Documents {
   const byGroupVersion = new Map<string, CachedDocument>();
   let version2: Swagger | undefined;

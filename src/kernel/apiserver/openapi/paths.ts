@@ -5,8 +5,7 @@ import { subresourceVerbs } from "../discovery/legacy.ts";
 import { isPodStream } from "../http/route.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 
-// The operations of every kind. kubectl looks for PATCH operations with the kind and `dryRun`, `fieldManager`,
-// `fieldValidation` and `force`; the rest is for generators.
+// kubectl looks for PATCH operations with the kind and the parameters; the rest is for generators.
 
 const query = (name: string, type: string, description: string): JsonObject => ({
   name,

@@ -24,10 +24,7 @@ const field = {
   },
 } as const;
 
-/**
- * Encodes title, version and definitions, without keywords that old clients ignore. The first five bytes, `0a 03 32 2e
- * 30`, are always the version.
- */
+/** Without keywords that old clients ignore. The first bytes, `0a 03 32 2e 30`, are always the version. */
 export function encodeSwagger(swagger: JsonObject): Uint8Array {
   const info = isJsonObject(swagger["info"]) ? swagger["info"] : {};
   const definitions = isJsonObject(swagger["definitions"]) ? swagger["definitions"] : {};

@@ -29,10 +29,7 @@ const openObject = (schema: JsonObject): JsonObject => ({
 const newer = new Set(["oneOf", "anyOf", "not", "nullable"]);
 const refPrefix = refTo("");
 
-/**
- * A schema in Swagger 2.0: references lead to `#/definitions`, newer keywords are left out. The server validates
- * anyway.
- */
+/** References lead to `#/definitions`, newer keywords are left out. The server validates anyway. */
 function downgrade(schema: JsonObject): JsonObject {
   const kept = Object.entries(schema).filter(([keyword]) => !newer.has(keyword));
   const [only] = Array.isArray(schema["allOf"]) ? (schema["allOf"] as readonly JsonValue[]) : [];

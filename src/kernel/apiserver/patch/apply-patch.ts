@@ -22,11 +22,7 @@ export const acceptedPatchTypes = (resource: ServedResource): readonly string[] 
     ? [applyMediaType, patchMediaTypes.json, patchMediaTypes.merge]
     : [applyMediaType, patchMediaTypes.json, patchMediaTypes.merge, patchMediaTypes.strategic];
 
-/**
- * Returns a pure function that patches an object and may run several times. Throws ApiError at once for a body of the
- * wrong shape (400) or type (415); the function throws 400 for a malformed patch, 413 beyond `maxOperations`, and 422
- * when the patch does not fit the object. `name` is for messages.
- */
+/** A pure, repeatable patcher. Throws 400 or 415 at once; the patcher throws 400, 413 (`maxOperations`) or 422. */
 export function patcherOf(
   resource: ServedResource,
   type: PatchType,
@@ -72,7 +68,6 @@ function jsonPatchRefusal(resource: ServedResource, name: string, { kind, messag
   }
 }
 
-/** The result must still be an object. */
 function expectObject(value: JsonValue): JsonObject {
   if (isJsonObject(value)) return value;
   throw badRequest("the patch turns the object into something that is not an object");

@@ -10,8 +10,7 @@ import {
 import { canonicalJson } from "#lib/json/index.ts";
 import type { MergeSchema } from "../kinds/served-resource.ts";
 
-// Kubernetes' strategic merge patch for built-in kinds. The schema says how lists merge; by default maps merge and
-// lists are replaced, as in a JSON merge patch (RFC 7386). What the patch does not name is shared with the result.
+// Kubernetes' strategic merge patch. By default maps merge and lists are replaced, as in RFC 7386.
 
 const setOrder = "$setElementOrder/";
 const deleteFromList = "$deleteFromPrimitiveList/";
@@ -116,10 +115,7 @@ function strip(value: JsonValue): JsonValue {
   return isJsonObject(value) ? withoutDirectives(value) : value;
 }
 
-/**
- * For unions, such as a volume's sources: setting `configMap` must not leave `emptyDir` behind. Members set to null
- * need not be named.
- */
+/** For unions: setting `configMap` must not leave `emptyDir` behind. Null members need not be named. */
 function applyRetainKeys(members: Members, patch: JsonObject, path: string): void {
   const kept = patch[retainKeys];
   if (kept === undefined) return;
@@ -273,10 +269,7 @@ function applyOrder(
   members.set(name, interleave(items(others), items(named), former));
 }
 
-/**
- * Both lists keep their order. An item of `others` goes before the next item of `named` that it preceded, else at the
- * end.
- */
+/** Both keep their order. An item of `others` goes before the next `named` item it preceded, else at the end. */
 function interleave(others: JsonArray, named: JsonArray, former: (item: JsonValue) => number): JsonArray {
   const result: JsonValue[] = [];
   let next = 0;

@@ -28,10 +28,7 @@ interface Held {
   readonly until: Instant;
 }
 
-/**
- * One-time codes and the sessions they become. A user's oldest is dropped for newer ones; the oldest of all only with
- * very many users.
- */
+/** A user's oldest is dropped for newer ones; the oldest of all only with very many users. */
 export class Sessions {
   readonly #clock: Clock;
   readonly #codes = new Map<string, Held>();

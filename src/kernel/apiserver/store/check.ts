@@ -6,19 +6,19 @@ import { metadataOf, scanMetadata } from "./metadata.ts";
 import { loadState } from "./recovery.ts";
 import type { StoreKey } from "./store.ts";
 
-/** What `slipway store check` prints. */
+/** The result of `slipway store check`. */
 export interface CheckReport {
   readonly revision: number;
   readonly compacted: number;
   readonly objects: number;
   readonly records: number;
-  /** One sentence per finding; empty when the store is sound. */
+  /** One sentence each; empty for a valid store. */
   readonly findings: readonly string[];
 }
 
 const maxFindings = 1_000;
 
-/** Reads every row more strictly than start-up does, then runs start-up's own checks of the log. */
+/** Stricter than start-up, then runs start-up's checks of the log. */
 export function checkRows(disk: Disk): CheckReport {
   const findings: string[] = [];
   const found = (finding: string): void => {
@@ -40,7 +40,7 @@ export function checkRows(disk: Disk): CheckReport {
     attempt(found, () => checkObject(row, disk.meta.revision, keyByUid, found));
   }
   for (const _ of disk.records(damaged)) records++;
-  // It stops at the first damaged row; those are reported already.
+  // Loading stops at the first damaged row, which is reported already.
   if (!isDamaged) attempt(found, () => void loadState(disk, [], 0));
   const { revision, compacted } = disk.meta;
   return { revision, compacted, objects, records, findings };
@@ -56,7 +56,7 @@ function attempt(found: (finding: string) => void, step: () => void): void {
   }
 }
 
-/** `keyByUid` gathers the uids so far: two objects with one uid would share their dependants. */
+/** `keyByUid` collects the uids: two objects with one uid would share their dependants. */
 function checkObject(
   row: Row,
   revision: number,
@@ -79,7 +79,7 @@ function checkObject(
   keyByUid.set(meta.uid, key);
 }
 
-/** Group and kind come from the object when a backup is restored; the version may be any. */
+/** Group and kind come from restored objects; any version is valid. */
 function checkIdentity(key: StoreKey, object: JsonObject, found: (finding: string) => void): void {
   const { name, namespace, uid } = metadataOf(object);
   if (name !== key.name || namespace !== key.namespace) {

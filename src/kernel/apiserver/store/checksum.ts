@@ -5,7 +5,7 @@ export const checksumBytes = 4;
 /** CRC-32 of several pieces. */
 export const checksum = (...pieces: readonly Buffer[]): number => pieces.reduce((sum, piece) => crc32(piece, sum), 0);
 
-/** A row's value as stored, with a checksum of key and value, so that no row passes for another. */
+/** The checksum covers key and value, so that no row is valid under another key. */
 export function sealRow(key: Buffer, value: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe(value.length + checksumBytes);
   bytes.set(value);
@@ -13,7 +13,7 @@ export function sealRow(key: Buffer, value: Buffer): Buffer {
   return bytes;
 }
 
-/** The sealed value, as a view; undefined when key or value do not match the checksum. */
+/** A view; undefined for a wrong checksum. */
 export function openRow(key: Buffer, bytes: Buffer): Buffer | undefined {
   const end = bytes.length - checksumBytes;
   if (end < 0) return undefined;

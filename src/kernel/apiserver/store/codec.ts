@@ -53,7 +53,7 @@ export function parseKey(text: string): StoreKey {
 /** A log record as written: `key` and `value` are views into `bytes`. */
 export interface EncodedRecord {
   readonly bytes: Buffer;
-  /** Index behind the key, where the value's length stands. */
+  /** Index behind the key, of the value's length. */
   readonly keyEnd: number;
 }
 
@@ -61,7 +61,7 @@ export const recordKey = (record: EncodedRecord): Buffer => record.bytes.subarra
 export const recordValue = (record: EncodedRecord): Buffer => record.bytes.subarray(record.keyEnd + 4);
 export const recordJson = (record: EncodedRecord): Buffer => record.bytes.subarray(record.keyEnd + 4 + valueHead);
 
-/** The earlier revision whose record this one needs; undefined when it carries that value itself. */
+/** Undefined when the record has the previous value inlined. */
 export function previousRevisionOf(record: Buffer): number | undefined {
   const revision = record[9] === 1 ? 0 : readRevision(record, 1);
   return revision === 0 ? undefined : revision;
@@ -86,9 +86,7 @@ export interface RecordFields {
   readonly text: ObjectText;
 }
 
-/**
- * Writes into bytes taken from `space`. Throws a plain Error when the key is too long: names are validated long before.
- */
+/** Writes into bytes from `space`. Throws for a key that is too long, which validation prevents. */
 export function encodeRecord(fields: RecordFields, space: Space): EncodedRecord {
   const { key, text } = fields;
   const keyBytes = Buffer.byteLength(key);
@@ -108,14 +106,13 @@ export function encodeRecord(fields: RecordFields, space: Space): EncodedRecord 
   return { bytes, keyEnd };
 }
 
-/** The same record with the previous revision's value, used when that revision's own record is compacted away. */
+/** For a previous revision whose own record is compacted. */
 export function inlinePrevious(record: EncodedRecord, previousValue: Buffer): Buffer {
   const bytes = Buffer.concat([record.bytes, previousValue]);
   bytes[9] = 1;
   return bytes;
 }
 
-/** The object table's value, for a previous state that is inlined. */
 export function encodeValue(createRevision: number, revision: number, json: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe(valueHead + json.length);
   writeRevision(bytes, createRevision, 0);
@@ -148,7 +145,7 @@ export interface DecodedRecord {
   readonly inlined: DecodedValue | undefined;
 }
 
-/** Checks every length against the others, so that truncated bytes are never read as another record. */
+/** Checks all lengths against each other, so truncated bytes are never another record. */
 export function decodeRecord(bytes: Buffer): DecodedRecord {
   const type = types[(bytes[0] ?? 0) - 1];
   if (type === undefined || bytes.length < recordHead) throw storeCorrupt("a log record has an unknown type");

@@ -16,7 +16,7 @@ export class CommitStats {
   #seconds = 0;
   #failed = 0;
 
-  /** `seconds` runs from the making of the batch to its flush, without the time in the queue. */
+  /** `seconds` is from making the batch to its flush, without the queue. */
   committed(writes: number, seconds: number): void {
     this.#commits++;
     this.#writes += writes;

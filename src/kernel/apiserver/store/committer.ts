@@ -5,10 +5,9 @@ import { valueOf } from "./entry.ts";
 import { storeBusy } from "./errors.ts";
 import type { Write } from "./session.ts";
 
-// States of a write: queued, in the current batch, durable, published, answered. A failed batch also takes back
-// everything queued behind it, because later writes were built on earlier ones.
+// A failed batch also rejects everything queued, which was built on it.
 
-/** What one caller wrote; committed and answered as a whole. */
+/** One caller's writes, committed and answered as a whole. */
 export interface WriteGroup {
   readonly writes: readonly Write[];
   readonly system: readonly SystemChange[];
@@ -17,7 +16,7 @@ export interface WriteGroup {
   refuse(error: Error): void;
 }
 
-/** Test hooks: each may throw as the disk would, or return a promise to hold the commit back. */
+/** Test hooks: may throw like the disk, or return a promise to delay the commit. */
 export interface Failpoints {
   beforeCommit?(batch: CommitBatch): void | Promise<void>;
   beforeCompaction?(): void | Promise<void>;
@@ -25,10 +24,10 @@ export interface Failpoints {
 }
 
 export interface CommitLimits {
-  /** Per transaction. One caller's writes are never split, so a large one may exceed them. */
+  /** Per transaction. One caller's writes are never split, so may exceed it. */
   readonly batchWrites: number;
   readonly batchBytes: number;
-  /** Bytes in the queue beyond which writes are refused. */
+  /** Queued bytes beyond which writes are refused. */
   readonly queueBytes: number;
 }
 
@@ -43,16 +42,13 @@ export interface CommitterParts {
   readonly failpoints: Failpoints;
   readonly limits: CommitLimits;
   readonly published: () => { readonly revision: number; readonly compacted: number };
-  /** Called in commit order, once per durable batch, before its groups are answered. */
+  /** Called in commit order, once per durable batch, before its answers. */
   readonly publish: (groups: readonly WriteGroup[], took: { readonly since: number; readonly writes: number }) => void;
-  /** Called after a rejected commit, with its groups and all queued ones. */
+  /** Called after a rejected commit, also with the queued groups. */
   readonly fail: (cause: Error, groups: readonly WriteGroup[]) => void;
 }
 
-/**
- * Commits everything queued in one transaction; meanwhile the next writes queue up. Chores (compaction, probes) take
- * turns with batches.
- */
+/** Commits all queued writes in one transaction. Chores (compaction, probes) alternate with batches. */
 export class Committer {
   readonly #parts: CommitterParts;
   #queue: WriteGroup[] = [];
@@ -99,7 +95,7 @@ export class Committer {
 
   async #run(): Promise<void> {
     for (;;) {
-      // Callers that were just answered, and all requests of this turn, get to queue first.
+      // Lets answered callers and this turn's requests queue first.
       await endOfTurn();
       const chore = this.#chores.shift();
       if (chore === undefined && this.#queue.length === 0) return;
@@ -108,7 +104,7 @@ export class Committer {
     }
   }
 
-  /** Publishing is inside the `try`: a bug there must not leave callers without an answer. */
+  /** A bug while publishing must not leave callers without an answer. */
   async #commit(groups: readonly WriteGroup[]): Promise<void> {
     const { disk, failpoints, published, publish, fail } = this.#parts;
     const since = performance.now();
@@ -126,7 +122,7 @@ export class Committer {
     }
   }
 
-  /** Answers a few groups per turn, so that a large batch does not block the event loop with its callers' work. */
+  /** Answers a few groups per turn: their callers' work must not block the event loop. */
   #answer(groups: readonly WriteGroup[]): void {
     this.#durable.push(...groups);
     this.#answering ??= this.#answerAll().finally(() => {
@@ -149,7 +145,7 @@ export class Committer {
     }
   }
 
-  /** At least one group, however large; usually the whole queue, without a copy. */
+  /** At least one group; usually the whole queue, without a copy. */
   #take(): readonly WriteGroup[] {
     const { batchWrites, batchBytes } = this.#parts.limits;
     let [count, writes, bytes] = [0, 0, 0];

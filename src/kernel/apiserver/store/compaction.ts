@@ -3,10 +3,10 @@ import type { StoreState } from "./state.ts";
 
 export interface RetentionLimits {
   readonly everyMs: number;
-  /** Looks that an event survives: 10 looks 30 s apart keep it for 5 minutes, whatever the wall clock does. */
+  /** Rounds an event survives: 10 of 30 s are 5 minutes, independent of the wall clock. */
   readonly looks: number;
   readonly minEvents: number;
-  /** Above either limit the oldest events are dropped however young they are. */
+  /** Above either limit the oldest events are dropped at any age. */
   readonly maxEvents: number;
   readonly maxBytes: number;
 }
@@ -21,10 +21,10 @@ export const defaultRetention: RetentionLimits = {
 
 // Keeps each transaction short.
 const eventsPerStep = 2_000;
-// A forced compaction goes this far below the limits, so that not every commit needs one.
+// Goes below the limits, so that not every commit forces one.
 const forcedShare = 0.9;
 
-/** Decides how far events may be dropped. Counts looks because a clock may be changed. */
+/** Counts rounds because a clock may be changed. */
 export class Retention {
   readonly #limits: RetentionLimits;
   readonly #revisionAtLook: number[] = [];
@@ -64,7 +64,7 @@ export class Retention {
   }
 }
 
-/** The revisions to compact through one after another, each small enough for one transaction. */
+/** Splits a compaction into small transactions. */
 export function* stepsThrough(state: StoreState, through: number): Generator<number> {
   while (state.compacted < through) yield Math.min(through, state.compacted + eventsPerStep);
 }

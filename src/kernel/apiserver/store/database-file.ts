@@ -3,7 +3,7 @@ import { codeOf } from "#lib/base/index.ts";
 import { PageWalk, pageBytes } from "./database-pages.ts";
 import { storeCorrupt } from "./errors.ts";
 
-// LMDB maps the file into memory: a damaged or truncated one would end the process by a signal. So it is checked first.
+// LMDB maps the file, so a damaged one would kill the process. Check it first.
 
 /** Offsets in a meta page of LMDB's format 2 with 64-bit sizes, in bytes. */
 const metaOffset = {
@@ -27,10 +27,7 @@ const freeFlags = 0x4008;
 const tableBytes = 48;
 const mostMissing = 2 ** 30;
 
-/**
- * Checks that LMDB can open `path`. A file of zeros is empty: a power cut during creation leaves one. Throws `store-
- * corrupt` for a file that is not a database.
- */
+/** Throws `store-corrupt` for other files. A file of zeros is empty: a power cut during creation leaves one. */
 export async function prepareDatabaseFile(path: string): Promise<"absent" | "empty" | "present"> {
   const file = await openExisting(path);
   if (file === undefined) return "absent";
@@ -69,10 +66,7 @@ function assertMeta(page: Buffer, path: string): void {
   if (!isMeta) throw storeCorrupt(`${path} is not a database of this program`);
 }
 
-/**
- * A file may be shorter than its last page when pages at its end are free, but a truncated one looks the same. Free
- * pages are filled with zeros.
- */
+/** Tells missing free pages at the end, which it fills with zeros, from a truncated file. */
 async function complete(file: FileHandle, path: string, size: number, head: Buffer): Promise<void> {
   const pages = [head.subarray(0, pageBytes), head.subarray(pageBytes)];
   const newest = pages.reduce((a, b) =>

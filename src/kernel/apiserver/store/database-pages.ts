@@ -1,8 +1,7 @@
 import { readSync } from "node:fs";
 import { storeCorrupt } from "./errors.ts";
 
-// The pages of LMDB's format 2 with 64-bit sizes, as far as they are needed to follow every reference. Offsets in
-// bytes.
+// LMDB's format 2 with 64-bit sizes, as far as references need it. Offsets in bytes.
 
 export const pageBytes = 4096;
 const headBytes = 24;
@@ -28,11 +27,7 @@ interface Tally {
   readonly compare: (a: Buffer, b: Buffer) => number;
 }
 
-/**
- * Reads every page in use except those of large values, and proves that each lies in the file, has one reference, holds
- * its keys in order and is counted by its table. LMDB checks none of this and would crash or miss objects. Throws
- * `store-corrupt`.
- */
+/** Checks each used page's place, references, order and counts, as LMDB does not. Throws `store-corrupt`. */
 export class PageWalk {
   readonly #file: number;
   readonly #pages: number;
@@ -110,7 +105,6 @@ export class PageWalk {
 
 const damaged = (number: number): Error => storeCorrupt(`page ${number} of its file is damaged or missing`);
 
-/** Records a key if it is in order. */
 function isNext(tally: Tally, key: Buffer, leads: boolean): boolean {
   const { least, mayEqual, compare } = tally;
   const order = least === undefined ? 1 : compare(key, least);

@@ -1,12 +1,12 @@
 import type { EncodedRecord } from "./codec.ts";
 
-/** A key and its stored value, valid until the next row is read. */
+/** Valid until the next row is read. */
 export interface Row {
   readonly key: Buffer;
   readonly value: Buffer;
 }
 
-/** Called for each damaged row, which is left out. */
+/** Called for each damaged row, which is skipped. */
 export type Damaged = (damage: Error) => void;
 
 export function refuse(damage: Error): never {
@@ -21,7 +21,6 @@ export interface DiskWrite {
   inlined: Buffer | undefined;
 }
 
-/** A change of the system table; no value means removal. */
 export interface SystemChange {
   readonly key: string;
   readonly value: Buffer | undefined;
@@ -45,10 +44,7 @@ export interface DiskMeta {
   readonly compacted: number;
 }
 
-/**
- * Where the store keeps its data. Calls never overlap, except `backup`. Resolved means durable; rejected means that
- * nothing of the call is visible to a later start, or that the disk is broken for good.
- */
+/** Calls never overlap, except `backup`. Resolved: durable. Rejected: invisible later, or broken for good. */
 export interface Disk {
   readonly meta: DiskMeta;
   /** Rows of the object table by key (codec.ts). Throws at a damaged one unless `damaged` is given. */
@@ -57,7 +53,7 @@ export interface Disk {
   records(damaged?: Damaged): Iterable<Row>;
   system(): Iterable<readonly [string, Buffer]>;
   commit(batch: CommitBatch): Promise<void>;
-  /** Drops the events up to `compacted` and the log records that nothing else needs. */
+  /** Drops events up to `compacted` and log records no longer needed. */
   compact(compacted: number): Promise<void>;
   /** A small write that shows whether the disk accepts writes; retries what failed. */
   probe(): Promise<void>;
@@ -66,9 +62,6 @@ export interface Disk {
   figures(): DiskFigures;
   backup(file: string): Promise<void>;
   close(): Promise<void>;
-  /**
-   * Replaces `close` after a failure that may have left LMDB's lock held, which `close` would wait for. Closes our own
-   * files; LMDB's stay open until the process ends. Never rejects.
-   */
+  /** Replaces `close` if LMDB's lock may still be held. Closes our files, LMDB's stay open. Never rejects. */
   abandon(): Promise<void>;
 }

@@ -12,7 +12,7 @@ interface Fresh {
   readonly prunedBy: object | undefined;
 }
 
-/** An Entry whose parsed form comes and goes with the cache; everything else never changes its value. */
+/** The cache may drop the parsed form; other values never change. */
 export class StoredEntry implements Entry, CacheSlot {
   readonly key: StoreKey;
   readonly createRevision: number;
@@ -25,7 +25,7 @@ export class StoredEntry implements Entry, CacheSlot {
   readonly #cache: ObjectCache;
   /** Read from the bytes when first needed. */
   #meta: Metadata | undefined;
-  /** The object the bytes were made from, not frozen yet; kept until its writer has been answered. */
+  /** The object the bytes were made from, not frozen; kept until the answer. */
   #source: JsonObject | undefined;
   #object: JsonObject | undefined;
   #parts: Parts | undefined;
@@ -80,7 +80,7 @@ export class StoredEntry implements Entry, CacheSlot {
   }
 
   object(): JsonObject {
-    // Local, because the cache forgets an object larger than itself at once.
+    // Local, because the cache drops an object larger than itself at once.
     const object = this.#object ?? this.#build();
     this.#object = object;
     this.#cache.touch(this);
@@ -91,7 +91,7 @@ export class StoredEntry implements Entry, CacheSlot {
     return this.#object;
   }
 
-  /** Undefined for an entry from disk and for an outdated one: the next write then encodes all of the text. */
+  /** Undefined for entries from disk and outdated ones; the next write encodes everything. */
   get parts(): Parts | undefined {
     return this.#parts;
   }
@@ -104,20 +104,17 @@ export class StoredEntry implements Entry, CacheSlot {
     this.#object = undefined;
   }
 
-  /**
-   * Drops the source object: readers that need the parsed form usually ask right away, and garbage collection moves
-   * what is kept longer.
-   */
+  /** Drops the source: readers usually ask right away, and the garbage collector moves what is kept longer. */
   settle(): void {
     this.#source = undefined;
   }
 
-  /** Called when this is no longer an object's current state: the cache keeps its space for current ones. */
+  /** No longer current: leaves the cache's space to current objects. */
   retire(): void {
     this.#cache.drop(this);
   }
 
-  /** Copies the bytes out of their slab, for an entry that outlives its neighbours. */
+  /** Copies the bytes out of their slab. */
   moveOut(): void {
     this.bytes = ownCopy(this.bytes);
   }
@@ -131,10 +128,7 @@ export class StoredEntry implements Entry, CacheSlot {
   }
 }
 
-/**
- * Freezes a value. False when JSON would not give back exactly this value (undefined members, numbers that are not
- * finite): readers must see what is stored.
- */
+/** False when JSON would not give back this value (undefined, not finite): readers must see what is stored. */
 function freezeExact(value: unknown): boolean {
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
   if (typeof value !== "object") return typeof value === "string" || typeof value === "boolean";
@@ -151,7 +145,6 @@ function parseObject(bytes: Buffer): JsonObject {
   return parsed;
 }
 
-/** An entry from disk: bytes copied to `space`; metadata and object are read when first needed. */
 export const loadEntry = (key: StoreKey, value: DecodedValue, cache: ObjectCache, space: Space): StoredEntry =>
   new StoredEntry(
     key,

@@ -9,10 +9,7 @@ const rankOf = ({ group, resource }: { readonly group: string; readonly resource
   return rank < 0 ? first.length : rank;
 };
 
-/**
- * All objects of one revision, in an order in which they can be created again: namespaces, custom resource definitions,
- * then the rest with owners before their dependants.
- */
+/** In the order of creation: namespaces, definitions, then owners before their dependants. */
 export function exportObjects(store: Store): readonly JsonObject[] {
   const collections = [...store.collections()].sort(
     (a, b) => rankOf(a) - rankOf(b) || compare(a.group, b.group) || compare(a.resource, b.resource),
@@ -24,9 +21,7 @@ export function exportObjects(store: Store): readonly JsonObject[] {
   return Array.from(ordered, (entry) => entry.object());
 }
 
-/**
- * An explicit stack, since chains of owners may be longer than the call stack. Cycles come in the order they are met.
- */
+/** Iterative: chains of owners may be longer than the call stack. Cycles keep the order found. */
 function addWithOwners(entry: Entry, store: Store, ordered: Set<Entry>): void {
   const waiting = [entry];
   const visited = new Set<Entry>();

@@ -39,10 +39,7 @@ export class FileReserve {
     return true;
   }
 
-  /**
-   * Adds space and reserves `bytes` of it. Rejects with the file system's error (ENOSPC); the file's content is never
-   * touched.
-   */
+  /** Adds and reserves space. Rejects with the file system's error (ENOSPC); never touches the file's content. */
   async extend(bytes: number, usedBytes: number): Promise<void> {
     // A transaction that took more than it asked for has pages before the file's end.
     this.#end = (await this.#file.stat()).size;

@@ -1,7 +1,7 @@
 import { chmod, mkdir, open, rename, rm, statfs, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** Puts a finished file in place durably: its content first, then its name. */
+/** Durable: first the content, then the name. */
 export async function replaceFile(finished: string, place: string): Promise<void> {
   await flush(finished);
   await rename(finished, place);
@@ -18,19 +18,13 @@ export async function flush(path: string): Promise<void> {
   }
 }
 
-/**
- * On ext4 and XFS a write to a file opened with `O_DSYNC` is durable. Other file systems may ignore the flag silently,
- * and macOS leaves the drive's cache unflushed.
- */
+/** `O_DSYNC` is durable on ext4 and XFS only. Others may ignore it, and macOS leaves the drive's cache unflushed. */
 const durableTypes: ReadonlySet<number> = new Set([0xef53, 0x58465342]);
 
 export const endsDurably = async (path: string): Promise<boolean> =>
   process.platform === "linux" && durableTypes.has((await statfs(path)).type);
 
-/**
- * Creates a file elsewhere first, so that `place` is whole or absent, and private from its first byte. `make` gets a
- * path beside which it may keep temporary files. Leftovers of an interrupted call are removed.
- */
+/** Creates `place` whole and private. `make` may keep temporary files beside its path. Removes leftovers. */
 export async function makeFile(place: string, make: (draft: string) => Promise<void>): Promise<void> {
   const apart = `${place}.unfinished`;
   await rm(apart, { recursive: true, force: true });
@@ -46,7 +40,6 @@ export async function makeFile(place: string, make: (draft: string) => Promise<v
   }
 }
 
-/** Ensures that the file exists and only its owner can use it. */
 export async function ensurePrivateFile(path: string): Promise<void> {
   const file = await open(path, "a", 0o600);
   try {

@@ -5,19 +5,16 @@ import { SortedIds } from "./sorted-ids.ts";
 import type { Collection, StoreEvent, StoreKey } from "./store.ts";
 import type { Subscriber } from "./subscribers.ts";
 
-/**
- * One object's place. `published` is what everybody reads; `head` is what the next write builds on, and differs from it
- * while a write is on its way to disk. A slot without either is taken out of its collection.
- */
+/** `published` is for readers, `head` for the next write. A slot without either is removed. */
 export interface Slot {
   readonly key: StoreKey;
   readonly id: string;
   readonly collection: CollectionImage;
   /** Undefined before the first commit and after a removal. */
   published: StoredEntry | undefined;
-  /** Undefined when a removal is under way. */
+  /** Undefined while a removal is committed. */
   head: StoredEntry | undefined;
-  /** Revision of the last write begun here, 0 for a slot that was only loaded: a removal has no head to tell it. */
+  /** Revision of the last write begun here, also of a removal; 0 when loaded. */
   headRevision: number;
 }
 
@@ -27,7 +24,7 @@ export function addTo(index: Map<string, Set<Slot>>, value: string, slot: Slot):
   else slots.add(slot);
 }
 
-/** A value without slots leaves the index, so that it cannot grow with values of the past. */
+/** Removes empty values, which would accumulate. */
 export function removeFrom(index: Map<string, Set<Slot>>, value: string, slot: Slot): void {
   const slots = index.get(value);
   if (slots?.delete(slot) === true && slots.size === 0) index.delete(value);
@@ -39,36 +36,33 @@ export function publishedOf(slots: Iterable<Slot>): readonly StoredEntry[] {
   return entries;
 }
 
-// Collections are found by group and resource, objects within by one text of namespace and name. What is published and
-// what is under way live in the same slot, so that a write finds its head and its index entries with one look-up.
+// Published and pending states share a slot, so a write needs one look-up.
 
 /** Orders by namespace, then name, because no name contains a zero. */
 export const idOf = (namespace: string, name: string): string => `${namespace}\0${name}`;
 
-/** All objects of one group and resource. */
 export class CollectionImage {
   readonly collection: Collection;
   readonly slots = new Map<string, Slot>();
-  /** Ids of the slots that have a published state, in list order. */
+  /** Ids of published slots, in list order. */
   readonly published = new SortedIds();
-  /** The retained events of this collection only; the store has one of all. */
+  /** The retained events of this collection. */
   readonly ring = new EventRing();
   readonly subscribers = new Set<Subscriber>();
-  /** Events of the commit being published, for the subscribers. */
   fresh: StoreEvent[] = [];
-  /** Published objects; slots that only have a head do not count. */
+  /** Published objects only. */
   count = 0;
 
   constructor(collection: Collection) {
     this.collection = collection;
   }
 
-  /** A slot may be there without a published state: its first write is on its way. */
+  /** A slot may have no published state yet. */
   get(namespace: string, name: string): Slot | undefined {
     return this.slots.get(idOf(namespace, name));
   }
 
-  /** The slot keeps the key it was made with, which all its entries share. */
+  /** All entries share the slot's key. */
   ensure(key: StoreKey): Slot {
     const id = idOf(key.namespace, key.name);
     const known = this.slots.get(id);
@@ -79,7 +73,7 @@ export class CollectionImage {
   }
 }
 
-/** Every current object, with its indexes. Changes only when a commit is published, but for slots' heads. */
+/** All current objects with their indexes. Publishing changes it; only heads change before. */
 export class Image {
   readonly #groups = new Map<string, Map<string, CollectionImage>>();
   readonly #byUid = new Map<string, Slot>();
@@ -101,7 +95,7 @@ export class Image {
     return this.#bytes;
   }
 
-  /** Undefined for a collection that never had an object or a subscriber. */
+  /** Undefined without any object or subscriber. */
   find(group: string, resource: string): CollectionImage | undefined {
     return this.#groups.get(group)?.get(resource);
   }
@@ -120,19 +114,17 @@ export class Image {
     for (const byResource of this.#groups.values()) yield* byResource.values();
   }
 
-  /** uids are unique over all collections, so one map serves them all. */
+  /** uids are unique over all collections. */
   byUid(uid: string): StoredEntry | undefined {
     return this.#byUid.get(uid)?.published;
   }
 
-  /** In no particular order; empty when nobody names it, or when it does not exist at all. */
+  /** Unordered. */
   dependants(uid: string): readonly StoredEntry[] {
     return publishedOf(this.#byOwner.get(uid) ?? []);
   }
 
-  /**
-   * Throws for an index that was not declared when the store was opened: that is a bug, not a question without answer.
-   */
+  /** Throws for an index that was not declared at opening, which is a bug. */
   indexed(index: string, value: string): readonly StoredEntry[] {
     const extra = this.#extra.get(index);
     if (extra === undefined) throw new Error(`the store has no index ${JSON.stringify(index)}`);
@@ -140,7 +132,7 @@ export class Image {
     return publishedOf(extra.find(value, () => this.find(group, resource)?.slots.values() ?? []));
   }
 
-  /** Makes `next` (or nothing) the published state of a slot as of `revision`. Heads are left alone. */
+  /** `undefined` removes the object as of `revision`. Keeps the head. */
   publish(slot: Slot, next: StoredEntry | undefined, revision: number): void {
     const { collection, published } = slot;
     slot.published = next;
@@ -155,7 +147,7 @@ export class Image {
       collection.count--;
       this.#objects--;
       this.#byUid.delete(published.uid);
-      // With a later write under way the slot goes on, even when that write ends in nothing again.
+      // A later pending write keeps the slot, even a removal.
       if (slot.headRevision <= revision) collection.slots.delete(slot.id);
     } else if (published.uid !== next.uid) {
       this.#byUid.delete(published.uid);
@@ -166,7 +158,7 @@ export class Image {
     for (const extra of this.#extra.values()) extra.update(slot);
   }
 
-  /** Most objects have no owner or keep the ones they have. */
+  /** Most objects have no owner or keep them. */
   #reindexOwners(slot: Slot, before: readonly string[], after: readonly string[]): void {
     if (before.length === 0 && after.length === 0) return;
     for (const owner of before) if (!after.includes(owner)) removeFrom(this.#byOwner, owner, slot);
@@ -174,22 +166,19 @@ export class Image {
   }
 }
 
-/** An index of one collection by values found in its objects, such as the object an Event is about. */
+/** Indexes one collection by values in its objects. */
 export interface IndexDefinition {
   readonly name: string;
   readonly collection: Collection;
-  /** Pure. An object with no values is not in the index. */
+  /** Pure. Without values the object is not in the index. */
   values(object: JsonObject): readonly string[];
 }
 
-/**
- * Built when first asked, because it parses every object of its collection, and kept up to date from then on. The first
- * question therefore costs O(objects of the collection), each later one O(answers).
- */
+/** Built on first use in O(objects), because it parses them; then updated. Later questions cost O(answers). */
 export class ExtraIndex {
   readonly definition: IndexDefinition;
   readonly #slotsByValue = new Map<string, Set<Slot>>();
-  /** What each slot was filed under, because its earlier state is gone when the new one is filed. */
+  /** For removal, when the earlier state is no longer known. */
   readonly #valuesBySlot = new Map<Slot, readonly string[]>();
   #built = false;
 
@@ -205,7 +194,6 @@ export class ExtraIndex {
     return this.#slotsByValue.get(value) ?? [];
   }
 
-  /** Takes note of a slot's newly published state. */
   update(slot: Slot): void {
     const { group, resource } = this.definition.collection;
     const { collection } = slot.collection;

@@ -24,20 +24,20 @@ import type {
 
 export const probeEveryMs: Millis = 5_000;
 
-/** Nobody else may hold `state`, which `loadState` built from `disk`, or `disk`. */
+/** `loadState` built `state` from `disk`. Both are owned from here on. */
 export interface LiveStoreParts {
   readonly state: StoreState;
   readonly disk: Disk;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The disk broke and memory may differ from it. The server exits 5; a restart reads what is stored. */
+  /** Memory may differ from the broken disk. The server exits 5. */
   readonly onFatal: (error: Error) => void;
   readonly failpoints: Failpoints;
   readonly limits: CommitLimits;
   readonly retention: RetentionLimits;
 }
 
-/** The store over any disk, so the durable and the in-memory store cannot differ. */
+/** Works on any disk, so the durable and the in-memory store cannot differ. */
 export class LiveStore implements Store {
   readonly #parts: LiveStoreParts;
   readonly #state: StoreState;
@@ -47,13 +47,12 @@ export class LiveStore implements Store {
   readonly #stats = new CommitStats();
   #compactions = 0;
   #forcedCompactions = 0;
-  /** One compaction at a time. */
   #compacting: Promise<void> | undefined;
-  /** True while a caller's work runs, which must not begin another write. */
+  /** True in a caller's critical section, which must not begin another write. */
   #inSection = false;
-  /** Writes are refused while this is set. Only the failure of a full disk is unset, by a successful probe. */
+  /** Writes are refused while set. A successful probe clears the failure of a full disk only. */
   #failure: Error | undefined;
-  /** The disk failed for good; it is abandoned instead of closed. */
+  /** The disk failed for good; abandon it instead of closing. */
   #isBroken = false;
   #cancelLook: Cancel = () => undefined;
   #cancelProbe: Cancel = () => undefined;
@@ -145,10 +144,7 @@ export class LiveStore implements Store {
     return this.#state.image.indexed(index, value);
   }
 
-  /**
-   * One synchronous critical section, so of two writers with the same expected revision only one wins. The answer, even
-   * a refusal, comes when everything the work has seen is durable.
-   */
+  /** Of two writers with one revision only one wins. Answers and refusals wait until what was seen is durable. */
   write<T>(work: (transaction: Transaction) => T): Promise<T> {
     const refusal = this.#refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
@@ -159,13 +155,12 @@ export class LiveStore implements Store {
     } catch (thrown) {
       session.rollback();
       if (session.seen <= this.#state.revision) return Promise.reject(thrown);
-      // A refusal also depends on what it saw. Waiting keeps callers that retry from spinning on a head they cannot
-      // read.
+      // A refusal also depends on what it saw; waiting keeps retrying callers from spinning.
       return this.#enqueue([], [], undefined).then(() => Promise.reject(thrown));
     }
     if (session.writes.length > 0) return this.#enqueue(session.writes, [], result);
     if (session.seen <= this.#state.revision) return Promise.resolve(result);
-    // Queued behind what it has seen, and refused with it.
+    // Waits for what it has seen, and is refused with it.
     return this.#enqueue([], [], result);
   }
 
@@ -186,7 +181,7 @@ export class LiveStore implements Store {
     return this.#publisher.reached(revision, signal);
   }
 
-  /** The value is copied; records of one key are written in call order. */
+  /** Copies the value; keeps call order per key. */
   readonly system = {
     get: (key: string): Buffer | undefined => this.#state.system.get(key),
     put: (key: string, value: Buffer): Promise<void> => this.#writeSystem({ key, value: Buffer.from(value) }),
@@ -215,13 +210,13 @@ export class LiveStore implements Store {
     return this.#closed;
   }
 
-  /** New writes are refused from here on; queued ones are still committed. */
+  /** Refuses new writes; commits queued ones. */
   async #close(): Promise<void> {
     this.#failure ??= storeClosed();
     this.#cancelLook();
     this.#cancelProbe();
     await this.#committer.drained();
-    // Closing a broken disk would wait for a lock that its failed commit may still hold.
+    // A failed commit may hold a lock that closing would wait for.
     await (this.#isBroken ? this.#parts.disk.abandon() : this.#parts.disk.close());
   }
 
@@ -242,7 +237,7 @@ export class LiveStore implements Store {
     }
   }
 
-  /** An empty group is queued as well: the answer then waits for what it has seen. */
+  /** An empty group also waits for what it has seen. */
   #enqueue<T>(writes: WriteGroup["writes"], system: readonly SystemChange[], result: T): Promise<T> {
     let bytes = 0;
     for (const write of writes) bytes += write.record.bytes.length;
@@ -252,7 +247,7 @@ export class LiveStore implements Store {
     });
   }
 
-  /** No revision and no event, but the same order and durability as object writes. */
+  /** Ordered and durable like object writes, but without revision and event. */
   #writeSystem(change: SystemChange): Promise<void> {
     const keyBytes = Buffer.byteLength(change.key);
     if (keyBytes === 0 || keyBytes > maxKeyBytes) {
@@ -268,7 +263,7 @@ export class LiveStore implements Store {
     }
   }
 
-  /** Resets memory to what is published, and refuses everything queued, since it was built on the lost writes. */
+  /** Resets memory to the published state and refuses queued writes, which were built on lost ones. */
   #commitFailed(cause: Error, groups: readonly WriteGroup[]): void {
     this.#stats.failed();
     this.#state.head = this.#state.revision;
@@ -284,7 +279,7 @@ export class LiveStore implements Store {
     for (const group of groups) group.refuse(error);
   }
 
-  /** A full disk passes. Any other failure may have left the disk in a state that memory does not know. */
+  /** Only a full disk passes; other failures may leave the disk in an unknown state. */
   #diskFailed(cause: Error): void {
     if (isDiskFull(cause)) {
       this.#parts.log.error("the store is read-only: its disk is full", { error: cause.message });
@@ -321,7 +316,7 @@ export class LiveStore implements Store {
     }
   }
 
-  /** Planned before the compaction starts: events' age is counted in looks, which a slow compaction must not delay. */
+  /** Counts rounds independently of slow compactions. */
   #look(): void {
     this.#cancelLook = this.#parts.clock.after(this.#retention.everyMs, () => {
       this.#look();
@@ -329,7 +324,7 @@ export class LiveStore implements Store {
     });
   }
 
-  /** Counted separately: it may end watches and listings that are younger than promised. */
+  /** Counted: it may end watches and lists earlier than promised. */
   #compactForced(): void {
     if (this.#compacting !== undefined || this.#failure !== undefined) return;
     this.#forcedCompactions++;
@@ -345,7 +340,7 @@ export class LiveStore implements Store {
       });
   }
 
-  /** Writes get their turn between two steps. */
+  /** Writes run between steps. */
   async #compactThrough(through: number): Promise<void> {
     for (const step of stepsThrough(this.#state, through)) {
       await this.#committer.chore(() => this.#compactStep(step));

@@ -56,10 +56,7 @@ const metaKeys = {
   redo: Buffer.from("redo"),
 } as const;
 
-/**
- * `obj` has the state of every object, `log` the records of retained revisions, `sys` the records that are no API
- * objects.
- */
+/** Object states, records of retained revisions, and system records. */
 interface Tables {
   readonly env: RootDatabase<Buffer, Buffer>;
   readonly meta: Table;
@@ -68,10 +65,7 @@ interface Tables {
   readonly sys: Table;
 }
 
-/**
- * Opens a database file. A missing or empty one is created with `createdAt`, and an error without. The caller holds the
- * directory's lock.
- */
+/** Creates a missing or empty file with `createdAt`, else rejects. The caller holds the directory's lock. */
 export async function openLmdb(path: string, createdAt?: string): Promise<LmdbDisk> {
   await makeDirectories(dirname(path), 0o700);
   const found = await prepareDatabaseFile(path);
@@ -209,10 +203,7 @@ export class LmdbDisk implements Disk {
     }
   }
 
-  /**
-   * Reopens the file, so that the mapped pages no longer count as this process's memory. Only a backup may run
-   * meanwhile. Rejects with `TablesLostError` when the file cannot be opened again.
-   */
+  /** Frees mapped pages by reopening. Only backups may run meanwhile. Rejects with `TablesLostError`. */
   async releasePages(): Promise<void> {
     if (this.#copies > 0) return;
     const reopened = this.#tables.env.close().then(async () => {
@@ -282,10 +273,7 @@ export class LmdbDisk implements Disk {
     return { redoBytes: 0, checkpoints: 0 };
   }
 
-  /**
-   * Sets the revision and drops the log, so that everybody with an older revision lists again. For a restored store;
-   * not while it serves.
-   */
+  /** Sets the revision and drops the log, so that older revisions list again. Not while serving. */
   raiseRevision(revision: number): Promise<void> {
     const { meta, log } = this.#tables;
     const changes = Array.from(rows(log), ({ key }) => remove(log, key));
@@ -294,10 +282,7 @@ export class LmdbDisk implements Disk {
     return this.#commit(changes);
   }
 
-  /**
-   * LMDB reports EIO when the disk takes only part of a write, which most disks do when they fill up. The free space
-   * decides which one it is.
-   */
+  /** LMDB reports EIO for partial writes, mostly of a full disk. The free space shows which it is. */
   async #commit(changes: Change[]): Promise<void> {
     const { env } = this.#tables;
     const room = roomFor(changes);
@@ -362,10 +347,7 @@ function usedBytes(env: Tables["env"]): number {
 /** For the root pages of all tables, the pages between roots and leaves, and the list of free pages. */
 const roomForEach = 64 * pageBytes;
 
-/**
- * The most a transaction adds to the file, in bytes: each change copies and may split a leaf, and large values have
- * pages of their own.
- */
+/** Upper bound in bytes: each change copies and may split a leaf, and large values have pages of their own. */
 function roomFor(changes: readonly Change[]): number {
   let pages = 0;
   for (const { value } of changes) pages += 2 + Math.ceil((value?.length ?? 0) / pageBytes);
@@ -384,11 +366,7 @@ const sealed = (table: Table, key: Buffer, value: Buffer): Change => put(table, 
 const remove = (table: Table, key: Buffer): Change => ({ table, key, value: undefined, append: false });
 const appended = { append: true } as const;
 
-/**
- * Commits all changes in one transaction and resolves after the flush. The transaction runs in LMDB's writer thread,
- * which is a fifth faster than `transaction(callback)` on this one; failing writes and flushes are rejected as a whole
- * (test/crash/store-fault.test.ts).
- */
+/** One flushed transaction in LMDB's writer thread, which is a fifth faster than `transaction(callback)` here. */
 async function commitWhole(env: Tables["env"], changes: readonly Change[]): Promise<void> {
   try {
     await env.batch(() => {

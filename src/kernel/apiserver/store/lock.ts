@@ -2,13 +2,10 @@ import { join } from "node:path";
 import { acquireLock, isHeld, makeDirectories, type ProcessLock } from "#lib/base/index.node.ts";
 import { StoreLockedError } from "./errors.ts";
 
-// A process that was killed takes a moment to give up what it held: an immediate restart must not be refused for that.
+// A killed process takes a moment to release its lock, and must not prevent an immediate restart.
 const patience = 1_500;
 
-/**
- * Takes `<directory>/lock`, creating the directory if need be. Rejects with StoreLockedError while the owner lives;
- * this process itself counts.
- */
+/** Takes `<directory>/lock`. Rejects with StoreLockedError while an owner lives, even this process. */
 export async function lockDirectory(directory: string): Promise<ProcessLock> {
   await makeDirectories(directory, 0o700);
   const outcome = await acquireLock(join(directory, "lock"), patience);

@@ -85,10 +85,7 @@ interface IndexedRow {
   neededUntil: number;
 }
 
-/**
- * Finds the rows that a compaction may drop: all their records are compacted and not the previous state of a retained
- * event.
- */
+/** Finds rows with only compacted records, none of which a retained event needs as its previous state. */
 export class LogIndex {
   #rows: IndexedRow[] = [];
 

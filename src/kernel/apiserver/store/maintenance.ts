@@ -10,15 +10,9 @@ import { openLmdb, storeFile } from "./lmdb-disk.ts";
 import { copyStore, openRedo } from "./redo-disk.ts";
 import { moveRedoAway } from "./redo-log.ts";
 
-// The `slipway store …` commands. Except for backup the caller holds the directory's lock.
-
-/** Copies a store to `file` consistently, also while a server uses it. */
 export const backupStore = copyStore;
 
-/**
- * Checks every row; `keys` open encrypted Secrets. Findings are in the report; rejects only when the store does not
- * open.
- */
+/** `keys` open encrypted Secrets. Rejects only when the store does not open. */
 export async function checkStore(directory: string, keys: readonly SealingKey[] = []): Promise<CheckReport> {
   const disk = await openRedo(directory, systemClock);
   try {
@@ -28,10 +22,7 @@ export async function checkStore(directory: string, keys: readonly SealingKey[] 
   }
 }
 
-/**
- * Makes a backup the store of a directory, after checking it. Returns the path of the replaced store. Revisions
- * continue above the replaced store's, so that old watches list again.
- */
+/** Checks and restores a backup; returns the replaced store's path. Revisions continue, so old watches list again. */
 export async function restoreStore(
   file: string,
   directory: string,

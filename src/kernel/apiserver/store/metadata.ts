@@ -2,8 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import { storeCorrupt } from "./errors.ts";
 import { metadataStart } from "./object-bytes.ts";
 
-// The store needs a few members of every object's metadata. They are read from the parsed object on write and from its
-// bytes on load; `store check` compares both.
+// Read from the parsed object on write and from its bytes on load; `store check` compares both.
 
 export interface Metadata {
   readonly name: string;

@@ -136,10 +136,7 @@ export function metadataStart(json: Buffer): number {
   return at + marker.length;
 }
 
-/**
- * A copy of stored bytes in `space`, with resourceVersion added where absent. Bytes with another resourceVersion are
- * corrupt.
- */
+/** Copies stored bytes to `space` with the resourceVersion, if absent. Another resourceVersion is corrupt. */
 export function withRevision(json: Buffer, revision: number, space: Space = ownBuffers): Buffer {
   const at = metadataStart(json);
   const insert = `${member}${revision}"`;

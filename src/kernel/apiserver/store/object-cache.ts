@@ -10,10 +10,7 @@ export interface CacheSlot {
 /** Size of a parsed object relative to its JSON: 2.2 to 3.6 measured on Kubernetes objects of 0.5 to 20 KiB. */
 export const parsedPerByte = 3;
 
-/**
- * Least recently used parsed objects, up to a total cost. A linked list: a Map whose first element is removed again and
- * again gets slow.
- */
+/** Drops the least recently used. A linked list: a Map gets slow when its first element is removed often. */
 export class ObjectCache {
   readonly #limit: number;
   #oldest: CacheSlot | undefined;

@@ -27,7 +27,6 @@ export interface StoreOptions {
   readonly encryptionKeys?: readonly SealingKey[];
   /** Estimated bytes of cached parsed objects. */
   readonly cacheBytes?: number;
-  /** For tests. */
   readonly failpoints?: Failpoints;
   readonly limits?: Partial<CommitLimits>;
   readonly retention?: Partial<RetentionLimits>;
@@ -46,10 +45,7 @@ const manyRows = 2000;
 /** Room for some 20,000 parsed objects of 1 KB. */
 const defaultCacheBytes = 64 * 2 ** 20;
 
-/**
- * Opens a data directory's store, or creates it. The caller holds the directory's lock. Rejects with `store-corrupt` or
- * `store-format` when the store cannot be trusted.
- */
+/** Opens or creates a store. The caller holds the lock. Rejects with `store-corrupt` or `store-format`. */
 export async function openStore(directory: string, options: StoreOptions = {}): Promise<DurableStore> {
   const { clock = systemClock } = options;
   const checkpoints = { ...defaultCheckpointLimits, ...options.checkpoints };

@@ -14,7 +14,6 @@ interface Waiter {
 
 // Everything here runs in one turn after the flush, so that no reader sees half a commit.
 
-/** Makes durable writes visible: first the image, then the events. */
 export class Publisher {
   readonly #state: StoreState;
   readonly #log: Logger;

@@ -9,11 +9,7 @@ import { Slab } from "./slab.ts";
 import type { StoreState } from "./state.ts";
 import type { StoreKey } from "./store.ts";
 
-/**
- * Builds the memory image and proves that the tables agree: every retained revision has its record, no object is newer
- * than the revision, and the last record of each object is its stored state. Throws `store-corrupt` otherwise. Objects
- * stay bytes until needed.
- */
+/** Checks that the tables agree, else throws `store-corrupt`. Objects stay bytes until needed. */
 export function loadState(disk: Disk, indexes: readonly IndexDefinition[], cacheBytes: number): StoreState {
   const { clusterUid, revision, compacted } = disk.meta;
   if (compacted > revision) throw storeCorrupt(`it is compacted to ${compacted}, beyond its revision ${revision}`);
@@ -56,9 +52,7 @@ function loadObjects(disk: Disk, state: StoreState): Map<string, Known> {
   return known;
 }
 
-/**
- * One pass by revision, so that each event finds its previous state among the records already read. No JSON is parsed.
- */
+/** By revision, so each event finds its previous state. Parses no JSON. */
 function loadLog(disk: Disk, state: StoreState, known: Map<string, Known>): void {
   // Records below the compacted revision are the previous states of retained events.
   const byRevision = new Map<number, StoredEntry>();

@@ -45,10 +45,7 @@ export type CheckpointedTables = Pick<
   | "abandon"
 >;
 
-/**
- * Opens a data directory's store with every acknowledged write in the tables. With `createdAt` a missing one is
- * created, unless its redo log exists. The caller holds the directory's lock.
- */
+/** Moves acknowledged writes to the tables. `createdAt` creates a store if it has no redo log. Needs the lock. */
 export async function openRedo(
   directory: string,
   clock: Clock,
@@ -75,11 +72,7 @@ export async function openRedo(
   }
 }
 
-/**
- * Commits to a redo log: one write and one flush per batch. The tables take the log's content now and then in one
- * transaction. Two files alternate, so that commits continue meanwhile: a segment ends when the next one has begun, and
- * its file is free when the tables have its content.
- */
+/** One write and flush per batch; the tables take the content in between. Two files alternate, so commits continue. */
 export class RedoDisk implements Disk {
   readonly #directory: string;
   readonly #tables: CheckpointedTables;

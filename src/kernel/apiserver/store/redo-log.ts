@@ -5,8 +5,6 @@ import type { CommitBatch, DiskMeta } from "./disk.ts";
 import { storeCorrupt } from "./errors.ts";
 import { joined, readSegment, type Segment } from "./redo-segment.ts";
 
-// The two files of the redo log, and what a start has to replay.
-
 const names = ["store.redo-0", "store.redo-1"] as const;
 
 /** While one is written to, the tables take the content of the other. */
@@ -31,10 +29,7 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/**
- * All acknowledged writes that are not in the tables, which ask for the segment `first`. Only the end of the last
- * segment may be damaged: a batch whose flush was cut short. Throws `store-corrupt` otherwise.
- */
+/** Writes missing in the tables, which ask for `first`. Throws `store-corrupt` unless only the last end is damaged. */
 export function replay(segments: readonly Segment[], first: Buffer, meta: DiskMeta): CommitBatch {
   const begin = segments.find(({ head }) => head.id.equals(first));
   if (begin === undefined) throw storeCorrupt("the redo log, which holds its latest writes, is missing");
@@ -54,10 +49,7 @@ export function replay(segments: readonly Segment[], first: Buffer, meta: DiskMe
   return joined([...begin.batches, ...(next?.batches ?? [])], meta.revision);
 }
 
-/**
- * Throws when the tables ask for no segment but one holds later writes, or belongs to another store: somebody replaced
- * the store's file.
- */
+/** Throws if later writes or another store are in a segment: the store's file was replaced. */
 export function assertTaken(segments: readonly Segment[], meta: DiskMeta): void {
   for (const segment of segments) {
     if (segment.head.store !== meta.clusterUid) throw storeCorrupt("the redo log beside it belongs to another store");
@@ -70,10 +62,7 @@ export function assertTaken(segments: readonly Segment[], meta: DiskMeta): void 
   }
 }
 
-/**
- * Like `replay` for a copy of tables in use, with segments read before the copy: if the requested one is not among
- * them, the tables have everything. What was being written meanwhile may be torn.
- */
+/** Like `replay`, with segments read before the copy: without `first` the tables have everything. May end torn. */
 export function replayCopied(segments: readonly Segment[], first: Buffer, meta: DiskMeta): CommitBatch {
   const begin = segments.find(({ head }) => head.id.equals(first));
   const next = begin === undefined ? undefined : following(begin, segments);

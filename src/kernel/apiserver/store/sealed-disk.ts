@@ -41,10 +41,7 @@ export interface RewritableDisk extends Disk {
   rewrite(objects: readonly Row[], records: readonly Row[]): Promise<void>;
 }
 
-/**
- * A disk with encrypted Secrets. New rows use the first key; the others decrypt older ones. Without keys nothing is
- * encrypted, and reading an encrypted row fails.
- */
+/** Encrypts Secrets with the first key; all keys decrypt. Without keys an encrypted row cannot be read. */
 export class SealedDisk implements Disk {
   readonly #disk: RewritableDisk;
   readonly #keys: readonly SealingKey[];
@@ -85,10 +82,7 @@ export class SealedDisk implements Disk {
     return this.#disk.commit({ ...batch, writes });
   }
 
-  /**
-   * Encrypts with the first key whatever is not, so that older keys are no longer needed. Free pages may hold older
-   * bytes until a backup replaces the file.
-   */
+  /** Makes older keys unnecessary. Free pages may hold older bytes until a backup replaces the file. */
   async reseal(): Promise<number> {
     const [first] = this.#keys;
     if (first === undefined) return 0;

@@ -80,10 +80,7 @@ export class Session implements Transaction {
     return this.#write("delete", key, before, object, meta);
   }
 
-  /**
-   * Undoes the writes, last first, since an object may have been written twice. Their revisions are reused: nobody has
-   * seen them.
-   */
+  /** Undoes writes, last first, since an object may have two. Revisions are reused, as no reader saw them. */
   rollback(): void {
     for (const { slot, previous, formerRevision } of this.writes.reverse()) {
       slot.head = previous;

@@ -8,10 +8,7 @@ export interface Space {
 
 export const ownBuffers: Space = { take: (length) => Buffer.allocUnsafeSlow(length) };
 
-/**
- * Cuts buffers out of larger ones: allocating one per object costs as much as encoding it. A slab lives as long as any
- * of its pieces, so copy out (`ownCopy`) a piece that outlives the others.
- */
+/** Allocating per object costs as much as encoding it. A piece keeps its slab: `ownCopy` pieces that live longer. */
 export class Slab implements Space {
   #slab = Buffer.alloc(0);
   #used = 0;

@@ -13,10 +13,7 @@ export interface Collection {
   readonly resource: string;
 }
 
-/**
- * One revision of one object: immutable and shared. `bytes` is the final JSON; `object()` is the parsed, frozen form,
- * kept in a bounded cache.
- */
+/** Immutable and shared. `bytes` is the final JSON; `object()` is frozen, parsed on demand. */
 export interface Entry {
   readonly key: StoreKey;
   readonly uid: string;
@@ -41,18 +38,12 @@ export interface StoreEvent {
   readonly previous: Entry | undefined;
 }
 
-/**
- * Valid during the synchronous critical section. Reads see the head, including writes not yet on disk; writes are
- * queued in order.
- */
+/** Synchronous. Reads see the head, including writes not yet on disk. */
 export interface Transaction {
   head(key: StoreKey): Entry | undefined;
   /** The heads of a collection or namespace, unordered. O(collection). */
   heads(collection: Collection, namespace?: string): Iterable<Entry>;
-  /**
-   * Queues the object, which the store owns from now on, as a new revision; its resourceVersion is replaced. `prunedBy`
-   * is kept with the entry.
-   */
+  /** The store owns the object and replaces its resourceVersion. `prunedBy` is kept with the entry. */
   put(key: StoreKey, object: JsonObject, prunedBy?: object): Entry;
   /** Queues the removal; watchers see `last`, or the head. */
   remove(key: StoreKey, last?: JsonObject): Entry;
@@ -78,10 +69,7 @@ export interface Subscription {
   close(): void;
 }
 
-/**
- * The durable truth. Reads come from memory and show only what has reached the disk; writes go through one synchronous
- * critical section and a group commit.
- */
+/** Reads show only what is durable; writes go through a synchronous critical section and a group commit. */
 export interface Store {
   /** Last published revision. */
   readonly revision: number;
@@ -99,15 +87,9 @@ export interface Store {
   collections(): readonly Collection[];
   byUid(uid: string): Entry | undefined;
   dependants(uid: string): readonly Entry[];
-  /**
-   * Runs `work` synchronously on the head and resolves with its result when everything it wrote and saw is durable and
-   * published. When it throws, nothing is written.
-   */
+  /** Runs `work` on the head; resolves when everything it wrote and saw is durable. Nothing is written if it throws. */
   write<T>(work: (transaction: Transaction) => T): Promise<T>;
-  /**
-   * Calls `deliver` with the events after `from`: retained ones in the same turn, then each commit's. Throws `revision-
-   * compacted` when `from` is below the compacted revision. `deliver` must not block or throw.
-   */
+  /** Delivers retained events first; throws `revision-compacted` if too old. `deliver` must not block or throw. */
   subscribe(
     collection: Collection,
     from: number,

@@ -7,10 +7,7 @@ export interface Subscriber {
   position: number;
 }
 
-/**
- * Delivers to each subscriber the events it has not seen; one that joined during the round has seen them as retained
- * events. An exception must not keep a durable write from its caller.
- */
+/** Skips events already delivered on subscribing. An exception must not keep a durable write from its caller. */
 export function deliverTo(
   subscribers: ReadonlySet<Subscriber>,
   events: readonly StoreEvent[],

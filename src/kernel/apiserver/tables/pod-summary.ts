@@ -27,10 +27,7 @@ const later = (a: string | undefined, b: string | undefined): string | undefined
 const lastEnd = (container: JsonObject): string | undefined =>
   textAt(container, "lastState", "terminated", "finishedAt");
 
-/**
- * Summarizes a Pod like kubectl's printer: the containers decide, then `status.reason`, then the phase. Waiting
- * containers of an ended Pod are ignored, so that a refused Pod shows its reason.
- */
+/** Like kubectl's printer. Ignores waiting containers of an ended Pod, so that a refused Pod shows its reason. */
 export function summarizePod(pod: JsonObject): PodSummary {
   const sidecars = sidecarNames(pod);
   const init = summarizeInit(pod, sidecars);

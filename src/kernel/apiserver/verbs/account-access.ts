@@ -42,10 +42,7 @@ export function withPullSecrets(transaction: Transaction, resource: ServedResour
     : mapMember(pod, "spec", (spec) => withMembers(spec, { imagePullSecrets }));
 }
 
-/**
- * The Pod with its account's credentials as a volume, mounted in every container that has nothing at that path;
- * unchanged where Pods cannot use them, or the Pod or account opts out.
- */
+/** The Pod with its account's credentials mounted where nothing is; unchanged if Pod or account opts out. */
 export function withAccountAccess(
   context: ApiContext,
   transaction: Transaction,

@@ -5,10 +5,7 @@ import type { ApiContext } from "./context.ts";
 import { metaText, withMetadata } from "./metadata.ts";
 import { keyFor } from "./storage-view.ts";
 
-/**
- * Stores an object made by the server as part of a write, without checks but with uid, time, generation and defaults.
- * False when the name exists: a user's changes are kept.
- */
+/** Without checks, but with uid, time, generation and defaults. False when the name exists. */
 export function addObject(
   context: ApiContext,
   transaction: Transaction,

@@ -23,10 +23,7 @@ export function expectKind(body: unknown, resource: ServedResource): JsonObject 
   return body;
 }
 
-/**
- * Like `expectKind`, but a body of a built-in kind may omit apiVersion and kind, as Python clients do. Custom kinds and
- * applied documents must have them, as in Kubernetes.
- */
+/** A body of a built-in kind may omit apiVersion and kind, as Python clients do. Others must have them. */
 export function namedKind(body: unknown, resource: ServedResource): JsonObject {
   if (!isJsonObject(body) || resource.custom || Object.keys(body).length === 0) return expectKind(body, resource);
   if (body["apiVersion"] && body["kind"]) return expectKind(body, resource);
@@ -52,10 +49,7 @@ function nameOfType(value: unknown): string {
   return Array.isArray(value) ? "a list" : `a ${typeof value}`;
 }
 
-/**
- * Field validation: unknown and duplicate fields are refused (400), warned about or dropped, as requested. Parts of
- * `known` (`prunedBefore`) are not checked again.
- */
+/** Refuses (400), warns about or drops unknown and duplicate fields. Skips parts of `known` (`prunedBefore`). */
 export function admit(
   object: JsonObject,
   resource: ServedResource,
@@ -100,10 +94,7 @@ function judge(object: JsonObject, resource: ServedResource, request: WriteReque
   };
 }
 
-/**
- * 400 when a refused document does not even fit its kind, which Kubernetes reports first. Values are not repeated: they
- * may be secrets.
- */
+/** 400 when a document does not even fit its kind. Values are not repeated: they may be secrets. */
 export function refuseUnreadable(object: JsonObject, resource: Pick<ServedResource, "type" | "unreadable">): void {
   const errors = resource.unreadable(object);
   if (errors.length === 0) return;
@@ -112,10 +103,7 @@ export function refuseUnreadable(object: JsonObject, resource: Pick<ServedResour
   throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${what}`);
 }
 
-/**
- * Metadata as stored: without what clients cannot set (field-owners.ts determines owners) and without empty
- * collections.
- */
+/** Without members that clients cannot set and without empty collections. */
 export function tidyMetadata(object: JsonObject): JsonObject {
   const metadata = metadataOf(object);
   let changes: Record<string, undefined> | undefined;

@@ -6,10 +6,7 @@ import type { ApiContext } from "./context.ts";
 import { metaText } from "./metadata.ts";
 import { collectionOf } from "./storage-view.ts";
 
-/**
- * The object with what only one object may have, such as a Service's address; 422 when it asks for what another one
- * has. Runs in the critical section.
- */
+/** Assigns what only one object may have; 422 when taken. Runs in the critical section. */
 export function withAllotment(
   context: ApiContext,
   transaction: Transaction,

@@ -15,8 +15,7 @@ import { metadataOf, metaText } from "./metadata.ts";
 import type { WriteRequest } from "./options.ts";
 import { keyFor } from "./storage-view.ts";
 
-// Server-side apply (KEP-555) around the pure functions of ../apply. Of several applies to one name one creates the
-// object; all succeed.
+// Server-side apply (KEP-555). Of several applies to one name one creates the object; all succeed.
 
 /** Tries when the object comes or goes between look and write. */
 const maxTurns = 5;
@@ -28,11 +27,7 @@ export interface ApplyTarget {
   readonly endpoint: Endpoint;
 }
 
-/**
- * Server-side apply: creates the object (`created` in the answer) or merges the document into it. Applying the same
- * again writes nothing. 400 without a manager, 409 with a cause for each changed field of another manager unless
- * forced, 422 for an invalid document.
- */
+/** 400 without a manager, 409 for others' changed fields unless forced, 422 if invalid. Repeating writes nothing. */
 export async function applyObject(
   context: ApiContext,
   resource: ServedResource,
@@ -56,7 +51,6 @@ export async function applyObject(
 }
 
 export interface Declaration {
-  /** What it declares, as stored. */
   readonly object: JsonObject;
   /** As its author wrote it (`1000m` where `1` is stored), which kubectl needs to find removed fields. */
   readonly sent: JsonObject;
@@ -79,7 +73,6 @@ export function readDocument(
   return { ...admit(object, resource, request), sent: object };
 }
 
-/** Inside the critical section. 404 when the object is gone meanwhile. */
 function applyToExisting(
   context: ApiContext,
   resource: ServedResource,

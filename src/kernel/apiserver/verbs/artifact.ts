@@ -8,10 +8,7 @@ import { getObject } from "./get.ts";
 export const hasArtifacts = ({ artifacts }: ApiContext, { type }: ServedResource): boolean =>
   artifacts?.kinds.some(({ group, kind }) => group === type.group && kind === type.kind) === true;
 
-/**
- * The bytes of one artifact that the object's status mentions: knowing another digest grants no access. Refusals come
- * before the first chunk.
- */
+/** Only digests in the object's status: knowing others grants no access. Refusals come before the first chunk. */
 export async function openArtifact(
   context: ApiContext,
   resource: ServedResource,

@@ -27,7 +27,6 @@ import { keyFor, prunedBefore, viewOf } from "./storage-view.ts";
 /** What a request writes to; `whole` is main part and status in one, for this process only. */
 export type Endpoint = "main" | "status" | "whole" | "finalize" | "scale";
 
-/** Computes the new object inside the critical section, synchronously. */
 export interface Change {
   readonly resource: ServedResource;
   readonly namespace: string;
@@ -98,10 +97,7 @@ function withOwners(context: ApiContext, change: Change, computed: Computed, nex
   return { ...withOwnersMoved(context, moved), warnings: first.warnings };
 }
 
-/**
- * 409 for another uid or revision, 422 for a PUT without a required revision. Metadata identical to the stored one has
- * passed already.
- */
+/** 409 for another uid or revision, 422 without a required revision. Skips metadata identical to the stored one. */
 function checkPreconditions(change: Change, object: JsonObject, old: JsonObject): void {
   if (object["metadata"] === old["metadata"]) return;
   const { type, allowsUnconditionalUpdate } = change.resource;
@@ -120,10 +116,7 @@ function checkPreconditions(change: Change, object: JsonObject, old: JsonObject)
   if (revision !== metaText(old, "resourceVersion")) throw staleRevision(type, change.name);
 }
 
-/**
- * The next state: defaults, what the endpoint keeps, and the server's metadata. It has the stored resourceVersion, so
- * that an unchanged object is equal to the stored one.
- */
+/** Keeps the stored resourceVersion, so that an unchanged object is equal to the stored one. */
 function prepare(change: Change, object: JsonObject, old: JsonObject): JsonObject {
   const { resource } = change;
   // Stored metadata is tidy.
@@ -219,10 +212,7 @@ function validatedTwice(resource: ServedResource, next: JsonObject, old: JsonObj
   return { causes: [...main.causes, ...status.causes], warnings: [...main.warnings, ...status.warnings] };
 }
 
-/**
- * Stores the new state, or removes an object that only waited for its last finalizer. `pruner` is the kind whose schema
- * has pruned all of it, if any.
- */
+/** Removes an object whose last finalizer is gone. `pruner` is the kind that has pruned all of it. */
 export function writeNext(
   context: ApiContext,
   transaction: Transaction,
@@ -242,10 +232,7 @@ export function writeNext(
 export const isHeld = (object: JsonObject): boolean =>
   finalizersOf(object).length > 0 || specFinalizers(object).length > 0;
 
-/**
- * PUT of an existing object. `body` is copied, sharing what is equal to the stored object (`frozenCopy`). May throw or
- * reject.
- */
+/** PUT. Copies `body`, sharing what equals the stored object (`frozenCopy`). May throw or reject. */
 export function updateObject(
   context: ApiContext,
   resource: ServedResource,
@@ -255,7 +242,6 @@ export function updateObject(
 ): Promise<Answer> {
   const entry = context.store.get(keyFor(resource, target.namespace, target.name));
   const old = entry === undefined ? undefined : viewOf(resource, entry);
-  // Not an object: refused below.
   const own = isJsonObject(body) ? frozenCopy(body, old) : body;
   const sent = expectName(inNamespace(namedKind(own, resource), resource, target.namespace), target.name);
   const known = entry === undefined ? undefined : prunedBefore(resource, entry);

@@ -38,10 +38,7 @@ export interface CreateRequest extends WriteRequest {
   readonly pause?: () => Promise<void>;
 }
 
-/**
- * POST to a collection. Resolves when durable. Errors in Kubernetes' order: the form of the body (400), the namespace
- * (404, 403), a Pod's account (403), the object (422), its name (409). A generated name is tried eight times.
- */
+/** Resolves when durable. Errors in Kubernetes' order: body (400), namespace (404, 403), account (403), 422, 409. */
 export async function createObject(
   context: ApiContext,
   resource: ServedResource,
@@ -70,7 +67,6 @@ interface Draft {
   readonly namespace: string;
   readonly request: CreateRequest;
   readonly first: Built;
-  /** Another try at a generated name. */
   readonly renamed: (() => Built) | undefined;
 }
 
@@ -116,7 +112,6 @@ function draftOf(
   return { resource, namespace, request, first: renamed(), renamed };
 }
 
-/** Inside the critical section. */
 function storeDraft(context: ApiContext, transaction: Transaction, draft: Draft): Answer {
   const { resource, namespace, request, first, renamed } = draft;
   checkDefinition(transaction, resource);

@@ -15,10 +15,7 @@ export interface CollectionDeletion {
   readonly continue?: string;
 }
 
-/**
- * DELETE of a collection: every selected object like a single DELETE, in list order. `limit` counts as in a list. Not
- * one transaction: a refusal does not undo earlier batches. Objects already gone are left out.
- */
+/** In list order, up to `limit`. No transaction: a refusal does not undo earlier batches. Skips missing objects. */
 export async function deleteCollection(
   context: ApiContext,
   resource: ServedResource,

@@ -24,10 +24,7 @@ export interface Deletion {
   readonly removed: boolean;
 }
 
-/**
- * DELETE of one object; `propagation.ts` decides about its dependants. Resolves when the removal or mark is durable;
- * dependants and a namespace's content follow later.
- */
+/** Resolves when durable; dependants and a namespace's content follow later. */
 export async function deleteObject(
   context: ApiContext,
   resource: ServedResource,
@@ -38,10 +35,7 @@ export async function deleteObject(
   return context.store.write((transaction) => deleteHead(context, transaction, resource, target, request));
 }
 
-/**
- * The rules of deletion in the critical section: 404, 409 for a failed precondition, 403 for a protected namespace. A
- * dry run only skips the write. Repeating a deletion writes nothing.
- */
+/** 404, 409 for a failed precondition, 403 for a protected namespace. Repeating a deletion writes nothing. */
 export function deleteHead(
   context: ApiContext,
   transaction: Transaction,
@@ -87,7 +81,6 @@ function beforeDeletion({ clock }: ApiContext, resource: ServedResource, old: Js
   return isDefinition(resource) ? leavingDefinition(old, clock.now()) : old;
 }
 
-/** Seconds until the object may be removed. */
 function graceOf(resource: ServedResource, old: JsonObject, request: DeleteRequest): number {
   const own = resource.gracePeriodSeconds(old);
   const { gracePeriodSeconds: wanted } = request;
@@ -146,7 +139,6 @@ function warningsOf(resource: ServedResource, request: DeleteRequest): readonly 
 const orphanedPodsWarning =
   "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
-/** The body that reports a removal. */
 export function removalStatus(resource: ServedResource, object: JsonObject): Status {
   const { group, plural } = resource.type;
   return {

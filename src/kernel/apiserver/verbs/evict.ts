@@ -10,8 +10,7 @@ import type { DeleteRequest } from "./options.ts";
 import { checkPolicy } from "./propagation.ts";
 import { keyFor } from "./storage-view.ts";
 
-// An eviction (`kubectl drain`) is a deletion with a permission of its own. PodDisruptionBudgets are stored but not
-// enforced.
+// A deletion with a permission of its own. PodDisruptionBudgets are stored but not enforced.
 
 /** The body of `pods/eviction`; never stored. */
 export const evictionType = { group: "policy", version: "v1", kind: "Eviction" } as const;

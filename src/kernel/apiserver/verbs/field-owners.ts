@@ -10,8 +10,7 @@ import type { ApiContext } from "./context.ts";
 import { metadataOf, withMetadata } from "./metadata.ts";
 import type { WriteRequest } from "./options.ts";
 
-// Maintains `metadata.managedFields`. Objects that this process creates for itself have no owners until a client
-// applies to them (docs/decisions/0012-field-owners.md). An object without owners stays without, as in Kubernetes.
+// Objects that this process creates have no owners until an apply (docs/decisions/0012-field-owners.md).
 
 /** The manager of this process's writes. */
 const ownManager = "slipway";
@@ -51,7 +50,6 @@ export function withFirstOwners(
   return owners === undefined ? object : withMetadata(object, { managedFields: owners });
 }
 
-/** A changed object with its owners, and warnings about owners the client wrote. */
 export interface Owned {
   readonly object: JsonObject;
   readonly warnings: readonly string[];

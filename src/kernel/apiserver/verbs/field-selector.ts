@@ -12,10 +12,7 @@ export interface FieldSelector {
   matches(entry: Entry): boolean;
 }
 
-/**
- * Compiles `a=b,c!=d`; undefined when it selects everything. 400 for bad syntax and unsupported fields:
- * `metadata.name`, `metadata.namespace` and the kind's `fieldLabels` are supported.
- */
+/** Undefined for everything. 400 for bad syntax and fields other than name, namespace and `fieldLabels`. */
 export function compileFieldSelector(text: string, resource: ServedResource): FieldSelector | undefined {
   const parsed = parseFieldSelector(text);
   if (!parsed.ok) throw badRequest(`unable to parse the field selector: ${parsed.error}`);
@@ -30,9 +27,7 @@ export function compileFieldSelector(text: string, resource: ServedResource): Fi
   };
 }
 
-/**
- * The name to which a list or watch is narrowed, for roles with `resourceNames`. "" without one and for other verbs.
- */
+/** For roles with `resourceNames`; "" without a name and for other verbs. */
 export function selectedName(verb: string, fieldSelector: string): string {
   if (verb !== "list" && verb !== "watch") return "";
   const parsed = parseFieldSelector(fieldSelector);

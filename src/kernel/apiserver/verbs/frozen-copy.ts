@@ -1,10 +1,6 @@
 import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 
-/**
- * A value as frozen JSON of our own. Frozen branches are shared, undefined members are left out; throws for what JSON
- * cannot hold. Branches equal to those of `old` become the very ones of `old`: they take no memory of their own, and
- * pruning, validation and encoding skip them by identity.
- */
+/** Throws for what JSON cannot hold. Shares frozen branches, and those of `old` if equal: later steps skip these. */
 export function frozenCopy(value: unknown, old?: JsonValue): JsonValue {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") {

@@ -4,10 +4,7 @@ import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { keyFor } from "./storage-view.ts";
 
-/**
- * GET of one object; 404 when missing. `resourceVersion` means "not older than": waits briefly for a future revision,
- * then 504; 400 for an invalid one.
- */
+/** 404 when missing. `resourceVersion` means "not older than": 504 for a future one after a wait, 400 if invalid. */
 export async function getObject(
   context: ApiContext,
   resource: ServedResource,
@@ -27,10 +24,7 @@ export function parseRevision(text: string): number {
   return value;
 }
 
-/**
- * Waits briefly for a future revision (`Limits.futureRevisionWaitMs`), then 504 with the cause that client-go expects.
- * Rejects when the signal aborts.
- */
+/** Waits `Limits.futureRevisionWaitMs`, then 504 with client-go's cause. Rejects when the signal aborts. */
 export async function waitForRevision(context: ApiContext, revision: number, signal?: AbortSignal): Promise<void> {
   const { store, clock, limits } = context;
   if (revision <= store.revision) return;

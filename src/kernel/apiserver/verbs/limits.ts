@@ -39,10 +39,7 @@ export interface Limits {
   readonly maxEvents: number;
 }
 
-/**
- * Kubernetes' own limits where it has them (body 3 MiB, object 1.5 MiB), else far above what clients need: the largest
- * known definitions have 50,000 values.
- */
+/** Kubernetes' limits, or far above clients' needs: the largest known definitions have 50,000 values. */
 export const defaultLimits: Limits = {
   maxBodyBytes: 3 * 1024 * 1024,
   maxLargeBodyBytes: 32 * 1024 * 1024,

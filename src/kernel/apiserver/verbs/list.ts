@@ -10,7 +10,6 @@ import type { ListRequest } from "./options.ts";
 import { type Selector, selectorOf } from "./selector.ts";
 import { collectionOf, keyFor, viewOf } from "./storage-view.ts";
 
-/** One page of a list, or all of it. */
 export interface Listing {
   readonly entries: readonly Entry[];
   /** A watch from this revision misses and repeats nothing. */
@@ -49,17 +48,12 @@ export async function viewsOf(
   return views;
 }
 
-/** Whether to read at an exact revision, and after which object. */
 interface Plan {
   readonly exact?: number;
   readonly after?: ContinueToken;
 }
 
-/**
- * GET of a collection. All pages of a list show the same revision. 400 for a token of another collection, 410 for a
- * compacted revision, 422 for contradicting options, 504 for a revision that does not come in time. O(objects of the
- * namespace) with a selector, else O(page).
- */
+/** Pages share a revision. 400 for a foreign token, 410 compacted, 422 contradicting, 504 late. O(page) unselected. */
 export async function listObjects(
   context: ApiContext,
   resource: ServedResource,
@@ -286,9 +280,7 @@ export function parseToken(text: string, collection: Collection, secret: string)
 
 const badToken = () => badRequest("the continue parameter is not valid for this list");
 
-/**
- * Detects tokens of other collections and servers. Not a secret: a token opens nothing that its reader could not list.
- */
+/** Detects foreign tokens. Not a secret: a token opens nothing that its reader could not list. */
 function checksum(content: { v: string; rv: number; start: string }, collection: Collection, secret: string): string {
   const parts = [secret, collection.group, collection.resource, content.v, content.rv, content.start];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 12);

@@ -17,8 +17,6 @@ import {
 import { finalizersOf, isTerminating, metadataOf } from "./metadata.ts";
 import { foregroundFinalizer, orphanFinalizer } from "./propagation.ts";
 
-// The rules of metadata are the same for every kind.
-
 /** Kubernetes' limit, keys and values together. */
 const maxAnnotationBytes = 256 * 1024;
 
@@ -29,10 +27,7 @@ const collectionRules: readonly (readonly [string, (value: JsonValue) => readonl
   ["ownerReferences", checkOwners],
 ];
 
-/**
- * All errors in the metadata of an object to be stored. Collections shared with `old`, the stored object, were checked
- * before.
- */
+/** Collections shared with `old`, the stored object, were checked before. */
 export function checkMetadata(object: JsonObject, type: ResourceType, old: JsonObject = {}): readonly StatusCause[] {
   const metadata = metadataOf(object);
   const before = metadataOf(old);
@@ -139,10 +134,7 @@ function checkOwner(owner: JsonValue, field: string): readonly StatusCause[] {
   });
 }
 
-/**
- * What an update must not change: the object's identity, its deletion, and finalizers being added to a terminating
- * object.
- */
+/** The object's identity, its deletion, and finalizers being added to a terminating object. */
 export function checkMetadataUpdate(object: JsonObject, old: JsonObject): readonly StatusCause[] {
   const metadata = metadataOf(object);
   const before = metadataOf(old);

@@ -1,8 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { copyOf } from "#kernel/specs/index.ts";
 
-// Typed access to `metadata` of untyped objects, and changed copies.
-
 const none: JsonObject = Object.freeze({});
 
 /** Empty when missing or not an object, which admission refuses. */

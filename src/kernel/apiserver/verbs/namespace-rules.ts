@@ -12,10 +12,7 @@ const undeletable: readonly string[] = ["default", "kube-system", "kube-public"]
 export const isNamespace = (resource: ServedResource): boolean =>
   resource.type.group === "" && resource.type.plural === "namespaces";
 
-/**
- * Refuses a create in a missing namespace (404, naming the namespace) or a terminating one (403, with the cause by
- * which clients recognize it).
- */
+/** 404 for a missing namespace, 403 for a terminating one with the cause that clients recognize. */
 export function checkNamespace(
   transaction: Transaction,
   resource: ServedResource,

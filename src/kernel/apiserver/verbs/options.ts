@@ -19,7 +19,6 @@ export interface WriteRequest {
   readonly force?: boolean;
 }
 
-/** DeleteOptions from the body or the query. */
 export interface DeleteRequest {
   readonly propagationPolicy?: string;
   /** The older form of `propagationPolicy: Orphan`; excludes a policy. */

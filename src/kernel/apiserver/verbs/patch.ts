@@ -38,7 +38,6 @@ export async function patchObject(
 const withMetadataObject = (object: JsonObject): JsonObject =>
   object["metadata"] === undefined || object["metadata"] === null ? withMetadata(object, {}) : object;
 
-/** Changes of the object's identity, which a patch must not make. */
 function identityChanges(object: JsonObject, old: JsonObject): readonly StatusCause[] {
   if (!isJsonObject(object["metadata"])) return [invalidValue("metadata", object["metadata"], "must be an object")];
   const causes = ["apiVersion", "kind"]

@@ -9,10 +9,7 @@ import { collectionOf } from "./storage-view.ts";
 
 export const quotas = { group: "", resource: "resourcequotas" } as const;
 
-/**
- * 403 when a quota of the namespace is exceeded. Counted in the critical section, so that two creations cannot both
- * take the last place. Free in namespaces without quotas.
- */
+/** Counted in the critical section, so that two creations cannot both take the last place. 403 if exceeded. */
 export function checkQuotas(transaction: Transaction, resource: ServedResource, object: JsonObject): void {
   if (!resource.type.namespaced) return;
   const namespace = metaText(object, "namespace");

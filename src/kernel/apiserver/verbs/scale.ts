@@ -23,8 +23,7 @@ import { getObject } from "./get.ts";
 import { metadataOf, withMetadata } from "./metadata.ts";
 import type { WriteRequest } from "./options.ts";
 
-// `autoscaling/v1 Scale` is a view of objects of other kinds, so that autoscalers and `kubectl scale` need not know
-// those. A write to it writes one number to the object.
+// A view, so that autoscalers and `kubectl scale` need not know the kinds. Writes one number.
 
 export const scaleType = {
   group: "autoscaling",
@@ -79,10 +78,7 @@ export function patchScale(
   );
 }
 
-/**
- * Applies a document that declares only the number to the object, so that owners and conflicts are the object's. A
- * number that nobody declares any more becomes 0, as in Kubernetes.
- */
+/** Owners and conflicts are the object's. A number that nobody declares any more becomes 0, as in Kubernetes. */
 async function applyScale(
   context: ApiContext,
   resource: ServedResource,
@@ -133,7 +129,6 @@ const scaleSchema: Schema = {
 const scaleFields = compileSchema(scaleSchema, { resolve: definition });
 const scaleNode = customTypeNode({ type: "object", properties: { spec: { type: "object" } } });
 
-/** The kind as the readers of bodies and patches see it. */
 const scaleResource = (resource: ServedResource): ServedResource => ({
   ...resource,
   custom: false,
@@ -146,7 +141,6 @@ const scaleResource = (resource: ServedResource): ServedResource => ({
   unreadable: (object) => unreadableBy(scaleFields, object),
 });
 
-/** Refuses a document with unreadable members. */
 function readable(admitted: Admitted, served: ServedResource): Admitted {
   refuseUnreadable(admitted.object, served);
   return admitted;

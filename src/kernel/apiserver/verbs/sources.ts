@@ -6,10 +6,7 @@ import type { PodSessions } from "#kernel/runtimes/index.ts";
 
 /** Logs of containers; the Pod runner's log store implements it. */
 export interface PodLogs {
-  /**
-   * The log of `options.container` in whole or partial lines. Refusals (`ApiError`) come before the first chunk;
-   * following ends with the container or the signal.
-   */
+  /** In whole or partial lines. Refuses (`ApiError`) before the first chunk; ends with the container or signal. */
   open(pod: KubeObject, options: PodLogRequest): Promise<AsyncIterable<Uint8Array>>;
 }
 
@@ -25,7 +22,6 @@ export const noPodLogs: PodLogs = {
   open: () => Promise.reject(new ApiError("NotImplemented", "this server runs no Pods, so there are no logs")),
 };
 
-/** Where artifacts are stored. */
 export interface ArtifactSource {
   /** Kinds with the subresource `artifacts`, which serves what their status mentions. */
   readonly kinds: readonly GroupKind[];
@@ -39,10 +35,7 @@ export interface LogSource {
   readonly kinds: readonly GroupKind[];
   /** The query parameter that selects one of an object's logs; `container` works as well. */
   readonly parameter: string;
-  /**
-   * One log in whole or partial lines; an empty `part` means the only one. Refusals (`ApiError`) come before the first
-   * chunk; following ends when nothing more is expected or the signal aborts.
-   */
+  /** As in `PodLogs.open`; an empty `part` means the only one. Following ends when no more is expected. */
   open(object: KubeObject, part: string, request: LogRequest): Promise<AsyncIterable<Uint8Array>>;
 }
 

@@ -14,7 +14,6 @@ export function keyFor(resource: ServedResource, namespace: string, name: string
 
 export const namespaceKey = (name: string): StoreKey => ({ group: "", resource: "namespaces", namespace: "", name });
 
-/** `undefined` when the object is served as stored. */
 interface View {
   readonly object: JsonObject | undefined;
 }
@@ -39,10 +38,7 @@ function decodedView(resource: ServedResource, entry: Entry): View {
   return view;
 }
 
-/**
- * The object as this version of the kind serves it: frozen, with resourceVersion and current defaults. Cached by entry
- * and kind.
- */
+/** As this version serves it: frozen, with resourceVersion and current defaults. Cached by entry and kind. */
 export const viewOf = (resource: ServedResource, entry: Entry): JsonObject =>
   isServedAsStored(resource, entry) ? entry.object() : (decodedView(resource, entry).object ?? entry.object());
 

@@ -34,10 +34,7 @@ const mostSeconds = 2 ** 32;
 /** Kinds that a token may be bound to. */
 const boundKinds = { Pod, Secret } as const;
 
-/**
- * POST `serviceaccounts/<name>/token`: a new token of the account, in the status. 404 when the account or the object to
- * bind to is missing, 409 when that is another one by now, 422 for durations out of bounds.
- */
+/** 404 when account or bound object is missing, 409 for another uid, 422 for durations out of bounds. */
 export function requestToken(
   context: ApiContext,
   accounts: AccountTokens,

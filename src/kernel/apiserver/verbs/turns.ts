@@ -23,11 +23,7 @@ export class Turns {
     this.#clock = clock;
   }
 
-  /**
-   * Resolves in a turn with no other work of this kind. A long turn is followed by a rest of several times its length,
-   * so that cheap requests stay fast. First come, first served; 429 when too many wait, except for a `patient` caller,
-   * whose answer has begun.
-   */
+  /** Long turns are followed by a rest, so cheap requests stay fast. 429 when too many wait, unless `patient`. */
   async turn(patience?: "patient"): Promise<void> {
     if (patience === undefined && this.#waiting >= mostWaiting) throw tooManyRequests("requests about large objects");
     this.#waiting += 1;
@@ -36,19 +32,13 @@ export class Turns {
     await granted;
   }
 
-  /**
-   * Resolves in a turn with no other piece: for much work in steps of a millisecond, such as scanning a collection or
-   * encoding a list. Cheap requests wait for one piece at most.
-   */
+  /** For work in steps of a millisecond, such as encoding a list. Cheap requests wait for one piece at most. */
   piece(): Promise<void> {
     this.#lastPiece = this.#lastPiece.then(nextTurn);
     return this.#lastPiece;
   }
 
-  /**
-   * Like `piece`, for work that clients can cause endlessly and cheaply, such as reading bodies: afterwards others have
-   * the loop for twice as long, unless only `who` itself, which has one share at a time, is waiting.
-   */
+  /** Like `piece`, for work clients can cause cheaply: others then get it for longer, unless only `who` waits. */
   share(who: object): Promise<void> {
     const waiting = this.#waitingShares.add(who);
     const granted = this.#lastShare.then(nextTurn);

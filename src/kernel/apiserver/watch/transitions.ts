@@ -8,7 +8,6 @@ export interface WatchChange {
   readonly entry: Entry;
 }
 
-/** The changes of matching objects: one that begins to match is added, one that stops matching is deleted. */
 export function changesOf(events: readonly StoreEvent[], selector: Selector): readonly WatchChange[] {
   const changes: WatchChange[] = [];
   for (const event of events) {

@@ -6,10 +6,7 @@ import type { StoreEvent } from "../store/store.ts";
 import type { WatchSink } from "./watch.ts";
 import type { WatchChange } from "./transitions.ts";
 
-/**
- * A watch for a reader in this process: an async iterable of shared, frozen objects. A reader `maxBytes` of JSON behind
- * is cut and resumes from its last revision.
- */
+/** Yields shared, frozen objects. A reader `maxBytes` of JSON behind is cut and resumes from its last revision. */
 export class WatchQueue implements WatchSink {
   readonly #resource: ServedResource;
   readonly #maxBytes: number;
@@ -33,7 +30,6 @@ export class WatchQueue implements WatchSink {
     // Judged before adding: one large commit does not cut a reader that keeps up.
     if (source !== undefined && this.#bytes > this.#maxBytes) return this.#close();
     for (const { type, entry } of changes) {
-      // The API serves KubeObjects.
       const object = viewOf(this.#resource, entry) as unknown as Stored;
       this.#push({ type, object }, entry.bytes.length);
     }

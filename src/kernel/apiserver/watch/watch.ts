@@ -10,14 +10,10 @@ import { type Selector, selectorOf } from "../verbs/selector.ts";
 import { collectionOf } from "../verbs/storage-view.ts";
 import { changesOf, type WatchChange } from "./transitions.ts";
 
-// A watch connects a subscription of the store with a sink: a reader in this process (watch-queue.ts) or over HTTP.
-// Nothing waits for a reader: it is cut when it falls too far behind.
+// Connects a subscription with a sink. Nothing waits for a reader: it is cut when it falls too far behind.
 
 export interface WatchSink {
-  /**
-   * `source` identifies the commit, so that watchers can share encoded events. It is absent for present objects and
-   * retained events, which never cut a reader.
-   */
+  /** `source` identifies the commit for shared encoding; absent for initial events, which never cut a reader. */
   changes(changes: readonly WatchChange[], source: readonly StoreEvent[] | undefined): void;
   /** Nothing up to `revision` is missing. `initial`: all present objects were sent. */
   bookmark(revision: number, initial: boolean): void;
@@ -33,16 +29,12 @@ const partBytes = 64 * 1024;
 /** A watch that never ended would hide a client that is gone. */
 const longestTimeoutSeconds = 24 * 3600;
 
-/** Begin with the present objects (at `revision` or later) or after a revision. */
 interface Start {
   readonly initial: boolean;
   readonly from: number | undefined;
 }
 
-/**
- * Starts a watch: each matching change reaches `sink` once, by revision, one call per commit. Throws for a bad request;
- * a compacted revision ends the watch through the sink. `connect` is called once, before the first event.
- */
+/** One call per commit. Throws for a bad request; a compacted revision ends the sink. `connect` precedes all events. */
 export async function startWatch(
   context: ApiContext,
   resource: ServedResource,
@@ -66,10 +58,7 @@ function timeoutOf(context: ApiContext, { timeoutSeconds = 0 }: WatchRequest): n
   return Math.min(timeoutSeconds, longestTimeoutSeconds) * 1000;
 }
 
-/**
- * KEP-3157: `sendInitialEvents` says whether present objects come first; without it a missing resourceVersion (or 0)
- * does. 422 for combinations that Kubernetes refuses.
- */
+/** KEP-3157; without `sendInitialEvents` a missing resourceVersion (or 0) decides. 422 where Kubernetes refuses. */
 function startOf(request: WatchRequest): Start {
   const { sendInitialEvents, resourceVersionMatch: match = "", resourceVersion = "" } = request;
   if (sendInitialEvents === undefined && match !== "") {
@@ -191,10 +180,7 @@ class RunningWatch {
     await this.#context.turns.piece();
   }
 
-  /**
-   * Sends missed events in parts at the reader's pace; the last part comes with the subscription. A reader slower than
-   * compaction has to list anew.
-   */
+  /** In parts at the reader's pace; the last with the subscription. A reader slower than compaction lists anew. */
   async #resume(from: number): Promise<void> {
     const { store } = this.#context;
     const collection = collectionOf(this.#resource);

@@ -3,23 +3,18 @@ import { type FieldType, type MessageType, messageType } from "./messages.ts";
 import { embeddedJson, jsonTypes, specials } from "./special.ts";
 import { malformed, type WireReader, wireType } from "./wire-reader.ts";
 
-// Go writes plain fields even when zero, and JSON omits those; values behind pointers are kept (`replicas: 0`,
-// `emptyDir: {}`).
+// Go writes plain zero fields, JSON omits those; values behind pointers are kept (`replicas: 0`).
 
 const maxDepth = 100;
 const objectCost = 16;
 
 type Draft = Record<string, JsonValue | undefined>;
 
-/**
- * The JSON object that a message encodes. An unknown field becomes the member `#7`, for field validation to report.
- * Throws ApiError 400 with the byte position. At most 100 levels and four times the body's size.
- */
+/** Unknown fields become `#7`. Throws 400 with the byte position. At most 100 levels and four times the body's size. */
 export function decodeMessage(type: MessageType, message: WireReader): JsonObject {
   return new Decoding(message.left).object(type, message, 0);
 }
 
-/** One body, with its remaining budget. */
 class Decoding {
   #budget: number;
 

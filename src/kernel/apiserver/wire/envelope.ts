@@ -13,10 +13,7 @@ const magic = [0x6b, 0x38, 0x73, 0x00] as const;
 // message TypeMeta { string apiVersion = 1; string kind = 2 }
 const unknownFields = { typeMeta: 1, raw: 2, contentEncoding: 3, contentType: 4 } as const;
 
-/**
- * The object in a protobuf body, which current kubectl and Go clients send for built-in kinds. 400 for malformed bytes,
- * 415 for kinds without a message, such as custom ones.
- */
+/** From current kubectl and Go clients. 400 for malformed bytes, 415 for kinds without a message. */
 export function decodeProtobuf(body: Uint8Array): JsonObject {
   if (magic.some((byte, index) => body[index] !== byte)) {
     throw badRequest(`a body of type ${protobufMediaType} starts with the bytes 6b 38 73 00, this one does not`);

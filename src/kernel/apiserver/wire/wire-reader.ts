@@ -1,7 +1,6 @@
 import { badRequest } from "#kernel/model/index.ts";
 
-// https://protobuf.dev/programming-guides/encoding. Groups (wire types 3 and 4) are refused; Kubernetes does not use
-// them.
+// protobuf.dev/programming-guides/encoding. Refuses groups (wire types 3 and 4), which Kubernetes does not use.
 
 export const wireType = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 

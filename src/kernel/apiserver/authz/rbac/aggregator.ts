@@ -10,10 +10,7 @@ import { aggregatedRules, isAggregated } from "./aggregation.ts";
 
 const collection = { group: ClusterRole.group, resource: ClusterRole.plural };
 
-/**
- * Maintains the rules of aggregated ClusterRoles: a change of any ClusterRole checks all of them. Chains (view, edit,
- * admin) settle step by step.
- */
+/** Maintains the rules of aggregated ClusterRoles. Chains (view, edit, admin) settle step by step. */
 export class RoleAggregator {
   readonly #context: ApiContext;
   readonly #queue: KeyQueue;
@@ -26,7 +23,6 @@ export class RoleAggregator {
     this.#look();
   }
 
-  /** For tests and a clean stop. */
   get idle(): boolean {
     return this.#queue.idle;
   }

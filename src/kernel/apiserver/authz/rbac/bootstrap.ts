@@ -5,8 +5,7 @@ import { authenticatedGroup, mastersGroup } from "../identity.ts";
 import { aggregatedRules } from "./aggregation.ts";
 import { type PolicyRule, policyRule, ruleJson } from "./policy-rule.ts";
 
-// The initial roles and bindings: the parts of Kubernetes' bootstrap policy about kinds served here. Changes by users
-// are kept.
+// The parts of Kubernetes' bootstrap policy about kinds served here. Changes by users are kept.
 
 export const ownGroup = "slipway.dev";
 
@@ -65,10 +64,7 @@ const viewed = [
   resources(ownGroup, read, "*"),
 ];
 
-/**
- * What `edit` adds to `view`: everything in a namespace except roles, which would allow escalation, and the namespace's
- * limits.
- */
+/** What `edit` adds to `view`: everything in a namespace except roles (escalation) and the namespace's limits. */
 const edited = [
   resources("", read, "pods/attach", "pods/exec", "pods/portforward", "pods/proxy", "secrets", "services/proxy"),
   resources("", ["impersonate"], "serviceaccounts"),
@@ -129,7 +125,6 @@ interface RoleData {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly rules?: readonly PolicyRule[];
-  /** Aggregates all roles with this label. */
   readonly gathers?: string;
 }
 
@@ -183,7 +178,6 @@ export interface FirstObject {
   readonly object: JsonObject;
 }
 
-/** Kubernetes' bootstrap policy, aggregated roles with their rules. */
 export function bootstrapPolicy(ownKinds: readonly string[]): readonly FirstObject[] {
   const made: JsonObject[] = [];
   for (const role of rolesFor(ownKinds)) made.push(roleObject(role, made));

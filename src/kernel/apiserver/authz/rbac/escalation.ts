@@ -5,8 +5,7 @@ import type { Authorizer } from "../authorizer.ts";
 import { type Identity, isMaster } from "../identity.ts";
 import { type PolicyRule, policyRule, ruleJson, rulesOf, uncovered } from "./policy-rule.ts";
 
-// Kubernetes' privilege escalation prevention: writing a role requires all of its permissions or `escalate`, binding
-// one requires all of its permissions or `bind`.
+// Kubernetes' escalation prevention: writing or binding a role requires its permissions, or `escalate` or `bind`.
 
 /** What an aggregated role may come to hold. */
 const everything = [
@@ -28,7 +27,6 @@ export function refuseEscalation(
   else checkRole(authorizer, identity, type, object, old);
 }
 
-/** Written by collectors and by the server. */
 const upkeep: ReadonlySet<string> = new Set(["finalizers", "ownerReferences", "managedFields", "resourceVersion"]);
 
 /** Labels count: they make a role part of aggregated ones. */

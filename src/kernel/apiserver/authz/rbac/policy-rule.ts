@@ -108,10 +108,7 @@ function matchesPath(urls: readonly string[], path: string): boolean {
 /** About 50 ms; four lists of a thousand words would be a million million. */
 const mostComparisons = 300_000;
 
-/**
- * The parts of `wanted` that no single rule of `owned` covers, by verb, group and resource. A rule with too many parts
- * to compare is returned whole, unless one owned rule covers it.
- */
+/** The parts of `wanted` that no single rule covers. A rule with too many parts to compare is returned whole. */
 export function uncovered(owned: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly PolicyRule[] {
   const owners = owned.map(ownerOf);
   let left = mostComparisons;
@@ -128,7 +125,6 @@ function countParts({ verbs, apiGroups, resources, resourceNames, nonResourceURL
   return verbs.length * perVerb;
 }
 
-/** One verb, group, resource and name each. */
 function* partsOf(rule: PolicyRule): Generator<PolicyRule> {
   const names = rule.resourceNames.length === 0 ? [[]] : rule.resourceNames.map((name) => [name]);
   for (const verb of rule.verbs) {

@@ -53,7 +53,6 @@ export class RuleIndex {
     ];
   }
 
-  /** The first grant that allows it. */
   find(identity: Identity, access: Access): Grant | undefined {
     const found = this.#findFor(`User:${identity.user}`, access);
     if (found !== undefined) return found;
@@ -106,7 +105,6 @@ export class RuleIndex {
 
   #take({ type, entry, previous }: StoreEvent, set: Setter, drop: Setter): void {
     const { namespace, name } = entry.key;
-    // Its subjects may have changed.
     if (previous !== undefined) drop(namespace, name, previous.object());
     if (type !== "delete") set(namespace, name, entry.object());
   }
@@ -157,5 +155,4 @@ function* grantsOf(namespace: string, name: string, binding: JsonObject): Genera
   }
 }
 
-/** The user name of an account. */
 export const accountUser = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;
