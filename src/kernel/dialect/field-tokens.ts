@@ -9,10 +9,7 @@ export const isWithin = (field: string, parent: string): boolean =>
 /** `a.b[0]` → `a.b` → `a` → `a`. */
 export const parentOf = (field: string): string => field.replace(/(?:\.[^.[\]]+|\[[^\]]*\])$/, "");
 
-/**
- * The path of a field, found by walking the document; `spec.steps.a.b` → `["spec", "steps", "a", "b"]`. A missing part
- * is one last token, so that the problem's place is the nearest existing parent.
- */
+/** The path of a field in the document: `spec.steps.a.b` → `["spec", "steps", "a", "b"]`. A missing part ends it. */
 export function fieldTokens(document: JsonValue, field: string): FieldPath {
   const path: (string | number)[] = [];
   let value: JsonValue | undefined = document;

@@ -14,10 +14,7 @@ export interface Listening {
   readonly flag: string;
 }
 
-/**
- * Listens on an address by `open`. A named address that is not available ends the start with `listen-failed`. If the
- * default address is taken, mostly by another server, a free port is used and logged.
- */
+/** Listens by `open`. A taken default address is replaced by a free port; a named one rejects with `listen-failed`. */
 export async function openChosen<T extends { readonly port: number }>(
   { address, isUsual }: ListenChoice,
   open: (address: string) => Promise<T>,

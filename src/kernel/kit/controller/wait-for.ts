@@ -12,10 +12,7 @@ export interface WaitOptions {
   readonly random: Random;
 }
 
-/**
- * Watches one object until `holds` is true of it (`undefined` while it does not exist) and returns that state. Rejects
- * with `wait-timeout`, the signal's reason, or the server's refusal. Survives lost connections.
- */
+/** Returns the first state that `holds`. Rejects with `wait-timeout`, the signal's reason or the server's refusal. */
 export async function waitFor<T extends KubeObject = KubeObject>(
   client: ApiClient,
   ref: Ref,

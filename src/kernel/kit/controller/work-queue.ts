@@ -45,10 +45,7 @@ interface Item {
   since: Millis;
 }
 
-/**
- * Keys of work. A key waits at most once and is never processed twice at the same time; one added meanwhile is
- * processed again. Operations cost O(1), delays O(log n); all delays share one timer.
- */
+/** Keys of work: each waits once and is processed once at a time. Operations cost O(1), delays O(log n). */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #observer: QueueObserver;

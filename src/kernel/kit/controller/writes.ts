@@ -185,10 +185,7 @@ function statusOf(object: KubeObject): JsonObject {
   return isJsonObject(status) ? status : {};
 }
 
-/**
- * Creates a child under its deterministic name, controlled by `owner`. An existing object is the child if `owner`
- * controls it (`present`), else it is `foreign` and left alone. May be repeated after a crash.
- */
+/** Creates a child under its deterministic name, unless `present` (controlled by `owner`) or `foreign`. Repeatable. */
 export async function ensureChild<T extends KubeObject>(
   client: Pick<ApiClient, "create" | "get">,
   type: ResourceType,

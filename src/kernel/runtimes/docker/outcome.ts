@@ -44,10 +44,7 @@ export const mayHaveRunOutOfMemory = ({ exitCode, outOfMemory, isMemoryLimited }
 /** An engine begins to listen for the kernel's report after the start, on a busy machine a while later. */
 const deafFor: Millis = 1_000;
 
-/**
- * Whether a container that may have run out of memory ended before the engine surely listened. Then the kernel is the
- * likely cause: a program that wants too much does so at once.
- */
+/** Whether a container ended before the engine surely listened: running out of memory is then the likely cause. */
 export const endedUnheard = ({ startedAt, finishedAt }: ContainerLife): boolean =>
   startedAt !== undefined && finishedAt !== undefined && finishedAt - startedAt < deafFor;
 

@@ -5,10 +5,7 @@ const defaultRegistry = "docker.io";
 /** Its other names in files of `docker login`. */
 const defaultAliases = new Set(["docker.io", "index.docker.io", "registry-1.docker.io"]);
 
-/**
- * Host and path of an image: `busybox:1` -> `docker.io/library/busybox`. The first part is a host if it has a dot or a
- * port, or is `localhost`.
- */
+/** Host and path: `busybox:1` -> `docker.io/library/busybox`. A host has a dot or a port, or is `localhost`. */
 export function imageAddress(image: string): { readonly host: string; readonly path: string } {
   const bare = image.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
   const slash = bare.indexOf("/");

@@ -5,10 +5,7 @@ import { frameTooLong } from "../errors.ts";
 /** Increase it when a message changes its meaning. The two ends differ only if a runner outlives an upgrade. */
 export const protocolVersion = 1;
 
-/**
- * Requests of a server. `seq` ascends on a connection and pairs the answer; answers come in any order. Every request
- * may be repeated, on this connection or the next, without another effect.
- */
+/** Requests of a server. `seq` ascends and pairs the answers, in any order. Every request may be repeated. */
 export type Request =
   | { readonly seq: number; readonly op: "hello"; readonly protocol: number }
   | { readonly seq: number; readonly op: "capabilities" }

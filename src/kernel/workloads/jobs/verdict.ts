@@ -18,10 +18,7 @@ export const announcement = ({ type }: Verdict): "SuccessCriteriaMet" | "Failure
 
 const defaultBackoffLimit = 6;
 
-/**
- * The verdict on a Job that has not ended; undefined while it continues. Pure. An announced verdict stands; otherwise
- * failures come before successes. `startedAt` is undefined if the Job has never run.
- */
+/** The verdict on an open Job, undefined while it continues. Pure. An announced one stands, then failures win. */
 export function verdictOn(
   job: JobObject,
   tally: Tally,

@@ -52,10 +52,7 @@ export interface ProcessReachOptions {
   readonly clock: Clock;
 }
 
-/**
- * Runs commands as tasks of their own beside their container's process, and forgets them when they end. Ids follow the
- * clock, so that those of an earlier process are not used again.
- */
+/** Runs commands as tasks beside their container, forgotten at their end. Ids follow the clock, so none is reused. */
 export class ProcessReach implements ContainerReach {
   readonly #options: ProcessReachOptions;
   #last = 0;

@@ -119,10 +119,7 @@ interface MessageFile {
   readonly mounts: readonly PlannedMount[];
 }
 
-/**
- * The file of the termination message, named by a variable. It is mounted at the document's path if the container
- * mentions that path, or runs as a user who cannot reach the file.
- */
+/** The termination message's file, named by a variable and, if mentioned or out of reach, mounted at its path. */
 function messageFile({ pod, container, restart, paths, canMount, image }: TaskInput, hasUser: boolean): MessageFile {
   const target = container.terminationMessagePath ?? defaultMessagePath;
   const read = paths.output(container.name, restart);

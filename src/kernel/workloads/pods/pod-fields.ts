@@ -17,10 +17,7 @@ export interface Node {
 
 const member = /^metadata\.(labels|annotations)\['([^']+)'\]$/;
 
-/**
- * The value of a downward API field: `metadata.name`, `metadata.labels['app']`, `spec.nodeName`, `status.podIP`, …. A
- * missing label is empty. Any other path is an error that names it.
- */
+/** A downward API field's value, such as `metadata.labels['app']`. A missing label is empty; other paths are errors. */
 export function fieldValue(pod: PodObject, path: string, node: Node): Result<string, string> {
   const { metadata, spec } = pod;
   const inMap = member.exec(path);

@@ -339,10 +339,7 @@ export class PodRunner implements Reconciler {
     this.#parts.log.error("output of a container was lost", fields);
   }
 
-  /**
-   * Starts containers one after the other; `blocked` collects those that cannot be started now. Volumes are made before
-   * the first. Sources are read for every start, so that a restart sees their changes.
-   */
+  /** Starts containers in order, after making volumes; reads sources each time. `blocked`: those that cannot start. */
   async #startAll(
     key: string,
     pod: Stored<PodObject>,

@@ -8,10 +8,7 @@ const longestMessage = 4_096;
 const longestFallback = 2_048;
 const fallbackLines = 80;
 
-/**
- * A container's termination message: the start of its message file, or, for a failed container with
- * FallbackToLogsOnError and no message, the end of its log. Never fails because of the file.
- */
+/** The termination message: the file's start or, by FallbackToLogsOnError, the log's end. Never fails by the file. */
 export async function terminationMessage(options: {
   readonly outputPath: string;
   readonly logPath: string;

@@ -15,10 +15,7 @@ import type { VolumeFile } from "./volumes.ts";
 const present = "..data";
 const groupMayRead = 0o440;
 
-/**
- * Replaces the content of a volume with `files`; until then it has the old ones. Unchanged files are not written.
- * Repeating it after a crash completes it. Rejects if the directory is gone.
- */
+/** Replaces a volume's content with `files` as a whole, completing a crashed try. Rejects if the directory is gone. */
 export async function showFiles(
   files: readonly VolumeFile[],
   directory: string,

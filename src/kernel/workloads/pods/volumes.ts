@@ -35,10 +35,7 @@ export const isFollowed = ({ configMap, secret, downwardAPI, projected }: Volume
 export const tellsOfPod = ({ downwardAPI, projected }: Volume): boolean =>
   downwardAPI !== undefined || (projected?.sources ?? []).some((source) => source.downwardAPI !== undefined);
 
-/**
- * The content of a volume, or every reason why it cannot be made. Pure. A volume without a source is an emptyDir. Of
- * two projected files with the same path the later wins.
- */
+/** A volume's content, or every reason against it. Pure. No source is an emptyDir; the later of two files wins. */
 export function volumeContent(volume: Volume, input: VolumeInput): Result<VolumeContent, readonly string[]> {
   if (volume.hostPath !== undefined) {
     return ok({ kind: "host", path: volume.hostPath.path, type: volume.hostPath.type ?? "" });

@@ -201,10 +201,7 @@ export class EngineClient {
     }
   }
 
-  /**
-   * Resolves with the head of the answer, whatever its code; the signal rejects with its reason. The engine may answer,
-   * mostly with a refusal, before it has read all of a stream, which is then ended.
-   */
+  /** Resolves with any answer's head; the signal rejects. An early answer, mostly a refusal, ends the stream. */
   #send(method: Method, path: string, options: EngineRequest, agent: Agent | undefined): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const { signal } = options;

@@ -4,10 +4,7 @@ import { afterwards, failureCode, followTask, notStarted, type SpawnContext, typ
 import type { StartedEntry } from "./journal.ts";
 import { reportsOn, valuesIn } from "./supervisor.ts";
 
-/**
- * Continues a task of a killed runner. Undefined if its supervisor was killed as well or the values to mask cannot be
- * read; what is left of the task is then killed. Throws if its pipes cannot be opened.
- */
+/** Continues a killed runner's task; if impossible, kills it and returns undefined. Throws without its pipes. */
 export async function adoptTask(left: StartedEntry, context: SpawnContext): Promise<TaskProcess | undefined> {
   const { handover, process: identity, at: startedAt } = left;
   if (handover === undefined) return undefined;

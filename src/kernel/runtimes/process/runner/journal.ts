@@ -60,10 +60,7 @@ export class Journal {
     this.#lines = live.size;
   }
 
-  /**
-   * Opens the journal; `last` has the last entry of each task that was not removed. Rewrites the file, which drops
-   * torn, damaged and stale lines. If it rejects, the old file is untouched.
-   */
+  /** Opens the journal, dropping stale lines; `last` has each task's last entry. Rejecting leaves the file as is. */
   static async open(path: string): Promise<{ readonly journal: Journal; readonly last: readonly JournalEntry[] }> {
     const live = readLive(path);
     const last = [...live.values()];

@@ -62,10 +62,7 @@ export class TaskTable {
     this.#journal = journal;
   }
 
-  /**
-   * Takes over an earlier runner's tasks: adopts those without an end if possible, otherwise kills them and reports
-   * them lost. Resolves when all of that is recorded. The caller must hold the runner's lock.
-   */
+  /** Adopts an earlier runner's tasks or reports them lost; resolves when recorded. The caller must hold the lock. */
   static async open(options: TaskTableOptions, { journal, last, adopt }: Inheritance): Promise<TaskTable> {
     const table = new TaskTable(options, journal);
     await Promise.all(last.map((entry) => table.#recover(entry, adopt)));
