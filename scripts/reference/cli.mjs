@@ -18,7 +18,7 @@ const variables = [
   ],
   [
     "SLIPWAY_KUBECONFIG",
-    "the control plane to use, like `--kubeconfig`. `KUBECONFIG` is ignored, because it may name another cluster",
+    "the control plane to use, like `--kubeconfig`. `KUBECONFIG` is ignored except for steps of builds in Pods, because it may name another cluster",
   ],
   [
     "SLIPWAY_TINK_LISTEN, SLIPWAY_TINK_POLL_HOLD, …",

@@ -93,7 +93,7 @@ test("a request that makes no sense is answered with a sentence", () => {
     error: "the run is Running; only a finished run can be retried",
   });
   expect(reset(of, broken, { steps: ["tset"] })).toEqual({ ok: false, error: 'there is no step "tset"' });
-  expect(reset(of, green)).toEqual({ ok: false, error: "every step went well; name the steps to repeat" });
+  expect(reset(of, green)).toEqual({ ok: false, error: "no step failed; choose the steps to re-run with --step" });
 });
 
 test("the action retry resets and goes on in one call, once per run number", () => {

@@ -24,7 +24,7 @@ export function reset(plan: Plan, run: RunState, selection: RetrySelection = {})
   }
   const { again, whole } =
     selection.steps === undefined ? closure(layout, unwell(layout, run), []) : closure(layout, [], chosen);
-  if (again.size === 0) return err("every step went well; name the steps to repeat");
+  if (again.size === 0) return err("no step failed; choose the steps to re-run with --step");
   for (const node of layout.order) {
     if (!item(layout.scopes, int(layout.scopeOf, node)).isFinal) continue;
     again.add(node);

@@ -32,7 +32,7 @@ export async function openControlPlane(
     return {
       ...session,
       isEphemeral: false,
-      note: `on the control plane of ${running}, which decides where steps run`,
+      note: `on the control plane of ${running}, whose runtime runs the steps`,
     };
   }
   const { startEphemeral } = await import("#app/server/index.ts");

@@ -64,7 +64,7 @@ const tinkCommand = command<TinkOptions>({
       if (rest.length > 0) throw new UsageError(`${verb} takes no words, found ${rest.join(" ")}`);
       return await serve(invocation, verb);
     }
-    if (rest.length === 0) throw new UsageError(`expected what to ${verb}`);
+    if (rest.length === 0) throw new UsageError(`name what to ${verb}: a file, tpl/NAME or workflow/NAME`);
     return verb === "render" ? await render(invocation) : await rerender(invocation);
   },
 });

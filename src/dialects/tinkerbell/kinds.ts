@@ -118,7 +118,7 @@ export const Agent = kind({
   scope: "Cluster",
   categories: ["tinkerbell", "slipway"],
   description: "An agent that runs workflows on a machine.",
-  spec: s.object({ agentID: s.string({ description: "As the agent tells it; often a MAC address." }) }),
+  spec: s.object({ agentID: s.string({ description: "Id that the agent reports; often a MAC address." }) }),
   status: s.object({
     connected: s.optional(s.boolean()),
     protocol: s.optional(s.oneOf("stream", "poll", "worker")),

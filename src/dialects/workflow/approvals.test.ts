@@ -141,7 +141,7 @@ describe("several approvals", () => {
     });
     expect(await say("approve", anna)).toMatchObject({
       phase: "Done",
-      message: "anna has approved already, which counts once: 1 of 2 approvals: anna",
+      message: "anna has already approved; each user counts once: 1 of 2 approvals: anna",
     });
     expect(harness.statusWrites).toBe(before + 1);
     expect(await say("resume", ben, { reason: "tested" })).toMatchObject({ message: "2 of 2 approvals: anna, ben" });

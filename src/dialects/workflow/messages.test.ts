@@ -80,16 +80,14 @@ test("the beginning of a run is told once, before its steps", () => {
 
 test("suspension and its end are told", () => {
   const suspended: RunState = { ...running, phase: "Suspended", suspendedSince: at };
-  expect(told(running, suspended)).toEqual([
-    "Normal WorkflowSuspended: nothing new is started; running children go on",
-  ]);
-  expect(told(suspended, running)).toEqual(["Normal WorkflowResumed: the workflow goes on"]);
+  expect(told(running, suspended)).toEqual(["Normal WorkflowSuspended: no new steps start; running children continue"]);
+  expect(told(suspended, running)).toEqual(["Normal WorkflowResumed: the workflow was resumed"]);
 });
 
 test("a deadline is told when it strikes", () => {
   const closing: RunState = { ...running, phase: "Cancelling", closing: "Deadline" };
   expect(told(running, closing)).toEqual([
-    "Warning DeadlineExceeded: the workflow took longer than activeDeadlineSeconds; what is active is ended",
+    "Warning DeadlineExceeded: the workflow took longer than activeDeadlineSeconds; active steps are being canceled",
   ]);
 });
 
@@ -118,7 +116,7 @@ test("a retry is told as one", () => {
   const ended: RunState = { ...running, phase: "Failed", finishedAt: at };
   const again: RunState = { ...newRun, phase: "Running", number: 2, startedAt: at + 1 };
   expect(told(ended, again)).toEqual([
-    "Normal WorkflowRetried: run 2 repeats what did not go well",
+    "Normal WorkflowRetried: run 2 re-runs the steps that did not succeed",
     "Normal WorkflowStarted: run 2 has started",
   ]);
 });
@@ -129,6 +127,6 @@ test("nothing is told of nothing", () => {
 
 test("what is told beyond the run names the object it is about", () => {
   expect(notices.stray("Job", "j").note).toContain('Job "j"');
-  expect(notices.cleanupFailed("Job/j").note).toContain('slipway.dev/abandon: "true"');
+  expect(notices.cleanupFailed("Job/j").note).toContain('slipway.dev/abandon to "true"');
   expect(notices.invalid("spec: x")).toMatchObject({ type: "Warning", reason: "InvalidSpec", note: "spec: x" });
 });

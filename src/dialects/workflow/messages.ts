@@ -52,7 +52,7 @@ export const notices = {
   stray: (kind: string, name: string) =>
     warning(
       "UnexpectedChild",
-      `${kind} "${name}" bears this workflow's uid and was not created by it; it is not counted`,
+      `${kind} "${name}" has this workflow's uid but was not created by it; it is ignored`,
       "Observe",
     ),
   nothingToReuse: (name: string) =>
@@ -70,13 +70,13 @@ export const notices = {
   cleanupFailed: (names: string) =>
     warning(
       "CleanupFailed",
-      `children that cannot be deleted hold the workflow: ${names}; the annotation ${abandonAnnotation}: "true" lets it go`,
+      `deletion is blocked by children that cannot be deleted: ${names}; set the annotation ${abandonAnnotation} to "true" to delete the workflow anyway`,
       "Delete",
     ),
   cleanupUnseen: (why: string) =>
     warning(
       "CleanupFailed",
-      `children that cannot be seen hold the workflow: ${why}; the annotation ${abandonAnnotation}: "true" lets it go`,
+      `deletion is blocked by children that cannot be read: ${why}; set the annotation ${abandonAnnotation} to "true" to delete the workflow anyway`,
       "Delete",
     ),
 } as const;
@@ -85,7 +85,7 @@ export const notices = {
 export function noticesBetween(before: RunState, after: RunState): readonly Notice[] {
   const told: Notice[] = [];
   if (after.number > before.number)
-    told.push(notice("WorkflowRetried", `run ${after.number} repeats what did not go well`, "Retry"));
+    told.push(notice("WorkflowRetried", `run ${after.number} re-runs the steps that did not succeed`, "Retry"));
   if (after.startedAt !== undefined && before.startedAt !== after.startedAt)
     told.push(
       notice(
@@ -95,14 +95,14 @@ export function noticesBetween(before: RunState, after: RunState): readonly Noti
       ),
     );
   if (after.suspendedSince !== undefined && before.suspendedSince === undefined)
-    told.push(notice("WorkflowSuspended", "nothing new is started; running children go on", "Suspend"));
+    told.push(notice("WorkflowSuspended", "no new steps start; running children continue", "Suspend"));
   if (after.suspendedSince === undefined && before.suspendedSince !== undefined && !isTerminal(after.phase))
-    told.push(notice("WorkflowResumed", "the workflow goes on", "Resume"));
+    told.push(notice("WorkflowResumed", "the workflow was resumed", "Resume"));
   if (after.closing === "Deadline" && before.closing !== "Deadline")
     told.push(
       warning(
         "DeadlineExceeded",
-        "the workflow took longer than activeDeadlineSeconds; what is active is ended",
+        "the workflow took longer than activeDeadlineSeconds; active steps are being canceled",
         "Cancel",
       ),
     );

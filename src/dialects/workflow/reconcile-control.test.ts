@@ -233,7 +233,7 @@ test.each<[string, string, object, RegExp]>([
     { step: "a" },
     /^step "a" is Running; only a step that has not started can be skipped/,
   ],
-  ["approval of a step that asks nobody", "approve", { step: "a" }, /^step "a" is no approval/],
+  ["approval of a step that asks nobody", "approve", { step: "a" }, /^step "a" is not an approval/],
   [
     "another uid",
     "cancel",
@@ -325,7 +325,7 @@ test("retry of a run that went well needs steps", async () => {
   await run.act("retry");
   expect(await run.action("retry")).toMatchObject({
     phase: "Refused",
-    message: "every step went well; name the steps to repeat",
+    message: "no step failed; choose the steps to re-run with --step",
   });
 });
 

@@ -574,7 +574,7 @@ describe("found when it runs", () => {
       refusal("the workflow is Succeeded; only retry is possible"),
     );
     expect(await plane.act("retry-late", { action: "retry" })).toMatchObject(
-      refusal("every step went well; name the steps to repeat"),
+      refusal("no step failed; choose the steps to re-run with --step"),
     );
     expect((await plane.api.ask("GET", `${workflows}/wf`)).text).toBe(before);
   });

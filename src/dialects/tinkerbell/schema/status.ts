@@ -3,8 +3,8 @@ import { environment, flag, instant, open, text, texts, whole } from "./fields.t
 
 /** Slipway's additions, the same in both versions. Deadlines are stored as instants, so that a restart extends none. */
 const additions = {
-  rerendered: text("The value of the annotation slipway.dev/rerender that was answered last."),
-  observedGeneration: whole("The generation of the specification that was looked at last."),
+  rerendered: text("Last handled value of the annotation slipway.dev/rerender."),
+  observedGeneration: whole("The generation that was last reconciled."),
   shape: s.optional(s.oneOf(["A", "B", "C"], { description: "How the document is written." })),
   failureReason: text("Why it has failed or was canceled, in one word."),
   failureMessage: text("The same for people."),
@@ -18,27 +18,27 @@ const additions = {
         attempt: whole("How often the workflow was sent to an agent."),
         dispatchedAt: instant("When it was last sent."),
         rejections: whole("How often in a row it was refused."),
-        notBefore: instant("Not told again before."),
+        notBefore: instant("Earliest time of the next dispatch."),
         lastRejection: s.optional(open({ reason: text(), message: text(), time: instant() })),
         rerun: text("The action that was interrupted and is to be started again."),
       },
-      "Who carries it out.",
+      "Dispatch of the workflow to an agent.",
     ),
   ),
   cancel: s.optional(
     open({
       requestedAt: instant(),
       by: s.optional(s.oneOf("Delete", "User", "CLI")),
-      deadline: instant("It is taken for canceled then, whatever the agent says."),
+      deadline: instant("Time at which the workflow counts as canceled, whatever the agent reports."),
     }),
   ),
   deadlines: s.optional(
     open({
-      scheduled: instant("The agent has to have begun by then."),
+      scheduled: instant("Deadline for the agent to start."),
       workflow: instant(),
       action: instant("Of the action that runs."),
-      held: instant("The agent is taken for free then."),
-      agent: instant("The agent, whose connection has ended, has to be back by then."),
+      held: instant("Time at which the agent counts as free."),
+      agent: instant("Deadline for a disconnected agent to reconnect."),
     }),
   ),
 };
@@ -119,8 +119,10 @@ const conditionV2 = open({
 export const WorkflowStatusV2 = open({
   ...additions,
   state: text("Empty until it is prepared."),
-  agentID: text("The agent that carries it out, or may."),
-  otherAgentIDs: texts("Who else may take it: the other addresses of the machine, until an agent of one has taken it."),
+  agentID: text("The agent that runs the workflow, or may run it."),
+  otherAgentIDs: texts(
+    "Other agent ids that may take the workflow: the machine's other addresses, until an agent takes it.",
+  ),
   startedAt: instant("When its first action began."),
   lastTransitioned: instant(),
   currentAction: text("The action that runs, or the last one that has ended."),

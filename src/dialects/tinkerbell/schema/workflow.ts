@@ -12,7 +12,7 @@ export const WorkflowSpec = open(
     disabled: flag("Neither prepared nor dispatched for as long as this is true."),
     bootOptions: s.optional(
       open({
-        toggleAllowNetboot: flag("Allow the machine to boot from the network before, and not any more after success."),
+        toggleAllowNetboot: flag("Allow network boot before the workflow runs, and disallow it after success."),
         bootMode: s.optional(s.oneOf("netboot", "isoboot", "iso", "customboot")),
         isoURL: text(),
         custombootConfig: s.optional(open({ preparingActions: bmcActions, postActions: bmcActions })),

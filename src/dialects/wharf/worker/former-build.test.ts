@@ -62,16 +62,16 @@ test("a former build is found by its number, by its directory, or as the last on
   expect(await find("last")).toEqual(expected);
   expect(await find("last", "/other")).toMatchObject({ value: { buildId: 8 } });
   expect(await find(directory, "/other")).toEqual(expected);
-  expect(await find("8")).toEqual({ ok: false, error: "there is no former build 8: build 8 is of /other" });
+  expect(await find("8")).toEqual({ ok: false, error: "there is no earlier build 8: build 8 is of /other" });
 });
 
 test("one that is not there, has not ended, or was not noted is told", async () => {
   await build("7", { frozen: false });
   await build("8", {}, null);
-  expect(await find("9")).toEqual({ ok: false, error: "there is no former build 9" });
-  expect(await find("7")).toEqual({ ok: false, error: "there is no former build 7: build 7 has not ended" });
+  expect(await find("9")).toEqual({ ok: false, error: "there is no earlier build 9" });
+  expect(await find("7")).toEqual({ ok: false, error: "there is no earlier build 7: build 7 has not ended" });
   expect(await find("8")).toMatchObject({ ok: false });
-  expect(await find("last", "/x")).toEqual({ ok: false, error: `no former build of /x is in ${root}/build` });
+  expect(await find("last", "/x")).toEqual({ ok: false, error: `no earlier build of /x is in ${root}/build` });
 });
 
 test("what is done is left out, with stages that have nothing else, and the rest is numbered anew", () => {

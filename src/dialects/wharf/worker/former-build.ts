@@ -47,7 +47,7 @@ export async function findFormerBuild(
     reason ||= `: ${found.ok ? `build ${wanted} is of ${found.value.project}` : found.error}`;
   }
   return err(
-    wanted === "last" ? `no former build of ${project} is in ${home}` : `there is no former build ${wanted}${reason}`,
+    wanted === "last" ? `no earlier build of ${project} is in ${home}` : `there is no earlier build ${wanted}${reason}`,
   );
 }
 

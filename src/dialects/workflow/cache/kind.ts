@@ -4,7 +4,7 @@ import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/in
 const Origin = s.object(
   {
     workflow: s.string({ description: "Name of the Workflow." }),
-    uid: s.string({ description: "Its uid: another Workflow of the name is another." }),
+    uid: s.string({ description: "Uid of the Workflow; another Workflow of the same name has another uid." }),
     step: s.string({ description: "Key of the step." }),
     item: s.optional(s.integer({ description: "Index of the item, of a fan-out." })),
   },

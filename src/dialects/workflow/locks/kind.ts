@@ -30,12 +30,12 @@ export const ConcurrencyLimit = kind({
     limit: s.integer({
       minimum: 1,
       maximum: mostHolders,
-      description: "Holders at once. One that is lowered takes nothing from those who hold it already.",
+      description: "Maximum number of holders. Lowering it does not release current holders.",
     }),
     description: s.optional(s.string({ description: "Explanation for people." })),
   }),
   status: s.object({
-    holders: s.optional(s.list(Holder, { description: "Who holds it, oldest first." })),
+    holders: s.optional(s.list(Holder, { description: "Current holders, oldest first." })),
     held: s.optional(s.integer({ description: "How many hold it." })),
     lastReleaseTime: s.optional(s.time({ description: "When it was last given back." })),
   }),

@@ -13,14 +13,19 @@ const Notification = s.object({
     minItems: 1,
     description: "The events to send.",
   }),
-  url: s.optional(s.string({ minLength: 1, description: "Where to, by POST: http or https. Or else secretRef." })),
+  url: s.optional(
+    s.string({
+      minLength: 1,
+      description: "URL (http or https) that receives POST requests; an alternative to secretRef.",
+    }),
+  ),
   secretRef: s.optional(
     s.object(
       {
         name: s.string({ minLength: 1, description: "Name of a Secret that the writer of the workflow may read." }),
         key: s.string({ minLength: 1, description: "Key of it that holds the URL." }),
       },
-      { description: "Where to, where the URL is a secret itself." },
+      { description: "Key of a Secret that contains the URL." },
     ),
   ),
   format: s.optional(
@@ -38,10 +43,10 @@ export type Notification = TypeOf<typeof Notification>;
 /** Self-contained, because the status may have changed. Below 500 bytes. */
 const Owed = s.object({
   to: s.integer({ description: "Index of the notification in the specification." }),
-  event: s.string({ description: "What has happened." }),
-  step: s.optional(s.string({ description: "To which step." })),
-  runNumber: s.integer({ description: "In which run." }),
-  time: s.time({ description: "When." }),
+  event: s.string({ description: "The event." }),
+  step: s.optional(s.string({ description: "The step concerned." })),
+  runNumber: s.integer({ description: "Number of the run." }),
+  time: s.time({ description: "Time of the event." }),
   message: s.optional(s.string({ description: "The reason in words, at most 256 characters." })),
   problem: s.optional(s.string({ description: "Why it could not be delivered so far." })),
 });
@@ -53,8 +58,10 @@ export const NotificationsStatus = s.object(
     owed: s.optional(s.list(Owed, { description: "Not delivered yet; tried again for an hour." })),
     delivered: s.optional(s.integer({ description: "How many were delivered." })),
     failed: s.optional(s.list(Owed, { description: "The last five that were given up." })),
-    dropped: s.optional(s.integer({ description: "Events of steps that were not told, because too many were owed." })),
+    dropped: s.optional(
+      s.integer({ description: "Number of step events dropped because too many notifications were pending." }),
+    ),
   },
-  { description: "What the outside is still to be told of.", preserveUnknown: true },
+  { description: "Pending, delivered and failed notifications.", preserveUnknown: true },
 );
 export type NotificationsStatus = TypeOf<typeof NotificationsStatus>;

@@ -89,10 +89,10 @@ test.each<[Spec, RunState, string]>([
   ],
   [{ action: "cancel" }, succeeded, "the workflow is Succeeded; only retry is possible"],
   [{ action: "retry" }, running, "the workflow is Running; only a finished one can be retried"],
-  [{ action: "retry" }, succeeded, "every step went well; name the steps to repeat"],
+  [{ action: "retry" }, succeeded, "no step failed; choose the steps to re-run with --step"],
   [{ action: "retry", steps: ["ghost"] }, succeeded, 'there is no step "ghost"'],
-  [{ action: "approve", step: "a" }, running, 'step "a" is no approval'],
-  [{ action: "resume", step: "a" }, running, 'step "a" is no approval'],
+  [{ action: "approve", step: "a" }, running, 'step "a" is not an approval'],
+  [{ action: "resume", step: "a" }, running, 'step "a" is not an approval'],
   [{ action: "reject" }, running, "reject needs the step to reject"],
 ])("%j is refused with the reason", (spec, run, message) => {
   expect(decision(spec, run)).toEqual({ is: "refused", message });

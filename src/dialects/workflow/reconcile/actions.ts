@@ -36,7 +36,7 @@ export function decide(
   const approval = step === undefined ? undefined : steps.get(step)?.step.approval;
   if (!isDecision(spec)) return decideLive(action, run, approval);
   if (step === undefined) return refused(`${spec.action} needs the step to ${spec.action}`);
-  if (approval === undefined) return refused(`step "${step}" is no approval`);
+  if (approval === undefined) return refused(`step "${step}" is not an approval`);
   if (conflicts.includes(step))
     return refused(`step "${step}" is not what people were asked about any more: it was changed; put it back`);
   return decideApproval(action, step, approval, run);

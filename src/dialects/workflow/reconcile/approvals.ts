@@ -55,7 +55,7 @@ function answeredBefore(fact: ActionFact, state: StepState, { minApprovals = 1 }
       ? "the step was rejected"
       : undefined;
   if (!approvals.some(({ by }) => by === fact.by)) return undefined;
-  return `${fact.by ?? "somebody"} has approved already, which counts once: ${countApprovals(approvals, minApprovals)}`;
+  return `${fact.by ?? "an unverified user"} has already approved; each user counts once: ${countApprovals(approvals, minApprovals)}`;
 }
 
 /** Including this one; times do not matter. */

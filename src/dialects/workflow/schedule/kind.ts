@@ -58,7 +58,7 @@ const Spec = s.object({
     }),
   ),
   suspend: s.boolean({ default: false, description: "Starts nothing; runs that have started go on." }),
-  jitterSeconds: seconds("Runs start up to so much later, each schedule always by the same time.", 86_400),
+  jitterSeconds: seconds("Maximum start delay; each schedule always uses the same delay.", 86_400),
   successfulWorkflowsHistoryLimit: kept("Succeeded runs that are kept; 3 when absent."),
   failedWorkflowsHistoryLimit: kept("Failed and canceled runs that are kept; 1 when absent."),
   workflowTemplate: Template,
@@ -87,9 +87,7 @@ const Status = s.object({
   lastScheduleTime: s.optional(s.time({ description: "Time of the schedule for which a run was made last." })),
   lastSuccessfulTime: s.optional(s.time({ description: "When a run succeeded last." })),
   nextScheduleTime: s.optional(s.time({ description: "Next time of the schedule." })),
-  decidedTime: s.optional(
-    s.time({ description: "Up to here every time of the schedule has its run, or has none for good." }),
-  ),
+  decidedTime: s.optional(s.time({ description: "Every scheduled time up to this one has its run, or never will." })),
   queuedTime: s.optional(s.time({ description: "Time of the run that waits for the end of those before it." })),
   missed: s.optional(s.integer({ description: "Runs that were missed and not made up for, since the creation." })),
   conditions: s.optional(s.list(Condition, { key: "type" })),
@@ -103,7 +101,7 @@ export const ScheduledWorkflow = kind({
   scope: "Namespaced",
   shortNames: ["swf"],
   categories: ["slipway"],
-  description: "A Workflow that is run again and again, by the calendar.",
+  description: "Runs a Workflow on a schedule.",
   spec: Spec,
   status: Status,
   columns: [

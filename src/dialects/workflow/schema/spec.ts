@@ -40,7 +40,7 @@ export const Spec = s.object({
   params: s.optional(s.list(Param, { key: "name", description: "Typed inputs." })),
   arguments: s.optional(s.map(s.any(), { description: "Values for params." })),
   outputs: s.optional(s.map(s.string(), { description: "CEL expressions, evaluated when the workflow succeeds." })),
-  suspend: s.optional(s.boolean({ description: "Nothing new starts; running children go on." })),
+  suspend: s.optional(s.boolean({ description: "Start no new steps; running children continue." })),
   parallelism: positive("Steps active at once, those of child workflows included."),
   failureStrategy: s.optional(
     s.oneOf(["Continue", "Drain", "Cancel"], {
@@ -50,7 +50,7 @@ export const Spec = s.object({
   ),
   stepDefaults: s.optional(StepDefaults),
   ttlSecondsAfterFinished: s.optional(
-    s.integer({ minimum: 0, description: "Delete the workflow that long after its end." }),
+    s.integer({ minimum: 0, description: "Delete the workflow this many seconds after it ends." }),
   ),
   templateRef: s.optional(TemplateRef),
   priority: priority("Place in queues for locks and concurrency keys: higher first; 0 when absent."),

@@ -73,7 +73,7 @@ export const ChildReference = s.object(
     generation: s.optional(
       s.integer({
         description:
-          "Of an applied object, what this attempt left: what its status says of earlier ones does not count.",
+          "For an applied object, the generation that this attempt wrote; its status of earlier generations is ignored.",
       }),
     ),
   },

@@ -34,7 +34,9 @@ const timing = {
 };
 
 /** Approvals have no attempts and ignore it. */
-export const StepDefaults = s.object(timing, { description: "Defaults of all steps; a step's own field wins whole." });
+export const StepDefaults = s.object(timing, {
+  description: "Defaults of all steps; a field of a step replaces the default, without merging.",
+});
 
 export const Output = s.object({
   expression: expression("CEL over result, object, params and steps. Absent: the result's key of this name."),
@@ -112,9 +114,9 @@ const Cache = s.object(
         description: "Names the result instead of a hash of the step's inputs; ${{ }} is filled in.",
       }),
     ),
-    maxAgeSeconds: positive("Older results are not taken; any that is still kept when absent."),
+    maxAgeSeconds: positive("Maximum age of a reused result; any stored result when absent."),
   },
-  { description: "A result of the same inputs is taken instead of carrying the step out once more." },
+  { description: "Reuse the result of an earlier run with the same inputs instead of running the step again." },
 );
 
 export const Param = s.object({
@@ -165,7 +167,9 @@ export const Approval = s.object(
 /** Only of the same namespace, because rights differ. */
 export const TemplateRef = s.object(
   { name: s.string({ minLength: 1, description: "Name of the WorkflowTemplate, in the workflow's namespace." }) },
-  { description: "Steps and all else that is not the run's own come from a WorkflowTemplate." },
+  {
+    description: "The WorkflowTemplate that provides the steps and every field that does not belong to the run itself.",
+  },
 );
 
 const ChildWorkflow = s.object(
@@ -195,14 +199,14 @@ export const InputArtifact = s.object({
       "STEP/ARTIFACT: an artifact of a step this one depends on; of a fan-out those of all items, each below the path by its index, or STEP/ARTIFACT/INDEX.",
   }),
   path: artifactPath("Where it is put, below $SLIPWAY_ARTIFACTS; the name when absent."),
-  optional: s.optional(s.boolean({ description: "The step runs also when the artifact was not left." })),
+  optional: s.optional(s.boolean({ description: "The step runs even if the artifact does not exist." })),
 });
 
 /** A file or directory, stored by digest after success. */
 export const OutputArtifact = s.object({
   name: s.string({ minLength: 1, description: "Name for later steps." }),
   path: artifactPath("A file or directory below $SLIPWAY_ARTIFACTS; the name when absent."),
-  optional: s.optional(s.boolean({ description: "That it is not there does not fail the attempt." })),
+  optional: s.optional(s.boolean({ description: "A missing file does not fail the attempt." })),
   archive: s.optional(
     s.oneOf(["none", "tar.gz"], {
       description:
@@ -234,7 +238,7 @@ export const Step = s.object(
     ownership: s.optional(
       s.oneOf(["Owned", "Independent"], {
         description:
-          "An Owned object of a template goes with the workflow, an Independent one stays. Owned when absent, of Apply Independent.",
+          "Owned: the object is deleted with the workflow. Independent: it stays. Default: Owned, with Apply Independent.",
       }),
     ),
     force: s.optional(
@@ -255,10 +259,14 @@ export const Step = s.object(
         s.object({
           name: s.string({
             minLength: 1,
-            description: "Name of a ConcurrencyLimit; one that does not exist has one place. ${{ }} is filled in.",
+            description: "Name of a ConcurrencyLimit; if it does not exist, the limit is 1. May contain ${{ }}.",
           }),
         }),
-        { key: "name", maxItems: 16, description: "Held, all of them, from the first start of the step to its end." },
+        {
+          key: "name",
+          maxItems: 16,
+          description: "Locks that the step holds, all together, from its first start until it ends.",
+        },
       ),
     ),
     priority: priority("Order of starts where slots and locks are short: higher first; the workflow's when absent."),
