@@ -152,7 +152,8 @@ describe.skipIf(!canFault)("a server", () => {
       );
     await expect.poll(isTaken, { timeout: 60_000 }).toBe(false);
     expect(await within(60_000, "the server ends", exited, () => server.log())).toBe(5);
-    expect(server.log()).toContain("has been removed or replaced while it was in use");
+    // A checkpoint may find it before a look does.
+    expect(server.log()).toMatch(/has been removed or replaced while it was in use|ENOENT: [^"]*store\.redo-1/);
   });
 
   test("has its directory alone: a second one is refused and told where the first one is", async () => {

@@ -201,7 +201,7 @@ describe.each(kubectlsUnderTest)("%s", (path) => {
 
   // After what is counted above: its runs would be counted, too.
   test("limits are explained and shown with who holds them, and one in use goes with its last holder", async () => {
-    expect(await kubectl.must(["explain", "workflow.spec.steps.locks"])).toContain("from the first start of the step");
+    expect(await kubectl.must(["explain", "workflow.spec.steps.locks"])).toContain("Locks that the step holds");
     expect(await kubectl.must(["explain", "cl.status.holders"])).toContain("Step that holds it");
     const locked = (name: string, seconds: number) =>
       JSON.stringify({
