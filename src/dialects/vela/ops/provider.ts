@@ -1,0 +1,90 @@
+import type { Clock, Instant, JsonObject, JsonValue, Logger } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import type { App, Step } from "../app.ts";
+import type { Clusters, Delivery } from "../delivery/delivery.ts";
+
+/** What an action did, and what it means for the step. */
+export type ActionResult =
+  /** `result` is unified with the action's value. `isSensitive`: read from a Secret. */
+  | { readonly kind: "continue"; readonly result?: JsonValue; readonly isSensitive?: boolean }
+  | { readonly kind: "wait"; readonly message?: string }
+  /** `fail` ends the step, `break` ends the workflow. */
+  | { readonly kind: "fail" | "break"; readonly message: string }
+  | { readonly kind: "suspend"; readonly message?: string; readonly until?: Instant }
+  /** Retried with backoff. */
+  | { readonly kind: "error"; readonly message: string };
+
+/** The durable variables of a run. */
+export interface VariableStore {
+  get(name: string): JsonValue | undefined;
+  set(name: string, value: JsonValue, isSensitive?: boolean): void;
+  isSensitive(name: string): boolean;
+}
+
+/** Small durable notes of one step, kept between its attempts and across restarts. */
+export interface StepNotes {
+  get(key: string): JsonValue | undefined;
+  set(key: string, value: JsonValue): void;
+}
+
+export interface ActionScope {
+  readonly app: App;
+  readonly step: Step;
+  readonly stepId: string;
+  /** Path of the action within the step. */
+  readonly path: string;
+  readonly context: JsonObject;
+  /** With the rights of the application's writers. */
+  readonly client: ApiClient;
+  readonly clusters: Clusters;
+  readonly delivery: Delivery;
+  readonly variables: VariableStore;
+  readonly notes: StepNotes;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** The message of the step, for `#Message`. */
+  say(message: string): void;
+  /** Adds a line to the step's log. */
+  print(line: string): void;
+  /**
+   * Does what must not happen twice. After a crash the recorded result is returned; if it was begun and its end is
+   * unknown, the answer is an error and it is not done again.
+   */
+  once(request: OutsideRequest): Promise<ActionResult>;
+}
+
+/** An effect outside of any API server, as data: another process performs it and records its result durably. */
+export type OutsideRequest =
+  | {
+      readonly kind: "http";
+      readonly method: string;
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body?: string;
+      readonly timeoutMs: number;
+      readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+    }
+  | {
+      readonly kind: "email";
+      readonly host: string;
+      readonly port: number;
+      readonly username: string;
+      readonly password: string;
+      readonly from: { readonly address: string; readonly alias?: string };
+      readonly to: readonly string[];
+      readonly subject: string;
+      readonly body: string;
+    }
+  | {
+      readonly kind: "command";
+      readonly argv: readonly string[];
+      readonly directory?: string;
+      readonly timeoutMs: number;
+    };
+
+/** The implementation of one `#provider` and `#do`. The value is concrete, except for `wait`. */
+export type Provider = (value: JsonObject, scope: ActionScope) => Promise<ActionResult>;
+
+/** By `provider/do`: `kube/apply`. */
+export type Providers = Readonly<Record<string, Provider>>;
