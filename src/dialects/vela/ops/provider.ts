@@ -45,6 +45,13 @@ export interface ActionScope {
   readonly signal: AbortSignal;
   /** The message of the step, for `#Message`. */
   say(message: string): void;
+  /** Shows the object in the step's status, as `resourceRef`. */
+  refer?(object: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly name: string;
+    readonly namespace?: string;
+  }): void;
   /** Adds a line to the step's log. */
   print(line: string): void;
   /**

@@ -1,0 +1,77 @@
+import { age, column, kind, type ObjectOf, s } from "#lib/schema/index.ts";
+import { conditions, flag, observedGeneration, text, useCase } from "./use-case.ts";
+
+// What the steps helm-template, kustomize-patch and gitops did, as objects to look at and to wait for.
+
+const source = s.string({ minLength: 1, description: "Git URL, path under an allowed root, or URL of a .tgz file." });
+const path = text("Folder within the source.");
+
+const status = s.object(
+  {
+    observedGeneration,
+    commit: text("The commit that was read or pushed."),
+    changed: flag("Whether the result differed from what was there."),
+    message: text("Outcome, for people."),
+    conditions,
+  },
+  { preserveUnknown: true },
+);
+
+const columns = [column("Commit", ".status.commit"), column("Message", ".status.message", { priority: 1 }), age()];
+
+export const HelmTemplate = kind({
+  ...useCase,
+  kind: "HelmTemplate",
+  plural: "helmtemplates",
+  description: "A Helm chart that renders an Application.",
+  spec: s.object(
+    {
+      source,
+      path,
+      version: text("Branch, tag or commit."),
+      parameters: s.optional(s.anyObject({ description: "Values of the chart." })),
+    },
+    { preserveUnknown: true },
+  ),
+  status,
+  columns,
+});
+export type HelmTemplate = ObjectOf<typeof HelmTemplate>;
+
+export const KustomizePatch = kind({
+  ...useCase,
+  kind: "KustomizePatch",
+  plural: "kustomizepatches",
+  description: "A kustomization that renders an Application, and a patch of it.",
+  spec: s.object(
+    {
+      source,
+      path,
+      version: text("Branch, tag or commit."),
+      patch: s.optional(s.anyObject({ description: "Merged into the Application." })),
+    },
+    { preserveUnknown: true },
+  ),
+  status,
+  columns,
+});
+export type KustomizePatch = ObjectOf<typeof KustomizePatch>;
+
+export const GitPush = kind({
+  ...useCase,
+  kind: "GitPush",
+  plural: "gitpushes",
+  description: "Rendered objects that are pushed to a Git repository.",
+  spec: s.object(
+    {
+      gitRepo: s.string({ minLength: 1, description: "URL of the repository." }),
+      branch: s.string({ minLength: 1, description: "The branch to push to." }),
+      path,
+      layout: s.optional(s.oneOf(["objects", "single"], { description: "A file per object, or one file." })),
+    },
+    { preserveUnknown: true },
+  ),
+  status,
+  columns,
+});
+export type GitPush = ObjectOf<typeof GitPush>;
