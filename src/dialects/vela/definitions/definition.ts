@@ -1,5 +1,5 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import type { KubeObject, Stored } from "#kernel/model/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
 
 export type DefinitionType = "component" | "trait" | "policy" | "workflow-step";
 
@@ -13,7 +13,7 @@ export interface Definition {
   readonly spec: JsonObject;
   readonly annotations: Readonly<Record<string, string>>;
   /** Absent for shipped definitions. */
-  readonly stored?: Stored<KubeObject>;
+  readonly stored?: Stored;
 }
 
 /** Looks in the application's namespace, then in the system namespace, then among the shipped ones. */

@@ -34,9 +34,9 @@ export interface Delivery {
     objects: readonly RenderedObject[],
     placement: Placement,
     creator: "policy" | "workflow",
-  ): Promise<Result<readonly Stored<KubeObject>[], string>>;
+  ): Promise<Result<readonly Stored[], string>>;
   /** Any object of a step, labelled and tracked like a rendered one. */
-  applyObject(object: KubeObject, placement: Placement): Promise<Result<Stored<KubeObject>, string>>;
+  applyObject(object: KubeObject, placement: Placement): Promise<Result<Stored, string>>;
   /** Deletes an object that this application applied; absent objects are ignored. */
   remove(object: KubeObject, placement: Placement): Promise<Result<undefined, string>>;
   /** Of the live objects. */
