@@ -23,6 +23,7 @@ var operations = map[string]operation{
 	"render":        asked(workflow.Render),
 	"renderActions": asked(workflow.RenderActions),
 	"cue":           asked(evaluate),
+	"helm":          asked(renderChart),
 }
 
 // Reply answers one question. It never fails: whatever is wrong is part of the answer.

@@ -1,2 +1,3 @@
+export type * from "./helm.ts";
 export * from "./plan.ts";
 export * from "./template-host.ts";

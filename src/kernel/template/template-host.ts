@@ -1,4 +1,5 @@
 import { type Clock, err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import type { HelmRendering, HelmRequest } from "./helm.ts";
 import type { ActionsPlan, TemplatePlan } from "./plan.ts";
 import { defaultLimits, type PoolFailure, type PoolLimits, TemplatePool } from "./pool.ts";
 import { type ModuleFiles, threadStarter } from "./thread.ts";
@@ -115,6 +116,10 @@ export class TemplateHost {
   async evaluateCue(request: CueRequest, signal?: AbortSignal): Promise<Result<JsonValue, TemplateFailure>> {
     const evaluated = await this.#ask<{ readonly json: JsonValue }>("cue", request, signal);
     return evaluated.ok ? ok(evaluated.value.json) : evaluated;
+  }
+
+  renderChart(request: HelmRequest, signal?: AbortSignal): Promise<Result<HelmRendering, TemplateFailure>> {
+    return this.#ask("helm", request, signal);
   }
 
   warm(): void {
