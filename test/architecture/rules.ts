@@ -15,6 +15,7 @@ const machineParts = [
   "src/kernel/kit",
   "src/kernel/logs",
   "src/kernel/artifacts",
+  "src/kernel/git",
   "src/kernel/runtimes",
   "src/kernel/template",
   "src/kernel/rpc",
@@ -66,6 +67,11 @@ export const rules: readonly Rule[] = [
     folder: "src/kernel/artifacts",
     mayImport: [...lib, "src/kernel/model"],
     because: "artifacts are files on the disk, whoever leaves and takes them",
+  },
+  {
+    folder: "src/kernel/git",
+    mayImport: [...lib, "src/kernel/model", "src/kernel/logs"],
+    because: "Git is a program of the machine, whoever needs a repository",
   },
   {
     folder: "src/kernel/runtimes",

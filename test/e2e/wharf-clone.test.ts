@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FakeClock, systemClock } from "#lib/base/index.ts";
 import { clone, projectDirectory } from "../../src/dialects/wharf/clone/clone.ts";
 import type { CloneRequest } from "../../src/dialects/wharf/clone/clone-steps.ts";
-import { readSourceUrl } from "../../src/dialects/wharf/clone/source-url.ts";
+import { readSourceUrl } from "../../src/kernel/git/index.ts";
 import {
   bareRepository,
   commitFiles,

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { Report } from "#kernel/dialect/index.ts";
 import { inputsOf } from "./builds/inputs.ts";
-import { hasPassword } from "./clone/source-url.ts";
+import { hasPassword } from "#kernel/git/index.ts";
 import { createReporter } from "./definition/diagnostics.ts";
 import { readOutline } from "./definition/outline.ts";
 import { movedToken } from "./token-origin.ts";

@@ -3,7 +3,7 @@ import { asJson, type Stored } from "#kernel/model/index.ts";
 import { type BuildWord, wordOf } from "../state.ts";
 import { type Engine, type Engines, engineOf } from "../builds/engines.ts";
 import { shownInputs } from "../builds/shown-inputs.ts";
-import { withoutPassword } from "../clone/source-url.ts";
+import { withoutPassword } from "#kernel/git/index.ts";
 import { createReporter } from "../definition/diagnostics.ts";
 import { sumOf, type TestSummary } from "../artifact-store/test-counts.ts";
 import { readOutline } from "../definition/outline.ts";

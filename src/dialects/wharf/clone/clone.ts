@@ -3,8 +3,9 @@ import { readdir, realpath, rm, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { type Clock, codeOf, err, messageOf, type Millis, ok, oneLine, type Result, sleep } from "#lib/base/index.ts";
 import { childEnd } from "#lib/base/index.node.ts";
+import { gitEnvironment, type GitFailure, gitFailureOf } from "#kernel/git/index.ts";
 import { withoutValues } from "#kernel/logs/index.ts";
-import { type CloneRequest, cloneSteps, type GitStep, tokenVariable, userVariable } from "./clone-steps.ts";
+import { type CloneRequest, cloneSteps, type GitStep } from "./clone-steps.ts";
 
 export interface CloneWorld {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -58,7 +59,7 @@ async function clear(directory: string): Promise<void> {
 }
 
 async function attemptClone(request: CloneRequest, world: CloneWorld): Promise<readonly string[] | undefined> {
-  const environment = environmentOf(request, world.environment);
+  const environment = gitEnvironment(request, world.environment);
   for (const step of cloneSteps(request)) {
     const failed = await runStep(step, { ...world, environment });
     if (failed !== undefined) return failed;
@@ -75,24 +76,6 @@ async function runStep({ words, otherwise = [] }: GitStep, world: CloneWorld): P
     if (again !== undefined) return again;
   }
   return undefined;
-}
-
-/** Disables prompts and unknown SSH hosts and restricts protocols. */
-function environmentOf({ source, token }: CloneRequest, own: CloneWorld["environment"]): CloneWorld["environment"] {
-  const password = token ?? source.password;
-  const isHttp = source.scheme === "http" || source.scheme === "https";
-  const ssh = own["GIT_SSH_COMMAND"] ?? "ssh";
-  return {
-    ...own,
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_ASKPASS: "",
-    SSH_ASKPASS: "",
-    GIT_ALLOW_PROTOCOL: source.scheme === "file" ? "https:http:ssh:git:file" : "https:http:ssh:git",
-    GIT_SSH_COMMAND: `${ssh} -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=30 -o ServerAliveInterval=15`,
-    LC_ALL: "C",
-    // Many hosts accept any user name with a token, but no empty one.
-    ...(isHttp && password !== undefined ? { [userVariable]: source.user ?? "oauth2", [tokenVariable]: password } : {}),
-  };
 }
 
 async function runGit(
@@ -138,35 +121,4 @@ export async function projectDirectory(
   if (found === undefined) return err(`the repository has no directory ${subDirectory}`);
   if (found !== root && !found.startsWith(root + sep)) return err(`${subDirectory} leads out of the repository`);
   return (await stat(found)).isDirectory() ? ok(path) : err(`${subDirectory} is no directory of the repository`);
-}
-
-type GitFailure = "Authentication" | "NotFound" | "Unreachable";
-
-const authentication = [
-  /Authentication failed/i,
-  /could not read (?:Username|Password)/i,
-  /terminal prompts disabled/i,
-  /Permission denied/i,
-  /Host key verification failed/i,
-  /returned error: 40[13]/i,
-  /HTTP Basic: Access denied/i,
-  /Invalid username or (?:password|token)/i,
-];
-
-const notFound = [
-  /Remote branch .* not found/i,
-  /couldn't find remote ref/i,
-  /not our ref/i,
-  /repository .*not found/i,
-  /repository '.*' does not exist/i,
-  /does not appear to be a git repository/i,
-  /returned error: 404/i,
-  /unable to read tree|reference is not a tree|unknown revision|did not match any file/i,
-];
-
-/** Interprets Git's messages in the C locale. Only Unreachable is retried. */
-function gitFailureOf(lines: readonly string[]): GitFailure {
-  const text = lines.join("\n");
-  if (authentication.some((pattern) => pattern.test(text))) return "Authentication";
-  return notFound.some((pattern) => pattern.test(text)) ? "NotFound" : "Unreachable";
 }

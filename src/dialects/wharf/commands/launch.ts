@@ -6,7 +6,7 @@ import { launchClone as launchPodClone } from "../provisioner/kubernetes/launch-
 import type { WharfRunOptions } from "./run-options.ts";
 import { type HostedBuild, launchWorker } from "../provisioner/host/launch.ts";
 import { clone } from "../clone/clone.ts";
-import { readSourceUrl } from "../clone/source-url.ts";
+import { readSourceUrl } from "#kernel/git/index.ts";
 
 /** The token is an environment variable because other users can see arguments. */
 const tokenVariable = "WHARF_GIT_TOKEN";

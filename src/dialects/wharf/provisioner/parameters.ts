@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
-import { hasControl, readSourceUrl, type SourceUrl } from "../clone/source-url.ts";
+import { hasControl, readSourceUrl, type SourceUrl } from "#kernel/git/index.ts";
 import { createReporter } from "../definition/diagnostics.ts";
 import { kindOf } from "../definition/node.ts";
 import { readNodes } from "../definition/read-nodes.ts";
@@ -47,7 +47,9 @@ export function readParameters(
   { instance, allowLocalRepos }: ParameterRules,
 ): Result<WorkerRequest, readonly ParameterProblem[]> {
   const reader = new Reader(given);
-  const source = reader.read("GIT_FULLURL", (text) => readSourceUrl(text, { allowLocal: allowLocalRepos }));
+  const source = reader.read("GIT_FULLURL", (text) =>
+    readSourceUrl(text, { allowLocal: allowLocalRepos, allowedBy: "provisioner.allowLocalRepos" }),
+  );
   if (given["GIT_FULLURL"] === undefined || given["GIT_FULLURL"] === "")
     reader.problems.push({
       kind: "missing-param-string",

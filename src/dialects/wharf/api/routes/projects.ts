@@ -1,6 +1,6 @@
 import type { Stored } from "#kernel/model/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";
-import { hasPassword } from "../../clone/source-url.ts";
+import { hasPassword } from "#kernel/git/index.ts";
 import { refuse } from "../../http/index.ts";
 import { type RestContext, sendJson, uintOf } from "../../http/rest-api.ts";
 import type { Project } from "../../kinds.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { hasPassword, readSourceUrl, withoutPassword } from "./source-url.ts";
 
 const read = (text: string, allowLocal = false) => {
-  const found = readSourceUrl(text, { allowLocal });
+  const found = readSourceUrl(text, { allowLocal, allowedBy: "provisioner.allowLocalRepos" });
   return found.ok ? found.value : found.error;
 };
 

@@ -15,11 +15,17 @@ const taken = "https, http, ssh, git or user@host:path";
 /** `user@host:path`: the first colon comes before any slash. */
 const shortForm = /^(?:[^/@:]+@)?(?:\[[^\]/]+\]|[^/@:[\]]+):(?!:)(.*)$/;
 
+export interface LocalRule {
+  readonly allowLocal: boolean;
+  /** The setting that allows local repositories, for the refusal. */
+  readonly allowedBy?: string;
+}
+
 /** Validates an address; local ones only with `allowLocal`. Errors never repeat the address, which may contain a
  * password. */
 export function readSourceUrl(
   text: string,
-  { allowLocal }: { readonly allowLocal: boolean },
+  { allowLocal, allowedBy = "a setting of the server" }: LocalRule,
 ): Result<SourceUrl, string> {
   if (text === "") return err("expected the address of a repository, found nothing");
   if (hasControl(text)) return err("expected an address without control characters");
@@ -31,16 +37,17 @@ export function readSourceUrl(
   if (/\\|:\/\/\/(?!$)/.test(text) && !/^file:/i.test(text))
     return err("expected an address with a host, and without backslashes");
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
-  if (scheme === undefined) return readSchemeless(text, allowLocal);
-  if (scheme === "file") return allowLocal ? ok({ url: text, scheme }) : err(noLocal);
+  if (scheme === undefined) return readSchemeless(text, { allowLocal, allowedBy });
+  if (scheme === "file") return allowLocal ? ok({ url: text, scheme }) : err(noLocal(allowedBy));
   if (scheme !== "https" && scheme !== "http" && scheme !== "ssh" && scheme !== "git")
     return err(`expected ${taken}, found the scheme ${scheme}`);
   return readFull(text, scheme);
 }
 
-const noLocal = `expected ${taken}; repositories of this machine are only taken where provisioner.allowLocalRepos says so`;
+const noLocal = (allowedBy: string): string =>
+  `expected ${taken}; repositories of this machine are only taken where ${allowedBy} says so`;
 
-function readSchemeless(text: string, allowLocal: boolean): Result<SourceUrl, string> {
+function readSchemeless(text: string, { allowLocal, allowedBy = "" }: LocalRule): Result<SourceUrl, string> {
   const path = shortForm.exec(text)?.[1];
   if (path !== undefined) {
     const host = text.slice(text.indexOf("@") + 1);
@@ -49,7 +56,7 @@ function readSchemeless(text: string, allowLocal: boolean): Result<SourceUrl, st
     return ok({ url: text, scheme: "ssh" });
   }
   if (!text.startsWith("/")) return err(`expected ${taken}, found neither a scheme nor a host`);
-  return allowLocal ? ok({ url: text, scheme: "file" }) : err(noLocal);
+  return allowLocal ? ok({ url: text, scheme: "file" }) : err(noLocal(allowedBy));
 }
 
 function readFull(text: string, scheme: "https" | "http" | "ssh" | "git"): Result<SourceUrl, string> {
