@@ -7,6 +7,7 @@ import {
   findCondition,
   type GroupKind,
 } from "#engine/index.ts";
+import { readyRules, rolloutRules } from "#kernel/dialect/index.ts";
 import { type KubeObject, splitApiVersion } from "#kernel/model/index.ts";
 
 /** `reason` and `message` are copied to the step. */
@@ -20,7 +21,6 @@ const oneOf = (path: string, ...values: readonly (string | boolean)[]): Completi
   path: path.split("."),
   oneOf: values,
 });
-const equal = (path: string, other: string): CompletionTest => ({ path: path.split("."), equals: other.split(".") });
 /** The status is about the current generation. */
 const current: CompletionTest = { path: ["status", "observedGeneration"], equals: "generation" };
 const exists: CompletionTest = { exists: true };
@@ -97,42 +97,6 @@ export const completionRules: readonly CompletionRule[] = [
   { succeeded: [is("Complete"), is("Completed"), is("Succeeded")], failed: [is("Failed"), is("Succeeded", "False")] },
 ];
 
-/** Full rollout, as `kubectl rollout status` waits for it; the status must be about the current generation. */
-const workloadRules: readonly CompletionRule[] = [
-  {
-    kinds: kinds("apps", "Deployment"),
-    succeeded: [
-      all(
-        current,
-        is("Available"),
-        equal("status.updatedReplicas", "spec.replicas"),
-        equal("status.replicas", "spec.replicas"),
-      ),
-    ],
-    failed: [],
-  },
-  {
-    kinds: kinds("apps", "StatefulSet"),
-    succeeded: [
-      all(current, equal("status.updatedReplicas", "spec.replicas"), equal("status.readyReplicas", "spec.replicas")),
-    ],
-    failed: [],
-  },
-  {
-    kinds: kinds("apps", "DaemonSet"),
-    succeeded: [
-      all(
-        current,
-        equal("status.updatedNumberScheduled", "status.desiredNumberScheduled"),
-        equal("status.numberReady", "status.desiredNumberScheduled"),
-      ),
-    ],
-    failed: [],
-  },
-];
-/** For every other kind with `completion: Ready`. */
-const readyRules: readonly CompletionRule[] = [{ succeeded: [is("Ready"), is("Available")], failed: [] }];
-
 /** By group and kind: all versions end alike. */
 const isFor = (rule: CompletionRule, apiVersion: string, kind: string): boolean => {
   const { group } = splitApiVersion(apiVersion);
@@ -155,7 +119,7 @@ export function aboutGeneration(object: KubeObject, since: number | undefined): 
 
 /** The state for `completion: Ready`. Never failed: the step's timeouts bound the waiting. */
 export function readinessOf(object: KubeObject, since?: number): ObjectState {
-  const own = workloadRules.filter((rule) => isFor(rule, object.apiVersion, object.kind));
+  const own = rolloutRules.filter((rule) => isFor(rule, object.apiVersion, object.kind));
   return stateFrom(object, completionOf(aboutGeneration(object, since), own.length > 0 ? own : readyRules, since));
 }
 

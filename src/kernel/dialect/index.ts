@@ -37,3 +37,4 @@ export { RunAction } from "./run-action.ts";
 export { actionsFor, answer, openActions, targetIn, targetIndex, targetKeys } from "./run-action-answer.ts";
 export { type Shared, sharedOf } from "./shared.ts";
 export type { Simulation } from "./simulation.ts";
+export { readyRules, rolloutRules } from "./readiness-rules.ts";

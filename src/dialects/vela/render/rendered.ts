@@ -12,6 +12,10 @@ export interface RenderedObject {
   readonly trait?: string;
   /** Name in `outputs`. */
   readonly resource?: string;
+  /** Of the trait's definition; absent: with the workload. */
+  readonly stage?: "PreDispatch" | "PostDispatch";
+  /** Applied to the control plane even when the component is placed elsewhere. */
+  readonly controlPlaneOnly?: boolean;
   readonly object: KubeObject;
 }
 

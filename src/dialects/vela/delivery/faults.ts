@@ -1,0 +1,34 @@
+import { messageOf } from "#lib/base/index.ts";
+import { isNotFound, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import type { ApiClient, Ref } from "#kernel/kit/index.ts";
+
+/** Why an object is not delivered, for people. */
+export class DeliveryFault extends Error {
+  override readonly name = "DeliveryFault";
+  /** Whether a definition applied before it may serve the kind later. */
+  readonly isUnknownKind: boolean;
+
+  constructor(message: string, isUnknownKind = false) {
+    super(message);
+    this.isUnknownKind = isUnknownKind;
+  }
+}
+
+/** The text of a refusal. Rethrows once the pass is aborted: then nothing is known. */
+export function faultText(thrown: unknown, signal: AbortSignal): string {
+  signal.throwIfAborted();
+  return messageOf(thrown);
+}
+
+export async function getIfThere(
+  client: Pick<ApiClient, "get">,
+  ref: Ref,
+  signal: AbortSignal,
+): Promise<Stored<KubeObject> | undefined> {
+  try {
+    return await client.get(ref, { signal });
+  } catch (thrown) {
+    if (isNotFound(thrown)) return undefined;
+    throw thrown;
+  }
+}

@@ -1,0 +1,132 @@
+import { gunzipSync, gzipSync } from "node:zlib";
+import {
+  isJsonObject,
+  jsonEquals,
+  type JsonObject,
+  type JsonValue,
+  listAt,
+  objectAt,
+  textAt,
+} from "#lib/base/index.ts";
+import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import type { AppIdentity } from "../app.ts";
+import { label, trackerFinalizer } from "../labels.ts";
+
+/** Whether an application's objects are of one revision, or live as long as it does. */
+export type TrackerType = "versioned" | "root";
+
+export const resourceTracker: ResourceType = {
+  group: "core.oam.dev",
+  version: "v1beta1",
+  kind: "ResourceTracker",
+  plural: "resourcetrackers",
+  namespaced: false,
+};
+
+/** An object that an application has applied or is about to. */
+export interface TrackedObject {
+  readonly cluster: string;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly creator: "policy" | "workflow";
+  readonly role?: "WORKLOAD" | "TRAIT" | "POLICY";
+  readonly component?: string;
+  readonly trait?: string;
+  readonly resource?: string;
+  readonly replicaKey?: string;
+  /** Key among the rendered resources of the revision, where Secrets are kept. */
+  readonly key?: string;
+  readonly stage?: string;
+  /** Never deleted. */
+  readonly skipGC?: boolean;
+  /** As applied; absent for Secrets, and for objects that are only read. */
+  readonly raw?: JsonObject;
+}
+
+export interface Tracker {
+  readonly name: string;
+  readonly type: TrackerType;
+  /** In the order in which they were first applied. */
+  readonly objects: readonly TrackedObject[];
+  /** Absent if not stored yet. */
+  readonly stored?: Stored<KubeObject>;
+}
+
+/** One object of one cluster, whatever its API version. */
+export function identityOf(
+  object: Pick<TrackedObject, "cluster" | "apiVersion" | "kind" | "namespace" | "name">,
+): string {
+  const slash = object.apiVersion.indexOf("/");
+  const group = slash < 0 ? "" : object.apiVersion.slice(0, slash);
+  return [object.cluster, group, object.kind, object.namespace ?? "", object.name].join("/");
+}
+
+/** Cluster-scoped, so the name contains the namespace. */
+export const trackerName = ({ name, namespace, revisionNumber }: AppIdentity, type: TrackerType): string =>
+  type === "root" ? `${name}-${namespace}` : `${name}-v${revisionNumber}-${namespace}`;
+
+/** Later entries replace earlier ones of the same object, at their place. Undefined if nothing changes. */
+export function withTracked(tracker: Tracker, objects: readonly TrackedObject[]): Tracker | undefined {
+  const byIdentity = new Map(tracker.objects.map((object) => [identityOf(object), object]));
+  let isChanged = false;
+  for (const object of objects) {
+    const key = identityOf(object);
+    const known = byIdentity.get(key);
+    if (known !== undefined && jsonEquals(known, object)) continue;
+    byIdentity.set(key, object);
+    isChanged = true;
+  }
+  return isChanged ? { ...tracker, objects: [...byIdentity.values()] } : undefined;
+}
+
+export const withoutTracked = (tracker: Tracker, gone: ReadonlySet<string>): Tracker => ({
+  ...tracker,
+  objects: tracker.objects.filter((object) => !gone.has(identityOf(object))),
+});
+
+/** Beyond this, entries are stored compressed. */
+const compressFrom = 32 * 1024;
+/** A bound for what a damaged or hostile tracker may unfold to. */
+const maxUnpacked = 64 * 2 ** 20;
+
+export function encodeTracker(tracker: Tracker, { name, namespace, generation }: AppIdentity): KubeObject {
+  const list = JSON.stringify(tracker.objects);
+  const objects: JsonObject =
+    list.length < compressFrom
+      ? { managedResources: JSON.parse(list) as JsonValue }
+      : { compression: { type: "gzip", data: gzipSync(list).toString("base64") } };
+  const { resourceVersion, uid } = tracker.stored?.metadata ?? {};
+  return {
+    apiVersion: "core.oam.dev/v1beta1",
+    kind: "ResourceTracker",
+    metadata: {
+      name: tracker.name,
+      labels: { [label.app]: name, [label.appNamespace]: namespace },
+      finalizers: [trackerFinalizer],
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(uid === undefined ? {} : { uid }),
+    },
+    spec: { type: tracker.type, applicationGeneration: generation, ...objects },
+  };
+}
+
+/** Entries that name no object are left out. */
+export function decodeTracker(stored: Stored<KubeObject>): Tracker {
+  const spec = objectAt(asJson(stored), "spec");
+  const packed = textAt(spec, "compression", "data");
+  const list: unknown =
+    packed === undefined
+      ? listAt(spec, "managedResources")
+      : JSON.parse(gunzipSync(Buffer.from(packed, "base64"), { maxOutputLength: maxUnpacked }).toString());
+  return {
+    name: stored.metadata.name,
+    type: textAt(spec, "type") === "root" ? "root" : "versioned",
+    objects: Array.isArray(list) ? list.filter(isTracked) : [],
+    stored,
+  };
+}
+
+const isTracked = (value: unknown): value is TrackedObject =>
+  isJsonObject(value) && ["apiVersion", "kind", "name", "cluster"].every((member) => typeof value[member] === "string");

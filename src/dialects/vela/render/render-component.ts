@@ -1,0 +1,253 @@
+import { err, type JsonObject, ok, objectAt, type Result, textAt } from "#lib/base/index.ts";
+import { nearest } from "#lib/text/index.ts";
+import type { Cue, CueObjects } from "#kernel/template/cue.ts";
+import type { App, Component, Trait } from "../app.ts";
+import type { Definition, Definitions, DefinitionType } from "../definitions/definition.ts";
+import type { RenderOptions } from "../delivery/delivery.ts";
+import { readJsonSteps, withJsonAt } from "../json-path.ts";
+import { auxiliaryWorkload } from "../labels.ts";
+import { componentContext, type ContextOptions } from "./context.ts";
+import { failureText } from "./failure-text.ts";
+import { type IsNamespaced, nameAuxiliary, nameWorkload, namespaceFor, objectFault } from "./naming.ts";
+import type { RenderedComponent, RenderedObject } from "./rendered.ts";
+
+export interface RenderParts {
+  readonly app: App;
+  readonly cue: Cue;
+  readonly definitions: Definitions;
+  /** Looked in after the application's namespace. */
+  readonly systemNamespace: string;
+  /** Empty for a WorkflowRun. */
+  readonly revisionHash: string;
+  readonly isNamespaced: IsNamespaced;
+  /** The objects of a `ref-objects` component. */
+  readonly referredObjects: (
+    component: Component,
+    signal?: AbortSignal,
+  ) => Promise<Result<readonly JsonObject[], string>>;
+  readonly signal: AbortSignal;
+}
+
+/** An object before it has its name and labels. */
+interface Draft {
+  readonly trait: string;
+  readonly resource: string;
+  readonly object: JsonObject;
+  readonly definition?: Definition;
+}
+
+interface Drafts {
+  readonly workload: JsonObject;
+  readonly auxiliaries: readonly Draft[];
+}
+
+/**
+ * The objects of a component and its traits, which see the result of those before them. `patches` are merged last, as
+ * CUE unifies them. Reads nothing but definitions and, for `ref-objects`, the referred objects.
+ */
+export async function renderComponent(
+  parts: RenderParts,
+  component: Component,
+  place: ContextOptions,
+  patches: readonly NonNullable<RenderOptions["patch"]>[] = [],
+): Promise<Result<RenderedComponent, string>> {
+  const inComponent = (text: string): string => `component "${component.name}": ${text}`;
+  const definition = await findDefinition(parts, "component", component.type);
+  if (!definition.ok) return err(inComponent(definition.error));
+  const context = componentContext(parts.app, component, place);
+  let drafts = await renderWorkload(parts, component, definition.value, context);
+  for (const trait of component.traits) {
+    if (!drafts.ok) break;
+    drafts = await renderTrait(parts, trait, drafts.value, context);
+  }
+  for (const patch of patches) {
+    if (!drafts.ok) break;
+    drafts = await mergePatch(parts, patch, drafts.value);
+  }
+  if (!drafts.ok) return err(inComponent(drafts.error));
+  return ok(await complete(parts, component, drafts.value, place.namespace));
+}
+
+/** The refusal names where it was looked for and the nearest name. */
+export async function findDefinition(
+  { app, definitions, systemNamespace }: Pick<RenderParts, "app" | "definitions" | "systemNamespace">,
+  type: DefinitionType,
+  name: string,
+): Promise<Result<Definition, string>> {
+  const { namespace } = app.identity;
+  const found = await definitions.find(type, name, namespace);
+  if (found !== undefined) return ok(found);
+  const near = nearest(name, await definitions.names(type, namespace));
+  const places = namespace === systemNamespace ? namespace : `${namespace}, ${systemNamespace}`;
+  const hint = near === undefined ? "" : `; nearest: ${near}`;
+  return err(`${definitionKinds[type]} "${name}" not found in ns ${places}${hint}`);
+}
+
+const definitionKinds: Readonly<Record<DefinitionType, string>> = {
+  component: "ComponentDefinition",
+  trait: "TraitDefinition",
+  policy: "PolicyDefinition",
+  "workflow-step": "WorkflowStepDefinition",
+};
+
+async function renderWorkload(
+  parts: RenderParts,
+  component: Component,
+  definition: Definition,
+  context: JsonObject,
+): Promise<Result<Drafts, string>> {
+  if (component.type === "ref-objects") {
+    const referred = await parts.referredObjects(component, parts.signal);
+    if (!referred.ok) return referred;
+    const [workload, ...more] = referred.value;
+    if (workload === undefined) return err("ref-objects selects no object");
+    return ok({ workload, auxiliaries: more.map((object, index) => auxiliary(`objects-${index + 1}`, object)) });
+  }
+  const objects = await renderObjects(
+    parts,
+    { text: definition.template, file: component.type },
+    {
+      parameter: component.properties,
+      context,
+    },
+  );
+  if (!objects.ok) return objects;
+  const { output, outputs } = objects.value;
+  const fault = output === undefined ? `definition "${component.type}" renders no output` : objectFault(output);
+  if (output === undefined || fault !== undefined) return err(fault ?? "");
+  const auxiliaries = Object.entries(outputs).map(([name, object]) => auxiliary(name, object));
+  const broken = auxiliaries.find(({ object }) => objectFault(object) !== undefined);
+  if (broken !== undefined) return err(`outputs.${broken.resource}: ${objectFault(broken.object) ?? ""}`);
+  return ok({ workload: output, auxiliaries });
+}
+
+const auxiliary = (resource: string, object: JsonObject): Draft => ({ trait: auxiliaryWorkload, resource, object });
+
+async function renderTrait(
+  parts: RenderParts,
+  trait: Trait,
+  drafts: Drafts,
+  context: JsonObject,
+): Promise<Result<Drafts, string>> {
+  const inTrait = (text: string): string => `trait "${trait.type}": ${text}`;
+  const definition = await findDefinition(parts, "trait", trait.type);
+  if (!definition.ok) return definition;
+  const base = baseOf(drafts);
+  const objects = await renderObjects(
+    parts,
+    { text: definition.value.template, file: trait.type },
+    {
+      parameter: trait.properties,
+      context: { ...context, output: base.output, outputs: base.outputs },
+      base,
+    },
+  );
+  if (!objects.ok) return err(inTrait(objects.error));
+  const merged = mergedDrafts(drafts, objects.value, { trait: trait.type, definition: definition.value });
+  const broken = merged.auxiliaries.find(({ object }) => objectFault(object) !== undefined);
+  return broken === undefined
+    ? ok(merged)
+    : err(inTrait(`outputs.${broken.resource}: ${objectFault(broken.object) ?? ""}`));
+}
+
+/** A patch is a template that has nothing else. */
+async function mergePatch(
+  parts: RenderParts,
+  { workload, traits }: NonNullable<RenderOptions["patch"]>,
+  drafts: Drafts,
+): Promise<Result<Drafts, string>> {
+  const text = [
+    ...(workload === undefined ? [] : [`patch: ${JSON.stringify(workload)}`]),
+    ...(traits === undefined ? [] : [`patchOutputs: ${JSON.stringify(traits)}`]),
+  ].join("\n");
+  if (text === "") return ok(drafts);
+  const objects = await renderObjects(parts, { text, file: "patch" }, { context: {}, base: baseOf(drafts) });
+  return objects.ok ? ok(mergedDrafts(drafts, objects.value, { trait: "patch" })) : err(`patch: ${objects.error}`);
+}
+
+const baseOf = ({ workload, auxiliaries }: Drafts) => ({
+  output: workload,
+  outputs: Object.fromEntries(auxiliaries.map(({ resource, object }) => [resource, object])),
+});
+
+/** Objects keep their place; new ones are the trait's. */
+function mergedDrafts(
+  { workload, auxiliaries }: Drafts,
+  { output, outputs }: CueObjects,
+  added: { readonly trait: string; readonly definition?: Definition },
+): Drafts {
+  const known = new Map(auxiliaries.map((draft) => [draft.resource, draft]));
+  const kept = auxiliaries.map((draft) => ({ ...draft, object: outputs[draft.resource] ?? draft.object }));
+  const fresh = Object.entries(outputs).filter(([name]) => !known.has(name));
+  const own = fresh.map(([resource, object]) => ({ ...added, resource, object }));
+  return { workload: output ?? workload, auxiliaries: [...kept, ...own] };
+}
+
+/** Objects of a template, or its own errors, or its problems. */
+export async function renderObjects(
+  { cue, signal }: Pick<RenderParts, "cue" | "signal">,
+  source: { readonly text: string; readonly file: string },
+  data: { readonly parameter?: JsonObject; readonly context: JsonObject; readonly base?: CueObjects },
+): Promise<Result<CueObjects, string>> {
+  const rendering = await cue.render({ ...source, ...data }, signal);
+  if (!rendering.ok) return err(failureText(rendering.error));
+  return rendering.value.errs.length > 0 ? err(rendering.value.errs.join("; ")) : ok(rendering.value);
+}
+
+async function complete(
+  { app, revisionHash, isNamespaced }: RenderParts,
+  component: Component,
+  { workload, auxiliaries }: Drafts,
+  namespace: string,
+): Promise<RenderedComponent> {
+  const placing = async (object: JsonObject) => ({
+    identity: app.identity,
+    revisionHash,
+    namespace: await namespaceFor(object, namespace, isNamespaced),
+  });
+  const object = nameWorkload(workload, component, component.type, await placing(workload));
+  const key = component.replicaKey === undefined ? component.name : `${component.name}-${component.replicaKey}`;
+  const keys = new Set([key]);
+  const objects: RenderedObject[] = [];
+  for (const { trait, resource, definition, object: draft } of auxiliaries) {
+    const referring = withWorkloadReference(draft, definition, object);
+    objects.push({
+      key: distinct(`${key}.${trait}.${resource}`, keys),
+      role: "TRAIT",
+      component: component.name,
+      trait,
+      resource,
+      ...dispatchOf(definition),
+      object: nameAuxiliary(referring, component, { trait, resource }, await placing(referring)),
+    });
+  }
+  return { component, workload: { key, role: "WORKLOAD", component: component.name, object }, auxiliaries: objects };
+}
+
+function dispatchOf(definition: Definition | undefined): Pick<RenderedObject, "stage" | "controlPlaneOnly"> {
+  const stage = textAt(definition?.spec, "stage");
+  return {
+    ...(stage === "PreDispatch" || stage === "PostDispatch" ? { stage } : {}),
+    ...(definition?.spec["controlPlaneOnly"] === true ? { controlPlaneOnly: true } : {}),
+  };
+}
+
+/** Traits that act on a workload name it at a path of their definition's choice. */
+function withWorkloadReference(
+  object: JsonObject,
+  definition: Definition | undefined,
+  { apiVersion, kind, metadata }: RenderedObject["object"],
+): JsonObject {
+  const path = textAt(definition?.spec, "workloadRefPath");
+  const steps = path === undefined ? undefined : readJsonSteps(path);
+  if (steps?.ok !== true) return object;
+  const changed = withJsonAt(object, steps.value, { apiVersion, kind, name: metadata.name ?? "" });
+  return objectAt(changed) ?? object;
+}
+
+function distinct(key: string, taken: Set<string>): string {
+  let free = key;
+  for (let number = 2; taken.has(free); number++) free = `${key}.${number}`;
+  taken.add(free);
+  return free;
+}

@@ -1,0 +1,71 @@
+import { err, type JsonObject, ok, type Result } from "#lib/base/index.ts";
+import { asJson } from "#kernel/model/index.ts";
+import type { Policy } from "../app.ts";
+import { label } from "../labels.ts";
+import { appContext, type ContextOptions } from "./context.ts";
+import { nameOther, namespaceFor, objectFault } from "./naming.ts";
+import { findDefinition, renderObjects, type RenderParts } from "./render-component.ts";
+import type { RenderedComponent, RenderedObject } from "./rendered.ts";
+
+/** Policies that steps and delivery read, and that render no object. */
+export const builtInPolicies: ReadonlySet<string> = new Set([
+  "topology",
+  "override",
+  "replication",
+  "garbage-collect",
+  "apply-once",
+  "read-only",
+  "take-over",
+  "shared-resource",
+  "resource-update",
+  "debug",
+]);
+
+/** The objects of a policy with a definition, which sees all rendered components. */
+export async function renderPolicy(
+  parts: RenderParts,
+  policy: Policy,
+  rendered: readonly RenderedComponent[],
+  place: ContextOptions,
+): Promise<Result<readonly RenderedObject[], string>> {
+  const inPolicy = (text: string): string => `policy "${policy.name}": ${text}`;
+  const definition = await findDefinition(parts, "policy", policy.type);
+  if (!definition.ok) return err(inPolicy(definition.error));
+  const context = { ...appContext(parts.app, place), name: policy.name, artifacts: artifactsOf(rendered) };
+  const source = { text: definition.value.template, file: policy.type };
+  const objects = await renderObjects(parts, source, { parameter: policy.properties, context });
+  if (!objects.ok) return err(inPolicy(objects.error));
+  const { output, outputs } = objects.value;
+  const drafts: readonly (readonly [string | undefined, JsonObject])[] = [
+    ...(output === undefined ? [] : [[undefined, output] as const]),
+    ...Object.entries(outputs),
+  ];
+  const result: RenderedObject[] = [];
+  for (const [resource, object] of drafts) {
+    const fault = objectFault(object);
+    if (fault !== undefined)
+      return err(inPolicy(`${resource === undefined ? "output" : `outputs.${resource}`}: ${fault}`));
+    const namespace = await namespaceFor(object, place.namespace, parts.isNamespaced);
+    const placing = { identity: parts.app.identity, revisionHash: parts.revisionHash, namespace };
+    const suffix = resource === undefined ? "" : `-${resource.toLowerCase()}`;
+    result.push({
+      key: `policy.${policy.name}${resource === undefined ? "" : `.${resource}`}`,
+      role: "POLICY",
+      ...(resource === undefined ? {} : { resource }),
+      object: nameOther(object, `${policy.name}${suffix}`, placing, { [label.policy]: policy.name }),
+    });
+  }
+  return ok(result);
+}
+
+/** `<component>.workload` and `<component>.traits.<type>.<resource>`. */
+export function artifactsOf(rendered: readonly RenderedComponent[]): JsonObject {
+  return Object.fromEntries(
+    rendered.map(({ component, workload, auxiliaries }) => {
+      const traits: Record<string, Record<string, JsonObject>> = {};
+      for (const { trait = "", resource = "", object } of auxiliaries)
+        (traits[trait] ??= {})[resource] = asJson(object);
+      return [component.name, { workload: asJson(workload.object), traits }];
+    }),
+  );
+}
