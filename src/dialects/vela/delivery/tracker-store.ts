@@ -2,11 +2,11 @@ import { type InTurn, serializer } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { isNotFound } from "#kernel/model/index.ts";
 import type { AppIdentity } from "../app.ts";
+import { ResourceTracker } from "../kinds.ts";
 import { selectorOf } from "../labels.ts";
 import {
   decodeTracker,
   encodeTracker,
-  resourceTracker,
   type TrackedObject,
   type Tracker,
   trackerName,
@@ -60,7 +60,7 @@ export class TrackerStore {
   /** Deletes a tracker whose objects are gone or left behind on purpose. */
   drop({ name, stored }: Tracker): Promise<void> {
     return this.#inTurn(async () => {
-      const ref = { type: resourceTracker, name };
+      const ref = { type: ResourceTracker, name };
       try {
         if (stored !== undefined)
           await this.#client.patch(ref, { type: "merge", body: { metadata: { finalizers: null } } }, this.#options);
@@ -80,8 +80,8 @@ export class TrackerStore {
     const object = encodeTracker(tracker, this.#identity);
     const stored =
       tracker.stored === undefined
-        ? await this.#client.create(resourceTracker, object, this.#options)
-        : await this.#client.update(resourceTracker, object, this.#options);
+        ? await this.#client.create(ResourceTracker, object, this.#options)
+        : await this.#client.update(ResourceTracker, object, this.#options);
     return { ...tracker, stored };
   }
 
@@ -92,7 +92,7 @@ export class TrackerStore {
   }
 
   async #list(): Promise<Map<string, Tracker>> {
-    const { items } = await this.#client.list(resourceTracker, {
+    const { items } = await this.#client.list(ResourceTracker, {
       labelSelector: selectorOf(this.#identity),
       ...this.#options,
     });

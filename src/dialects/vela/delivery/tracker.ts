@@ -8,20 +8,12 @@ import {
   objectAt,
   textAt,
 } from "#lib/base/index.ts";
-import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { AppIdentity } from "../app.ts";
 import { label, trackerFinalizer } from "../labels.ts";
 
 /** Whether an application's objects are of one revision, or live as long as it does. */
 export type TrackerType = "versioned" | "root";
-
-export const resourceTracker: ResourceType = {
-  group: "core.oam.dev",
-  version: "v1beta1",
-  kind: "ResourceTracker",
-  plural: "resourcetrackers",
-  namespaced: false,
-};
 
 /** An object that an application has applied or is about to. */
 export interface TrackedObject {
