@@ -4,7 +4,11 @@ import * as definitions from "./schema/definitions.ts";
 import { free } from "./schema/fields.ts";
 import { ApplicationRevisionSpec, ApplicationRevisionStatus, ResourceTrackerSpec } from "./schema/revision.ts";
 import { Mode, Step, Steps } from "./schema/step.ts";
-import * as useCases from "./schema/use-cases.ts";
+import { Insight } from "./schema/insight.ts";
+import { Rollout } from "./schema/rollout.ts";
+import { SecurityProfile } from "./schema/security-profile.ts";
+import { GitPush, HelmTemplate, KustomizePatch } from "./schema/templates.ts";
+import { TrafficShift } from "./schema/traffic-shift.ts";
 import { WorkflowRunSpec, WorkflowRunStatus } from "./schema/workflow-run.ts";
 import type { StepStatus, workflowStatusFields } from "./schema/workflow-status.ts";
 
@@ -12,19 +16,11 @@ import type { StepStatus, workflowStatusFields } from "./schema/workflow-status.
 // is left to Slipway's own Workflow.
 
 export const group = "core.oam.dev";
-/** Group of the objects of the use cases. */
-export const appGroup = "app.oam.dev";
 
 const categories = ["oam"] as const;
 const beta = { group, version: "v1beta1", scope: "Namespaced", categories } as const;
 const alpha = { ...beta, version: "v1alpha1" } as const;
-const useCase = { group: appGroup, version: "v1", scope: "Namespaced", categories } as const;
 const description: PrinterColumn = column("DESCRIPTION", ".metadata.annotations.definition\\.oam\\.dev/description");
-const progressColumns = [
-  column("PHASE", ".status.phase"),
-  column("MESSAGE", ".status.message", { priority: 1 }),
-  age(),
-];
 
 export const Application = kind({
   ...beta,
@@ -191,82 +187,7 @@ export const Policy = kind({
 });
 export type Policy = ObjectOf<typeof Policy>;
 
-export const Rollout = kind({
-  ...useCase,
-  kind: "Rollout",
-  plural: "rollouts",
-  description: "Two revisions of components side by side, until the new one replaces the old one.",
-  spec: useCases.RolloutSpec,
-  status: useCases.RolloutStatus,
-  columns: [column("PAUSE", ".status.pause", { type: "boolean" }), ...progressColumns],
-});
-export type Rollout = ObjectOf<typeof Rollout>;
-
-export const TrafficShift = kind({
-  ...useCase,
-  kind: "TrafficShift",
-  plural: "trafficshifts",
-  description: "A share of the traffic for a new revision.",
-  spec: useCases.TrafficShiftSpec,
-  status: useCases.ProgressStatus,
-  columns: progressColumns,
-});
-export type TrafficShift = ObjectOf<typeof TrafficShift>;
-
-export const Insight = kind({
-  ...useCase,
-  kind: "Insight",
-  plural: "insights",
-  description: "Measures of the deliveries of an application.",
-  spec: useCases.InsightSpec,
-  status: useCases.InsightStatus,
-  columns: progressColumns,
-});
-export type Insight = ObjectOf<typeof Insight>;
-
-export const SecurityProfile = kind({
-  ...useCase,
-  kind: "SecurityProfile",
-  plural: "securityprofiles",
-  description: "The rights of an application, and whether operations are recorded.",
-  spec: useCases.SecurityProfileSpec,
-  status: useCases.ProgressStatus,
-  columns: progressColumns,
-});
-export type SecurityProfile = ObjectOf<typeof SecurityProfile>;
-
-export const HelmTemplate = kind({
-  ...useCase,
-  kind: "HelmTemplate",
-  plural: "helmtemplates",
-  description: "An application rendered from a Helm chart.",
-  spec: useCases.HelmTemplateSpec,
-  status: useCases.ProgressStatus,
-  columns: progressColumns,
-});
-export type HelmTemplate = ObjectOf<typeof HelmTemplate>;
-
-export const KustomizePatch = kind({
-  ...useCase,
-  kind: "KustomizePatch",
-  plural: "kustomizepatches",
-  description: "An application rendered from a kustomization.",
-  spec: useCases.KustomizePatchSpec,
-  status: useCases.ProgressStatus,
-  columns: progressColumns,
-});
-export type KustomizePatch = ObjectOf<typeof KustomizePatch>;
-
-export const GitPush = kind({
-  ...useCase,
-  kind: "GitPush",
-  plural: "gitpushes",
-  description: "Rendered objects, pushed to a Git repository.",
-  spec: useCases.GitPushSpec,
-  status: useCases.GitPushStatus,
-  columns: progressColumns,
-});
-export type GitPush = ObjectOf<typeof GitPush>;
+export { GitPush, HelmTemplate, Insight, KustomizePatch, Rollout, SecurityProfile, TrafficShift };
 
 export const kinds = [
   Application,

@@ -68,10 +68,15 @@ export interface Admission extends GroupKind {
   readonly coversSchema: boolean;
   /** Changes a new object. `writer` is its creator, if that was authenticated. */
   prepareForCreate(object: JsonObject, writer?: Writer): JsonObject;
+  /** Changes an object that replaces `old`, for what `prepareForCreate` completes. */
+  prepareForUpdate?(object: JsonObject, old: JsonObject): JsonObject;
   /** What the controller does with its writers' rights (`Manager.clientFor`). Who changes it becomes a writer. */
   actsOn?(object: JsonObject): JsonValue | undefined;
-  /** The part of a status that only controllers and administrators may write, because controllers rely on it. */
-  ownStatus?(status: JsonObject): JsonValue | undefined;
+  /**
+   * The part of a status that only controllers and administrators may write, because controllers rely on it. With the
+   * stored status `before`, others' commands can be left out.
+   */
+  ownStatus?(status: JsonObject, before?: JsonObject): JsonValue | undefined;
   /** Everything wrong with the object; with `old`, with this change. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Admitted;
 }

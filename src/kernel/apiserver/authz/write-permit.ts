@@ -44,7 +44,9 @@ function refuseForeignStatus(
   old: JsonObject | undefined,
 ): void {
   if (resource.ownStatus === undefined || old === undefined || object["status"] === old["status"]) return;
-  const partOf = ({ status }: JsonObject) => resource.ownStatus?.(isJsonObject(status) ? status : {}) ?? null;
+  const statusOf = ({ status }: JsonObject): JsonObject => (isJsonObject(status) ? status : {});
+  const before = statusOf(old);
+  const partOf = (of: JsonObject) => resource.ownStatus?.(statusOf(of), before) ?? null;
   if (jsonEquals(partOf(object), partOf(old))) return;
   const { plural, group } = resource.type;
   const namespace = textAt(object, "metadata", "namespace") ?? "";

@@ -11,10 +11,12 @@ export interface KindAdmission {
   readonly coversSchema?: boolean;
   /** `writer` creates the object; undefined for this process. */
   prepareForCreate(object: JsonObject, writer?: Writer): JsonObject;
+  /** Completes an object that replaces `old`. */
+  prepareForUpdate?(object: JsonObject, old: JsonObject): JsonObject;
   /** For kinds whose controller acts for the writers: the part of the object that says what is done. */
   actsOn?(object: JsonObject): JsonValue | undefined;
-  /** The part of a status that only controllers and administrators may write. */
-  ownStatus?(status: JsonObject): JsonValue | undefined;
+  /** The part of a status that only controllers and administrators may write; `before` is the stored status. */
+  ownStatus?(status: JsonObject, before?: JsonObject): JsonValue | undefined;
   /** With `old`, checks the change. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Validation;
 }
@@ -50,8 +52,16 @@ export function withAdmission(
   return {
     ...served,
     ...(admission.actsOn === undefined ? {} : { actsOn: (object) => admission.actsOn?.(object) }),
-    ...(admission.ownStatus === undefined ? {} : { ownStatus: (status) => admission.ownStatus?.(status) }),
+    ...(admission.ownStatus === undefined
+      ? {}
+      : { ownStatus: (status, before) => admission.ownStatus?.(status, before) }),
     prepareForCreate: (object, writer) => admission.prepareForCreate(served.prepareForCreate(object), writer),
+    ...(admission.prepareForUpdate === undefined
+      ? {}
+      : {
+          prepareForUpdate: (object, old) =>
+            admission.prepareForUpdate?.(served.prepareForUpdate(object, old), old) ?? object,
+        }),
     validateCreate: (object) => judged(served.validateCreate(object), object),
     validateUpdate: (object, old) => judged(served.validateUpdate(object, old), object, old),
   };

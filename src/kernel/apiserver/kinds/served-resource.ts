@@ -61,8 +61,8 @@ export interface ServedResource {
   isPlain?(object: JsonObject): boolean;
   /** For kinds whose controller acts for the writers: the part of the object that says what is done (`withWriters`). */
   actsOn?(object: JsonObject): JsonValue | undefined;
-  /** The part of the status that only this process and administrators may write. */
-  ownStatus?(status: JsonObject): JsonValue | undefined;
+  /** The part of the status that only this process and administrators may write; `before` is the stored status. */
+  ownStatus?(status: JsonObject, before?: JsonObject): JsonValue | undefined;
   prepareForUpdate(object: JsonObject, old: JsonObject): JsonObject;
   /** On `/status`: everything except status comes from `old`. */
   prepareForStatusUpdate(object: JsonObject, old: JsonObject): JsonObject;

@@ -1,0 +1,101 @@
+import { jsonEquals, type JsonObject, type JsonValue, objectAt } from "#lib/base/index.ts";
+import type { Kind } from "#lib/schema/index.ts";
+import { type Admission, admitted, collectProblems, type ProblemCollector } from "#kernel/dialect/index.ts";
+import { checkApplication, checkPolicyObject, checkWorkflow, checkWorkflowRun } from "./checks/application.ts";
+import * as kinds from "./kinds.ts";
+import { nameApplication, nameWorkflow, nameWorkflowRun } from "./names.ts";
+import { ownStatusOfApplication, ownStatusOfRun } from "./status-edits.ts";
+
+// What is decided when an object is stored: names are filled in first, then everything is checked that shows without
+// other objects and without evaluating CUE. Definitions and parameters are checked by `slipway lint` and when the
+// controller reads the application.
+
+interface Rules {
+  readonly complete?: (object: JsonObject) => JsonObject;
+  readonly check?: (object: JsonObject, found: ProblemCollector) => void;
+  readonly ownStatus?: Admission["ownStatus"];
+  /** The members that decide what runs. */
+  readonly acts: (object: JsonObject) => JsonValue | undefined;
+  /** Updates that do not change these are not checked; default: `acts`. */
+  readonly checked?: (object: JsonObject) => JsonValue | undefined;
+}
+
+function admissionOf({ group, kind }: Kind, rules: Rules): Admission {
+  const { complete = (object) => object, check, ownStatus, acts, checked = acts } = rules;
+  return {
+    group,
+    kind,
+    coversSchema: false,
+    prepareForCreate: ({ status: _dropped, ...object }) => complete(object),
+    prepareForUpdate: complete,
+    ...(ownStatus === undefined ? {} : { ownStatus }),
+    actsOn: (object) => acts(object) ?? null,
+    validate(object, old) {
+      const found = collectProblems();
+      if (old === undefined || !jsonEquals(checked(object), checked(old))) check?.(object, found);
+      return admitted(found.problems);
+    },
+  };
+}
+
+const specOf = ({ spec }: JsonObject) => spec;
+
+/** Annotations of an Application that decide what is applied, how, and with whose rights. */
+const actingAnnotations = /^(?:app\.oam\.dev|filter\.oam\.dev|controller\.core\.oam\.dev|slipway\.dev)\//;
+
+/** The server's own notes about writers are not part of what they wrote. */
+const ownAnnotation = "slipway.dev/acts-for";
+
+function actsOfApplication(object: JsonObject): JsonValue {
+  const annotations = objectAt(object, "metadata", "annotations") ?? {};
+  const acting = Object.entries(annotations).filter(([name]) => actingAnnotations.test(name) && name !== ownAnnotation);
+  const labels = objectAt(object, "metadata", "labels") ?? {};
+  return [specOf(object) ?? null, Object.fromEntries(acting.sort(([a], [b]) => (a < b ? -1 : 1))), labels];
+}
+
+const controllersStatus: Admission["ownStatus"] = (status) => status;
+
+const definition = (kind: Kind): Admission => admissionOf(kind, { acts: specOf, ownStatus: controllersStatus });
+
+export const admission: readonly Admission[] = [
+  admissionOf(kinds.Application, {
+    complete: nameApplication,
+    check: checkApplication,
+    ownStatus: ownStatusOfApplication,
+    acts: actsOfApplication,
+    checked: specOf,
+  }),
+  admissionOf(kinds.WorkflowRun, {
+    complete: nameWorkflowRun,
+    check: checkWorkflowRun,
+    ownStatus: ownStatusOfRun,
+    acts: specOf,
+  }),
+  admissionOf(kinds.Workflow, {
+    complete: nameWorkflow,
+    check: checkWorkflow,
+    acts: ({ mode = null, steps = null }) => [mode, steps],
+  }),
+  admissionOf(kinds.Policy, {
+    check: checkPolicyObject,
+    acts: ({ type = null, properties = null }) => [type, properties],
+  }),
+  definition(kinds.ComponentDefinition),
+  definition(kinds.TraitDefinition),
+  definition(kinds.PolicyDefinition),
+  definition(kinds.WorkflowStepDefinition),
+  definition(kinds.WorkloadDefinition),
+  // What people write into these would be applied or deleted like what controllers wrote.
+  admissionOf(kinds.DefinitionRevision, { acts: specOf }),
+  admissionOf(kinds.ApplicationRevision, { acts: specOf, ownStatus: controllersStatus }),
+  admissionOf(kinds.ResourceTracker, { acts: specOf, ownStatus: controllersStatus }),
+  admissionOf(kinds.Rollout, { acts: specOf, ownStatus: ({ pause: _pause, approved: _approved, ...own }) => own }),
+  ...[
+    kinds.TrafficShift,
+    kinds.Insight,
+    kinds.SecurityProfile,
+    kinds.HelmTemplate,
+    kinds.KustomizePatch,
+    kinds.GitPush,
+  ].map((kind) => admissionOf(kind, { acts: specOf, ownStatus: controllersStatus })),
+];

@@ -1,0 +1,3 @@
+import type { CommandSpec } from "#kernel/command/index.ts";
+
+export const commands: readonly CommandSpec[] = [];

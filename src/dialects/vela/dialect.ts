@@ -1,0 +1,30 @@
+import { type ControllerParts, type Dialect, graphOfView } from "#kernel/dialect/index.ts";
+import { admission } from "./admission.ts";
+import { describeRun } from "./describe.ts";
+import { documents } from "./document.ts";
+import { Application, kinds, WorkflowRun } from "./kinds.ts";
+import type { VelaOptions } from "./options.ts";
+import { runCommands } from "./run-commands.ts";
+import { viewRun } from "./view.ts";
+
+/** Applications made of components, policies and a workflow of CUE steps. */
+export const dialect: Dialect = {
+  name: "vela",
+  kinds,
+  documents,
+  admission,
+  runs: {
+    kinds: [
+      { group: Application.group, kind: Application.kind },
+      { group: WorkflowRun.group, kind: WorkflowRun.kind },
+    ],
+    aliases: ["app", "wr"],
+    view: viewRun,
+    describe: describeRun,
+    accepts: runCommands,
+    graph: (object) => graphOfView(viewRun(object)),
+  },
+  described: [],
+  addControllers: async (manager, parts) =>
+    (await import("./controller.ts")).addControllers(manager, parts as ControllerParts<VelaOptions>),
+};
