@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue, Millis } from "#lib/base/index.ts";
 
-// An application after admission: names are filled in, durations are read. Documents and stored objects become this once.
+// An application after admission: names are filled in, durations are read. Documents and stored objects become this
+// once.
 
 export interface Input {
   /** A variable, or an expression over `context` and `parameter`. */

@@ -11,7 +11,7 @@ export interface Placement {
 }
 
 export interface Clusters {
-  /** With the application's rights on `local`, else with the cluster's credentials. Error: `failed to get cluster x`. */
+  /** With the application's rights on `local`, else with the cluster's. Error: `failed to get cluster x`. */
   client(cluster: string, signal?: AbortSignal): Promise<Result<ApiClient, string>>;
   list(
     signal?: AbortSignal,
@@ -25,7 +25,7 @@ export interface RenderOptions {
   readonly patch?: { readonly workload?: JsonObject; readonly traits?: Readonly<Record<string, JsonObject>> };
 }
 
-/** Renders, applies, tracks and observes the objects of one application, for one pass. Refusals are texts for people. */
+/** Renders, applies, tracks and observes the objects of one application, for one pass. Refusals are for people. */
 export interface Delivery {
   readonly app: App;
   render(component: Component, options?: RenderOptions): Promise<Result<RenderedComponent, string>>;
