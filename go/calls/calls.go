@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"slipway/template/cuelang"
 	"slipway/template/workflow"
 )
 
@@ -14,6 +15,8 @@ type Answer struct {
 	Failure *workflow.Failure `json:"failure,omitempty"`
 	// Misuse is a question that the caller should not have asked.
 	Misuse string `json:"misuse,omitempty"`
+	// IsUnknown asks for the sources of packages, whose hash is all that the question has.
+	IsUnknown bool `json:"unknownPackages,omitempty"`
 }
 
 type operation func(question []byte) (Answer, error)
@@ -24,6 +27,12 @@ var operations = map[string]operation{
 	"renderActions": asked(workflow.RenderActions),
 	"cue":           asked(evaluate),
 	"helm":          asked(renderChart),
+	"cueRender":     cued(cuelang.RenderObjects),
+	"cueNext":       cued(cuelang.Next),
+	"cueLookup":     cued(cuelang.LookUp),
+	"cueBoolean":    cued(cuelang.EvaluateBoolean),
+	"cueReferences": cued(cuelang.FindReferences),
+	"cueUpgrade":    cued(cuelang.Upgrade),
 }
 
 // Reply answers one question. It never fails: whatever is wrong is part of the answer.

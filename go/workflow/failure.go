@@ -20,6 +20,8 @@ type Problem struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Path    string `json:"path,omitempty"`
+	// File is absent where there is one text only.
+	File string `json:"file,omitempty"`
 	rendering.Place
 }
 

@@ -44,8 +44,12 @@ export type PoolFailure =
   | { readonly kind: "closed" }
   | { readonly kind: "crashed"; readonly message: string };
 
+/** Why threads were ended before their time was over: `used` after many questions or much memory. */
+export type ThreadEnd = "time" | "memory" | "crashed" | "used";
+
 interface Task {
   readonly question: string;
+  readonly budgetMs: Millis;
   readonly answer: Deferred<Result<string, PoolFailure>>;
 }
 
@@ -65,6 +69,7 @@ export class TemplatePool {
   readonly #waiting: Task[] = [];
   readonly #slots = new Set<Slot>();
   readonly #ending = new Set<Promise<void>>();
+  readonly #ends: Record<ThreadEnd, number> = { time: 0, memory: 0, crashed: 0, used: 0 };
   #isClosed = false;
   #unanswered = 0;
   #release: Cancel = () => undefined;
@@ -76,11 +81,11 @@ export class TemplatePool {
   }
 
   /** Rejects if threads cannot start, or with the signal's reason, dropping the question or its later answer. */
-  async ask(question: string, signal?: AbortSignal): Promise<Result<string, PoolFailure>> {
+  async ask(question: string, signal?: AbortSignal, budgetMs?: Millis): Promise<Result<string, PoolFailure>> {
     signal?.throwIfAborted();
     if (this.#isClosed) return err({ kind: "closed" });
     if (this.#waiting.length >= this.#limits.maxWaiting) return err({ kind: "busy" });
-    const task: Task = { question, answer: deferred() };
+    const task: Task = { question, budgetMs: budgetMs ?? this.#limits.budgetMs, answer: deferred() };
     const forget = onAbort(signal, () => {
       const at = this.#waiting.indexOf(task);
       if (at >= 0) this.#waiting.splice(at, 1);
@@ -95,6 +100,11 @@ export class TemplatePool {
       forget();
       if (--this.#unanswered === 0) this.#release();
     }
+  }
+
+  /** How many threads were replaced. */
+  get replaced(): Readonly<Record<ThreadEnd, number>> {
+    return this.#ends;
   }
 
   /** Starts a thread unless there is one. */
@@ -147,7 +157,7 @@ export class TemplatePool {
     slot.cancelTimer();
     slot.state = task;
     // A timer that expired while the process stood still must not precede an answer that has already arrived.
-    slot.cancelTimer = afterAwake(this.#clock, this.#limits.budgetMs, () => {
+    slot.cancelTimer = afterAwake(this.#clock, task.budgetMs, () => {
       this.#drop(slot, { kind: "time" });
       this.#advance();
     });
@@ -166,6 +176,7 @@ export class TemplatePool {
       const { maxQuestions, maxKeptBytes } = this.#limits;
       if (++slot.questions < maxQuestions && answer.memoryBytes <= maxKeptBytes) return this.#rest(slot);
       this.#drop(slot);
+      this.#ends.used++;
       if (!this.#isClosed) this.#startSlot();
       return this.#advance();
     }
@@ -177,6 +188,7 @@ export class TemplatePool {
   #drop(slot: Slot, failure?: PoolFailure): void {
     if (!this.#slots.delete(slot)) return;
     slot.cancelTimer();
+    if (failure !== undefined && failure.kind in this.#ends) this.#ends[failure.kind as ThreadEnd]++;
     if (typeof slot.state === "object" && failure !== undefined) slot.state.answer.resolve(err(failure));
     const ending = slot.thread.end().finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);

@@ -1,4 +1,4 @@
-import { type Clock, err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import { type Clock, err, type JsonValue, type Millis, ok, type Result } from "#lib/base/index.ts";
 import type { HelmRendering, HelmRequest } from "./helm.ts";
 import type { ActionsPlan, TemplatePlan } from "./plan.ts";
 import { defaultLimits, type PoolFailure, type PoolLimits, TemplatePool } from "./pool.ts";
@@ -122,6 +122,22 @@ export class TemplateHost {
     return this.#ask("helm", request, signal);
   }
 
+  /** Any question to the Go module, which answers with the text of JSON. Numbers in it may be beyond a double's precision. */
+  async ask(
+    question: string,
+    signal?: AbortSignal,
+    budgetMs: Millis = this.#budgetMs,
+  ): Promise<Result<string, TemplateFailure>> {
+    const asked = await this.#pool.ask(question, signal, budgetMs);
+    if (asked.ok) return asked;
+    return err({ kind: asked.error.kind, message: sentence(asked.error, budgetMs), problems: [] });
+  }
+
+  /** How many threads were replaced, by reason. */
+  get replaced(): TemplatePool["replaced"] {
+    return this.#pool.replaced;
+  }
+
   warm(): void {
     this.#pool.warm();
   }
@@ -132,27 +148,27 @@ export class TemplateHost {
   }
 
   async #ask<T>(operation: string, request: object, signal?: AbortSignal): Promise<Result<T, TemplateFailure>> {
-    const asked = await this.#pool.ask(JSON.stringify({ operation, ...request }), signal);
-    if (!asked.ok) return err({ kind: asked.error.kind, message: this.#sentence(asked.error), problems: [] });
+    const asked = await this.ask(JSON.stringify({ operation, ...request }), signal);
+    if (!asked.ok) return asked;
     const { value, failure, misuse } = JSON.parse(asked.value) as Answer;
     if (misuse !== undefined) throw new Error(`the template module does not understand: ${misuse}`);
     if (failure !== undefined) return err({ kind: "template", ...failure });
     // Each operation's answer has the type that its Go function returns.
     return ok(value as T);
   }
+}
 
-  #sentence(failure: PoolFailure): string {
-    switch (failure.kind) {
-      case "time":
-        return `the template ran longer than ${this.#budgetMs / 1000} s`;
-      case "memory":
-        return `the template needs more than ${moduleMemoryMb} MB`;
-      case "busy":
-        return "too many templates wait to be rendered";
-      case "closed":
-        return "templates are rendered no more: the program ends";
-      case "crashed":
-        return `the template has ended the thread that rendered it: ${failure.message}`;
-    }
+function sentence(failure: PoolFailure, budgetMs: Millis): string {
+  switch (failure.kind) {
+    case "time":
+      return `the template ran longer than ${budgetMs / 1000} s`;
+    case "memory":
+      return `the template needs more than ${moduleMemoryMb} MB`;
+    case "busy":
+      return "too many templates wait to be rendered";
+    case "closed":
+      return "templates are rendered no more: the program ends";
+    case "crashed":
+      return `the template has ended the thread that rendered it: ${failure.message}`;
   }
 }
