@@ -85,7 +85,7 @@ test("a parameter of another type is a conflict at its place in the template", a
     ok: false,
     error: {
       kind: "template",
-      problems: [{ code: "cue-conflict", path: "parameter.image", file: "template", line: 2, column: 21 }],
+      problems: [{ code: "cue-conflict", path: "parameter.image", file: "template", line: 2, column: 20 }],
     },
   });
 });
