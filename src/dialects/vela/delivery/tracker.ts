@@ -30,7 +30,7 @@ export interface TrackedObject {
   readonly replicaKey?: string;
   /** Key among the rendered resources of the revision, where Secrets are kept. */
   readonly key?: string;
-  readonly stage?: string;
+  readonly stage?: "PreDispatch" | "PostDispatch";
   /** Never deleted. */
   readonly skipGC?: boolean;
   /** As applied; absent for Secrets, and for objects that are only read. */

@@ -123,7 +123,7 @@ export interface TestDelivery {
   readonly delivery: VelaDelivery;
   readonly client: ReturnType<typeof testClient>;
   /** The same objects, seen by the next pass. */
-  next(app?: App): VelaDelivery;
+  readonly next: (app?: App) => VelaDelivery;
 }
 
 export function testDelivery(app: App, more: Partial<DeliveryParts> = {}): TestDelivery {

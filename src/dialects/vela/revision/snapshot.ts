@@ -1,0 +1,154 @@
+import { gunzipSync, gzipSync } from "node:zlib";
+import { isJsonObject, type JsonObject, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
+import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import type { App, Step } from "../app.ts";
+import type { Definition, Definitions, DefinitionType } from "../definitions/definition.ts";
+import { textsOf } from "../labels.ts";
+
+/** Everything that an application was rendered from. */
+export interface Snapshot {
+  /** The Application without its status. */
+  readonly application: JsonObject;
+  readonly definitions: Readonly<Record<DefinitionType, Readonly<Record<string, JsonObject>>>>;
+  /** Policies of the namespace that the workflow refers to, by name. */
+  readonly policies: Readonly<Record<string, JsonObject>>;
+  /** The Workflow that `spec.workflow.ref` names. */
+  readonly workflow?: JsonObject;
+  readonly referredObjects: readonly JsonObject[];
+}
+
+const members: Readonly<Record<DefinitionType, string>> = {
+  component: "componentDefinitions",
+  trait: "traitDefinitions",
+  policy: "policyDefinitions",
+  "workflow-step": "workflowStepDefinitions",
+};
+const kinds: Readonly<Record<DefinitionType, string>> = {
+  component: "ComponentDefinition",
+  trait: "TraitDefinition",
+  policy: "PolicyDefinition",
+  "workflow-step": "WorkflowStepDefinition",
+};
+const types = ["component", "trait", "policy", "workflow-step"] as const;
+
+/** Names of all definitions that the application uses; those that are not found are for admission to report. */
+export async function snapshotOf(
+  application: Stored<KubeObject>,
+  app: App,
+  definitions: Definitions,
+  referred: Pick<Snapshot, "policies" | "workflow" | "referredObjects">,
+): Promise<Snapshot> {
+  const used: Record<DefinitionType, readonly string[]> = {
+    component: app.components.map(({ type }) => type),
+    trait: app.components.flatMap(({ traits }) => traits.map(({ type }) => type)),
+    policy: app.policies.map(({ type }) => type),
+    "workflow-step": app.workflow.steps.flatMap((step) => [step.type, ...step.subSteps.map(({ type }: Step) => type)]),
+  };
+  const found = { component: {}, trait: {}, policy: {}, "workflow-step": {} };
+  for (const type of types) {
+    const byName: Record<string, JsonObject> = found[type];
+    for (const name of [...new Set(used[type])].sort()) {
+      const definition = await definitions.find(type, name, app.identity.namespace);
+      if (definition !== undefined) byName[name] = storedDefinition(definition);
+    }
+  }
+  return { application: bareApplication(application), definitions: found, ...referred };
+}
+
+/** A definition as a Kubernetes object, so that clients can read it in the revision. */
+function storedDefinition({ type, name, template, spec, annotations, stored }: Definition): JsonObject {
+  const { apiVersion = "core.oam.dev/v1beta1", metadata } = stored ?? {};
+  return {
+    apiVersion,
+    kind: kinds[type],
+    metadata: {
+      name: metadata?.name ?? name,
+      ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+    },
+    spec: { ...spec, ...(template === "" ? {} : { schematic: { cue: { template } } }) },
+  };
+}
+
+function bareApplication(application: Stored<KubeObject>): JsonObject {
+  const { apiVersion, kind, metadata } = application;
+  const { name, namespace, labels, annotations } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+    spec: asJson(application)["spec"] ?? {},
+  };
+}
+
+/** From this size on, revisions are stored compressed. */
+const compressFrom = 32 * 1024;
+const maxUnpacked = 64 * 2 ** 20;
+
+export function encodeSnapshot(snapshot: Snapshot): JsonObject {
+  const { application, definitions, policies, workflow, referredObjects } = snapshot;
+  const fields: JsonObject = {
+    application,
+    ...Object.fromEntries(types.map((type) => [members[type], definitions[type]])),
+    policies,
+    ...(workflow === undefined ? {} : { workflow }),
+    ...(referredObjects.length === 0 ? {} : { referredObjects }),
+  };
+  const text = JSON.stringify(fields);
+  if (text.length < compressFrom) return fields;
+  const { spec: _spec, ...head } = application;
+  return { application: head, compression: { type: "gzip", data: gzipSync(text).toString("base64") } };
+}
+
+/** Unreadable revisions throw. */
+export function decodeSnapshot(revision: KubeObject): Snapshot {
+  const spec = objectAt(asJson(revision), "spec") ?? {};
+  const packed = textAt(spec, "compression", "data");
+  const fields: unknown =
+    packed === undefined
+      ? spec
+      : JSON.parse(gunzipSync(Buffer.from(packed, "base64"), { maxOutputLength: maxUnpacked }).toString());
+  if (!isJsonObject(fields)) throw new Error(`revision ${revision.metadata.name ?? ""} cannot be read`);
+  const workflow = objectAt(fields, "workflow");
+  const objects = (name: string) => objectsIn(objectAt(fields, name));
+  return {
+    application: objectAt(fields, "application") ?? {},
+    definitions: {
+      component: objects(members.component),
+      trait: objects(members.trait),
+      policy: objects(members.policy),
+      "workflow-step": objects(members["workflow-step"]),
+    },
+    policies: objects("policies"),
+    ...(workflow === undefined ? {} : { workflow }),
+    referredObjects: objectsAt(fields, "referredObjects"),
+  };
+}
+
+const objectsIn = (map: JsonObject | undefined): Readonly<Record<string, JsonObject>> =>
+  Object.fromEntries(
+    Object.entries(map ?? {}).flatMap(([name, value]) => (isJsonObject(value) ? [[name, value]] : [])),
+  );
+
+/** Definitions as the revision has them; others, such as those of added overrides, as they are now. */
+export function snapshotDefinitions({ definitions }: Snapshot, others: Definitions): Definitions {
+  return {
+    async find(type, name, namespace) {
+      const own = definitions[type];
+      const kept = Object.hasOwn(own, name) ? own[name] : undefined;
+      return kept === undefined ? await others.find(type, name, namespace) : readDefinition(type, name, kept);
+    },
+    names: (type, namespace) => others.names(type, namespace),
+  };
+}
+
+function readDefinition(type: DefinitionType, name: string, object: JsonObject): Definition {
+  const { schematic, ...spec } = objectAt(object, "spec") ?? {};
+  const template = textAt({ schematic }, "schematic", "cue", "template") ?? "";
+  return { type, name, template, spec, annotations: textsOf(objectAt(object, "metadata", "annotations")) };
+}

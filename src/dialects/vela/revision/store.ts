@@ -1,0 +1,187 @@
+import { jsonEquals, objectAt, type JsonObject } from "#lib/base/index.ts";
+import { type ApiClient, patchStatus, refTo, retryOnConflict } from "#kernel/kit/index.ts";
+import type { Clock } from "#lib/base/index.ts";
+import {
+  asJson,
+  ConfigMap,
+  controllerReference,
+  isAlreadyExists,
+  isNotFound,
+  type KubeObject,
+  type ResourceType,
+  Secret,
+  type Stored,
+} from "#kernel/model/index.ts";
+import { ApplicationRevision } from "../kinds.ts";
+import { annotation, label, selectorOf } from "../labels.ts";
+import type { RenderedObject } from "../render/rendered.ts";
+import type { RevisionChoice } from "./decide.ts";
+import { outdatedRevisions } from "./history.ts";
+import { isStandIn, readRendered, renderedData } from "./rendered-resources.ts";
+import { encodeSnapshot } from "./snapshot.ts";
+
+/** The controller's own client: revisions and their data are its records. */
+export interface RevisionParts {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export async function listRevisions(
+  { client, signal }: RevisionParts,
+  application: Stored<KubeObject>,
+): Promise<readonly Stored<KubeObject>[]> {
+  const { name, namespace = "" } = application.metadata;
+  const labelSelector = selectorOf({ name, namespace });
+  const { items } = await client.list(ApplicationRevision, { namespace, labelSelector, signal });
+  return items;
+}
+
+/** The stored revision; repeatable. */
+export async function ensureRevision(
+  { client, signal }: RevisionParts,
+  application: Stored<KubeObject>,
+  choice: RevisionChoice,
+  objects: readonly RenderedObject[],
+): Promise<Stored<KubeObject>> {
+  if (choice.existing !== undefined) return choice.existing;
+  const { name, namespace = "" } = application.metadata;
+  const shards = Object.keys(renderedData(choice.name, objects).configMaps);
+  const revision: KubeObject = {
+    apiVersion: "core.oam.dev/v1beta1",
+    kind: "ApplicationRevision",
+    metadata: {
+      name: choice.name,
+      namespace,
+      labels: { [label.app]: name, [label.appNamespace]: namespace, [label.appRevisionHash]: choice.hash },
+      ...(choice.publishVersion === undefined
+        ? {}
+        : { annotations: { [annotation.publishVersion]: choice.publishVersion } }),
+      ownerReferences: [controllerReference(application)],
+    },
+    spec: {
+      ...encodeSnapshot(choice.snapshot),
+      resourcesConfigMap: { name: choice.name, ...(shards.length > 1 ? { shards } : {}) },
+    },
+  };
+  try {
+    return await client.create(ApplicationRevision, revision, { signal });
+  } catch (thrown) {
+    if (!isAlreadyExists(thrown)) throw thrown;
+    const found = await client.get(refTo(ApplicationRevision, revision), { signal });
+    if (found.metadata.labels?.[label.appRevisionHash] === choice.hash && isOwnedBy(found, application)) return found;
+    throw new Error(`ApplicationRevision ${namespace}/${choice.name} exists already with another content`);
+  }
+}
+
+const isOwnedBy = (object: KubeObject, owner: Stored<KubeObject>): boolean =>
+  object.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
+
+/**
+ * Writes ConfigMaps and Secrets of the rendered objects; repeatable, and unchanged ones are not written. Must succeed
+ * before the first step runs: steps and other controllers rely on them.
+ */
+export async function writeRenderedResources(
+  parts: RevisionParts,
+  revision: Stored<KubeObject>,
+  objects: readonly RenderedObject[],
+): Promise<void> {
+  const { configMaps, secrets } = renderedData(revision.metadata.name, objects);
+  for (const [name, data] of Object.entries(secrets)) {
+    const encoded = Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString("base64")]);
+    await writeData(parts, Secret, revision, name, { type: "Opaque", data: Object.fromEntries(encoded) });
+  }
+  // Secrets first: a reader of the ConfigMap follows its stand-ins.
+  for (const [name, data] of Object.entries(configMaps)) await writeData(parts, ConfigMap, revision, name, { data });
+}
+
+async function writeData(
+  { client, clock, signal }: RevisionParts,
+  type: ResourceType,
+  revision: Stored<KubeObject>,
+  name: string,
+  content: JsonObject,
+): Promise<void> {
+  const { namespace = "", labels } = revision.metadata;
+  const wanted: KubeObject = {
+    ...content,
+    apiVersion: "v1",
+    kind: type.kind,
+    metadata: {
+      name,
+      namespace,
+      labels: { ...labels, [label.appRevision]: revision.metadata.name },
+      ownerReferences: [controllerReference(revision)],
+    },
+  };
+  await retryOnConflict({ clock, signal }, async () => {
+    let live: Stored<KubeObject>;
+    try {
+      live = await client.get(refTo(type, wanted), { signal });
+    } catch (thrown) {
+      if (!isNotFound(thrown)) throw thrown;
+      return void (await client.create(type, wanted, { signal }));
+    }
+    if (!isOwnedBy(live, revision))
+      throw new Error(`${type.kind} ${namespace}/${name} exists and is not of the revision`);
+    if (jsonEquals(asJson(live)["data"], content["data"])) return;
+    const { resourceVersion, uid } = live.metadata;
+    await client.update(type, { ...wanted, metadata: { ...wanted.metadata, resourceVersion, uid } }, { signal });
+  });
+}
+
+/** The rendered objects of a revision by key, Secrets included, as written by `writeRenderedResources`. */
+export async function readRenderedResources(
+  { client, signal }: Pick<RevisionParts, "client" | "signal">,
+  revision: Stored<KubeObject>,
+): Promise<ReadonlyMap<string, KubeObject>> {
+  const { namespace = "", name } = revision.metadata;
+  const labelSelector = `${label.appRevision}=${name}`;
+  const found = new Map<string, KubeObject>();
+  const [maps, secrets] = await Promise.all([
+    client.list(ConfigMap, { namespace, labelSelector, signal }),
+    client.list(Secret, { namespace, labelSelector, signal }),
+  ]);
+  for (const map of maps.items.filter((one) => isOwnedBy(one, revision)))
+    for (const [key, text] of Object.entries(objectAt(asJson(map), "data") ?? {})) {
+      const object = typeof text === "string" ? readRendered(text) : undefined;
+      if (object !== undefined && !isStandIn(object)) found.set(key, object);
+    }
+  for (const secret of secrets.items.filter((one) => isOwnedBy(one, revision)))
+    for (const [key, text] of Object.entries(objectAt(asJson(secret), "data") ?? {})) {
+      const object = typeof text === "string" ? readRendered(Buffer.from(text, "base64").toString()) : undefined;
+      if (object !== undefined) found.set(key, object);
+    }
+  return found;
+}
+
+/** Keeps the end of a run in its revision. The caller leaves sensitive variables out. */
+export async function recordRun(
+  { client, signal }: RevisionParts,
+  revision: Stored<KubeObject>,
+  run: { readonly succeeded: boolean; readonly workflow?: JsonObject; readonly workflowContext?: JsonObject },
+): Promise<void> {
+  const status = { ...objectAt(asJson(revision), "status"), ...run };
+  await patchStatus(
+    client,
+    ApplicationRevision,
+    await client.get(refTo(ApplicationRevision, revision), { signal }),
+    status,
+  );
+}
+
+/** Deletes revisions beyond the limit. Their data goes with them. */
+export async function pruneRevisions(
+  { client, signal }: RevisionParts,
+  revisions: readonly Stored<KubeObject>[],
+  inUse: ReadonlySet<string>,
+  limit?: number,
+): Promise<void> {
+  for (const revision of outdatedRevisions(revisions, inUse, limit)) {
+    try {
+      await client.delete(refTo(ApplicationRevision, revision), { signal });
+    } catch (thrown) {
+      if (!isNotFound(thrown)) throw thrown;
+    }
+  }
+}
