@@ -1,7 +1,7 @@
 import { type Clock, err, inParallel, type JsonObject, ok, type Result } from "#lib/base/index.ts";
 import { type ApiClient, refTo } from "#kernel/kit/index.ts";
 import { asJson, isNotFound, type KubeObject, type Stored } from "#kernel/model/index.ts";
-import type { Cue } from "#kernel/template/cue.ts";
+import type { Cue } from "#kernel/template/index.ts";
 import type { App, Component } from "../app.ts";
 import type { Definitions } from "../definitions/definition.ts";
 import { label, nameOf, ownerOf } from "../labels.ts";

@@ -1,4 +1,4 @@
-import type { CueProblem } from "#kernel/template/cue.ts";
+import type { CueProblem } from "#kernel/template/index.ts";
 import type { TemplateFailure } from "#kernel/template/index.ts";
 
 /** At most this many problems are listed. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
-import type { Cue } from "#kernel/template/cue.ts";
+import type { Cue } from "#kernel/template/index.ts";
 import type { AppIdentity, Component } from "../app.ts";
 import type { Definitions, DefinitionType } from "../definitions/definition.ts";
 import { auxiliaryWorkload, nameOf } from "../labels.ts";

@@ -1,6 +1,6 @@
 import { err, type JsonObject, ok, objectAt, type Result, textAt } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";
-import type { Cue, CueObjects } from "#kernel/template/cue.ts";
+import type { Cue, CueObjects } from "#kernel/template/index.ts";
 import type { App, Component, Trait } from "../app.ts";
 import type { Definition, Definitions, DefinitionType } from "../definitions/definition.ts";
 import type { RenderOptions } from "../delivery/delivery.ts";

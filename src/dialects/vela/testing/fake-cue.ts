@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, ok, objectAt } from "#lib/base/index.ts";
 import { applyMergePatch } from "#lib/json/index.ts";
-import type { Cue, CueHealth, CueHealthRequest, CueRendering, CueRenderRequest } from "#kernel/template/cue.ts";
+import type { Cue, CueHealth, CueHealthRequest, CueRendering, CueRenderRequest } from "#kernel/template/index.ts";
 
 export interface FakeTemplate {
   readonly output?: JsonObject;
