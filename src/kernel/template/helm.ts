@@ -1,5 +1,4 @@
-import type { JsonObject, Result } from "#lib/base/index.ts";
-import type { TemplateFailure } from "./template-host.ts";
+import type { JsonObject } from "#lib/base/index.ts";
 
 /** A chart by its files, whose paths are relative to it. Packed sub-charts must be unpacked. */
 export interface HelmRequest {
@@ -19,9 +18,3 @@ export interface HelmRendering {
   /** Name and version. */
   readonly chart: string;
 }
-
-/** Renders charts without a cluster: `lookup` finds nothing. Paths of problems name files of the chart. */
-export type RenderChart = (
-  request: HelmRequest,
-  signal?: AbortSignal,
-) => Promise<Result<HelmRendering, TemplateFailure>>;

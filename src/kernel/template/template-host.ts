@@ -118,6 +118,7 @@ export class TemplateHost {
     return evaluated.ok ? ok(evaluated.value.json) : evaluated;
   }
 
+  /** Without a cluster: `lookup` finds nothing. Paths of problems name files of the chart. */
   renderChart(request: HelmRequest, signal?: AbortSignal): Promise<Result<HelmRendering, TemplateFailure>> {
     return this.#ask("helm", request, signal);
   }
