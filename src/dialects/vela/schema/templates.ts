@@ -67,7 +67,7 @@ export const GitPush = kind({
       gitRepo: s.string({ minLength: 1, description: "URL of the repository." }),
       branch: s.string({ minLength: 1, description: "The branch to push to." }),
       path,
-      layout: s.optional(s.oneOf(["objects", "single"], { description: "A file per object, or one file." })),
+      layout: s.optional(s.oneOf(["files", "single"], { description: "A file per object, or one file." })),
     },
     { preserveUnknown: true },
   ),

@@ -1,0 +1,42 @@
+import { err, isJsonObject, type JsonObject, type JsonValue, objectsAt, ok, type Result } from "#lib/base/index.ts";
+import { textsOf } from "../ops/use-case-value.ts";
+import { readShare, type SharedEntry } from "./shares.ts";
+
+export interface KnownCluster {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The clusters of every entry of `placement`. An entry that matches none is an error. */
+export function selectClusters(
+  input: JsonObject,
+  known: readonly KnownCluster[],
+): Result<readonly SharedEntry[], string> {
+  const entries: SharedEntry[] = [];
+  const given = objectsAt(input, "placement");
+  if (given.length === 0) return err("placement: expected a list of cluster selectors, found none");
+  for (const [index, entry] of given.entries()) {
+    const share = readShare(entry["replicas"]);
+    const found = JSON.stringify(entry["replicas"]);
+    if (share === undefined) return err(`placement[${index}].replicas: expected "70%" or a number, found ${found}`);
+    const labels = selectorOf(entry["clusterSelector"]);
+    const clusters = known.filter((cluster) => matches(cluster, labels)).map(({ name }) => name);
+    if (clusters.length === 0) return err(`no cluster matches ${describe(labels)}`);
+    entries.push({ share, clusters });
+  }
+  return ok(entries);
+}
+
+/** `{region: east}`, or `{labels: {region: east}}`. */
+function selectorOf(value: JsonValue | undefined): Readonly<Record<string, string>> {
+  const labels = isJsonObject(value) ? (value["labels"] ?? value["matchLabels"]) : undefined;
+  return textsOf(isJsonObject(labels) ? labels : value);
+}
+
+const matches = ({ labels }: KnownCluster, wanted: Readonly<Record<string, string>>): boolean =>
+  Object.entries(wanted).every(([name, value]) => labels[name] === value);
+
+const describe = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(",") || "an empty selector";

@@ -1,0 +1,51 @@
+import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { createMergePatch } from "#lib/json/index.ts";
+import { getOrUndefined } from "#kernel/kit/index.ts";
+import { apiVersionOf, asJson, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import type { ActionScope } from "../ops/provider.ts";
+import { Rollout, type RolloutSpec, type RolloutStatus } from "../schema/rollout.ts";
+
+export type StoredRollout = Stored<Rollout>;
+export const local = { cluster: "local" } as const;
+export const rolloutManager = "slipway-rollout";
+
+/** An application has one Rollout, named like it. */
+export const readRollout = ({ app, client, signal }: ActionScope): Promise<StoredRollout | undefined> =>
+  getOrUndefined<Rollout>(
+    client,
+    { type: Rollout, namespace: app.identity.namespace, name: app.identity.name },
+    signal,
+  );
+
+/** Tracked like everything that the application applies; its status is kept. Rejects with the refusal. */
+export async function writeRollout(scope: ActionScope, spec: RolloutSpec): Promise<StoredRollout> {
+  const { name, namespace } = scope.app.identity;
+  const object = { apiVersion: apiVersionOf(Rollout), kind: Rollout.kind, metadata: { name, namespace }, spec };
+  const applied = await scope.delivery.applyObject(object, local);
+  if (!applied.ok) throw new Error(applied.error);
+  const stored = await readRollout(scope);
+  if (stored === undefined) throw new Error(`Rollout "${name}" was deleted`);
+  return stored;
+}
+
+export const writeRolloutStatus = (scope: ActionScope, rollout: StoredRollout, status: RolloutStatus) =>
+  writeStatus(scope, Rollout, rollout, { ...status, observedGeneration: rollout.metadata.generation ?? 1 });
+
+/** Replaces the status by a patch of the differences, so that what people write meanwhile is kept. */
+export async function writeStatus(
+  { client, signal }: ActionScope,
+  type: ResourceType,
+  object: Stored,
+  status: object,
+): Promise<void> {
+  const before = asJson(object)["status"];
+  const wanted: JsonObject = JSON.parse(JSON.stringify(status)) as JsonObject;
+  const change = createMergePatch(isJsonObject(before) ? before : {}, wanted);
+  if (change === undefined) return;
+  const { namespace = "", name } = object.metadata;
+  const patch = { type: "merge", body: { status: change } } as const;
+  await client.patch({ type, namespace, name }, patch, { subresource: "status", fieldManager: rolloutManager, signal });
+}
+
+export const referTo = (scope: ActionScope, { apiVersion, kind, metadata }: Stored): void =>
+  scope.refer?.({ apiVersion, kind, name: metadata.name, namespace: metadata.namespace ?? "" });
