@@ -1,5 +1,5 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import type { Stored } from "#kernel/model/index.ts";
+import type { Stored, Writer } from "#kernel/model/index.ts";
 
 export type DefinitionType = "component" | "trait" | "policy" | "workflow-step";
 
@@ -12,8 +12,10 @@ export interface Definition {
   /** As stored, without the template: workload, status, workloadRefPath, … */
   readonly spec: JsonObject;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Absent for shipped definitions. */
+  /** Absent for shipped definitions. A DefinitionRevision if the type named one. */
   readonly stored?: Stored;
+  /** Everybody who wrote it, administrators excepted: what it renders is done with the rights of them, too. */
+  readonly writers?: readonly Writer[];
 }
 
 /** Looks in the application's namespace, then in the system namespace, then among the shipped ones. */
