@@ -6,7 +6,10 @@ import type { RpcPort } from "#kernel/rpc/index.ts";
 import type { TemplateHost } from "#kernel/template/index.ts";
 
 /** Without the right to close it. */
-export type Templates = Pick<TemplateHost, "evaluateCue" | "parse" | "render" | "renderActions" | "renderChart">;
+export type Templates = Pick<
+  TemplateHost,
+  "ask" | "evaluateCue" | "parse" | "render" | "renderActions" | "renderChart"
+>;
 
 /** User settings by dialect, which alone knows the type. Default: the dialect's defaults. */
 export type DialectOptions = Readonly<Record<string, unknown>>;
