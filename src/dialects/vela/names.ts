@@ -1,34 +1,42 @@
 import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
 
-// Names that documents may leave out. Filled in when an object is stored, and again when one is read, because clusters
+// Names that documents may leave out, and members without a value. Filled in when an object is stored, and again when one is read, because clusters
 // without Slipway's API server store them as they are written.
 
 const isUnnamed = ({ name }: JsonObject): boolean => name === undefined || name === null || name === "";
+
+/** `properties:` without a value counts as absent. */
+const withoutNulls = (object: JsonObject): JsonObject =>
+  Object.values(object).includes(null)
+    ? Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
+    : object;
 
 const mapObjects = (
   list: JsonValue | undefined,
   change: (item: JsonObject, index: number) => JsonObject,
 ): JsonArray | undefined =>
-  Array.isArray(list) ? list.map((item, index) => (isJsonObject(item) ? change(item, index) : item)) : undefined;
+  Array.isArray(list)
+    ? list.map((item, index) => (isJsonObject(item) ? change(withoutNulls(item), index) : item))
+    : undefined;
 
 const withMember = (object: JsonObject, name: string, value: JsonValue | undefined): JsonObject =>
   value === undefined ? object : { ...object, [name]: value };
 
-const named = (object: JsonObject, name: string): JsonObject => (isUnnamed(object) ? { ...object, name } : object);
+const withName = (object: JsonObject, name: string): JsonObject => (isUnnamed(object) ? { ...object, name } : object);
 
 /** `step-<i>`, and `step-<i>-<j>` for sub-steps. */
 export const nameSteps = (steps: JsonValue | undefined): JsonArray | undefined =>
   mapObjects(steps, (step, i) =>
     withMember(
-      named(step, `step-${i}`),
+      withName(step, `step-${i}`),
       "subSteps",
-      mapObjects(step["subSteps"], (sub, j) => named(sub, `step-${i}-${j}`)),
+      mapObjects(step["subSteps"], (sub, j) => withName(sub, `step-${i}-${j}`)),
     ),
   );
 
 /** `<type>-auto-gen-<index>`. */
 export const namePolicies = (policies: JsonValue | undefined): JsonArray | undefined =>
-  mapObjects(policies, (policy, index) => named(policy, `${textAt(policy, "type") ?? ""}-auto-gen-${index}`));
+  mapObjects(policies, (policy, index) => withName(policy, `${textAt(policy, "type") ?? ""}-auto-gen-${index}`));
 
 /** The member `at` with its steps named, if it is an object. */
 const withNamedSteps = (object: JsonObject, at: string): JsonObject => {
@@ -39,7 +47,15 @@ const withNamedSteps = (object: JsonObject, at: string): JsonObject => {
 export function nameApplication(object: JsonObject): JsonObject {
   const { spec } = object;
   if (!isJsonObject(spec)) return object;
-  const policies = withMember(spec, "policies", namePolicies(spec["policies"]));
+  const components = mapObjects(spec["components"], (component) =>
+    withMember(
+      component,
+      "traits",
+      mapObjects(component["traits"], (trait) => trait),
+    ),
+  );
+  const named = withMember(spec, "components", components);
+  const policies = withMember(named, "policies", namePolicies(spec["policies"]));
   return { ...object, spec: withNamedSteps(policies, "workflow") };
 }
 

@@ -1,0 +1,183 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { loadDialects } from "#dialects/index.ts";
+import { type ApiServer, createApiServer, memoryStore, type Store } from "#kernel/apiserver/index.ts";
+import { sharedOf } from "#kernel/dialect/index.ts";
+import { type ApiClient, refTo } from "#kernel/kit/index.ts";
+import { ApiError, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { type JsonObject, silentLog, systemClock } from "#lib/base/index.ts";
+import { definitionsOf } from "./control-plane.ts";
+
+// Applications on the API server: what it completes, refuses and shows.
+
+let server: ApiServer;
+let store: Store;
+let client: ApiClient;
+let types: readonly ResourceType[];
+
+beforeEach(async () => {
+  store = memoryStore({ clock: systemClock, log: silentLog });
+  const dialects = await loadDialects();
+  const shared = sharedOf(dialects);
+  server = await createApiServer({
+    store,
+    clock: systemClock,
+    log: silentLog,
+    version: "test",
+    admissions: [shared, ...dialects].flatMap(({ admission }) => admission),
+    definitions: definitionsOf([shared, ...dialects]),
+  });
+  client = server.client();
+  types = await client.resourceTypes();
+});
+afterEach(async () => {
+  await server.close();
+  await store.close();
+});
+
+const typeOf = (kind: string): ResourceType => {
+  const type = types.find((known) => known.kind === kind && known.group === "core.oam.dev");
+  if (type === undefined) throw new Error(`${kind} is not served`);
+  return type;
+};
+
+const application = (spec: JsonObject): KubeObject => ({
+  apiVersion: "core.oam.dev/v1beta1",
+  kind: "Application",
+  metadata: { name: "my-app", namespace: "default" },
+  spec,
+});
+
+const components = [{ name: "web", type: "webservice", properties: null, traits: [{ type: "scaler" }] }];
+const create = (spec: JsonObject, as: ApiClient = client): Promise<Stored> =>
+  as.create(typeOf("Application"), application(spec));
+
+/** The causes of a refusal. */
+async function refusalOf(write: Promise<unknown>): Promise<readonly (string | undefined)[]> {
+  const thrown: unknown = await write.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(thrown instanceof ApiError)) throw new Error("expected a refusal");
+  return thrown.details?.causes?.map(({ field, message }) => `${field ?? ""}: ${message}`) ?? [thrown.message];
+}
+
+test("17.1 names are filled in when an application is created, and when it is changed", async () => {
+  const policies = [{ type: "security", properties: { rbac: "enabled" } }];
+  const workflow = { steps: [{ type: "suspend" }, { type: "step-group", subSteps: [{ type: "suspend" }] }] };
+  const created = await create({ components, policies, workflow });
+  expect(created.spec).toMatchObject({
+    policies: [{ name: "security-auto-gen-0" }],
+    workflow: { steps: [{ name: "step-0" }, { name: "step-1", subSteps: [{ name: "step-1-0" }] }] },
+  });
+  const changed = await client.patch(refTo(typeOf("Application"), created), {
+    type: "merge",
+    body: { spec: { workflow: { steps: [{ type: "deploy" }] } } },
+  });
+  expect(changed.spec).toMatchObject({ workflow: { steps: [{ name: "step-0", type: "deploy" }] } });
+  expect(changed.metadata.generation).toBe(2);
+  const same = await client.update(typeOf("Application"), { ...changed, spec: { components, policies, workflow } });
+  expect(same.spec).toEqual(created.spec);
+});
+
+test("bad input: everything that shows is refused at once", async () => {
+  const steps = [
+    { name: "a", type: "x", timeout: "1 hour", dependsOn: ["b"] },
+    { name: "b", type: "x", dependsOn: ["a"], if: "a ==" },
+    { name: "a", type: "y" },
+  ];
+  expect(await refusalOf(create({ components, workflow: { ref: "w", steps } }))).toEqual([
+    "spec.workflow.ref: cannot set steps and ref in workflow at the same time",
+    'spec.workflow.steps[2].name: step name "a" is already used at spec.workflow.steps[0]',
+    'spec.workflow.steps[0].timeout: invalid timeout, use 1s, 1m, 1h or 1d; found "1 hour"',
+    "spec.workflow.steps[0]: waits for itself: a -> b -> a",
+    'spec.workflow.steps[1].if: at character 5: expected a value after "=="',
+  ]);
+});
+
+test("metadata of an application that would be refused today may change", async () => {
+  const created = await create({ components, workflow: { steps: [{ name: "a", type: "x" }] } });
+  const change = client.patch(refTo(typeOf("Application"), created), {
+    type: "merge",
+    body: { metadata: { labels: { a: "b" } } },
+  });
+  await expect(change).resolves.toMatchObject({ metadata: { labels: { a: "b" } } });
+});
+
+test("17.25 columns of applications and runs", async () => {
+  const created = await create({ components });
+  await client.patch(
+    refTo(typeOf("Application"), created),
+    {
+      type: "merge",
+      body: {
+        status: { status: "running", services: [{ name: "web", healthy: true, message: "Ready:1/1" }] },
+      },
+    },
+    { subresource: "status" },
+  );
+  const app = server
+    .registry()
+    .all()
+    .find(({ type }) => type.kind === "Application" && type.group === "core.oam.dev");
+  const read = await client.get(refTo(typeOf("Application"), created));
+  expect(app?.columns.map(({ name }) => name)).toEqual([
+    "Name",
+    "COMPONENT",
+    "TYPE",
+    "PHASE",
+    "HEALTHY",
+    "STATUS",
+    "Age",
+  ]);
+  const row = app?.row(read as unknown as JsonObject, systemClock.now());
+  expect(row?.slice(0, -1)).toEqual(["my-app", "web", "webservice", "running", true, "Ready:1/1"]);
+});
+
+test("the short name wf stays that of Slipway's own Workflow", () => {
+  const named = types.filter(({ shortNames = [] }) => shortNames.includes("wf"));
+  expect(named.map(({ group }) => group)).toEqual(["slipway.dev"]);
+  expect(types.filter(({ plural }) => plural === "workflows").map(({ group }) => group)).toContain("core.oam.dev");
+});
+
+const person = { user: "jane", groups: ["system:authenticated"] } as const;
+
+/** Lets a person write applications and their status, but not act as a controller. */
+async function allowStatus(): Promise<ApiClient> {
+  const rbac = "rbac.authorization.k8s.io/v1";
+  const of = async (kind: string, object: JsonObject) => {
+    const type = await client.resourceType(rbac, kind);
+    if (type === undefined) throw new Error(kind);
+    await client.create(type, { apiVersion: rbac, kind, metadata: { name: "apps" }, ...object } as KubeObject);
+  };
+  const resources = ["applications", "applications/status"];
+  await of("ClusterRole", { rules: [{ apiGroups: ["core.oam.dev"], resources, verbs: ["*"] }] });
+  await of("ClusterRoleBinding", {
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "apps" },
+    subjects: [{ kind: "User", name: person.user, apiGroup: "rbac.authorization.k8s.io" }],
+  });
+  return server.client(person as never);
+}
+
+test("people steer a run by its status and change nothing else in it", async () => {
+  const jane = await allowStatus();
+  const created = await create({ components }, jane);
+  expect(created.metadata.annotations?.["slipway.dev/acts-for"]).toContain("jane");
+  const edit = (body: JsonObject, as: ApiClient) =>
+    as.patch(
+      refTo(typeOf("Application"), created),
+      { type: "merge", body: { status: body } },
+      { subresource: "status" },
+    );
+  await edit(
+    { status: "runningWorkflow", workflow: { mode: "DAG-DAG", steps: [{ name: "a", phase: "running" }] } },
+    client,
+  );
+  await expect(edit({ workflow: { suspend: true } }, jane)).resolves.toMatchObject({
+    status: { workflow: { suspend: true, mode: "DAG-DAG" } },
+  });
+  await expect(edit({ workflow: null }, jane)).resolves.not.toHaveProperty("status.workflow");
+  await edit({ workflow: { steps: [{ name: "a", phase: "running" }] } }, client);
+  expect(await refusalOf(edit({ workflow: { steps: [{ name: "a", phase: "succeeded" }] } }, jane))).toEqual([
+    expect.stringContaining("its status is written by its controllers alone"),
+  ]);
+});
