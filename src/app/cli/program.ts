@@ -108,12 +108,19 @@ function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onE
         clock: surroundings.clock,
         signal: surroundings.signal,
         process: surroundings.process,
-        connect: () => surroundings.connect(options, environment),
+        connect: () => surroundings.connect(connecting(spec, options, rootOf(built).opts()), environment),
         host: surroundings.host,
       }),
     );
   });
   return built;
+}
+
+/** A command with a `--kubeconfig` of its own finds the control plane by the one before its name. */
+function connecting(spec: CommandSpec, options: GlobalOptions, before: GlobalOptions): GlobalOptions {
+  if (!spec.options.some(({ flags }) => flags.includes("--kubeconfig"))) return options;
+  const { kubeconfig: _own, ...others } = options;
+  return { ...others, ...(before.kubeconfig === undefined ? {} : { kubeconfig: before.kubeconfig }) };
 }
 
 const outputOf = ({ environment }: Surroundings) => ({

@@ -20,6 +20,7 @@ import type { ClusterWork } from "#kernel/command/index.ts";
 import type { AuditLog } from "#kernel/apiserver/index.ts";
 import type { RpcPort } from "#kernel/rpc/index.ts";
 import { dialectDirectory } from "./log-sources.ts";
+import { impersonators } from "./impersonators.ts";
 import { onceReachable, onceStarted } from "./starting-cluster.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { keptPodStreams } from "./pod-streams.ts";
@@ -56,7 +57,9 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
   const { connection, clock, version, signal, level } = options;
   const log = options.isTerminal ? plainLog(level, clock) : (await import("./log.ts")).serverLog(level);
 
-  const client = createHttpClient({ connection, clock, log, random: systemRandom, userAgent: `slipway/${version}` });
+  const config = { connection, clock, log, random: systemRandom, userAgent: `slipway/${version}` };
+  const client = createHttpClient(config);
+  const users = impersonators(config);
   const templates = openTemplates(clock);
   const ports: RpcPort[] = [];
   let audit: Promise<AuditLog> | undefined;
@@ -79,7 +82,8 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
       await patiently(() => expectServed(client, looksAt, signal));
     }
     const parts = { client, clock, log, random: systemRandom };
-    const manager = new Manager({ ...parts, ...electionOf(isOwn ? undefined : options.lease, parts) });
+    const { clientAs } = users;
+    const manager = new Manager({ ...parts, clientAs, ...electionOf(isOwn ? undefined : options.lease, parts) });
     shared?.addControllers(manager);
     for (const dialect of dialects)
       await dialect.addControllers(manager, {
@@ -115,6 +119,7 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
     streams.close();
     await (await audit)?.close();
     await templates.close();
+    await users.close();
     await client.close();
   }
 }

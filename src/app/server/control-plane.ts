@@ -31,7 +31,7 @@ import {
 } from "#kernel/apiserver/index.ts";
 import { type ArtifactLimits, ArtifactStore, carriesLabel } from "#kernel/artifacts/index.ts";
 import { asOurs, type Connection, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
-import { ApiError, keptOutputLabel, type KubeObject, Pod } from "#kernel/model/index.ts";
+import { ApiError, keptOutputLabel, type KubeObject, Pod, type Writer } from "#kernel/model/index.ts";
 import { scalarText } from "#kernel/specs/index.ts";
 import { createProcessRuntime, keptLastWord, type Runtime, type PodSessions } from "#kernel/runtimes/index.ts";
 import {
@@ -246,7 +246,8 @@ async function makeManager(options: Counted, parts: Parts, server: ApiServer): P
   const runtimeName = runtime.containers === undefined ? "process" : "docker";
   const node = thisNode(runtimeName);
   const clientFor = (object: KubeObject) => server.clientFor(object);
-  const manager = new Manager({ client, clientFor, clock, log, random: systemRandom, metrics });
+  const clientAs = (user: Writer) => server.client(user);
+  const manager = new Manager({ client, clientFor, clientAs, clock, log, random: systemRandom, metrics });
   addJobController(manager, { instance: node.name });
   addCronJobController(manager, { instance: node.name });
   addReplicaSetController(manager, { instance: node.name });

@@ -9,7 +9,7 @@ import {
   type Random,
   onAbort,
 } from "#lib/base/index.ts";
-import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
+import type { KubeObject, ResourceType, Writer } from "#kernel/model/index.ts";
 import { freshClient } from "../cache/fresh-client.ts";
 import { InformerFactory } from "../cache/informer-factory.ts";
 import type { Informer } from "../cache/informer.ts";
@@ -25,6 +25,8 @@ export interface ManagerOptions {
   readonly client: ApiClient;
   /** A client with the rights of an object's author; undefined if the API cannot tell. */
   readonly clientFor?: (object: KubeObject) => ApiClient | undefined;
+  /** A client that impersonates a user, such as a ServiceAccount; absent if the API cannot do that. */
+  readonly clientAs?: (user: Writer) => ApiClient;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random: Random;
@@ -53,6 +55,7 @@ export class Manager {
   readonly metrics: Metrics;
   readonly controllerMetrics: ControllerMetrics;
   readonly #clientFor: ManagerOptions["clientFor"];
+  readonly #clientAs: ManagerOptions["clientAs"];
   readonly #election: Election;
   readonly #stopGrace: Millis;
   readonly #runnables: Runnable[] = [];
@@ -64,6 +67,7 @@ export class Manager {
     this.informers = new InformerFactory({ client: options.client, clock, log, random });
     this.client = freshClient(options.client, this.informers);
     this.#clientFor = options.clientFor;
+    this.#clientAs = options.clientAs;
     this.clock = clock;
     this.log = log;
     this.random = random;
@@ -78,6 +82,12 @@ export class Manager {
   clientFor(object: KubeObject): ApiClient {
     const acting = this.#clientFor?.(object);
     return acting === undefined ? this.client : freshClient(acting, this.informers);
+  }
+
+  /** A client with the rights of this user alone. The caller checks who may use them. Undefined if that is impossible. */
+  clientAs(user: Writer): ApiClient | undefined {
+    const acting = this.#clientAs?.(user);
+    return acting === undefined ? undefined : freshClient(acting, this.informers);
   }
 
   /** For health checks: ready is `running` or `waiting for leadership`. */
