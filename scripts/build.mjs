@@ -25,6 +25,20 @@ const programs = {
 /** The template module, as scripts/build-template.mjs has built it, and the licences of what is in it. */
 const templateFiles = ["template.wasm.br", "template-licenses.txt"];
 
+/** CUE files of a dialect, by their paths without the ending. */
+async function cueTree(folder) {
+  const names = (await readdir(`${root}${folder}`, { recursive: true })).filter((name) => name.endsWith(".cue")).sort();
+  const texts = await Promise.all(names.map((name) => readFile(`${root}${folder}/${name}`, "utf8")));
+  return Object.fromEntries(names.map((name, index) => [name.slice(0, -4), texts[index]]));
+}
+
+/** What src/dialects/vela/cue-sources.ts reads. */
+const velaCue = "vela-cue.json";
+const velaSources = async () => ({
+  packages: await cueTree("src/dialects/vela/packages"),
+  definitions: await cueTree("src/dialects/vela/definitions/shipped"),
+});
+
 /** The library's public entries. */
 const library = {
   engine: "src/engine/index.ts",
@@ -144,8 +158,12 @@ export async function bundle({ force = false, onBuild = () => undefined } = {}) 
   await Promise.all(
     templateFiles.map(async (name) => replace(`${dist}/${name}`, await readFile(`${root}go/built/${name}`))),
   );
+  await replace(`${dist}/${velaCue}`, JSON.stringify(await velaSources()));
   await writeFile(stampFile, stamp);
-  await removeStale([...files.map(({ path }) => path), ...templateFiles.map((name) => `${dist}/${name}`)]);
+  await removeStale([
+    ...files.map(({ path }) => path),
+    ...[...templateFiles, velaCue].map((name) => `${dist}/${name}`),
+  ]);
   return true;
 }
 

@@ -1,5 +1,7 @@
 import type { CuePackages } from "#kernel/template/index.ts";
 import type { Definition } from "./definitions/definition.ts";
+import { shippedDefinitions } from "./definitions/shipped.ts";
+import { velaPackages } from "./packages.ts";
 
 /** What comes with the dialect, loaded on demand. */
 export interface Library {
@@ -8,7 +10,4 @@ export interface Library {
   readonly packages: () => Promise<CuePackages>;
 }
 
-export const library: Library = {
-  definitions: () => Promise.resolve([]),
-  packages: () => Promise.resolve({}),
-};
+export const library: Library = { definitions: shippedDefinitions, packages: velaPackages };

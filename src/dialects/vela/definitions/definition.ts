@@ -12,6 +12,7 @@ export interface Definition {
   /** As stored, without the template: workload, status, workloadRefPath, … */
   readonly spec: JsonObject;
   readonly annotations: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
   /** Absent for shipped definitions. A DefinitionRevision if the type named one. */
   readonly stored?: Stored;
   /** Everybody who wrote it, administrators excepted: what it renders is done with the rights of them, too. */

@@ -76,6 +76,7 @@ export function objectOfDefinition(definition: Definition, namespace: string): K
     metadata: {
       name: definition.name,
       namespace,
+      ...(definition.labels === undefined ? {} : { labels: definition.labels }),
       annotations: { ...definition.annotations, [shippedAnnotation]: hashOf(spec) },
     },
     spec,
