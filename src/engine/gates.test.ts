@@ -3,6 +3,7 @@ import {
   advance,
   alwaysGate,
   conditionGate,
+  createRunCache,
   defaultGate,
   failureGate,
   type Gate,
@@ -184,4 +185,38 @@ test("a step called like something every object has is a step like any other", (
     constructor: "Succeeded",
     toString: "Succeeded",
   });
+});
+
+test("a gate that waits leaves its step pending and is asked again in the next call", () => {
+  const isOpen = new Set<string>();
+  const gate: Gate = (scope) => (isOpen.has(scope.id) ? { run: true } : { wait: true });
+  const lines = plan([
+    { id: "a", gate },
+    { id: "b", after: ["a"] },
+  ]);
+  const first = advance(lines, newRun, [], 1);
+  expect(phases(first.run)).toEqual({});
+  expect(first.effects).toEqual([]);
+  isOpen.add("a");
+  const second = advance(lines, first.run, [], 2);
+  expect(phases(second.run)).toEqual({ a: "Starting" });
+  expect(advance(lines, second.run, [succeeded("a")], 3).run.steps["b"]?.phase).toBe("Starting");
+});
+
+test("a gate that waits is asked again with a cache, and once only after it decided", () => {
+  let asked = 0;
+  const gate: Gate = () => (++asked < 3 ? { wait: true } : { run: true });
+  const lines = plan([{ id: "a", gate }]);
+  const cache = createRunCache();
+  let { run } = advance(lines, newRun, [], 1, cache);
+  for (let now = 2; now < 6; now++) ({ run } = advance(lines, run, [], now, cache));
+  expect(phases(run)).toEqual({ a: "Starting" });
+  expect(asked).toBe(3);
+});
+
+test("a canceled run ends steps whose gate waits", () => {
+  const lines = plan([{ id: "a", gate: () => ({ wait: true }) }]);
+  const { run } = advance(lines, newRun, [], 1);
+  const canceled = advance(lines, run, [{ kind: "action", action: "cancel" }], 2).run;
+  expect(canceled.phase).toBe("Canceled");
 });

@@ -35,6 +35,8 @@ export interface Ledger {
   /** Scopes to look at, and settled scopes of unsettled groups; with duplicates. */
   readonly stirred: number[];
   readonly settled: number[];
+  /** Nodes whose gates wait. Some may have moved. */
+  undecided: number[];
   /** Work that lacks only a slot, by start rank; and nodes without need of one. Some may have moved. */
   readonly startable: IntHeap;
   readonly free: number[];
@@ -75,6 +77,7 @@ export function openLedger(plan: Plan, run: RunState, now: Instant): Ledger {
     active: new Int32Array(scopes),
     stirred: [],
     settled: [],
+    undecided: [],
     startable: [],
     free: [],
     due: new Map(),

@@ -16,11 +16,19 @@ import { toOutcome, toRunning, toStarting, toWaiting } from "./transitions.ts";
 
 /** Moves everything that needs no new facts. Each move enables others only further down the graph, so the loop ends. */
 export function moveAll(ledger: Ledger): void {
+  askAgain(ledger);
   for (;;) {
     askGates(ledger);
     if (endGroups(ledger) || carryOutStrategies(ledger) || openFinal(ledger)) continue;
     if (!startAll(ledger)) return;
   }
+}
+
+/** Once per call: what waiting gates depend on changes between calls. */
+function askAgain(ledger: Ledger): void {
+  const nodes = ledger.undecided;
+  ledger.undecided = [];
+  for (const node of nodes) if (stateOf(ledger, node).phase === "Pending") passGate(ledger, node);
 }
 
 /** Frontiers of unopened scopes keep what is ready. */
@@ -39,9 +47,13 @@ function askGatesOf(ledger: Ledger, { index, plan, base }: Scope): void {
   }
 }
 
-/** Each gate is asked once. */
+/** Each gate decides once. */
 function passGate(ledger: Ledger, node: number): void {
   const answer = askGate(ledger, node);
+  if ("wait" in answer) {
+    ledger.undecided.push(node);
+    return;
+  }
   if ("error" in answer) {
     return settleTree(ledger, node, "Failed", { reason: reasons.expressionError, message: answer.error });
   }

@@ -34,12 +34,14 @@ export interface GateScope {
   main(): MainOutcome | undefined;
 }
 
+/** `wait`: nothing is decided yet, and the next call of `advance` asks again. */
 export type GateResult =
   | { readonly run: true }
+  | { readonly wait: true }
   | { readonly skip: SkipReason; readonly message?: string }
   | { readonly error: string };
 
-/** Decides once, when the last dependency settles. Pure; must not throw. */
+/** Decides once, when the last dependency settles, or in a later call if it said `wait`. Pure; must not throw. */
 export type Gate = (scope: GateScope) => GateResult;
 
 /** Asked once, when the gate passes. */
