@@ -1,5 +1,6 @@
 import type { Clock, Instant, JsonObject, JsonValue, Logger } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
+import type { Cue } from "#kernel/template/index.ts";
 import type { App, Step } from "../app.ts";
 import type { Clusters, Delivery } from "../delivery/delivery.ts";
 
@@ -36,10 +37,13 @@ export interface ActionScope {
   readonly context: JsonObject;
   /** With the rights of the application's writers. */
   readonly client: ApiClient;
+  readonly cue: Cue;
   readonly clusters: Clusters;
   readonly delivery: Delivery;
   readonly variables: VariableStore;
   readonly notes: StepNotes;
+  /** Number of the execution. It is the same again only after a crash, when nothing of its end was stored. */
+  readonly execution: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;

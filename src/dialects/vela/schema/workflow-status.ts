@@ -12,6 +12,7 @@ const stepFields = {
   lastExecuteTime: instant("When it was last executed."),
   resourceRef: s.optional(s.object(referenceFields, { description: "The object that does the work of the step." })),
   attempts: count("Executions so far."),
+  executions: count("Finished executions so far."),
   failures: count("Failed executions since the last resume."),
   waits: count("Executions in a row that changed nothing."),
   nextTime: instant("When it is executed again, or resumes."),

@@ -1,8 +1,7 @@
 // Texts of steps and workflows that people read. Clients compare some of them.
 
 export const messages = {
-  retriesTerminate:
-    "The workflow terminates automatically because the failed times of steps have reached the limit",
+  retriesTerminate: "The workflow terminates automatically because the failed times of steps have reached the limit",
   retriesSuspend: "The workflow suspends automatically because the failed times of steps have reached the limit",
   pendingOnDependsOn: (name: string) => `Pending on DependsOn: ${name}`,
   pendingOnInput: (name: string) => `Pending on Input: ${name}`,

@@ -286,4 +286,3 @@ export function askable(places: readonly Place[], plan: Plan, run: RunState): re
     });
   });
 }
-

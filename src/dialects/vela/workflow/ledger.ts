@@ -1,0 +1,107 @@
+import { asError } from "./outcome.ts";
+import { hashName } from "#lib/base/index.node.ts";
+import { canonicalJson } from "#lib/json/index.ts";
+import type { JsonObject } from "#lib/base/index.ts";
+import type { ActionResult, OutsideRequest } from "../ops/provider.ts";
+import type { ContextStore, LedgerEntry } from "./context-store.ts";
+import type { Courier, Delivery } from "./courier.ts";
+import { messages } from "./messages.ts";
+import type { LastEnd } from "./state.ts";
+
+// The action ledger: intent durable before acting, answer durable after. An entry is used again by the same execution
+// of a step (after a crash), and by later ones unless the step has waited in between.
+
+export interface LedgerScope {
+  readonly store: ContextStore;
+  readonly courier: Courier;
+  readonly step: string;
+  readonly stepId: string;
+  /** Distinguishes runs of one object. */
+  readonly runKey: string;
+  readonly execution: number;
+  /** The execution may have been begun by an earlier pass. */
+  readonly isContinued: boolean;
+  readonly signal: AbortSignal;
+  /** Called with effects whose answers the next save makes durable. */
+  readonly settled: (effect: string) => void;
+}
+
+/** Drops entries that this execution may not use. */
+export function openExecution({ store, step, execution }: LedgerScope, lastEnd: LastEnd): void {
+  store.setEntries(
+    step,
+    store.entries(step).filter((entry) => {
+      if (entry.execution === execution || entry.isKept === true) return true;
+      return entry.isRepeated !== true && lastEnd !== "wait";
+    }),
+  );
+}
+
+export async function once(
+  scope: LedgerScope,
+  path: string,
+  attributes: readonly string[],
+  request: OutsideRequest,
+): Promise<ActionResult> {
+  const hash = hashName([canonicalJson(request as unknown as JsonObject)], 26);
+  const known = scope.store.entries(scope.step).find((entry) => isSame(scope, entry, path, hash));
+  if (known?.answer !== undefined) return { kind: "continue", result: known.answer };
+  if (known !== undefined) return resume(scope, known, request);
+  if (scope.store.isLost && scope.isContinued) return asError(messages.unknownOutcome(nameOf(request)));
+  const number = scope.store.nextNumber();
+  const entry: LedgerEntry = {
+    effect: hashName([scope.runKey, scope.stepId, path, hash, number], 26),
+    path,
+    hash,
+    execution: scope.execution,
+    place: await scope.courier.place(),
+    ...(attributes.includes("once") ? { isKept: true } : {}),
+    ...(attributes.includes("always") ? { isRepeated: true } : {}),
+  };
+  scope.store.setEntries(scope.step, [...scope.store.entries(scope.step), entry]);
+  await scope.store.save();
+  return conclude(scope, entry, request, await scope.courier.deliver(entry.effect, request, scope.signal));
+}
+
+/** Within one execution the place counts, because a repeated evaluation may give another value. */
+const isSame = ({ execution }: LedgerScope, entry: LedgerEntry, path: string, hash: string): boolean =>
+  entry.path === path && (entry.hash === hash || entry.execution === execution);
+
+async function resume(scope: LedgerScope, entry: LedgerEntry, request: OutsideRequest): Promise<ActionResult> {
+  const found = await scope.courier.outcome(entry.effect, scope.signal);
+  // It was never begun if its files would be here.
+  const isNew = found.kind === "absent" && entry.place === (await scope.courier.place());
+  const delivery = isNew ? await scope.courier.deliver(entry.effect, request, scope.signal) : found;
+  return conclude(scope, entry, request, delivery);
+}
+
+function conclude(
+  { store, step, settled }: LedgerScope,
+  entry: LedgerEntry,
+  request: OutsideRequest,
+  delivery: Delivery,
+): ActionResult {
+  if (delivery.kind !== "answer") return asError(messages.unknownOutcome(nameOf(request)));
+  const others = store.entries(step).filter(({ effect }) => effect !== entry.effect);
+  settled(entry.effect);
+  if (!delivery.answer.ok) {
+    store.setEntries(step, others);
+    return asError(delivery.answer.message);
+  }
+  store.setEntries(step, [...others, { ...entry, answer: delivery.answer.value }]);
+  return { kind: "continue", result: delivery.answer.value };
+}
+
+/** Without anything that could be secret, such as the query of a URL. */
+function nameOf(request: OutsideRequest): string {
+  switch (request.kind) {
+    case "http":
+      return `${request.method} ${hostOf(request.url)}`;
+    case "email":
+      return `the mail to ${request.to.join(", ")}`;
+    case "command":
+      return `command ${request.argv[0] ?? ""}`;
+  }
+}
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "an invalid URL");

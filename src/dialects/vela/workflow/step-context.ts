@@ -1,0 +1,82 @@
+import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { hashName } from "#lib/base/index.node.ts";
+import { asJson } from "#kernel/model/index.ts";
+import type { Component, Step } from "../app.ts";
+import type { Delivery } from "../delivery/delivery.ts";
+import { componentOf } from "./gates.ts";
+import type { Subject } from "./parts.ts";
+
+/** `context` of a step, without what is rendered. */
+export function stepContext({ app, context }: Subject, step: Step, stepId: string, group?: Step): JsonObject {
+  const { identity, components } = app;
+  return {
+    ...identity.custom,
+    ...context,
+    name: identity.name,
+    namespace: identity.namespace,
+    appName: identity.name,
+    appRevision: identity.revision,
+    appRevisionNum: identity.revisionNumber,
+    appLabels: identity.labels,
+    appAnnotations: identity.annotations,
+    components: components.map(componentSpec),
+    workflowName: identity.workflowName,
+    publishVersion: identity.publishVersion ?? "",
+    stepName: step.name,
+    stepSessionID: stepId,
+    stepGroupName: group?.name ?? "",
+    spanID: hashName([identity.uid, stepId], 16),
+    ...(identity.custom === undefined ? {} : { custom: identity.custom }),
+  };
+}
+
+/** A component as in the document, without inputs and outputs. */
+export const componentSpec = ({
+  name,
+  type,
+  properties,
+  traits,
+  dependsOn,
+  externalRevision,
+}: Component): JsonObject => ({
+  name,
+  type,
+  properties,
+  ...(traits.length === 0 ? {} : { traits: traits.map((trait) => ({ ...trait })) }),
+  ...(dependsOn.length === 0 ? {} : { dependsOn }),
+  ...(externalRevision === undefined ? {} : { externalRevision }),
+});
+
+/** `context.workload` and `context.artifacts`, only for templates that read them, because they cost a rendering. */
+export async function renderedContext(
+  { app }: Subject,
+  delivery: Delivery,
+  step: Step,
+  template: string,
+): Promise<JsonObject | string> {
+  const [needsWorkload, needsAll] = [/\bcontext\.workload\b/, /\bcontext\.artifacts\b/].map((each) =>
+    each.test(template),
+  );
+  if (!needsWorkload && !needsAll) return {};
+  const wanted = componentNameOf(step) ?? (app.components.length === 1 ? app.components[0]?.name : undefined);
+  const artifacts: Record<string, JsonValue> = {};
+  let workload: JsonObject | undefined;
+  for (const component of app.components) {
+    if (!needsAll && component.name !== wanted) continue;
+    const rendered = await delivery.render(component);
+    if (!rendered.ok) return rendered.error;
+    const own = asJson(rendered.value.workload.object);
+    if (component.name === wanted) workload = own;
+    const traits: Record<string, Record<string, JsonValue>> = {};
+    for (const { trait = "", resource = "", object } of rendered.value.auxiliaries) {
+      traits[trait] = { ...traits[trait], [resource]: asJson(object) };
+    }
+    artifacts[component.name] = { workload: own, traits };
+  }
+  return { ...(workload === undefined ? {} : { workload }), ...(needsAll ? { artifacts } : {}) };
+}
+
+const componentNameOf = (step: Step): string | undefined => {
+  const { component, name } = step.properties;
+  return componentOf(step) ?? (typeof component === "string" ? component : typeof name === "string" ? name : undefined);
+};
