@@ -16,7 +16,7 @@ import { suspendOnce } from "../ops/suspend.ts";
 import type { StepOutcome } from "./outcome.ts";
 import { stepReasons } from "./status.ts";
 import { componentSpec } from "./step-context.ts";
-import type { Prepared, StepJob, TaskEnd } from "./task.ts";
+import type { Prepared, StepJob, TaskEnd } from "./job.ts";
 
 /** Steps without a template. Definitions of the same name do not replace them. */
 export type NativeStep = (job: StepJob, prepared: Prepared) => Promise<TaskEnd>;

@@ -4,7 +4,7 @@ import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel
 import type { CueObjects } from "#kernel/template/index.ts";
 import type { StepOutcome } from "./outcome.ts";
 import { stepReasons } from "./status.ts";
-import type { StepJob } from "./task.ts";
+import type { StepJob } from "./job.ts";
 
 // Steps whose template renders an object instead of actions: the object's own controller does the work, and reports it
 // in the condition `workflow-progress`.

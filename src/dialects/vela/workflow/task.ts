@@ -3,45 +3,18 @@ import { didYouMean } from "#lib/text/index.ts";
 import type { CueAction, CueTask, TemplateFailure } from "#kernel/template/index.ts";
 import type { ActionResult, ActionScope, Provider } from "../ops/provider.ts";
 import { providerOf } from "../ops/find.ts";
-import type { ContextStore } from "./context-store.ts";
 import { resolveInputs, storeOutputs, withInputs } from "./io.ts";
 import { type LedgerScope, once, openExecution } from "./ledger.ts";
 import { messages } from "./messages.ts";
 import { nativeSteps } from "./native.ts";
+import type { Prepared, StepJob, TaskEnd } from "./job.ts";
 import type { StepOutcome } from "./outcome.ts";
-import type { PassParts, Subject } from "./parts.ts";
-import type { Place } from "./plan.ts";
-import { SecretTexts } from "./sensitive.ts";
-import type { StepRecord } from "./state.ts";
 import { stepReasons } from "./status.ts";
 import { renderedContext, stepContext } from "./step-context.ts";
 import { runTaskObjects } from "./task-object.ts";
 
 // Executes one step once: its template is evaluated from the start, action by action. Everything that must not happen
 // twice goes through the ledger.
-
-/** One execution of one step. */
-export interface StepJob {
-  readonly parts: PassParts;
-  readonly subject: Subject;
-  readonly store: ContextStore;
-  readonly place: Place;
-  readonly stepId: string;
-  readonly record: StepRecord;
-  /** It may have been begun by an earlier pass. */
-  readonly isContinued: boolean;
-  readonly runKey: string;
-  /** Other steps read its output in their conditions. */
-  readonly isRead: boolean;
-  readonly secrets: SecretTexts;
-  readonly settledEffect: (effect: string) => void;
-}
-
-/** Of a task, or of a native step as a text that holds it. */
-export interface TaskEnd {
-  readonly outcome: StepOutcome;
-  readonly task?: CueTask;
-}
 
 const mostActions = 1_000;
 
@@ -57,11 +30,6 @@ export async function executeStep(job: StepJob): Promise<StepOutcome> {
     if (job.parts.signal.aborted) return { kind: "interrupted" };
     return { kind: "error", message: job.secrets.mask(`step ${job.place.step.name}: ${messageOf(thrown)}`) };
   }
-}
-
-export interface Prepared {
-  readonly context: JsonObject;
-  readonly parameter: JsonObject;
 }
 
 async function prepare(job: StepJob): Promise<Prepared | { readonly outcome: StepOutcome }> {
