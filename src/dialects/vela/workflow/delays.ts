@@ -1,4 +1,5 @@
 import type { Millis } from "#lib/base/index.ts";
+import type { Settings } from "../settings.ts";
 
 const second: Millis = 1_000;
 
@@ -11,25 +12,13 @@ export function waitDelay(n: number, cap: Millis): Millis {
   return Math.max(second, Math.min(cap, Math.trunc(0.05 * 2 ** exponent) * second));
 }
 
-export interface WorkflowSettings {
-  /** Cap of delays while steps wait. */
-  readonly maxWaitBackoff: Millis;
-  /** Cap of delays while some step is failed. */
-  readonly maxFailedBackoff: Millis;
-  /** Retries of a step after its first failure. */
-  readonly maxErrorRetries: number;
-  /** Suspends the run instead of terminating it when retries are used up. */
-  readonly suspendOnFailure: boolean;
-  /** Of steps without a timeout; absent: unlimited. */
-  readonly defaultTimeout?: Millis;
-  /** How long a succeeded step waits for its outputs. */
-  readonly outputTimeout: Millis;
-}
-
-export const defaultSettings: WorkflowSettings = {
-  maxWaitBackoff: 60 * second,
-  maxFailedBackoff: 300 * second,
-  maxErrorRetries: 10,
-  suspendOnFailure: false,
-  outputTimeout: 600 * second,
-};
+/** What decides how steps are repeated. */
+export type WorkflowSettings = Pick<
+  Settings,
+  | "maxWaitBackoff"
+  | "maxFailedBackoff"
+  | "maxErrorRetries"
+  | "suspendOnFailure"
+  | "outputWaitTimeout"
+  | "defaultStepTimeout"
+>;

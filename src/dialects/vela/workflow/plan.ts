@@ -109,7 +109,7 @@ function built(nodes: readonly NodeSpec[], steps: readonly PlanStep[]): Result<P
 }
 
 function plannedStep(from: Sources, step: Step, id: string, group: Plan | undefined): PlanStep {
-  const deadline = step.timeout ?? (isGroup(step) ? undefined : from.settings.defaultTimeout);
+  const deadline = step.timeout ?? (isGroup(step) ? undefined : from.settings.defaultStepTimeout);
   return planStep({
     id: step.name,
     kind: isGroup(step) ? "group" : "work",

@@ -250,7 +250,7 @@ function waitForOutput(
   const noted = notes.get(outputsSince);
   const since = typeof noted === "number" ? noted : now;
   notes.set(outputsSince, since);
-  if (now - since < parts.settings.outputTimeout) return { kind: "wait", message };
+  if (now - since < parts.settings.outputWaitTimeout) return { kind: "wait", message };
   return { kind: "failed", reason: stepReasons.output, message: messages.outputMissing(name, valueFrom) };
 }
 

@@ -18,6 +18,7 @@ import type { RenderedComponent, RenderedObject } from "../../render/rendered.ts
 import { Insight } from "../../schema/insight.ts";
 import { Rollout } from "../../schema/rollout.ts";
 import { SecurityProfile } from "../../schema/security-profile.ts";
+import { fakeCue } from "../../testing/fake-cue.ts";
 import { TrafficShift } from "../../schema/traffic-shift.ts";
 import type { ActionScope } from "../provider.ts";
 
@@ -108,6 +109,8 @@ export function fakeScope(app: App, world: FakeWorld): ActionScope & { readonly 
     path: "action",
     context: {},
     client,
+    cue: fakeCue({}),
+    execution: 0,
     clusters,
     delivery: fakeDelivery(app, clients, unplugged),
     variables: { get: () => undefined, set: () => undefined, isSensitive: () => false },
