@@ -22,17 +22,22 @@ type Answer struct {
 type operation func(question []byte) (Answer, error)
 
 var operations = map[string]operation{
-	"parse":         asked(workflow.Parse),
-	"render":        asked(workflow.Render),
-	"renderActions": asked(workflow.RenderActions),
-	"cue":           asked(evaluate),
-	"helm":          asked(renderChart),
-	"cueRender":     cued(cuelang.RenderObjects),
-	"cueNext":       cued(cuelang.Next),
-	"cueLookup":     cued(cuelang.LookUp),
-	"cueBoolean":    cued(cuelang.EvaluateBoolean),
-	"cueReferences": cued(cuelang.FindReferences),
-	"cueUpgrade":    cued(cuelang.Upgrade),
+	"parse":              asked(workflow.Parse),
+	"render":             asked(workflow.Render),
+	"renderActions":      asked(workflow.RenderActions),
+	"cue":                asked(evaluate),
+	"helm":               asked(renderChart),
+	"cueRender":          cued(cuelang.RenderObjects),
+	"cueNext":            cued(cuelang.Next),
+	"cueLookup":          cued(cuelang.LookUp),
+	"cueBoolean":         cued(cuelang.EvaluateBoolean),
+	"cueReferences":      cued(cuelang.FindReferences),
+	"cueUpgrade":         cued(cuelang.Upgrade),
+	"cueHealth":          cued(cuelang.JudgeHealth),
+	"cueSchema":          cued(cuelang.SchemaOf),
+	"cueVet":             cued(cuelang.Vet),
+	"cueReadDefinition":  cued(cuelang.ReadDefinition),
+	"cueWriteDefinition": cued(cuelang.WriteDefinition),
 }
 
 // Reply answers one question. It never fails: whatever is wrong is part of the answer.

@@ -33,8 +33,8 @@ type failed struct {
 	Message  string
 	Rendered string
 	Problems []struct {
-		Code, Message, Path string
-		Line, Column        int
+		Code, Message, Path, File string
+		Line, Column              int
 	}
 }
 
@@ -222,6 +222,15 @@ func TestMisuse(t *testing.T) {
 			t.Errorf("%s: got %s", question, answer)
 		}
 	}
+}
+
+func jsonText(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // jsonOf brings what YAML says into the types of JSON.

@@ -32,7 +32,7 @@ func Evaluate(request Request) (*Evaluated, []Problem) {
 		return nil, problemsOf(err, "")
 	}
 	if len(request.Context) > 0 && string(request.Context) != "null" {
-		given := context.CompileBytes(request.Context, cue.Filename("context.json"))
+		given := context.CompileBytes(request.Context, cue.Filename(fileJSON))
 		value = value.Unify(given)
 	}
 	if request.Path != "" {

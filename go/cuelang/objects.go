@@ -3,8 +3,10 @@ package cuelang
 import (
 	"encoding/json"
 	"fmt"
+	"sort"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
 )
 
 // Objects are what a template renders. Outputs keep their order.
@@ -14,19 +16,19 @@ type Objects struct {
 }
 
 // objectsOf exports `output` and the regular fields of `outputs`.
-func objectsOf(value cue.Value) (*Objects, []Problem) {
+func objectsOf(value cue.Value, file *ast.File) (*Objects, []Problem) {
 	objects := &Objects{}
 	var problems []Problem
 	if output := value.LookupPath(cue.ParsePath("output")); output.Exists() {
 		text, wrong := objectOf(output)
 		objects.Output, problems = text, wrong
 	}
-	outputs, wrong := outputsOf(value)
+	outputs, wrong := outputsOf(value, orderOfFile(file).of("outputs"))
 	objects.Outputs = outputs
 	return objects, append(problems, wrong...)
 }
 
-func outputsOf(value cue.Value) (json.RawMessage, []Problem) {
+func outputsOf(value cue.Value, order *order) (json.RawMessage, []Problem) {
 	outputs := value.LookupPath(cue.ParsePath("outputs"))
 	members := newObject()
 	var problems []Problem
@@ -35,10 +37,16 @@ func outputsOf(value cue.Value) (json.RawMessage, []Problem) {
 		if err != nil {
 			return nil, problemsOf(err, codeIncomplete)
 		}
+		var found []member
 		for fields.Next() {
-			text, wrong := objectOf(fields.Value())
+			name := fields.Selector().Unquoted()
+			found = append(found, member{value: fields.Value(), name: name, rank: order.rank(name)})
+		}
+		sort.SliceStable(found, func(a, b int) bool { return found[a].rank < found[b].rank })
+		for _, each := range found {
+			text, wrong := objectOf(each.value)
 			problems = append(problems, wrong...)
-			members.add(fields.Selector().Unquoted(), text)
+			members.add(each.name, text)
 		}
 	}
 	return members.end(), problems

@@ -32,10 +32,11 @@ const (
 	fileContext   = "context"
 	fileResult    = "result"
 	fileBase      = "base"
+	fileJSON      = "context.json"
 )
 
 func isData(file string) bool {
-	return file == fileParameter || file == fileContext || file == fileResult || file == fileBase
+	return file == fileParameter || file == fileContext || file == fileResult || file == fileBase || file == fileJSON
 }
 
 // problemsOf lists all errors, those of the parameter first.
@@ -55,8 +56,9 @@ func problemsOf(err error, code string) []Problem {
 			found = append(found, problem)
 		}
 	}
+	all := slices.Clone(found)
 	found = slices.DeleteFunc(found, func(problem Problem) bool {
-		return emptyDisjunction.MatchString(problem.Message) && hasMore(found, problem)
+		return emptyDisjunction.MatchString(problem.Message) && hasMore(all, problem)
 	})
 	sort.SliceStable(found, func(a, b int) bool { return ofParameter(found[a]) && !ofParameter(found[b]) })
 	return found

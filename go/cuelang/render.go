@@ -35,18 +35,25 @@ func RenderObjects(asked Render) (*Rendered, *Failed) {
 	if err := errorOf(value); err != nil {
 		return nil, failed(problemsOf(err, codeConflict))
 	}
-	objects, problems := objectsOf(value)
+	objects, problems := objectsOf(value, compiled.file)
 	if problems != nil {
 		return nil, failed(append(missing(value, compiled.parameter), problems...))
 	}
-	rendered := &Rendered{Objects: *objects, Errs: []string{}}
+	if asked.Base == nil {
+		return &Rendered{Objects: *objects, Errs: []string{}}, nil
+	}
+	rendered, problems := shared.patched(value, asked.Base, objects)
+	if problems != nil {
+		return nil, failed(append(missing(value, compiled.parameter), problems...))
+	}
 	return rendered, nil
 }
 
 // missing lists parameters without a value: usually why objects are incomplete.
 func missing(value cue.Value, parameter string) []Problem {
-	err := value.LookupPath(cue.ParsePath(parameter)).Validate(cue.Concrete(true), cue.Final())
-	if err == nil {
+	given := value.LookupPath(cue.ParsePath(parameter))
+	err := given.Validate(cue.Concrete(true), cue.Final())
+	if err == nil || given.IncompleteKind() == cue.TopKind {
 		return nil
 	}
 	return problemsOf(err, codeIncomplete)

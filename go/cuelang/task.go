@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
 )
 
 // Task is a template and the results of its finished actions.
@@ -104,18 +105,22 @@ func Next(task Task) (*State, *Failed) {
 	if err := errorOf(value); err != nil {
 		return nil, failed(problemsOf(err, codeConflict))
 	}
+	file, failure := shared.fileOf(task.Template)
+	if failure != nil {
+		return nil, failure
+	}
 	search := &search{done: map[string]bool{}}
 	for _, done := range task.Done {
 		search.done[done.Path] = true
 	}
-	search.fields(value, nil, true)
+	search.root(value, file)
 	state := &State{HasActions: search.hasActions}
 	if search.found != nil {
 		state.Action = search.action()
 		return state, nil
 	}
 	if !search.hasActions {
-		objects, problems := objectsOf(value)
+		objects, problems := objectsOf(value, file)
 		if problems != nil {
 			return nil, failed(problems)
 		}
@@ -134,19 +139,21 @@ type search struct {
 
 var doPath, providerPath = cue.ParsePath("#do"), cue.ParsePath("#provider")
 
-func (s *search) visit(value cue.Value, path []cue.Selector) {
+func (s *search) root(value cue.Value, file *ast.File) { s.fields(value, nil, orderOfFile(file)) }
+
+func (s *search) visit(value cue.Value, path []cue.Selector, order *order) {
 	switch value.IncompleteKind() {
 	case cue.ListKind:
 		items, err := value.List()
 		for at := 0; err == nil && items.Next() && s.found == nil; at++ {
-			s.visit(items.Value(), append(slices.Clip(path), cue.Index(at)))
+			s.visit(items.Value(), append(slices.Clip(path), cue.Index(at)), order)
 		}
 		return
 	case cue.StructKind, cue.BottomKind, cue.TopKind:
 	default:
 		return
 	}
-	s.fields(value, path, false)
+	s.fields(value, path, order)
 	if s.found != nil || !value.LookupPath(doPath).Exists() {
 		return
 	}
@@ -159,34 +166,49 @@ func (s *search) visit(value cue.Value, path []cue.Selector) {
 type member struct {
 	selector cue.Selector
 	value    cue.Value
+	name     string
 	step     int
+	rank     int
 }
 
 // Fields without a step come after those that have one.
 const noStep = 1 << 30
 
-func (s *search) fields(value cue.Value, path []cue.Selector, isRoot bool) {
-	fields, err := value.Fields(cue.Optional(true), cue.Hidden(true))
+func (s *search) fields(value cue.Value, path []cue.Selector, order *order) {
+	fields, err := value.Fields(cue.Optional(true), cue.Hidden(true), cue.Definitions(false))
 	if err != nil {
 		return
 	}
 	var members []member
 	for fields.Next() {
 		selector := fields.Selector()
-		if isRoot && isData(selector.String()) || isRoot && selector.String() == "parameters" {
-			continue
-		}
 		if selector.IsConstraint() {
 			selector = unconstrained(selector)
 		}
-		members = append(members, member{selector, fields.Value(), stepOf(fields.Value())})
+		name := nameOf(selector)
+		if len(path) == 0 && (isData(name) || name == "parameters") {
+			continue
+		}
+		members = append(members, member{selector, fields.Value(), name, stepOf(fields.Value()), order.rank(name)})
 	}
-	sort.SliceStable(members, func(a, b int) bool { return members[a].step < members[b].step })
+	sort.SliceStable(members, func(a, b int) bool {
+		if members[a].step != members[b].step {
+			return members[a].step < members[b].step
+		}
+		return members[a].rank < members[b].rank
+	})
 	for _, each := range members {
 		if s.found == nil {
-			s.visit(each.value, append(slices.Clip(path), each.selector))
+			s.visit(each.value, append(slices.Clip(path), each.selector), order.of(each.name))
 		}
 	}
+}
+
+func nameOf(selector cue.Selector) string {
+	if selector.LabelType() == cue.StringLabel {
+		return selector.Unquoted()
+	}
+	return selector.String()
 }
 
 // unconstrained is the selector of a field without its `?` or `!`.

@@ -36,6 +36,7 @@ type template struct {
 	value     cue.Value
 	parameter string
 	file      *ast.File
+	packages  packages
 	// added are declarations at the end of the file that its author has not written.
 	added    int
 	upgrades []string
@@ -47,17 +48,7 @@ type UnknownPackages struct{}
 // compiled returns a text's value over data, upgraded as far as needed. Conflicts in the value are not judged.
 func (e *engine) compiled(given Template) (*template, cue.Value, *Failed) {
 	e.refresh()
-	known, areKnown, problems := e.packagesOf(given.Packages, given.Sources)
-	if !areKnown {
-		panic(UnknownPackages{})
-	}
-	if problems != nil {
-		return nil, cue.Value{}, failed(problems)
-	}
-	if given.File == "" {
-		given.File = "template"
-	}
-	compiled, failure := e.template(given, known)
+	compiled, failure := e.known(given)
 	if failure != nil {
 		return nil, cue.Value{}, failure
 	}
@@ -65,7 +56,7 @@ func (e *engine) compiled(given Template) (*template, cue.Value, *Failed) {
 	if failure != nil {
 		return compiled, cue.Value{}, failure
 	}
-	return e.upgraded(compiled, known, func() cue.Value {
+	return e.upgraded(compiled, func() cue.Value {
 		if len(data.Elts) == 0 {
 			return compiled.value
 		}
@@ -73,14 +64,37 @@ func (e *engine) compiled(given Template) (*template, cue.Value, *Failed) {
 	})
 }
 
+// fileOf is the syntax of a text that has just been compiled.
+func (e *engine) fileOf(given Template) (*ast.File, *Failed) {
+	compiled, failure := e.known(given)
+	if failure != nil {
+		return nil, failure
+	}
+	return compiled.file, nil
+}
+
+func (e *engine) known(given Template) (*template, *Failed) {
+	known, areKnown, problems := e.packagesOf(given.Packages, given.Sources)
+	if !areKnown {
+		panic(UnknownPackages{})
+	}
+	if problems != nil {
+		return nil, failed(problems)
+	}
+	if given.File == "" {
+		given.File = "template"
+	}
+	return e.template(given, known)
+}
+
 // upgraded fills a template, and compiles it again as long as it has operations that were removed from CUE.
-func (e *engine) upgraded(compiled *template, known packages, fill func() cue.Value) (*template, cue.Value, *Failed) {
+func (e *engine) upgraded(compiled *template, fill func() cue.Value) (*template, cue.Value, *Failed) {
 	value := fill()
 	for range maxUpgrades {
 		if !compiled.upgradeArithmetic(errorOf(value)) {
 			break
 		}
-		again, err := e.buildFile(compiled.file, known)
+		again, err := e.buildFile(compiled.file, compiled.packages)
 		if err != nil {
 			return compiled, value, failed(problemsOf(err, codeSyntax))
 		}
@@ -119,7 +133,7 @@ func (e *engine) template(given Template, known packages) (*template, *Failed) {
 	if err := value.Err(); err != nil && !value.LookupPath(cue.ParsePath("context")).Exists() {
 		return nil, failed(problemsOf(err, codeSyntax))
 	}
-	compiled := &template{value: value, parameter: name, file: completed, added: 2}
+	compiled := &template{value: value, parameter: name, file: completed, packages: known, added: 2}
 	e.templates.put(key, compiled)
 	return compiled, nil
 }

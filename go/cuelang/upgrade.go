@@ -114,17 +114,16 @@ func Upgrade(given Template) (*Upgraded, *Failed) {
 	if failure != nil && compiled == nil {
 		return nil, failure
 	}
-	dropped := dropUnusedImports(compiled.file)
-	applied := append(append([]string{}, compiled.upgrades...), dropped...)
-	if len(applied) == 0 {
-		return &Upgraded{Text: given.Text, Applied: applied}, nil
+	compiled.upgrades = append(compiled.upgrades, dropUnusedImports(compiled.file)...)
+	if len(compiled.upgrades) == 0 {
+		return &Upgraded{Text: given.Text, Applied: []string{}}, nil
 	}
 	written := &ast.File{Decls: compiled.file.Decls[:len(compiled.file.Decls)-compiled.added]}
 	text, err := format.Node(written)
 	if err != nil {
 		return nil, failed(problemsOf(errors.Promote(err, "format"), codeSyntax))
 	}
-	return &Upgraded{Text: string(text), Applied: applied}, nil
+	return &Upgraded{Text: string(text), Applied: compiled.upgrades}, nil
 }
 
 // dropUnusedImports changes the file.
