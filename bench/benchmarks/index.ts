@@ -12,6 +12,7 @@ import { b3b } from "./b3b.ts";
 import { b6c } from "./b6c.ts";
 import { b6 } from "./b6.ts";
 import { b7 } from "./b7.ts";
+import { b8 } from "./b8.ts";
 import { b9 } from "./b9.ts";
 import { b9b } from "./b9b.ts";
 import { b9c } from "./b9c.ts";
@@ -38,6 +39,7 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   b6c(environment),
   b6(environment),
   b7(environment),
+  ...b8(environment),
   b9(environment),
   b9b(environment),
   b9c(environment),

@@ -60,7 +60,8 @@ function native(environment: Environment, before: number): CandidateSource {
   };
 }
 
-async function buildNative(environment: Environment): Promise<string> {
+/** The Go module as a program of this machine. */
+export async function buildNative(environment: Environment): Promise<string> {
   const program = join(await environment.directory(), "native-templates");
   await promisify(execFile)("go", ["build", "-trimpath", "-o", program, "./cmd/native"], {
     cwd: join(environment.home, "..", "go"),

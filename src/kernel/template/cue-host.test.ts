@@ -222,3 +222,123 @@ test("a package that nobody knows, and a definition that it does not have, are n
     error: { message: 'op.#Nope is not defined in "vela/op" (template:2:7)' },
   });
 });
+
+const base = {
+  output: {
+    kind: "Deployment",
+    metadata: { labels: { a: "1", b: "2" } },
+    spec: { replicas: 1, template: { spec: { containers: [{ name: "web", image: "nginx" }] } } },
+  },
+  outputs: { service: { kind: "Service" } },
+};
+
+test("17.16 a trait sees what was rendered before it, patches it and adds objects", async () => {
+  const text = `patch: spec: template: spec: {
+	// +patchKey=name
+	containers: [{name: context.output.spec.template.spec.containers[0].name, tty: true}]
+}
+patchOutputs: service: spec: type: "NodePort"
+outputs: hpa: {kind: "HorizontalPodAutoscaler", spec: min: context.output.spec.replicas}
+`;
+  expect(await cue.render({ text, base })).toEqual({
+    ok: true,
+    value: {
+      output: {
+        ...base.output,
+        spec: { replicas: 1, template: { spec: { containers: [{ name: "web", image: "nginx", tty: true }] } } },
+      },
+      outputs: {
+        service: { kind: "Service", spec: { type: "NodePort" } },
+        hpa: { kind: "HorizontalPodAutoscaler", spec: { min: 1 } },
+      },
+      errs: [],
+    },
+  });
+});
+
+const jsonPatchTrait = `parameter: operations: [...{...}]
+// +patchStrategy=jsonPatch
+patch: parameter
+`;
+
+test("17.16 json-patch changes the workload as RFC 6902 has it", async () => {
+  const operations = [
+    { op: "replace", path: "/spec/replicas", value: 4 },
+    { op: "remove", path: "/metadata/labels/a" },
+  ];
+  expect(await cue.render({ text: jsonPatchTrait, parameter: { operations }, base })).toEqual({
+    ok: true,
+    value: {
+      output: { ...base.output, metadata: { labels: { b: "2" } }, spec: { ...base.output.spec, replicas: 4 } },
+      outputs: base.outputs,
+      errs: [],
+    },
+  });
+});
+
+test("17.16 a JSON patch that does not fit is a failure", async () => {
+  const operations = [{ op: "remove", path: "/spec/nope" }];
+  expect(await cue.render({ text: jsonPatchTrait, parameter: { operations }, base })).toMatchObject({
+    ok: false,
+    error: { kind: "template", message: expect.stringContaining("/spec/nope") },
+  });
+});
+
+test("health is judged over live objects", async () => {
+  const context = { output: { status: { readyReplicas: 1 } } };
+  const healthPolicy = "isHealth: context.output.status.readyReplicas == parameter.replicas";
+  const customStatus = 'message: "ready: \\(context.output.status.readyReplicas)"';
+  expect(await cue.health({ healthPolicy, customStatus, parameter: { replicas: 1 }, context })).toEqual({
+    ok: true,
+    value: { isHealthy: true, message: "ready: 1", details: {} },
+  });
+  expect(await cue.health({ healthPolicy: "isHealth: context.output.nope.x > 1", context })).toMatchObject({
+    ok: true,
+    value: { isHealthy: false, message: expect.stringContaining("undefined field: nope") },
+  });
+});
+
+test("a definition is read, and written as it was read", async () => {
+  const text = `import "strings"
+
+"my-trait": {
+	type: "trait"
+	labels: {}
+	annotations: {}
+	attributes: podDisruptive: true
+}
+template: {
+	patch: a: strings.ToUpper(parameter.a)
+	parameter: {
+		// +usage=Any text
+		a: string
+	}
+}
+`;
+  const read = await cue.readDefinition(text, "my-trait.cue");
+  if (!read.ok) return expect.fail(read.error.message);
+  expect(read.value).toMatchObject({ name: "my-trait", type: "trait", attributes: { podDisruptive: true } });
+  const written = await cue.writeDefinition(read.value);
+  if (!written.ok) return expect.fail(written.error.message);
+  expect(await cue.readDefinition(written.value)).toEqual(read);
+  expect(await cue.schema(read.value.template)).toEqual({
+    ok: true,
+    value: {
+      type: "object",
+      properties: { a: { type: "string", description: "Any text" } },
+      required: ["a"],
+    },
+  });
+});
+
+test("a text is vetted without data, and upgraded", async () => {
+  expect(await cue.vet('import "vela/op"\na: op.#Apply & {value: context.x}')).toEqual({ ok: true, value: undefined });
+  expect(await cue.vet("a: b+1\nb: a-1", "my.cue")).toMatchObject({
+    ok: false,
+    error: { message: "cycle error (my.cue:1:4)" },
+  });
+  expect(await cue.upgrade("a: [1] + [2]")).toMatchObject({
+    ok: true,
+    value: { applied: ["line 1: addition of lists became list.Concat"] },
+  });
+});

@@ -47,7 +47,7 @@ export interface CueHealth {
   readonly details: Readonly<Record<string, string>>;
 }
 
-/** A task in progress: the template, values that replace parts of its parameter, and the results of finished actions. */
+/** A task in progress: template, values that replace parts of its parameter, results of finished actions. */
 export interface CueTask extends CueTemplate {
   readonly inputs?: readonly { readonly path: string; readonly value: JsonValue }[];
   /** In the order of execution. A result is unified with the value at the path. */

@@ -123,7 +123,7 @@ export class TemplateHost {
     return this.#ask("helm", request, signal);
   }
 
-  /** Any question to the Go module, which answers with the text of JSON. Numbers in it may be beyond a double's precision. */
+  /** Any question to the Go module. The answer is JSON, whose numbers may exceed a double's precision. */
   async ask(
     question: string,
     signal?: AbortSignal,

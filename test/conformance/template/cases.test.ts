@@ -177,6 +177,58 @@ describe("CUE", () => {
   });
 });
 
+describe("CUE tasks", () => {
+  interface TaskCase {
+    readonly title: string;
+    readonly operation: string;
+    readonly ask: object;
+    readonly value?: unknown;
+    readonly failsWith?: string;
+    readonly problems?: readonly object[];
+    /** Of all actions, each executed. */
+    readonly paths?: readonly string[];
+    /** What the value must not have. */
+    readonly absent?: readonly (string | number)[];
+  }
+  interface TaskAnswer {
+    readonly value?: { readonly action?: { readonly path: string } };
+    readonly failure?: { readonly message: string; readonly problems: readonly object[] };
+  }
+
+  async function ask(operation: string, question: object): Promise<TaskAnswer> {
+    const asked = await host.ask(JSON.stringify({ operation, ...question }));
+    if (!asked.ok) throw new Error(asked.error.message);
+    return JSON.parse(asked.value) as TaskAnswer;
+  }
+
+  async function walk(operation: string, question: object): Promise<readonly string[]> {
+    const paths: string[] = [];
+    while (paths.length < 100) {
+      const done = paths.map((path) => ({ path, result: { done: true } }));
+      const { value } = await ask(operation, { ...question, done });
+      if (value?.action === undefined) break;
+      paths.push(value.action.path);
+    }
+    return paths;
+  }
+
+  test.each(casesOf<TaskCase>("cue-tasks.yaml"))("$title", async ({ operation, ask: question, ...wanted }) => {
+    if (wanted.paths !== undefined) {
+      expect(await walk(operation, question)).toEqual(wanted.paths);
+      return;
+    }
+    const { value, failure } = await ask(operation, question);
+    if (wanted.value !== undefined) {
+      if (typeof wanted.value === "object") expect(value).toMatchObject(wanted.value as object);
+      else expect(value).toEqual(wanted.value);
+      if (wanted.absent !== undefined) expect(value).not.toHaveProperty(wanted.absent as (string | number)[]);
+      return;
+    }
+    expect(failure?.message).toContain(wanted.failsWith ?? "");
+    if (wanted.problems !== undefined) expect(failure?.problems).toMatchObject(wanted.problems);
+  });
+});
+
 test("the syntax of a template is judged without its data and its document", async () => {
   expect(await host.parse({ id: "wf", text: "{{ .not.there }}: [" })).toEqual({ ok: true, value: undefined });
   const message = "template: workflow-template:2: unclosed action";
