@@ -1,0 +1,16 @@
+import type { TemplateHost } from "#kernel/template/index.ts";
+
+/** What the actions of the use cases need besides their scope. */
+export interface UseCaseParts {
+  readonly templates: Pick<TemplateHost, "renderChart">;
+  /** For clones and archives: absolute, created when needed, and only for these actions. */
+  readonly directory: string;
+  /** Of the programs that are started: Git, kustomize. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Absolute directories that templates and repositories of this machine may be in; none by default. */
+  readonly localRoots?: readonly string[];
+  /** Whether `exec/run` may start programs on this machine. */
+  readonly allowExec?: boolean;
+  /** Why an address may not be reached, if so: `EgressDeny`. */
+  readonly refuseAddress?: (url: URL) => Promise<string | undefined>;
+}

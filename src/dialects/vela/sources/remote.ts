@@ -1,0 +1,99 @@
+import { realpath, writeFile } from "node:fs/promises";
+import { join, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { err, isJsonObject, type JsonObject, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
+import { getOrUndefined } from "#kernel/kit/index.ts";
+import { asJson, Secret } from "#kernel/model/index.ts";
+import { type GitRemote, readSourceUrl } from "#kernel/git/index.ts";
+import type { ActionScope } from "../ops/provider.ts";
+import type { UseCaseParts } from "./parts.ts";
+
+interface Credential {
+  readonly user?: string;
+  readonly password?: string;
+  readonly sshKey?: string;
+  readonly knownHosts?: string;
+}
+
+/**
+ * The repository at an address with its credentials. Keys are files in `directory`, which the caller removes. Texts of
+ * errors have no credentials in them.
+ */
+export async function openRemote(
+  address: string,
+  credentials: JsonObject | undefined,
+  directory: string,
+  scope: ActionScope,
+  parts: UseCaseParts,
+): Promise<Result<GitRemote, string>> {
+  const roots = parts.localRoots ?? [];
+  const rule = { allowLocal: roots.length > 0, allowedBy: "the option for local sources" };
+  const source = readSourceUrl(address, rule);
+  if (!source.ok) return source;
+  if (source.value.scheme === "file") {
+    const path = await localPath(source.value.url, roots);
+    if (!path.ok) return path;
+  } else if (parts.refuseAddress !== undefined && URL.canParse(source.value.url)) {
+    const refusal = await parts.refuseAddress(new URL(source.value.url));
+    if (refusal !== undefined) return err(refusal);
+  }
+  const credential = await readCredential(credentials, scope);
+  if (!credential.ok) return credential;
+  const { user, password, sshKey, knownHosts } = credential.value;
+  const remote = { source: source.value, user, token: password };
+  if (sshKey === undefined) return ok(remote);
+  const keyFile = await privateFile(directory, "key", sshKey);
+  const known = knownHosts === undefined ? {} : { knownHostsFile: await privateFile(directory, "hosts", knownHosts) };
+  return ok({ ...remote, ssh: { keyFile, ...known } });
+}
+
+async function privateFile(directory: string, name: string, text: string): Promise<string> {
+  const path = join(directory, name);
+  await writeFile(path, text.endsWith("\n") ? text : `${text}\n`, { mode: 0o600, flag: "wx" });
+  return path;
+}
+
+/** A path of this machine, with links resolved, if it is below an allowed root. */
+export async function localPath(text: string, roots: readonly string[]): Promise<Result<string, string>> {
+  const path = text.startsWith("file:") ? fileURLToPath(text) : text;
+  const found = await realpath(resolve(path)).catch(() => undefined);
+  for (const root of roots) {
+    const allowed = await realpath(root).catch(() => undefined);
+    const isInside = allowed !== undefined && (found === allowed || found?.startsWith(allowed + sep) === true);
+    if (isInside && found !== undefined) return ok(found);
+  }
+  const where = roots.length === 0 ? "local sources are not allowed" : `allowed are ${roots.join(", ")}`;
+  return err(`${path} does not exist below an allowed directory; ${where}`);
+}
+
+async function readCredential(given: JsonObject | undefined, scope: ActionScope): Promise<Result<Credential, string>> {
+  if (given === undefined) return ok({});
+  const reference = objectAt(given, "secretRef");
+  if (reference === undefined) return ok(credentialOf((name) => textAt(given, name)));
+  const name = textAt(reference, "name") ?? "";
+  const namespace = textAt(reference, "namespace") ?? scope.app.identity.namespace;
+  const secret = await getOrUndefined(scope.client, { type: Secret, namespace, name }, scope.signal);
+  if (secret === undefined) return err(`credentials: secret "${namespace}/${name}" not found`);
+  const data = asJson(secret)["data"];
+  const read = credentialOf((key) => {
+    const text = isJsonObject(data) ? textAt(data, key) : undefined;
+    return text === undefined ? undefined : Buffer.from(text, "base64").toString();
+  });
+  if (read.password === undefined && read.sshKey === undefined)
+    return err(`credentials: secret "${namespace}/${name}" has neither a key password nor a key ssh-privatekey`);
+  return ok(read);
+}
+
+/** Names of Kubernetes' own types of Secrets, and those of the step's properties. */
+function credentialOf(text: (name: string) => string | undefined): Credential {
+  const user = text("username");
+  const password = text("password") ?? text("token");
+  const sshKey = text("sshKey") ?? text("ssh-privatekey") ?? text("identity");
+  const knownHosts = text("known_hosts") ?? text("knownHosts");
+  return {
+    ...(user === undefined ? {} : { user }),
+    ...(password === undefined ? {} : { password }),
+    ...(sshKey === undefined ? {} : { sshKey }),
+    ...(knownHosts === undefined ? {} : { knownHosts }),
+  };
+}
