@@ -4,3 +4,4 @@ export * from "./store.ts";
 export * from "./unpack.ts";
 export * from "./words.ts";
 export * from "./read-tar.ts";
+export { type ArchiveEntry, readArchive } from "./read-archive.ts";

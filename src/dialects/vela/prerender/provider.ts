@@ -1,0 +1,32 @@
+import { getOrUndefined } from "#kernel/kit/index.ts";
+import type { Provider } from "../ops/provider.ts";
+import { fail, failed, inputOf, returning, wait } from "../ops/use-case-value.ts";
+import { wantedApplication } from "./wanted.ts";
+import { writeBack } from "./write-back.ts";
+
+const apiVersion = "core.oam.dev/v1beta1";
+
+/** `app/write-back`: the live application becomes the rendered one. Waits until a pass finds no difference. */
+export const writeBackProvider: Provider = async (value, scope) => {
+  const { client, clock, signal, app } = scope;
+  const { name, namespace } = app.identity;
+  if (scope.step.stage !== "pre-render") return failed("write-back: the step must have stage pre-render");
+  const wanted = wantedApplication(inputOf(value), name);
+  if (!wanted.ok) return failed(wanted.error);
+  const type = await client.resourceType(apiVersion, "Application");
+  if (type === undefined) return failed(`no kind Application in version ${apiVersion}`);
+  const live = await getOrUndefined(client, { type, namespace, name }, signal);
+  if (live === undefined) return failed(`application "${namespace}/${name}" not found`);
+  const written = await writeBack(type, live, wanted.value, { client, clock, signal });
+  switch (written.kind) {
+    case "same":
+      scope.say("no change");
+      return returning({ changed: false });
+    case "written":
+      return wait("the application was written back; waiting for its new generation");
+    case "conflict":
+      return wait("the application was changed meanwhile");
+    case "unsettled":
+      return fail(written.message);
+  }
+};

@@ -1,0 +1,63 @@
+import { err, type JsonObject, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
+import type { HelmRendering } from "#kernel/template/index.ts";
+import type { ActionScope, Provider } from "../ops/provider.ts";
+import { failed, inputOf, returning } from "../ops/use-case-value.ts";
+import type { UseCaseParts } from "./parts.ts";
+import { type OpenedSource, withSource } from "./open-source.ts";
+import { readPacked, within } from "./tree.ts";
+
+/** `render/helm` and `helm/render`: the objects of a chart, with the values in `parameters` or `values`. */
+export const renderHelm =
+  (parts: UseCaseParts): Provider =>
+  async (value, scope) => {
+    const input = inputOf(value);
+    const chart = objectAt(input, "chart");
+    const from = chart === undefined ? input : { ...input, ...chart };
+    if (chart?.["repoURL"] !== undefined)
+      return failed(
+        "chart.repoURL: chart repositories are not supported; give the URL of the .tgz file as chart.source",
+      );
+    if (input["valuesFrom"] !== undefined) return failed("valuesFrom: not supported; use values");
+    const rendered = await withSource(from, scope, parts, (source) => renderSource(input, source, scope, parts));
+    if (!rendered.ok) return failed(rendered.error);
+    const { objects, notes } = rendered.value;
+    // The two actions call them differently.
+    return returning({ objects: [...objects], resources: [...objects], ...(notes === undefined ? {} : { notes }) });
+  };
+
+async function renderSource(
+  input: JsonObject,
+  { tree, folder }: OpenedSource,
+  scope: ActionScope,
+  { templates }: UseCaseParts,
+): Promise<Result<HelmRendering, string>> {
+  const { name, namespace, revisionNumber } = scope.app.identity;
+  const files = await unpacked(within(tree.files, folder));
+  const release = {
+    name: textAt(input, "release", "name") ?? name,
+    namespace: textAt(input, "release", "namespace") ?? namespace,
+    revision: Math.max(1, revisionNumber),
+  };
+  const values = objectAt(input, "parameters") ?? objectAt(input, "values") ?? {};
+  const rendered = await templates.renderChart({ files, release, values }, scope.signal);
+  if (rendered.ok) return ok(rendered.value);
+  const { message, problems } = rendered.error;
+  return err(problems.length === 0 ? message : problems.map((problem) => problem.message).join("; "));
+}
+
+/** Texts by path, with packed sub-charts in their folders. */
+async function unpacked(files: ReadonlyMap<string, Buffer>): Promise<Readonly<Record<string, string>>> {
+  const texts: Record<string, string> = {};
+  for (const [path, content] of files) {
+    const packed = /^(.*\/)?charts\/([^/]+)\.tgz$/.exec(path);
+    if (packed === null) texts[path] = content.toString();
+    else
+      for (const [inner, part] of await readPacked(once(content)))
+        texts[`${packed[1] ?? ""}charts/${packed[2]}/${inner}`] = part.toString();
+  }
+  return texts;
+}
+
+async function* once(content: Buffer): AsyncGenerator<Buffer, void> {
+  yield await Promise.resolve(content);
+}

@@ -1,0 +1,218 @@
+import { posix } from "node:path";
+import {
+  err,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  listAt,
+  objectAt,
+  objectsAt,
+  ok,
+  type Result,
+  textAt,
+  textsAt,
+} from "#lib/base/index.ts";
+import { applyJsonPatch } from "#lib/json/index.ts";
+import { readYaml } from "#lib/yaml/index.ts";
+import { mergeByName } from "./merge.ts";
+
+// The part of kustomize that templates of applications use, for machines that do not have it.
+
+const known = new Set([
+  ...["apiVersion", "kind", "metadata", "resources", "bases", "namePrefix", "nameSuffix", "namespace", "labels"],
+  ...["commonLabels", "commonAnnotations", "images", "patches", "patchesStrategicMerge", "patchesJson6902"],
+  ...["configMapGenerator", "generatorOptions", "openapi"],
+]);
+const deepest = 20;
+
+type Files = ReadonlyMap<string, Buffer>;
+type Objects = Result<readonly JsonObject[], string>;
+
+/** The objects of the kustomization in a folder. */
+export function buildKustomization(files: Files, folder: string, depth = 0): Objects {
+  const name = ["kustomization.yaml", "kustomization.yml", "Kustomization"]
+    .map((each) => join(folder, each))
+    .find((each) => files.has(each));
+  if (name === undefined) return err(`${folder === "" ? "the source" : folder} has no kustomization.yaml`);
+  if (depth > deepest) return err(`${name}: kustomizations are nested more than ${deepest} deep`);
+  const read = documentsOf(files, name);
+  if (!read.ok) return read;
+  const given = read.value[0] ?? {};
+  const unknown = Object.keys(given).filter((field) => !known.has(field));
+  if (unknown.length > 0)
+    return err(`${name}: ${unknown.join(", ")}: not supported without kustomize; install kustomize or kubectl`);
+  let objects: readonly JsonObject[] = [];
+  for (const resource of [...textsAt(given, "resources"), ...textsAt(given, "bases")]) {
+    const found = resourceAt(files, folder, resource, depth);
+    if (!found.ok) return found;
+    objects = [...objects, ...found.value];
+  }
+  const generated = objectsAt(given, "configMapGenerator").map((each) => configMapOf(each, files, folder));
+  const patched = patchAll([...objects, ...generated], given, files, folder);
+  return patched.ok ? ok(patched.value.map((object) => transform(object, given))) : err(`${name}: ${patched.error}`);
+}
+
+const join = (folder: string, path: string): string =>
+  posix.normalize(posix.join(folder, path)).replace(/^\.\/?|\/$/g, "");
+
+function documentsOf(files: Files, name: string): Objects {
+  const content = files.get(name);
+  if (content === undefined) return err(`${name}: not found in the source`);
+  const read = readYaml(content.toString());
+  if (!read.ok) return err(`${name}: ${read.error.map(({ message }) => message).join("; ")}`);
+  return ok(read.value.documents.map(({ value }) => value).filter(isJsonObject));
+}
+
+function resourceAt(files: Files, folder: string, resource: string, depth: number): Objects {
+  if (/^[a-z+]+:\/\/|^git@|\?ref=/.test(resource))
+    return err(`${resource}: resources of other sources are not supported without kustomize`);
+  const path = join(folder, resource);
+  return files.has(path) ? documentsOf(files, path) : buildKustomization(files, path, depth + 1);
+}
+
+function configMapOf(given: JsonObject, files: Files, folder: string): JsonObject {
+  const pairs = textsAt(given, "literals").map((each) => splitAt(each));
+  const contents = textsAt(given, "files").map((each) => {
+    const [key, path] = each.includes("=") ? splitAt(each) : [posix.basename(each), each];
+    return [key, files.get(join(folder, path))?.toString() ?? ""] as const;
+  });
+  const metadata = {
+    name: textAt(given, "name") ?? "",
+    ...(textAt(given, "namespace") === undefined ? {} : { namespace: textAt(given, "namespace") ?? "" }),
+  };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata, data: Object.fromEntries([...pairs, ...contents]) };
+}
+
+const splitAt = (text: string): readonly [string, string] => {
+  const at = text.indexOf("=");
+  return [text.slice(0, at), text.slice(at + 1).replace(/^(["'])(.*)\1$/, "$2")];
+};
+
+interface PatchOf {
+  readonly text: string;
+  readonly target: JsonObject | undefined;
+}
+
+function patchAll(objects: readonly JsonObject[], given: JsonObject, files: Files, folder: string): Objects {
+  let result = objects;
+  for (const patch of patchesOf(given, files, folder)) {
+    if (!patch.ok) return patch;
+    const read = readYaml(patch.value.text);
+    if (!read.ok) return err(`patches: ${read.error.map(({ message }) => message).join("; ")}`);
+    for (const { value } of read.value.documents) {
+      const next = patchOne(result, value, patch.value.target);
+      if (!next.ok) return next;
+      result = next.value;
+    }
+  }
+  return ok(result);
+}
+
+function patchesOf(given: JsonObject, files: Files, folder: string): readonly Result<PatchOf, string>[] {
+  const fromFile = (path: string, target: JsonObject | undefined): Result<PatchOf, string> => {
+    const content = files.get(join(folder, path));
+    return content === undefined ? err(`${path}: not found in the source`) : ok({ text: content.toString(), target });
+  };
+  const listed = [...objectsAt(given, "patches"), ...objectsAt(given, "patchesJson6902")].map((each) => {
+    const [path, target] = [textAt(each, "path"), objectAt(each, "target")];
+    return path === undefined ? ok({ text: textAt(each, "patch") ?? "", target }) : fromFile(path, target);
+  });
+  const merged = textsAt(given, "patchesStrategicMerge").map((each) =>
+    each.includes("\n") ? ok({ text: each, target: undefined }) : fromFile(each, undefined),
+  );
+  return [...listed, ...merged];
+}
+
+/** Operations need a target; other patches may name it by themselves. */
+function patchOne(objects: readonly JsonObject[], patch: JsonValue, target: JsonObject | undefined): Objects {
+  const chosen = target ?? targetOf(patch);
+  const hits = objects.filter((object) => matches(object, chosen));
+  if (hits.length === 0) return err(`patches: no object matches ${JSON.stringify(chosen)}`);
+  const result: JsonObject[] = [];
+  for (const object of objects) {
+    if (!hits.includes(object)) result.push(object);
+    else if (isJsonObject(patch)) {
+      if (patch["$patch"] === "delete") continue;
+      const { name, namespace } = objectAt(object, "metadata") ?? {};
+      const merged = mergeByName(object, patch);
+      const kept = isJsonObject(merged) ? merged : object;
+      const own = {
+        ...objectAt(kept, "metadata"),
+        name: name ?? null,
+        ...(namespace === undefined ? {} : { namespace }),
+      };
+      result.push({ ...kept, kind: object["kind"] ?? null, apiVersion: object["apiVersion"] ?? null, metadata: own });
+    } else {
+      const patched = applyJsonPatch(object, patch);
+      if (!patched.ok) return err(`patches: ${patched.error.message}`);
+      if (isJsonObject(patched.value)) result.push(patched.value);
+    }
+  }
+  return ok(result);
+}
+
+const targetOf = (patch: JsonValue): JsonObject =>
+  isJsonObject(patch) ? { kind: patch["kind"] ?? null, name: textAt(patch, "metadata", "name") ?? null } : {};
+
+function matches(object: JsonObject, target: JsonObject): boolean {
+  const anchored = (pattern: JsonValue | undefined, value: string | undefined): boolean =>
+    typeof pattern !== "string" ||
+    new RegExp(`^(?:${pattern.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replace(/\\\.\*|\*/g, ".*")})$`).test(value ?? "");
+  return (
+    anchored(target["kind"], textAt(object, "kind")) &&
+    anchored(target["name"], textAt(object, "metadata", "name")) &&
+    anchored(target["namespace"], textAt(object, "metadata", "namespace"))
+  );
+}
+
+function transform(object: JsonObject, given: JsonObject): JsonObject {
+  const labels = labelsOf(given);
+  const annotations = objectAt(given, "commonAnnotations") ?? {};
+  const metadata = objectAt(object, "metadata") ?? {};
+  const name = `${textAt(given, "namePrefix") ?? ""}${textAt(metadata, "name") ?? ""}${textAt(given, "nameSuffix") ?? ""}`;
+  const namespace = textAt(given, "namespace");
+  const next: JsonObject = {
+    ...object,
+    metadata: {
+      ...metadata,
+      name,
+      ...(namespace === undefined || object["kind"] === "Namespace" ? {} : { namespace }),
+      ...withMembers("labels", objectAt(metadata, "labels"), labels),
+      ...withMembers("annotations", objectAt(metadata, "annotations"), annotations),
+    },
+  };
+  const images = listAt(given, "images").filter(isJsonObject);
+  const replaced = images.length === 0 ? next : withImages(next, images);
+  return isJsonObject(replaced) ? replaced : next;
+}
+
+const withMembers = (name: string, before: JsonObject | undefined, more: JsonObject): JsonObject =>
+  Object.keys(more).length === 0 ? {} : { [name]: { ...before, ...more } };
+
+const labelsOf = (given: JsonObject): JsonObject =>
+  Object.assign(
+    {},
+    objectAt(given, "commonLabels"),
+    ...objectsAt(given, "labels").map((each) => objectAt(each, "pairs") ?? {}),
+  );
+
+/** Every member `image` is a reference, also in properties of components. */
+function withImages(value: JsonValue, images: readonly JsonObject[]): JsonValue {
+  if (Array.isArray(value)) return value.map((item: JsonValue) => withImages(item, images));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      key === "image" && typeof member === "string" ? imageBy(member, images) : withImages(member ?? null, images),
+    ]),
+  );
+}
+
+function imageBy(image: string, images: readonly JsonObject[]): string {
+  const [, name = image, tail = ""] = /^(.*?)((?::[\w.-]+)?(?:@sha256:[0-9a-f]+)?)$/.exec(image) ?? [];
+  const found = images.find((each) => each["name"] === name);
+  if (found === undefined) return image;
+  const [digest, tag] = [textAt(found, "digest"), textAt(found, "newTag")];
+  const end = digest !== undefined ? `@${digest}` : tag !== undefined ? `:${tag}` : tail;
+  return `${textAt(found, "newName") ?? name}${end}`;
+}

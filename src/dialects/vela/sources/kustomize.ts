@@ -1,0 +1,69 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { codeOf, err, isJsonObject, type JsonObject, ok, oneLine, type Result } from "#lib/base/index.ts";
+import { childEnd } from "#lib/base/index.node.ts";
+import { readYaml } from "#lib/yaml/index.ts";
+import type { ActionScope, Provider } from "../ops/provider.ts";
+import { failed, inputOf, returning } from "../ops/use-case-value.ts";
+import { buildKustomization } from "./kustomization.ts";
+import { type OpenedSource, withSource } from "./open-source.ts";
+import type { UseCaseParts } from "./parts.ts";
+
+/** `render/kustomize`: by kustomize or kubectl if the machine has one of them, else by the built-in subset. */
+export const renderKustomize =
+  (parts: UseCaseParts): Provider =>
+  async (value, scope) => {
+    const rendered = await withSource(inputOf(value), scope, parts, (source) => build(source, scope, parts));
+    return rendered.ok ? returning({ objects: [...rendered.value] }) : failed(rendered.error);
+  };
+
+async function build(
+  { tree, folder }: OpenedSource,
+  scope: ActionScope,
+  parts: UseCaseParts,
+): Promise<Result<readonly JsonObject[], string>> {
+  if (tree.directory !== undefined) {
+    const directory = join(tree.directory, folder);
+    for (const words of [
+      ["kustomize", "build"],
+      ["kubectl", "kustomize"],
+    ]) {
+      const output = await run([...words, directory], scope, parts);
+      if (output !== undefined) return output.ok ? objectsIn(output.value) : output;
+    }
+  }
+  return buildKustomization(tree.files, folder);
+}
+
+function objectsIn(text: string): Result<readonly JsonObject[], string> {
+  const read = readYaml(text);
+  if (!read.ok) return err(`kustomize: ${read.error.map(({ message }) => message).join("; ")}`);
+  return ok(read.value.documents.map(({ value }) => value).filter(isJsonObject));
+}
+
+const mostBytes = 16 * 1024 * 1024;
+const longestRun = 60_000;
+
+/** Undefined if the machine has no such program. */
+async function run(
+  [program = "", ...words]: readonly string[],
+  { clock, signal }: ActionScope,
+  { environment }: UseCaseParts,
+): Promise<Result<string, string> | undefined> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(longestRun)]);
+  const { PATH, HOME } = environment;
+  const child = spawn(program, words, { env: { PATH, HOME }, signal: limit, stdio: ["ignore", "pipe", "pipe"] });
+  const chunks = { out: [] as Buffer[], err: [] as Buffer[], size: 0 };
+  const take = (to: Buffer[]) => (chunk: Buffer) => void ((chunks.size += chunk.length) <= mostBytes && to.push(chunk));
+  child.stdout.on("data", take(chunks.out));
+  child.stderr.on("data", take(chunks.err));
+  try {
+    const code = await childEnd(child, clock);
+    if (chunks.size > mostBytes) return err(`${program}: more than ${mostBytes} bytes of output`);
+    if (code === 0) return ok(Buffer.concat(chunks.out).toString());
+    return err(`${program}: ${oneLine(Buffer.concat(chunks.err).toString().trim()).slice(-500)}`);
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") return undefined;
+    throw thrown;
+  }
+}

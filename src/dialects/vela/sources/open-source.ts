@@ -1,0 +1,126 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { err, type JsonObject, messageOf, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import { gitIn } from "#kernel/git/index.ts";
+import type { ActionScope } from "../ops/provider.ts";
+import type { UseCaseParts } from "./parts.ts";
+import { localPath, openRemote } from "./remote.ts";
+import { readPacked, readTree, type SourceTree } from "./tree.ts";
+
+export interface OpenedSource {
+  readonly tree: SourceTree;
+  /** Within the tree; empty for its root. */
+  readonly folder: string;
+}
+
+/** Reads a Git repository, a local directory or a packed archive, and gives it to `use`, after which it is gone. */
+export async function withSource<T>(
+  input: JsonObject,
+  scope: ActionScope,
+  parts: UseCaseParts,
+  use: (source: OpenedSource) => Promise<Result<T, string>>,
+): Promise<Result<T, string>> {
+  const source = textAt(input, "source") ?? textAt(input, "url") ?? "";
+  const folder = (textAt(input, "path") ?? ".").replace(/^(?:\.?\/)+|\/+$/g, "").replace(/^\.$/, "");
+  if (source === "") return err("source: expected a Git URL, a local path or the URL of a .tgz file, found nothing");
+  if (folder.split("/").includes(".."))
+    return err(`path: expected a folder inside the source, found ${JSON.stringify(folder)}`);
+  await makeDirectories(parts.directory);
+  const directory = await mkdtemp(join(parts.directory, "source-"));
+  try {
+    const tree = await open(source, input, directory, scope, parts);
+    if (!tree.ok) return err(`source: ${tree.error}`);
+    const isThere = folder === "" || [...tree.value.files.keys()].some((path) => path.startsWith(`${folder}/`));
+    return isThere ? await use({ tree: tree.value, folder }) : err(`path: the source has no folder ${folder}`);
+  } catch (thrown) {
+    scope.signal.throwIfAborted();
+    return err(`source: ${messageOf(thrown)}`);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function open(
+  source: string,
+  input: JsonObject,
+  directory: string,
+  scope: ActionScope,
+  parts: UseCaseParts,
+): Promise<Result<SourceTree, string>> {
+  if (/^https?:.*\.(?:tgz|tar\.gz)(?:[?#].*)?$/i.test(source)) return download(source, scope, parts);
+  const isPath = source.startsWith("/") && !source.endsWith(".git");
+  const place = isPath ? await localPath(source, parts.localRoots ?? []) : undefined;
+  if (place !== undefined && !place.ok) return place;
+  if (place !== undefined) {
+    const files = await readTree(place.value);
+    return files.ok ? ok({ files: files.value, directory: place.value }) : files;
+  }
+  return checkOut(source, input, directory, scope, parts);
+}
+
+async function checkOut(
+  source: string,
+  input: JsonObject,
+  directory: string,
+  scope: ActionScope,
+  parts: UseCaseParts,
+): Promise<Result<SourceTree, string>> {
+  const remote = await openRemote(source, objectAt(input, "credentials"), directory, scope, parts);
+  if (!remote.ok) return remote;
+  const ref = textAt(input, "ref") ?? textAt(input, "version") ?? "HEAD";
+  if (!/^\w[\w./-]*$/.test(ref)) return err(`ref: expected a branch, tag or commit, found ${JSON.stringify(ref)}`);
+  const work = join(directory, "work");
+  await makeDirectories(work);
+  const git = gitIn(work, remote.value, { environment: parts.environment, clock: scope.clock, signal: scope.signal });
+  const { url } = remote.value.source;
+  for (const words of [
+    ["init", "--quiet"],
+    ["fetch", "--quiet", "--depth=1", "--no-tags", "--", url, ref],
+    ["checkout", "--quiet", "--detach", "FETCH_HEAD"],
+  ]) {
+    const done = await git(...words);
+    if (!done.ok) return err(`git ${words[0]}: ${done.error.message}`);
+  }
+  const [files, head] = [await readTree(work), await git("rev-parse", "HEAD")];
+  if (!files.ok) return files;
+  return ok({ files: files.value, directory: work, ...(head.ok ? { commit: head.value.trim() } : {}) });
+}
+
+const mostRedirects = 10;
+const mostPacked = 32 * 1024 * 1024;
+const patience = 60_000;
+
+async function download(
+  source: string,
+  { signal }: ActionScope,
+  parts: UseCaseParts,
+): Promise<Result<SourceTree, string>> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
+  let url = new URL(source);
+  for (let count = 0; count <= mostRedirects; count++) {
+    const refusal = await parts.refuseAddress?.(url);
+    if (refusal !== undefined) return err(refusal);
+    const response = await fetch(url, { redirect: "manual", signal: limit });
+    const next = response.headers.get("location");
+    if (response.status >= 300 && response.status < 400 && next !== null) {
+      await response.body?.cancel();
+      url = new URL(next, url);
+      if (url.protocol !== "http:" && url.protocol !== "https:") return err(`redirected to ${url.protocol}`);
+      continue;
+    }
+    if (!response.ok || response.body === null) return err(`${url.origin} answered ${response.status}`);
+    return ok({ files: await readPacked(limited(Readable.fromWeb(response.body))) });
+  }
+  return err(`more than ${mostRedirects} redirects`);
+}
+
+async function* limited(chunks: AsyncIterable<unknown>): AsyncGenerator<Buffer, void> {
+  let size = 0;
+  for await (const chunk of chunks) {
+    if (!(chunk instanceof Uint8Array)) continue;
+    if ((size += chunk.length) > mostPacked) throw new Error(`the archive is over ${mostPacked / 1024 / 1024} MiB`);
+    yield Buffer.from(chunk);
+  }
+}
