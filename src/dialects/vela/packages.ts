@@ -6,7 +6,7 @@ export const velaPackages = async (): Promise<CuePackages> => (await cueSources(
 
 /** The actions that packages declare, as `provider/do`, sorted. */
 export async function knownActions(): Promise<readonly string[]> {
-  const declared = /#do: "([^"]+)", #provider: "([^"]+)"/g;
+  const declared = /#do: +"([^"]+)", #provider: +"([^"]+)"/g;
   const texts = Object.values(await velaPackages());
   const found = texts.flatMap((text) =>
     [...text.matchAll(declared)].map(([, action, provider]) => `${provider}/${action}`),
