@@ -1,12 +1,15 @@
-import { err, isTrueAt, ok, type Result } from "#lib/base/index.ts";
+import { err, isTrueAt, type JsonObject, objectAt, ok, type Result } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import {
   asJson,
+  distinctWriters,
+  isForbidden,
   subdomainRule,
   type KubeObject,
   type ResourceType,
   type Stored,
   type Writer,
+  writersOf,
 } from "#kernel/model/index.ts";
 import { annotation } from "../labels.ts";
 
@@ -43,19 +46,31 @@ export async function isAllowed(client: ApiClient, right: Right, signal: AbortSi
     metadata: {},
     spec: { resourceAttributes: right },
   };
-  return isTrueAt(asJson(await client.create(accessReviews, review, { signal })), "status", "allowed");
+  try {
+    return isTrueAt(asJson(await client.create(accessReviews, review, { signal })), "status", "allowed");
+  } catch (thrown) {
+    // A user without any right may not even ask.
+    if (isForbidden(thrown)) return false;
+    throw thrown;
+  }
 }
 
+const asRecord = ({ user, groups }: Writer): JsonObject => ({ user, groups });
+
 /**
- * The client for what an application does: with the rights of its writers, or, with annotation
- * `app.oam.dev/service-account-name`, those of the ServiceAccount alone, which each writer must be allowed to impersonate.
+ * The client for what an application does. `others` wrote what it refers to (`snapshotWriters`). It has the rights that
+ * all of these writers have or, with annotation `app.oam.dev/service-account-name`, those of the ServiceAccount, which
+ * each writer must be allowed to impersonate.
  */
 export async function actingClient(
   actors: Actors,
   application: Stored<KubeObject>,
+  others: readonly Writer[],
   signal: AbortSignal,
 ): Promise<Result<ApiClient, string>> {
-  const writers = actors.clientFor(application);
+  const actsFor = distinctWriters([...writersOf(application), ...others]);
+  const status = { ...objectAt(asJson(application), "status"), actsFor: actsFor.map(asRecord) };
+  const writers = actors.clientFor({ ...application, status });
   const { annotations = {}, namespace = "" } = application.metadata;
   const name = annotations[annotation.serviceAccount];
   if (name === undefined || name === "") return ok(writers);

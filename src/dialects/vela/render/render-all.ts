@@ -1,7 +1,8 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
+import { builtInTypes } from "../definitions/types.ts";
 import type { ContextOptions } from "./context.ts";
 import { renderComponent, type RenderParts } from "./render-component.ts";
-import { builtInPolicies, renderPolicy } from "./render-policy.ts";
+import { renderPolicy } from "./render-policy.ts";
 import type { RenderedComponent, RenderedObject } from "./rendered.ts";
 
 export interface RenderedApp {
@@ -31,7 +32,7 @@ export async function renderAll(
   if (problems.length > 0) return err({ stage: "Render", problems });
   const policies: RenderedObject[] = [];
   for (const policy of parts.app.policies) {
-    if (builtInPolicies.has(policy.type)) continue;
+    if (builtInTypes.policy.includes(policy.type)) continue;
     const rendered = await renderPolicy(parts, policy, components, place);
     if (rendered.ok) policies.push(...rendered.value);
     else problems.push(rendered.error);

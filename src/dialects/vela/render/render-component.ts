@@ -1,8 +1,8 @@
 import { err, type JsonObject, ok, objectAt, type Result, textAt } from "#lib/base/index.ts";
-import { nearest } from "#lib/text/index.ts";
 import type { Cue, CueObjects } from "#kernel/template/index.ts";
 import type { App, Component, Trait } from "../app.ts";
 import type { Definition, Definitions, DefinitionType } from "../definitions/definition.ts";
+import { notFoundMessage } from "../definitions/find.ts";
 import type { RenderOptions } from "../delivery/delivery.ts";
 import { readJsonSteps, withJsonAt } from "../json-path.ts";
 import { auxiliaryWorkload } from "../labels.ts";
@@ -77,18 +77,8 @@ export async function findDefinition(
   const { namespace } = app.identity;
   const found = await definitions.find(type, name, namespace);
   if (found !== undefined) return ok(found);
-  const near = nearest(name, await definitions.names(type, namespace));
-  const places = namespace === systemNamespace ? namespace : `${namespace}, ${systemNamespace}`;
-  const hint = near === undefined ? "" : `; nearest: ${near}`;
-  return err(`${definitionKinds[type]} "${name}" not found in ns ${places}${hint}`);
+  return err(await notFoundMessage(definitions, { type, name, namespace, systemNamespace }));
 }
-
-const definitionKinds: Readonly<Record<DefinitionType, string>> = {
-  component: "ComponentDefinition",
-  trait: "TraitDefinition",
-  policy: "PolicyDefinition",
-  "workflow-step": "WorkflowStepDefinition",
-};
 
 async function renderWorkload(
   parts: RenderParts,

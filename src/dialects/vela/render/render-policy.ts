@@ -7,20 +7,6 @@ import { nameOther, namespaceFor, objectFault } from "./naming.ts";
 import { findDefinition, renderObjects, type RenderParts } from "./render-component.ts";
 import type { RenderedComponent, RenderedObject } from "./rendered.ts";
 
-/** Policies that steps and delivery read, and that render no object. */
-export const builtInPolicies: ReadonlySet<string> = new Set([
-  "topology",
-  "override",
-  "replication",
-  "garbage-collect",
-  "apply-once",
-  "read-only",
-  "take-over",
-  "shared-resource",
-  "resource-update",
-  "debug",
-]);
-
 /** The objects of a policy with a definition, which sees all rendered components. */
 export async function renderPolicy(
   parts: RenderParts,

@@ -116,7 +116,7 @@ test("a large revision is stored compressed and read as it was", () => {
   expect(JSON.stringify(encoded).length).toBeLessThan(10_000);
   expect(textAt(encoded, "compression", "type")).toBe("gzip");
   const stored = { apiVersion: "v1", kind: "R", metadata: { name: "r" }, spec: encoded };
-  expect(decodeSnapshot(stored)).toEqual(large);
+  expect(decodeSnapshot(stored)).toEqual({ ...large, writers: [] });
   expect(objectAt(encodeSnapshot(snapshot("a")), "compression")).toBeUndefined();
 });
 

@@ -1,8 +1,17 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { isJsonObject, type JsonObject, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
-import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import {
+  asJson,
+  distinctWriters,
+  type KubeObject,
+  notedWriters,
+  type Stored,
+  type Writer,
+  writersOf,
+} from "#kernel/model/index.ts";
 import type { App, Step } from "../app.ts";
 import type { Definition, Definitions, DefinitionType } from "../definitions/definition.ts";
+import { definitionTypes, typeFacts } from "../definitions/types.ts";
 import { textsOf } from "../labels.ts";
 
 /** Everything that an application was rendered from. */
@@ -15,21 +24,12 @@ export interface Snapshot {
   /** The Workflow that `spec.workflow.ref` names. */
   readonly workflow?: JsonObject;
   readonly referredObjects: readonly JsonObject[];
+  /** Of the revision, if people have edited it. */
+  readonly writers?: readonly Writer[];
 }
 
-const members: Readonly<Record<DefinitionType, string>> = {
-  component: "componentDefinitions",
-  trait: "traitDefinitions",
-  policy: "policyDefinitions",
-  "workflow-step": "workflowStepDefinitions",
-};
-const kinds: Readonly<Record<DefinitionType, string>> = {
-  component: "ComponentDefinition",
-  trait: "TraitDefinition",
-  policy: "PolicyDefinition",
-  "workflow-step": "WorkflowStepDefinition",
-};
-const types = ["component", "trait", "policy", "workflow-step"] as const;
+/** `componentDefinitions`, … */
+const member = (type: DefinitionType): string => `${typeFacts[type].snapshot}s`;
 
 /** Names of all definitions that the application uses; those that are not found are for admission to report. */
 export async function snapshotOf(
@@ -45,7 +45,7 @@ export async function snapshotOf(
     "workflow-step": app.workflow.steps.flatMap((step) => [step.type, ...step.subSteps.map(({ type }: Step) => type)]),
   };
   const found = { component: {}, trait: {}, policy: {}, "workflow-step": {} };
-  for (const type of types) {
+  for (const type of definitionTypes) {
     const byName: Record<string, JsonObject> = found[type];
     for (const name of [...new Set(used[type])].sort()) {
       const definition = await definitions.find(type, name, app.identity.namespace);
@@ -60,7 +60,7 @@ function storedDefinition({ type, name, template, spec, annotations, stored }: D
   const { apiVersion = "core.oam.dev/v1beta1", metadata } = stored ?? {};
   return {
     apiVersion,
-    kind: kinds[type],
+    kind: typeFacts[type].kind.kind,
     metadata: {
       name: metadata?.name ?? name,
       ...(metadata?.namespace === undefined ? {} : { namespace: metadata.namespace }),
@@ -94,7 +94,7 @@ export function encodeSnapshot(snapshot: Snapshot): JsonObject {
   const { application, definitions, policies, workflow, referredObjects } = snapshot;
   const fields: JsonObject = {
     application,
-    ...Object.fromEntries(types.map((type) => [members[type], definitions[type]])),
+    ...Object.fromEntries(definitionTypes.map((type) => [member(type), definitions[type]])),
     policies,
     ...(workflow === undefined ? {} : { workflow }),
     ...(referredObjects.length === 0 ? {} : { referredObjects }),
@@ -119,14 +119,15 @@ export function decodeSnapshot(revision: KubeObject): Snapshot {
   return {
     application: objectAt(fields, "application") ?? {},
     definitions: {
-      component: objects(members.component),
-      trait: objects(members.trait),
-      policy: objects(members.policy),
-      "workflow-step": objects(members["workflow-step"]),
+      component: objects(member("component")),
+      trait: objects(member("trait")),
+      policy: objects(member("policy")),
+      "workflow-step": objects(member("workflow-step")),
     },
     policies: objects("policies"),
     ...(workflow === undefined ? {} : { workflow }),
     referredObjects: objectsAt(fields, "referredObjects"),
+    writers: writersOf(revision),
   };
 }
 
@@ -136,19 +137,41 @@ const objectsIn = (map: JsonObject | undefined): Readonly<Record<string, JsonObj
   );
 
 /** Definitions as the revision has them; others, such as those of added overrides, as they are now. */
-export function snapshotDefinitions({ definitions }: Snapshot, others: Definitions): Definitions {
+export function snapshotDefinitions({ definitions, writers = [] }: Snapshot, others: Definitions): Definitions {
   return {
     async find(type, name, namespace) {
       const own = definitions[type];
       const kept = Object.hasOwn(own, name) ? own[name] : undefined;
-      return kept === undefined ? await others.find(type, name, namespace) : readDefinition(type, name, kept);
+      return kept === undefined ? await others.find(type, name, namespace) : readDefinition(type, name, kept, writers);
     },
     names: (type, namespace) => others.names(type, namespace),
   };
 }
 
-function readDefinition(type: DefinitionType, name: string, object: JsonObject): Definition {
+/** Everybody who wrote part of what is rendered; see `actingClient`. */
+export const snapshotWriters = ({
+  application,
+  definitions,
+  workflow,
+  policies,
+  writers = [],
+}: Snapshot): readonly Writer[] =>
+  distinctWriters([
+    ...writers,
+    ...notedWriters(application),
+    ...definitionTypes.flatMap((type) => Object.values(definitions[type]).flatMap(notedWriters)),
+    ...Object.values(policies).flatMap(notedWriters),
+    ...(workflow === undefined ? [] : notedWriters(workflow)),
+  ]);
+
+function readDefinition(
+  type: DefinitionType,
+  name: string,
+  object: JsonObject,
+  writers: readonly Writer[],
+): Definition {
   const { schematic, ...spec } = objectAt(object, "spec") ?? {};
   const template = textAt({ schematic }, "schematic", "cue", "template") ?? "";
-  return { type, name, template, spec, annotations: textsOf(objectAt(object, "metadata", "annotations")) };
+  const annotations = textsOf(objectAt(object, "metadata", "annotations"));
+  return { type, name, template, spec, annotations, writers: distinctWriters([...writers, ...notedWriters(object)]) };
 }
