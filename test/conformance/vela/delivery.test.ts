@@ -41,7 +41,7 @@ beforeAll(async () => {
   [plane, east] = await Promise.all([startTestServer({ definitions: kinds }), startTestServer({ definitions: kinds })]);
   host = await realHost();
   cue = createCue({ templates: host, packages: shippedPackages(), budgetMs: 20_000 });
-  definitions = shippedTemplates();
+  definitions = shippedDefinitions(cue);
   connections = new ClusterConnections({
     client: plane.client,
     systemNamespace: "vela-system",
@@ -60,15 +60,15 @@ function shippedPackages(): Readonly<Record<string, string>> {
   return Object.fromEntries(files.map((file) => [file.replace(".cue", ""), readFileSync(join(folder, file), "utf8")]));
 }
 
-/** The templates of the files, without what else they say. */
-function shippedTemplates(): Definitions {
+/** Read from their files on demand. */
+function shippedDefinitions(reader: Cue): Definitions {
   const folder = join(root, "src/dialects/vela/definitions/shipped");
   return {
     async find(type: DefinitionType, name: string): Promise<Definition | undefined> {
-      const text = readFileSync(join(folder, type, `${name}.cue`), "utf8");
-      const body = text.slice(text.indexOf("\ntemplate: {") + "\ntemplate: {".length, text.lastIndexOf("}"));
-      const imports = /^import \((?:.|\n)*?\n\)$|^import ".*"$/m.exec(text)?.[0] ?? "";
-      return { type, name, template: `${imports}\n${body}`, spec: {}, annotations: {} };
+      const read = await reader.readDefinition(readFileSync(join(folder, type, `${name}.cue`), "utf8"));
+      if (!read.ok) throw new Error(read.error.message);
+      const { template, attributes } = read.value;
+      return { type, name, template, spec: attributes, annotations: {} };
     },
     names: async (type) => readdirSync(join(folder, type)).map((file) => file.replace(".cue", "")),
   };
@@ -134,7 +134,126 @@ test("a webservice with traits is rendered by CUE, applied, drifts, is restored 
   expect((await plane.client.list(ResourceTracker)).items).toEqual([]);
 });
 
-test("a webservice is healthy once its Deployment is rolled out", async () => {
+const object = (kind: string, more: JsonObject = {}) => ({ apiVersion: "v1", kind, metadata: { name: "x" }, ...more });
+const raw = (name: string, properties: JsonObject, traits: App["components"][number]["traits"]) =>
+  component(name, "raw", { properties, traits });
+const trait = (type: string, properties: JsonObject) => ({ type, properties });
+
+test.each<[string, App["components"][number], JsonObject]>([
+  [
+    "labels with null removes a label",
+    raw("x", object("ConfigMap", { metadata: { name: "x", labels: { a: "1", b: "2" } } }), [
+      trait("labels", { a: null }),
+    ]),
+    { metadata: { labels: { b: "2" } } },
+  ],
+  [
+    "json-patch changes one field",
+    raw("x", object("ConfigMap", { data: { a: "1" } }), [
+      trait("json-patch", { operations: [{ op: "replace", path: "/data/a", value: "2" }] }),
+    ]),
+    { data: { a: "2" } },
+  ],
+  [
+    "json-merge-patch removes with null",
+    raw("x", object("ConfigMap", { data: { a: "1", b: "2" } }), [
+      trait("json-merge-patch", { data: { a: null, c: "3" } }),
+    ]),
+    { data: { b: "2", c: "3" } },
+  ],
+  [
+    "17.16 retainKeys keeps the patch's value",
+    { ...web, traits: [trait("scaler", { replicas: 5 })] },
+    { spec: { replicas: 5 } },
+  ],
+  [
+    "env replaces, adds and unsets",
+    {
+      ...web,
+      properties: {
+        image: "nginx",
+        env: [
+          { name: "A", value: "1" },
+          { name: "B", value: "2" },
+        ],
+      },
+      traits: [trait("env", { env: { A: "9", C: "3" }, unset: ["B"] })],
+    },
+    {
+      spec: {
+        template: {
+          spec: {
+            containers: [
+              {
+                env: [
+                  { name: "A", value: "9" },
+                  { name: "C", value: "3" },
+                ],
+              },
+            ],
+          },
+        },
+      },
+    },
+  ],
+  [
+    "sidecar is a second container, and command finds the first",
+    {
+      ...web,
+      traits: [trait("sidecar", { name: "log", image: "busybox" }), trait("command", { command: ["run"] })],
+    },
+    {
+      spec: {
+        template: {
+          spec: {
+            containers: [
+              { name: "web", image: "nginx", command: ["run"] },
+              { name: "log", image: "busybox" },
+            ],
+          },
+        },
+      },
+    },
+  ],
+  [
+    "storage mounts a volume",
+    { ...web, traits: [trait("storage", { emptyDir: [{ name: "tmp", mountPath: "/tmp" }] })] },
+    {
+      spec: {
+        template: {
+          spec: { containers: [{ volumeMounts: [{ mountPath: "/tmp" }] }], volumes: [{ emptyDir: {} }] },
+        },
+      },
+    },
+  ],
+  [
+    "resource sets requests and limits",
+    { ...web, traits: [trait("resource", { cpu: 2, memory: "1Gi" })] },
+    { spec: { template: { spec: { containers: [{ resources: { limits: { memory: "1Gi" } } }] } } } },
+  ],
+  [
+    "annotations reach the object and its pods",
+    { ...web, traits: [trait("annotations", { note: "hi" })] },
+    { metadata: { annotations: { note: "hi" } }, spec: { template: { metadata: { annotations: { note: "hi" } } } } },
+  ],
+  [
+    "container-image changes the image by the container's name",
+    { ...web, traits: [trait("container-image", { image: "nginx:2" })] },
+    { spec: { template: { spec: { containers: [{ name: "web", image: "nginx:2" }] } } } },
+  ],
+])("17.16 patches of traits: %s", async (_case, one, expected) => {
+  const delivery = deliveryOf(application({ identity: named("traits"), components: [one] }));
+  expect(valueOf(await delivery.render(one)).workload.object).toMatchObject(expected);
+});
+
+test("17.16 a conflict between a patch and the workload names the trait", async () => {
+  const one = raw("x", object("ConfigMap", { data: { a: "1" } }), [trait("annotations", { note: 7 } as never)]);
+  const delivery = deliveryOf(application({ identity: named("traits"), components: [one] }));
+  const rendered = await delivery.render(one);
+  expect(rendered.ok ? "" : rendered.error).toContain('component "x": trait "annotations": ');
+});
+
+test("health of a webservice is what its definition says of the live Deployment", async () => {
   const app = application({ identity: named("sick"), components: [{ ...web, name: "sick" }] });
   const delivery = deliveryOf(app);
   const [one] = app.components;
