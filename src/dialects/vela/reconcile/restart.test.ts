@@ -13,15 +13,18 @@ test.each([
   expect(readRestart(text, now)).toEqual(request);
 });
 
-test.each(["yes", "0s", "-5m", "2030-13-01T00:00:00Z", "tomorrow", "false"])("the annotation %j is not read", (text) => {
-  expect(readRestart(text, now)).toBeUndefined();
-  expect(decideRestart({ ...finished, annotation: text }, now)).toEqual({
-    restarts: false,
-    scheduledAt: undefined,
-    removesAnnotation: false,
-    unreadable: text,
-  });
-});
+test.each(["yes", "0s", "-5m", "2030-13-01T00:00:00Z", "tomorrow", "false"])(
+  "the annotation %j is not read",
+  (text) => {
+    expect(readRestart(text, now)).toBeUndefined();
+    expect(decideRestart({ ...finished, annotation: text }, now)).toEqual({
+      restarts: false,
+      scheduledAt: undefined,
+      removesAnnotation: false,
+      unreadable: text,
+    });
+  },
+);
 
 test("17.9 true restarts a finished workflow once", () => {
   expect(decideRestart({ ...finished, annotation: "true" }, now)).toEqual({
