@@ -27,19 +27,21 @@ test.each(["yes", "0s", "-5m", "2030-13-01T00:00:00Z", "tomorrow", "false"])(
 );
 
 test("17.9 true restarts a finished workflow once", () => {
-  expect(decideRestart({ ...finished, annotation: "true" }, now)).toEqual({
+  const noted = decideRestart({ ...finished, annotation: "true" }, now);
+  expect(noted).toEqual({ restarts: false, scheduledAt: "2030-01-01T00:00:00Z", removesAnnotation: true });
+  expect(decideRestart({ ...finished, scheduledAt: noted.scheduledAt }, now)).toEqual({
     restarts: true,
     scheduledAt: undefined,
-    removesAnnotation: true,
+    removesAnnotation: false,
   });
 });
 
 test("17.9 an instant is kept in the status until it comes", () => {
   const later = "2030-01-01T01:00:00Z";
   const noted = decideRestart({ ...finished, annotation: later }, now);
-  expect(noted).toEqual({ restarts: false, scheduledAt: later, removesAnnotation: true, wakeAt: now + 3_600_000 });
+  expect(noted).toEqual({ restarts: false, scheduledAt: later, removesAnnotation: true });
   const waiting = { ...finished, scheduledAt: later };
-  expect(decideRestart(waiting, now).restarts).toBe(false);
+  expect(decideRestart(waiting, now)).toMatchObject({ restarts: false, wakeAt: now + 3_600_000 });
   expect(decideRestart(waiting, now + 3_600_000)).toMatchObject({ restarts: true, scheduledAt: undefined });
 });
 

@@ -37,20 +37,20 @@ export interface RestartDecision {
   readonly unreadable?: string;
 }
 
-/** Pure. An unfinished workflow restarts when it has finished, if its time has come by then. */
+/**
+ * Pure. A request is first noted in `workflowRestartScheduledAt` and then asked again without its annotation, so that
+ * a crash repeats nothing. An unfinished workflow restarts when it has finished, if its time has come by then.
+ */
 export function decideRestart(state: RestartState, now: Instant): RestartDecision {
-  const { annotation } = state;
-  const request = annotation === undefined || annotation === "" ? undefined : readRestart(annotation, now);
-  const stored = state.scheduledAt === undefined ? undefined : parseInstant(state.scheduledAt);
+  const { annotation = "" } = state;
+  const request = annotation === "" ? undefined : readRestart(annotation, now);
   if (request?.kind === "every") return decideRecurring(state, request.every, now);
-  const at = request?.at ?? stored;
-  const isUnreadable = annotation !== undefined && annotation !== "" && request === undefined;
-  const removesAnnotation = request !== undefined;
-  const told = isUnreadable ? { unreadable: annotation } : {};
-  if (at === undefined) return { restarts: false, scheduledAt: undefined, removesAnnotation, ...told };
-  if (at <= now && state.isFinished) return { restarts: true, scheduledAt: undefined, removesAnnotation, ...told };
-  const wake = at > now ? { wakeAt: at } : {};
-  return { restarts: false, scheduledAt: formatTime(at), removesAnnotation, ...wake, ...told };
+  if (request?.kind === "at") return { restarts: false, scheduledAt: formatTime(request.at), removesAnnotation: true };
+  const told = { removesAnnotation: false, ...(annotation === "" ? {} : { unreadable: annotation }) };
+  const at = state.scheduledAt === undefined ? undefined : parseInstant(state.scheduledAt);
+  if (at === undefined) return { restarts: false, scheduledAt: undefined, ...told };
+  if (at <= now && state.isFinished) return { restarts: true, scheduledAt: undefined, ...told };
+  return { restarts: false, scheduledAt: formatTime(at), ...told, ...(at > now ? { wakeAt: at } : {}) };
 }
 
 /** Measured from the end of the last run. */
