@@ -14,6 +14,7 @@ import { operationStage } from "./reconcile/operations.ts";
 import { type Parts, type Pass, sooner, type Tools, type Wake } from "./reconcile/parts.ts";
 import { prepare, type Prepared } from "./reconcile/prepare.ts";
 import { decideRestart, restartKey } from "./reconcile/restart.ts";
+import { decideRollout, inUseOf } from "./reconcile/rollout-link.ts";
 import { runStage, toolsOf } from "./reconcile/run-stage.ts";
 import { resyncOf } from "./reconcile/settings.ts";
 import { StatusStore } from "./reconcile/status-store.ts";
@@ -67,7 +68,12 @@ async function refuse(pass: Pass, problem: string): Promise<Wake> {
   const now = pass.clock.now();
   const observedGeneration = pass.store.application.metadata.generation ?? 0;
   await pass.store.change((status) =>
-    failed(failed({ ...withPhase(status, "rendering"), observedGeneration }, "Parsed", problem, now), "Ready", problem, now),
+    failed(
+      failed({ ...withPhase(status, "rendering"), observedGeneration }, "Parsed", problem, now),
+      "Ready",
+      problem,
+      now,
+    ),
   );
   return {};
 }
@@ -159,7 +165,7 @@ async function deliver(pass: Pass, prepared: Prepared): Promise<Wake> {
   const status = actingFor(store.status, [...noted, ...prepared.writers]);
   const application = withAccount({ ...store.application, status });
   const tools = toolsOf(pass, { app, definitions, revisionHash: choice.hash, application });
-  if (await operationStage(pass, app.workflow, pass.decideStepFor(tools))) return { after: 0 };
+  if (await operationStage(pass, app.workflow, decideRollout(pass))) return { after: 0 };
   const rendered = await renderAll(tools.delivery.renderParts, await tools.delivery.contextOf());
   if (!rendered.ok) return await refuseRendering(pass, rendered.error.stage, rendered.error.problems.join("; "));
   const revision = await recordRevision(pass, prepared, rendered.value, status);
@@ -172,7 +178,7 @@ async function deliver(pass: Pass, prepared: Prepared): Promise<Wake> {
     const resync = { after: resyncOf(store.application, pass.settings) };
     return sooner(result?.requeueAfter === undefined ? undefined : { after: result.requeueAfter }, resync);
   }
-  const inUse = await pass.inUse(application);
+  const inUse = await inUseOf(pass, application);
   return await finishedStage(pass, tools, { revision, revisions: [...revisions, revision], ...inUse });
 }
 
@@ -259,7 +265,12 @@ async function policyStage(pass: Pass, { delivery }: Tools, { policies }: Render
     const applied = await delivery.apply(policies, { cluster: "local" }, "policy");
     if (!applied.ok) {
       await store.change((status) =>
-        failed(failed(withPhase(status, "generatingPolicy"), "Policy", applied.error, now), "Ready", applied.error, now),
+        failed(
+          failed(withPhase(status, "generatingPolicy"), "Policy", applied.error, now),
+          "Ready",
+          applied.error,
+          now,
+        ),
       );
       return false;
     }

@@ -18,9 +18,18 @@ export async function deleteStage(pass: Pass): Promise<Wake> {
   if (!finalizers.includes(trackerFinalizer) && !isOrphaning) return {};
   await store.change((status) => pending(withPhase(status, "deleting"), "Ready", "Deleting", clock.now()));
   const { application } = store;
-  const revision = { name: application.status?.latestRevision?.name ?? "", number: application.status?.latestRevision?.revision ?? 0 };
+  const revision = {
+    name: application.status?.latestRevision?.name ?? "",
+    number: application.status?.latestRevision?.revision ?? 0,
+  };
   const app = parseApp(application, revision);
-  const { delivery } = toolsOf(pass, { app, definitions: pass.definitions, revisionHash: "", application, isOwn: true });
+  const { delivery } = toolsOf(pass, {
+    app,
+    definitions: pass.definitions,
+    revisionHash: "",
+    application,
+    isOwn: true,
+  });
   const { pending: left } = await releaseApplication(delivery, { isOrphaning });
   if (left.length > 0) {
     pass.record(application, notices.notCollected(left.join("; ")));

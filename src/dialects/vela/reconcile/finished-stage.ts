@@ -22,7 +22,7 @@ export interface Finished extends InUse {
 /** After the workflow: its record, outdated objects and revisions, drifted objects, health. */
 export async function finishedStage(pass: Pass, tools: Tools, finished: Finished): Promise<Wake> {
   const { store, client, clock, signal } = pass;
-  const { app, delivery } = tools;
+  const { app } = tools;
   const { workflow } = store.status;
   const isGood = workflow?.status === "succeeded" || workflow?.status === "skipped";
   await recordEnd(pass, finished.revision, isGood);
@@ -47,7 +47,7 @@ async function recordEnd(pass: Pass, revision: Stored<KubeObject>, isGood: boole
   if (isSameRun && known["finished"] === true && workflow?.["endTime"] === known["endTime"]) {
     if (jsonEquals(known, workflow)) return;
     pass.record(store.application, notices.edited("workflow"));
-    return await store.put({ ...store.status, workflow: known as ApplicationStatus["workflow"] });
+    return await store.put({ ...store.status, workflow: known as NonNullable<ApplicationStatus["workflow"]> });
   }
   await recordRun({ client, clock, signal }, revision, { succeeded: isGood, workflow: workflow ?? {} });
 }
@@ -61,7 +61,9 @@ async function collect(pass: Pass, { delivery }: Tools, { isInUse }: Finished): 
 async function keep(pass: Pass, { delivery }: Tools, revision: Stored<KubeObject>): Promise<void> {
   const { client, signal, store } = pass;
   const trackers = await delivery.trackers.current();
-  const hasSecrets = trackers.some(({ objects }) => objects.some(({ kind, key }) => kind === "Secret" && key !== undefined));
+  const hasSecrets = trackers.some(({ objects }) =>
+    objects.some(({ kind, key }) => kind === "Secret" && key !== undefined),
+  );
   const secrets = hasSecrets ? await readRenderedResources({ client, signal }, revision) : undefined;
   const { problems } = await keepState(delivery, secrets);
   if (problems.length > 0) pass.record(store.application, notices.notKept(problems.join("; ")));
@@ -78,4 +80,3 @@ async function judged(pass: Pass, { delivery }: Tools, isGood: boolean): Promise
   const names = sick.map(({ name = "", message = "" }) => `${name}${message === "" ? "" : `: ${message}`}`);
   return failed(withPhase(status, "unhealthy"), "Ready", `not healthy: ${names.join("; ")}`, now);
 }
-

@@ -58,7 +58,8 @@ async function carryOut(
   const command = commandOf(spec);
   if (command === undefined) return refused(`${spec.action} is not possible for an application`);
   if (spec.step !== undefined && (spec.action === "approve" || spec.action === "reject")) {
-    if (await decideStep(spec.step, spec.action === "approve")) return { phase: "Done", message: doneText(spec.action) };
+    if (await decideStep(spec.step, spec.action === "approve"))
+      return { phase: "Done", message: doneText(spec.action) };
   }
   if (isCarriedOut(command, action, status.workflow)) return { phase: "Done", message: doneText(spec.action) };
   if (command.kind === "restart" && action.status?.phase !== "Accepted")
@@ -66,7 +67,9 @@ async function carryOut(
   const changed = applyCommand(status.workflow, command, workflow);
   if (!changed.ok) return refused(changed.error);
   const { workflow: _old, ...rest } = status;
-  await pass.store.put(changed.value === undefined ? rest : { ...status, workflow: { ...status.workflow, ...changed.value } });
+  await pass.store.put(
+    changed.value === undefined ? rest : { ...status, workflow: { ...status.workflow, ...changed.value } },
+  );
   return { phase: "Done", message: doneText(spec.action) };
 }
 
@@ -76,7 +79,9 @@ const doneText = (action: string): string => `${action} is done`;
 function isCarriedOut(command: Command, action: Stored<RunAction>, workflow: WorkflowStatus | undefined): boolean {
   if (command.kind === "terminate") return workflow?.terminated === true && workflow.status === "terminated";
   if (command.kind !== "restart" || action.status?.phase !== "Accepted") return false;
-  return action.status.runNumber !== runNumberOf(workflow) || (command.step !== undefined && workflow?.finished !== true);
+  return (
+    action.status.runNumber !== runNumberOf(workflow) || (command.step !== undefined && workflow?.finished !== true)
+  );
 }
 
 /** Names a run by its start. */

@@ -55,10 +55,6 @@ export interface Parts {
   readonly forget: (key: string) => void;
   /** Whether an object that the application waits for has changed since the last pass. */
   readonly takeWoken: (key: string) => boolean;
-  /** What other objects of the application still need. */
-  readonly inUse: (application: Stored<Application>) => Promise<InUse>;
-  /** Decisions of people about what a step waits for. */
-  readonly decideStepFor: (tools: Tools) => DecideStep;
   readonly record: (application: Stored<Application>, notice: Notice) => void;
   /** The same notice about an application only once while this process runs. */
   readonly recordOnce: (application: Stored<Application>, notice: Notice) => void;

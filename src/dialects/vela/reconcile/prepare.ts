@@ -90,7 +90,9 @@ async function readReferences(
   } catch (thrown) {
     signal.throwIfAborted();
     return err(
-      isNotFound(thrown) ? `Workflow "${ref ?? ""}" not found in ns ${namespace}` : `Workflow "${ref ?? ""}": ${messageOf(thrown)}`,
+      isNotFound(thrown)
+        ? `Workflow "${ref ?? ""}" not found in ns ${namespace}`
+        : `Workflow "${ref ?? ""}": ${messageOf(thrown)}`,
     );
   }
   const known = workflow === undefined ? {} : { workflow };

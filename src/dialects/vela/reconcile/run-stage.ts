@@ -21,7 +21,10 @@ export interface ToolsRequest {
   readonly isOwn?: boolean;
 }
 
-export function toolsOf(pass: Pass, { app, definitions, revisionHash, application, isOwn = false }: ToolsRequest): Tools {
+export function toolsOf(
+  pass: Pass,
+  { app, definitions, revisionHash, application, isOwn = false }: ToolsRequest,
+): Tools {
   const { client: own, clock, cue, settings, signal } = pass;
   const acting = isOwn ? own : pass.clientFor(application);
   const clusters = pass.clustersFor(acting);
@@ -88,7 +91,11 @@ function withWorkflow(pass: Pass, { modes }: VelaWorkflow, workflow: WorkflowSta
   const mode = `${modes.steps}-${modes.subSteps}`;
   const next: ApplicationStatus = {
     ...status,
-    workflow: { ...(workflow as ApplicationStatus["workflow"]), mode, ...(appRevision === undefined ? {} : { appRevision }) },
+    workflow: {
+      ...(workflow as ApplicationStatus["workflow"]),
+      mode,
+      ...(appRevision === undefined ? {} : { appRevision }),
+    },
   };
   const phased = withPhase(next, phaseOf(workflow, status));
   if (workflow.finished !== true) return pending(phased, "Workflow", "Creating", now);

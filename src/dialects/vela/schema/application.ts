@@ -1,5 +1,6 @@
 import { s } from "#lib/schema/index.ts";
 import {
+  ActsFor,
   Conditions,
   count,
   flag,
@@ -116,4 +117,5 @@ export const ApplicationStatus = s.object({
     ),
   ),
   workflowRestartScheduledAt: instant("When the workflow restarts."),
+  actsFor: ActsFor,
 });

@@ -56,3 +56,10 @@ export const Compression = s.optional(
     { description: "Compressed content instead of the fields." },
   ),
 );
+
+/** What a controller does has the rights of all of them; see `writersOf`. */
+export const ActsFor = s.optional(
+  s.list(s.object({ user: s.string(), groups: s.list(s.string()) }), {
+    description: "Who wrote what it refers to, administrators excepted: it does only what all of them may do.",
+  }),
+);

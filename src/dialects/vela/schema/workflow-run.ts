@@ -1,5 +1,5 @@
 import { s } from "#lib/schema/index.ts";
-import { Conditions, count, free, text } from "./fields.ts";
+import { ActsFor, Conditions, count, free, text } from "./fields.ts";
 import { Mode, Steps } from "./step.ts";
 import { workflowStatusFields } from "./workflow-status.ts";
 
@@ -15,4 +15,5 @@ export const WorkflowRunStatus = s.object({
   mode: Mode,
   conditions: Conditions,
   observedGeneration: count("The generation that was reconciled."),
+  actsFor: ActsFor,
 });

@@ -1,0 +1,37 @@
+import { getOrUndefined, patchStatus } from "#kernel/kit/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import { type Application, Rollout } from "../kinds.ts";
+import type { DecideStep, InUse, Parts, Pass } from "./parts.ts";
+
+/** While it has one of these phases, a rollout still needs the workloads of both revisions. */
+const open: readonly (string | undefined)[] = ["rolling", "rolled", "paused", "promoting", "rollingBack"];
+
+/** An application has one Rollout, named like it. */
+const readRollout = ({ client }: Pick<Parts, "client">, { metadata: { name, namespace = "" } }: Stored<Application>) =>
+  getOrUndefined<Rollout>(client, { type: Rollout, namespace, name });
+
+/** What an unfinished rollout still needs is not garbage. */
+export async function inUseOf(parts: Pick<Parts, "client">, application: Stored<Application>): Promise<InUse> {
+  const rollout = await readRollout(parts, application);
+  if (rollout === undefined || !open.includes(rollout.status?.phase)) return {};
+  const { components, newRevision, oldRevision } = rollout.spec;
+  return {
+    isInUse: ({ kind, name }) =>
+      components.some((one) => one.kind === kind && (one.newWorkload === name || one.oldWorkload === name)),
+    revisionsInUse: [newRevision, ...(oldRevision === undefined ? [] : [oldRevision])],
+  };
+}
+
+/** Approving or rejecting a step that waits for a Rollout is a decision about that. */
+export const decideRollout =
+  (pass: Pass): DecideStep =>
+  async (step, isApproved) => {
+    const steps = (pass.store.status.workflow?.steps ?? []).flatMap((one) => [one, ...(one.subSteps ?? [])]);
+    const found = steps.find(({ name }) => name === step);
+    if (found?.resourceRef?.kind !== Rollout.kind || found.phase !== "running") return false;
+    const rollout = await readRollout(pass, pass.store.application);
+    if (rollout?.status?.pause !== true) return false;
+    const decision = isApproved ? { approved: true, pause: false } : { approved: false };
+    await patchStatus(pass.client, Rollout, rollout, { ...rollout.status, ...decision });
+    return true;
+  };
