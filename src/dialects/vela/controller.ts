@@ -1,7 +1,12 @@
 import type { ControllerParts } from "#kernel/dialect/index.ts";
-import { controllerFor, type Manager } from "#kernel/kit/index.ts";
+import { type ApiClient, controllerFor, type Manager } from "#kernel/kit/index.ts";
 import { type Cue, createCue } from "#kernel/template/index.ts";
-import type { Millis } from "#lib/base/index.ts";
+import { err, type Millis, ok } from "#lib/base/index.ts";
+import { addApplicationController } from "./application-controller.ts";
+import type { Clusters } from "./delivery/delivery.ts";
+import { StepPrinter } from "./logs/step-logs.ts";
+import { providers } from "./ops/index.ts";
+import type { Courier } from "./workflow/courier.ts";
 import type { Definitions } from "./definitions/definition.ts";
 import { type DefinitionSources, definitionsOf, mirroredSources } from "./definitions/find.ts";
 import { addInstaller } from "./definitions/installer.ts";
@@ -36,7 +41,27 @@ export function addControllers(manager: Manager, parts: ControllerParts<VelaOpti
   const vela: VelaParts = { manager, settings, cue, sources, definitions: definitionsOf(sources) };
   addDefinitionControllers(vela);
   addInstaller(vela, parts);
+  const printer = new StepPrinter(parts.directory, manager.clock);
+  manager.onStopped(() => void printer.close());
+  addApplicationController(manager, {
+    ...vela,
+    providers,
+    courier: noCourier,
+    clustersFor: localOnly,
+    printer,
+  });
 }
+
+const localOnly = (acting: ApiClient): Clusters => ({
+  client: async (cluster) => (cluster === "local" ? ok(acting) : err(`failed to get cluster ${cluster}`)),
+  list: async () => [],
+});
+const noCourier: Courier = {
+  place: async () => "none",
+  deliver: async () => ({ kind: "unknown" }),
+  outcome: async () => ({ kind: "unknown" }),
+  forget: async () => undefined,
+};
 
 function addDefinitionControllers({ manager, settings, cue }: VelaParts): void {
   const revisions = manager.mirror<DefinitionRevision>(DefinitionRevision);

@@ -41,7 +41,8 @@ export function applicationReconciler(parts: Parts): Reconciler {
         signal,
       );
       if (application === undefined) return void parts.forget(key);
-      const store = new StatusStore(application, { client: parts.client, record: parts.record, signal });
+      const { client, record, written } = parts;
+      const store = new StatusStore(application, { client, record, written, signal });
       const { after } = await passOver({ ...parts, key, isWoken, store, signal, log });
       return after === undefined ? undefined : { requeueAfter: after };
     },
@@ -184,7 +185,7 @@ async function deliver(pass: Pass, prepared: Prepared): Promise<Wake> {
 
 async function followTracked(pass: Pass, { delivery }: Tools): Promise<void> {
   const trackers = await delivery.trackers.current();
-  pass.follow(
+  await pass.follow(
     pass.store.application,
     trackers.flatMap(({ objects }) => objects),
   );

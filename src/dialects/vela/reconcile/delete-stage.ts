@@ -35,6 +35,7 @@ export async function deleteStage(pass: Pass): Promise<Wake> {
     pass.record(application, notices.notCollected(left.join("; ")));
     return again;
   }
+  await pass.release(application);
   let current = application;
   for (const finalizer of [orphanFinalizer, trackerFinalizer])
     current = await removeFinalizer<Application>(client, Application, current, finalizer);

@@ -51,8 +51,12 @@ export interface Parts {
   /** With the index `targetIndex`. */
   readonly actions: Lister<RunAction>;
   /** Changes of these objects trigger passes of the application from now on, instead of those named before. */
-  readonly follow: (application: Stored<Application>, objects: readonly TrackedObject[]) => void;
+  readonly follow: (application: Stored<Application>, objects: readonly TrackedObject[]) => Promise<void>;
   readonly forget: (key: string) => void;
+  /** The application is about to be gone. */
+  readonly release: (application: Stored<Application>) => Promise<void>;
+  /** This version needs no pass of its own. */
+  readonly written: (application: Stored<Application>) => void;
   /** Whether an object that the application waits for has changed since the last pass. */
   readonly takeWoken: (key: string) => boolean;
   readonly record: (application: Stored<Application>, notice: Notice) => void;

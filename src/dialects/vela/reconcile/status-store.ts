@@ -8,6 +8,7 @@ export interface StatusStoreParts {
   /** The controller's own. */
   readonly client: ApiClient;
   readonly record: (application: Stored<Application>, notice: Notice) => void;
+  readonly written: (application: Stored<Application>) => void;
   readonly signal: AbortSignal;
 }
 
@@ -33,12 +34,13 @@ export class StatusStore {
   async put(status: ApplicationStatus): Promise<void> {
     const before = this.#application.status;
     if (jsonEquals(status, before)) return;
-    const { client, record, signal } = this.#parts;
+    const { client, record, written, signal } = this.#parts;
     this.#application = await client.updateStatus<Application>(
       Application,
       { ...this.#application, status },
       { signal },
     );
+    written(this.#application);
     for (const notice of applicationNotices(before, status)) record(this.#application, notice);
   }
 
