@@ -9,7 +9,6 @@ import { type PassResult, runPass } from "../workflow/pass.ts";
 import type { WorkflowStatus } from "../workflow/status.ts";
 import { type ApplicationPhase, failed, pending, succeeded, withPhase } from "./conditions.ts";
 import type { Pass, Tools } from "./parts.ts";
-import { workflowSettings } from "./settings.ts";
 
 export interface ToolsRequest {
   readonly app: App;
@@ -64,7 +63,7 @@ export function runStage(pass: Pass, tools: Tools, { stage, isWoken, resources }
     client,
     actingClient: acting,
     courier,
-    settings: workflowSettings(pass.settings),
+    settings: pass.settings,
     clock,
     log,
     signal,

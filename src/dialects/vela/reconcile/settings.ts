@@ -2,16 +2,6 @@ import type { Millis } from "#lib/base/index.ts";
 import { parseTimeout } from "../durations.ts";
 import type { Application } from "../kinds.ts";
 import type { Settings } from "../settings.ts";
-import type { WorkflowSettings } from "../workflow/delays.ts";
-
-export const workflowSettings = (settings: Settings): WorkflowSettings => ({
-  maxWaitBackoff: settings.maxWaitBackoff,
-  maxFailedBackoff: settings.maxFailedBackoff,
-  maxErrorRetries: settings.maxErrorRetries,
-  suspendOnFailure: settings.suspendOnFailure,
-  outputTimeout: settings.outputWaitTimeout,
-  ...(settings.defaultStepTimeout === 0 ? {} : { defaultTimeout: settings.defaultStepTimeout }),
-});
 
 const shortestInterval: Millis = 10_000;
 
