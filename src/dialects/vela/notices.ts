@@ -136,6 +136,7 @@ function stepNotices(before: AnyStep | undefined, after: AnyStep): readonly Noti
           ? []
           : [warning("StepRetrying", `${step} failed and is retried${because}`, "Retry")];
       return isSame ? [] : [warning(reason === "Timeout" ? "StepTimedOut" : "StepFailed", `${step} failed${because}`)];
+    case undefined:
     default:
       return [];
   }

@@ -40,7 +40,10 @@ export function applicationReconciler(parts: Parts): Reconciler {
         { type: Application, namespace, name },
         signal,
       );
-      if (application === undefined) return void parts.forget(key);
+      if (application === undefined) {
+        parts.forget(key);
+        return undefined;
+      }
       const { client, record, written } = parts;
       const store = new StatusStore(application, { client, record, written, signal });
       const { after } = await passOver({ ...parts, key, isWoken, store, signal, log });

@@ -1,5 +1,4 @@
 import { readdir, rm } from "node:fs/promises";
-import { mkdirSync } from "node:fs";
 import { type Clock, codeOf } from "#lib/base/index.ts";
 import { LogWriter, type LogRequest, readingOf, readLogs } from "#kernel/logs/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
@@ -34,7 +33,6 @@ export class StepPrinter {
     if (open?.last === line) return;
     if (open === undefined) {
       this.#makeRoom();
-      mkdirSync(directoryOf(this.#directory, uid), { recursive: true });
       open = { writer: new LogWriter(path, { clock: this.#clock, rotation }), last: "" };
       this.#open.set(path, open);
     }

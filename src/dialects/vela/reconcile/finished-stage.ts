@@ -1,5 +1,5 @@
 import { type JsonObject, jsonEquals, objectAt } from "#lib/base/index.ts";
-import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { asJson, type Stored } from "#kernel/model/index.ts";
 import { collectGarbage } from "../delivery/garbage.ts";
 import { keepState } from "../delivery/keep-state.ts";
 import type { ApplicationStatus } from "../kinds.ts";
@@ -15,8 +15,8 @@ import { resyncOf } from "./settings.ts";
 const soon = { after: 5_000 } as const;
 
 export interface Finished extends InUse {
-  readonly revision: Stored<KubeObject>;
-  readonly revisions: readonly Stored<KubeObject>[];
+  readonly revision: Stored;
+  readonly revisions: readonly Stored[];
 }
 
 /** After the workflow: its record, outdated objects and revisions, drifted objects, health. */
@@ -39,7 +39,7 @@ export async function finishedStage(pass: Pass, tools: Tools, finished: Finished
 }
 
 /** The final copy of the run in its revision. Later edits of the finished status are undone by it. */
-async function recordEnd(pass: Pass, revision: Stored<KubeObject>, isGood: boolean): Promise<void> {
+async function recordEnd(pass: Pass, revision: Stored, isGood: boolean): Promise<void> {
   const { client, clock, signal, store } = pass;
   const workflow = store.status.workflow as JsonObject | undefined;
   const known = objectAt(asJson(revision), "status", "workflow");
@@ -47,7 +47,7 @@ async function recordEnd(pass: Pass, revision: Stored<KubeObject>, isGood: boole
   if (isSameRun && known["finished"] === true && workflow?.["endTime"] === known["endTime"]) {
     if (jsonEquals(known, workflow)) return;
     pass.record(store.application, notices.edited("workflow"));
-    return await store.put({ ...store.status, workflow: known as NonNullable<ApplicationStatus["workflow"]> });
+    return await store.put({ ...store.status, workflow: known });
   }
   await recordRun({ client, clock, signal }, revision, { succeeded: isGood, workflow: workflow ?? {} });
 }
@@ -58,7 +58,7 @@ async function collect(pass: Pass, { delivery }: Tools, { isInUse }: Finished): 
   return pending.length > 0 ? soon : {};
 }
 
-async function keep(pass: Pass, { delivery }: Tools, revision: Stored<KubeObject>): Promise<void> {
+async function keep(pass: Pass, { delivery }: Tools, revision: Stored): Promise<void> {
   const { client, signal, store } = pass;
   const trackers = await delivery.trackers.current();
   const hasSecrets = trackers.some(({ objects }) =>

@@ -4,7 +4,6 @@ import {
   asJson,
   distinctWriters,
   isNotFound,
-  type KubeObject,
   notedWriters,
   type Stored,
   type Writer,
@@ -28,7 +27,7 @@ import type { Pass } from "./parts.ts";
 /** An application, read for the revision that it is at. */
 export interface Prepared {
   readonly choice: RevisionChoice;
-  readonly revisions: readonly Stored<KubeObject>[];
+  readonly revisions: readonly Stored[];
   readonly app: App;
   /** As the revision has them. */
   readonly definitions: Definitions;
