@@ -182,6 +182,7 @@ export const homes: Readonly<Record<string, string>> = {
   "@hono/node-server": "src/dialects/wharf",
   "@fastify/busboy": "src/dialects/wharf",
   saxes: "src/dialects/wharf",
+  nodemailer: "src/dialects/vela/workflow/courier",
 };
 
 /** Globals that decide or wait behind the reader's back, and the places that are their home. */

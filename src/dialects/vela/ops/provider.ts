@@ -63,7 +63,11 @@ export interface ActionScope {
    * unknown, the answer is an error and it is not done again.
    */
   once(request: OutsideRequest): Promise<ActionResult>;
+  /** Does what may happen again, such as GET. */
+  ask(request: HttpRequest): Promise<ActionResult>;
 }
+
+export type HttpRequest = Extract<OutsideRequest, { readonly kind: "http" }>;
 
 /** An effect outside of any API server, as data: another process performs it and records its result durably. */
 export type OutsideRequest =

@@ -30,6 +30,8 @@ export interface LedgerEntry {
   readonly isKept?: boolean;
   readonly isRepeated?: boolean;
   readonly answer?: JsonValue;
+  /** It was done, and its answer is unusable. */
+  readonly failure?: string;
 }
 
 type Entries<T> = Record<string, T>;

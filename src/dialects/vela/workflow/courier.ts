@@ -6,7 +6,8 @@ import type { OutsideRequest } from "../ops/provider.ts";
 
 export type EffectAnswer =
   | { readonly ok: true; readonly value: JsonObject }
-  | { readonly ok: false; readonly message: string };
+  /** `isDone`: it reached its aim, so that it must not be repeated. */
+  | { readonly ok: false; readonly message: string; readonly isDone?: true };
 
 export type Delivery =
   | { readonly kind: "answer"; readonly answer: EffectAnswer }

@@ -21,4 +21,5 @@ export type WorkflowSettings = Pick<
   | "suspendOnFailure"
   | "outputWaitTimeout"
   | "defaultStepTimeout"
+  | "egressDeny"
 >;

@@ -46,6 +46,7 @@ export async function once(
   const hash = hashName([canonicalJson(request as unknown as JsonObject)], 26);
   const known = scope.store.entries(scope.step).find((entry) => isSame(scope, entry, path, hash));
   if (known?.answer !== undefined) return { kind: "continue", result: known.answer };
+  if (known?.failure !== undefined) return asError(known.failure);
   if (known !== undefined) return resume(scope, known, request);
   if (scope.store.isLost && scope.isContinued) return asError(messages.unknownOutcome(nameOf(request)));
   const number = scope.store.nextNumber();
@@ -85,8 +86,9 @@ function conclude(
   const others = store.entries(step).filter(({ effect }) => effect !== entry.effect);
   settled(entry.effect);
   if (!delivery.answer.ok) {
-    store.setEntries(step, others);
-    return asError(delivery.answer.message);
+    const { message, isDone } = delivery.answer;
+    store.setEntries(step, isDone === true ? [...others, { ...entry, failure: message }] : others);
+    return asError(message);
   }
   store.setEntries(step, [...others, { ...entry, answer: delivery.answer.value }]);
   return { kind: "continue", result: delivery.answer.value };

@@ -10,6 +10,7 @@ import { nativeSteps } from "./native.ts";
 import type { Prepared, StepJob, TaskEnd } from "./job.ts";
 import type { StepOutcome } from "./outcome.ts";
 import { stepReasons } from "./status.ts";
+import { performHttp } from "./courier/perform-http.ts";
 import { renderedContext, stepContext } from "./step-context.ts";
 import { runTaskObjects } from "./task-object.ts";
 
@@ -185,6 +186,11 @@ function scopeOf(
     say: (message) => say(secrets.mask(message)),
     print: (line) => parts.print?.(stepId, secrets.mask(line)),
     once: (request) => once(ledgerScope(job), action.path, action.attributes, request),
+    ask: async (request) => {
+      const { egressDeny: denied } = parts.settings;
+      const answer = await performHttp(request, { denied, clock: parts.clock, signal: parts.signal });
+      return answer.ok ? { kind: "continue", result: answer.value } : { kind: "error", message: answer.message };
+    },
   };
 }
 

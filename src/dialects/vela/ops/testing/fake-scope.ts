@@ -121,6 +121,7 @@ export function fakeScope(app: App, world: FakeWorld): ActionScope & { readonly 
     say: (message) => void said.push(message),
     print: (line) => void said.push(line),
     once: () => Promise.resolve({ kind: "error", message: "not here" }),
+    ask: () => Promise.resolve({ kind: "error", message: "not here" }),
     said,
   };
 }

@@ -1,0 +1,120 @@
+import { type IncomingMessage, request as plainRequest } from "node:http";
+import { request as secureRequest } from "node:https";
+import { type Clock, type JsonObject, messageOf, onAbort } from "#lib/base/index.ts";
+import type { OutsideRequest } from "../../ops/provider.ts";
+import type { EffectAnswer } from "../courier.ts";
+import { EgressRules } from "./egress.ts";
+
+export type HttpRequest = Extract<OutsideRequest, { kind: "http" }>;
+
+const mostRedirects = 10;
+export const longestBody = 4 * 1024 * 1024;
+
+export interface HttpSurroundings {
+  readonly denied: readonly string[];
+  readonly clock: Clock;
+  readonly signal?: AbortSignal;
+}
+
+/** Any status is an answer. The time limit is for all redirects together. */
+export async function performHttp(request: HttpRequest, around: HttpSurroundings): Promise<EffectAnswer> {
+  const rules = new EgressRules(around.denied);
+  const limit = new AbortController();
+  const cancel = around.clock.after(request.timeoutMs, () =>
+    limit.abort(new Error(`no answer within ${request.timeoutMs / 1000}s`)),
+  );
+  const release = onAbort(around.signal, () => limit.abort(around.signal?.reason));
+  try {
+    return await follow(request, rules, limit.signal);
+  } catch (thrown) {
+    const message = limit.signal.aborted ? messageOf(limit.signal.reason) : messageOf(thrown);
+    return { ok: false, message: `${request.method} ${hostOf(request.url)}: ${message}` };
+  } finally {
+    cancel();
+    release();
+  }
+}
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "invalid URL");
+
+async function follow(first: HttpRequest, rules: EgressRules, signal: AbortSignal): Promise<EffectAnswer> {
+  let request = first;
+  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
+    const response = await send(request, rules, signal);
+    const { location } = response.headers;
+    const status = response.statusCode ?? 0;
+    if (location === undefined || ![301, 302, 303, 307, 308].includes(status)) return answerOf(request, response);
+    response.resume();
+    request = redirected(request, new URL(location, request.url), status);
+  }
+  return { ok: false, message: `${first.method} ${hostOf(first.url)}: stopped after ${mostRedirects} redirects` };
+}
+
+/** As browsers and Go do it; credentials do not go to other hosts. */
+function redirected(request: HttpRequest, url: URL, status: number): HttpRequest {
+  const isSameHost = url.host === new URL(request.url).host;
+  const headers = Object.entries(request.headers).filter(
+    ([name]) => isSameHost || !/^(?:authorization|cookie|www-authenticate)$/i.test(name),
+  );
+  const { body: _body, ...bare } = request;
+  const changed = status === 307 || status === 308 || request.method === "GET" ? request : { ...bare, method: "GET" };
+  return { ...changed, url: url.href, headers: Object.fromEntries(headers) };
+}
+
+function send(request: HttpRequest, rules: EgressRules, signal: AbortSignal): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const url = new URL(request.url);
+    if (url.protocol !== "http:" && url.protocol !== "https:")
+      throw new Error(`protocol ${url.protocol} is not supported`);
+    const refusal = rules.refusal(url.hostname);
+    if (refusal !== undefined) throw new Error(refusal);
+    const start = url.protocol === "https:" ? secureRequest : plainRequest;
+    const length = request.body === undefined ? {} : { "content-length": `${Buffer.byteLength(request.body)}` };
+    const options = {
+      method: request.method,
+      headers: { ...length, ...request.headers },
+      lookup: rules.lookup,
+      signal,
+      agent: false as const,
+      ...request.tls,
+    };
+    const sent = start(url, options, resolve);
+    sent.once("error", reject);
+    sent.end(request.body);
+  });
+}
+
+/** The server has done what was asked even if its answer is unusable. */
+function answerOf({ method, url }: HttpRequest, response: IncomingMessage): Promise<EffectAnswer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    response.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length <= longestBody) return;
+      response.destroy();
+      const message = `${method} ${hostOf(url)}: the answer exceeds ${longestBody / 1024 / 1024} MiB`;
+      resolve({ ok: false, message, isDone: true });
+    });
+    response.once("error", reject);
+    response.once("end", () => {
+      const value: JsonObject = {
+        body: Buffer.concat(chunks).toString("utf8"),
+        header: listsOf(response.headersDistinct),
+        trailer: listsOf(response.trailersDistinct),
+        statusCode: response.statusCode ?? 0,
+      };
+      resolve({ ok: true, value });
+    });
+  });
+}
+
+/** Names as Go writes them: `Content-Type`. */
+const listsOf = (headers: NodeJS.Dict<string[]>): JsonObject =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, values]) => [
+      name.replace(/(^|-)[a-z]/g, (text) => text.toUpperCase()),
+      values ?? [],
+    ]),
+  );
