@@ -42,6 +42,7 @@ import {
   addNode,
   addPodRunner,
   addReplicaSetController,
+  addServiceProxy,
   addStatefulSetController,
   createPodLogs,
   type IssueToken,
@@ -253,6 +254,7 @@ async function makeManager(options: Counted, parts: Parts, server: ApiServer): P
   addReplicaSetController(manager, { instance: node.name });
   addDeploymentController(manager, { instance: node.name });
   addStatefulSetController(manager, { instance: node.name });
+  addServiceProxy(manager);
   addClaimController(manager, { directory: `${directory}/volumes` });
   const { version } = options;
   const runtimeVersion = runtime.containers?.version ?? version;

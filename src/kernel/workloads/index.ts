@@ -5,6 +5,7 @@ export { addJobController } from "./jobs/job-controller.ts";
 export { addReplicaSetController } from "./replicasets/replica-set-controller.ts";
 export { addStatefulSetController } from "./statefulsets/stateful-set-controller.ts";
 export { addNode } from "./nodes/keep-node.ts";
+export { addServiceProxy } from "./services/service-proxy.ts";
 export type { IssueToken } from "./pods/account-tokens.ts";
 export { addPodRunner } from "./pods/add-pod-runner.ts";
 export type { Node } from "./pods/pod-fields.ts";

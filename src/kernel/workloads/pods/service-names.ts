@@ -20,7 +20,7 @@ export function selects(service: KubeObject, pod: PodObject): boolean {
   return Object.entries(selector).every(([name, value]) => pod.metadata.labels?.[name] === value);
 }
 
-const isReady = (pod: PodObject): boolean =>
+export const isReady = (pod: PodObject): boolean =>
   pod.metadata.deletionTimestamp === undefined &&
   (pod.status?.conditions ?? []).some(({ type, status }) => type === "Ready" && status === "True");
 
