@@ -27,7 +27,7 @@ const programs = {
 const templateFiles = ["template.wasm.br", "template-licenses.txt"];
 
 /** CUE files of a dialect, by their paths without the ending. */
-async function cueTree(folder) {
+export async function cueTree(folder) {
   const names = (await readdir(`${root}${folder}`, { recursive: true })).filter((name) => name.endsWith(".cue")).sort();
   const texts = await Promise.all(names.map((name) => readFile(`${root}${folder}/${name}`, "utf8")));
   return Object.fromEntries(names.map((name, index) => [name.slice(0, -4), texts[index]]));

@@ -1,10 +1,12 @@
-// Writes docs/reference/cli.md from the commands, docs/reference/workflow.md, tinkerbell.md, wharf.md and kubernetes.md from the kinds.
+// Writes docs/reference/cli.md from the commands, docs/reference/workflow.md, tinkerbell.md, wharf.md and kubernetes.md from the kinds, and
+// docs/reference/vela-definitions.md from the shipped definitions.
 //   node scripts/reference.mjs [--check]      with --check nothing is written; ends with 1 when a page is not what would be written
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { cliPage } from "./reference/cli.mjs";
 import { kubernetesPage, tinkerbellPage, wharfPage, workflowPage } from "./reference/kinds.mjs";
+import { velaDefinitionsPage } from "./reference/vela.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -22,6 +24,9 @@ async function loadSources() {
     "./src/dialects/tinkerbell/kinds.ts":
       "Agent, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow as TinkerbellWorkflow, WorkflowV2",
     "./src/dialects/wharf/kinds.ts": "Project, Build, Worker",
+    "./src/dialects/vela/definitions/authoring.ts": "readAuthored",
+    "./src/kernel/template/index.ts": "createCue, TemplateHost",
+    "./src/lib/base/index.ts": "systemClock",
     "./src/kernel/apiserver/kinds/built-in-kinds.ts": "builtInKinds",
     "./src/kernel/apiserver/kinds/descriptions.ts": "describeDefinition",
   };
@@ -53,6 +58,7 @@ const pages = {
   "docs/reference/tinkerbell.md": tinkerbellPage(sources),
   "docs/reference/wharf.md": wharfPage(sources),
   "docs/reference/kubernetes.md": kubernetesPage(sources),
+  "docs/reference/vela-definitions.md": await velaDefinitionsPage(sources, root),
 };
 for (const [path, text] of Object.entries(pages)) {
   const present = await readFile(`${root}${path}`, "utf8").catch(() => undefined);
