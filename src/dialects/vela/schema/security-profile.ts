@@ -10,6 +10,7 @@ const SecurityProfileSpec = s.object(
     audit: s.optional(
       s.oneOf(["enabled", "disabled"], { description: "Record every operation on the workflow as an Event." }),
     ),
+    serviceAccountName: text("The ServiceAccount that the workflow runs under."),
     secretBackend: s.optional(s.oneOf(["kubernetes", "vault"], { description: "Where secrets are kept." })),
   },
   { preserveUnknown: true },
