@@ -31,6 +31,7 @@ beforeAll(async () => {
   await writeFile(join(home, "diamond.json"), JSON.stringify(diamond(join(home, "gate"))));
   await writeFile(join(home, "old.yaml"), old);
   server = await startServer(join(home, "server"));
+  await copyFile(server.kubeconfig, join(home, "east.kubeconfig"));
   expect((await onServer("slipway run diamond.json --detach")).out).toBe("workflow/diamond created\n");
   await writeFile(join(home, "rollout.json"), JSON.stringify(rollout));
   await onServer("slipway run rollout.json --detach");
@@ -247,6 +248,14 @@ test.each(examplesOf("credential"))("%s", async (example) => {
   expect(code, err).toBe(0);
 });
 
+describe("examples that join and detach a cluster", () => {
+  test.each(examplesOf("cluster"))("%s", async (example) => {
+    const { code, out, err } = await onServer(example);
+    expect(code, err + out).toBe(0);
+    expect(out).toContain("east");
+  });
+});
+
 test.each(examplesOf("ui"))("%s", async (example) => {
   const { code, err } = await onServer(example);
   expect(code, err).toBe(0);
@@ -266,6 +275,7 @@ test("no command was left out", () => {
     ...steering,
     ...deciding,
     ...looks,
+    "cluster",
     "credential",
     "ui",
     "resubmit",

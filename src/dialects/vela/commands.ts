@@ -1,3 +1,4 @@
 import type { CommandSpec } from "#kernel/command/index.ts";
+import { clusterCommands } from "./commands/cluster.ts";
 
-export const commands: readonly CommandSpec[] = [];
+export const commands: readonly CommandSpec[] = [...clusterCommands];

@@ -1,4 +1,4 @@
-import { err, isJsonObject, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import { err, isJsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 
 // Paths of `parameterKey`, `apply-once` and patches: `a.b[0].c["x-y"]`. Unquoted names may contain `-` and `/`.
 
@@ -45,5 +45,5 @@ export function withJsonAt(value: JsonValue | undefined, steps: JsonSteps, leaf:
   const object = new Map(isJsonObject(value) ? Object.entries(value) : []);
   object.set(first, withJsonAt(object.get(first), rest, leaf));
   // Own members, so that "__proto__" is an ordinary name.
-  return Object.fromEntries(object) as JsonObject;
+  return Object.fromEntries<JsonValue | undefined>(object);
 }

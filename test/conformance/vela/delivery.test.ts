@@ -100,8 +100,8 @@ const web = component("web", "webservice", {
 const named = (name: string, more: Partial<AppIdentity> = {}) =>
   identity({ name, workflowName: name, revision: `${name}-v1`, ...more });
 
-async function applied(delivery: VelaDelivery, place = local): Promise<readonly Stored<KubeObject>[]> {
-  const stored: Stored<KubeObject>[] = [];
+async function applied(delivery: VelaDelivery, place = local): Promise<readonly Stored[]> {
+  const stored: Stored[] = [];
   for (const one of delivery.app.components) {
     const { workload, auxiliaries } = valueOf(await delivery.render(one, place));
     stored.push(...valueOf(await delivery.apply([workload, ...auxiliaries], place, "workflow")));
@@ -247,7 +247,7 @@ test.each<[string, App["components"][number], JsonObject]>([
 });
 
 test("17.16 a conflict between a patch and the workload names the trait", async () => {
-  const one = raw("x", object("ConfigMap", { data: { a: "1" } }), [trait("annotations", { note: 7 } as never)]);
+  const one = raw("x", object("ConfigMap", { data: { a: "1" } }), [trait("annotations", { note: 7 })]);
   const delivery = deliveryOf(application({ identity: named("traits"), components: [one] }));
   const rendered = await delivery.render(one);
   expect(rendered.ok ? "" : rendered.error).toContain('component "x": trait "annotations": ');
@@ -296,19 +296,18 @@ const actors: Actors = {
 };
 
 /** An Application as the server notes it, written by this user. */
-const writtenBy = (user: string, annotations: Readonly<Record<string, string>> = {}): Stored<KubeObject> =>
-  ({
-    apiVersion: "core.oam.dev/v1beta1",
-    kind: Application.kind,
-    metadata: {
-      name: "theirs",
-      namespace: "default",
-      uid: "u",
-      resourceVersion: "1",
-      creationTimestamp: "2026-01-01T00:00:00Z",
-      annotations: { ...annotations, [actsForAnnotation]: JSON.stringify({ user, groups: ["system:authenticated"] }) },
-    },
-  }) as Stored<KubeObject>;
+const writtenBy = (user: string, annotations: Readonly<Record<string, string>> = {}): Stored => ({
+  apiVersion: "core.oam.dev/v1beta1",
+  kind: Application.kind,
+  metadata: {
+    name: "theirs",
+    namespace: "default",
+    uid: "u",
+    resourceVersion: "1",
+    creationTimestamp: "2026-01-01T00:00:00Z",
+    annotations: { ...annotations, [actsForAnnotation]: JSON.stringify({ user, groups: ["system:authenticated"] }) },
+  },
+});
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 

@@ -23,7 +23,7 @@ export interface Prepared {
   readonly client: ApiClient;
   readonly type: ResourceType;
   readonly object: KubeObject;
-  readonly live?: Stored<KubeObject>;
+  readonly live?: Stored;
   readonly claim: Exclude<Claim, { readonly kind: "refused" }>;
   readonly subject: RuleSubject;
 }
@@ -59,7 +59,7 @@ export async function writeObject(
   { app, clock, signal }: ApplyParts,
   prepared: Prepared,
   moment: "onUpdate" | "onStateKeep" = "onUpdate",
-): Promise<Stored<KubeObject>> {
+): Promise<Stored> {
   const { client, type, live, claim, subject } = prepared;
   if (claim.kind === "read" && live !== undefined) return live;
   if (claim.kind === "use" && live !== undefined) return await share(client, type, live, claim.sharers, signal);
@@ -92,10 +92,10 @@ const withSharers = (object: KubeObject, sharers: readonly string[]): KubeObject
 async function share(
   client: ApiClient,
   type: ResourceType,
-  live: Stored<KubeObject>,
+  live: Stored,
   sharers: readonly string[],
   signal: AbortSignal,
-): Promise<Stored<KubeObject>> {
+): Promise<Stored> {
   const list = sharers.join(",");
   if (live.metadata.annotations?.[annotation.sharedBy] === list) return live;
   const { resourceVersion } = live.metadata;
@@ -110,7 +110,7 @@ const recreateCheckMs = 100;
 async function removeFirst(
   client: ApiClient,
   ref: Ref,
-  live: Stored<KubeObject>,
+  live: Stored,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {

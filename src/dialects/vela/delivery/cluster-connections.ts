@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
 import type { ApiClient, Connection } from "#kernel/kit/index.ts";
-import { type KubeObject, Secret, type Stored } from "#kernel/model/index.ts";
+import { Secret, type Stored } from "#kernel/model/index.ts";
 import type { KnownCluster } from "../policies/topology.ts";
 import { clusterOf, credentialType, readCluster } from "./cluster-secret.ts";
 import type { Clusters } from "./delivery.ts";
@@ -63,13 +63,13 @@ export class ClusterConnections {
     await Promise.all(opened.map(({ client }) => client.close()));
   }
 
-  async #secretOf(cluster: string, signal: AbortSignal): Promise<Stored<KubeObject> | undefined> {
+  async #secretOf(cluster: string, signal: AbortSignal): Promise<Stored | undefined> {
     const { client, systemNamespace: namespace } = this.#options;
     const secret = await getIfThere(client, { type: Secret, namespace, name: cluster }, signal);
     return secret?.metadata.labels?.[credentialType] === undefined ? undefined : secret;
   }
 
-  #open(secret: Stored<KubeObject>): Result<ApiClient, string> {
+  #open(secret: Stored): Result<ApiClient, string> {
     const { name, resourceVersion: version } = secret.metadata;
     const known = this.#opened.get(name);
     if (known?.version === version) return ok(known.client);

@@ -74,7 +74,9 @@ export async function clusterSecret({
     ...(token !== undefined ? { token } : hasCertificate ? { "tls.crt": certificate, "tls.key": key } : {}),
   };
   const data = Object.entries(values).map(([member, text]) => [member, Buffer.from(text).toString("base64")]);
+  const content = { type: "Opaque", data: Object.fromEntries(data) };
   return ok({
+    ...content,
     apiVersion: "v1",
     kind: "Secret",
     metadata: {
@@ -87,6 +89,5 @@ export async function clusterSecret({
       },
       ...(connection.skipTlsVerify === true ? { annotations: { [skipVerification]: "true" } } : {}),
     },
-    ...{ type: "Opaque", data: Object.fromEntries(data) },
   });
 }

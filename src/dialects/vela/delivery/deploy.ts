@@ -192,7 +192,7 @@ export const unhealthyText = ({ message, isWorkloadHealthy, traits }: ComponentH
         .join("; ")
     : message;
 
-/** Fills inputs into a component: `x` is `properties.x` unless it begins with `properties` or `traits[`. */
+/** A component with its inputs: `x` is `properties.x` unless it begins with `properties` or `traits[`. */
 export function withInputs(component: Component, variables: Pick<DeployVariables, "get" | "set">): Component | string {
   let filled: JsonValue = { properties: component.properties, traits: component.traits.map((trait) => ({ ...trait })) };
   for (const { from, parameterKey } of component.inputs) {
@@ -210,10 +210,10 @@ export function withInputs(component: Component, variables: Pick<DeployVariables
 }
 
 export type ComponentApplied =
-  | { readonly kind: "applied"; readonly health: ComponentHealth; readonly stored: readonly Stored<KubeObject>[] }
+  | { readonly kind: "applied"; readonly health: ComponentHealth; readonly stored: readonly Stored[] }
   | { readonly kind: "error"; readonly message: string };
 
-/** Applies a component in the order of its traits' stages; those of PostDispatch follow once the workload is healthy. */
+/** Applies a component in the order of its traits' stages: PostDispatch follows once the workload is healthy. */
 export async function applyComponent(
   delivery: Delivery,
   rendered: RenderedComponent,
@@ -237,7 +237,7 @@ export async function applyComponent(
 async function storeOutputs(
   { outputs }: Component,
   { workload, auxiliaries }: RenderedComponent,
-  stored: readonly Stored<KubeObject>[],
+  stored: readonly Stored[],
   { cue, variables, signal }: DeployScope,
 ): Promise<string | undefined> {
   if (outputs.length === 0) return undefined;

@@ -1,5 +1,5 @@
 import { messageOf } from "#lib/base/index.ts";
-import { isNotFound, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { isNotFound, type Stored } from "#kernel/model/index.ts";
 import type { ApiClient, Ref } from "#kernel/kit/index.ts";
 
 /** Why an object is not delivered, for people. */
@@ -24,7 +24,7 @@ export async function getIfThere(
   client: Pick<ApiClient, "get">,
   ref: Ref,
   signal: AbortSignal,
-): Promise<Stored<KubeObject> | undefined> {
+): Promise<Stored | undefined> {
   try {
     return await client.get(ref, { signal });
   } catch (thrown) {

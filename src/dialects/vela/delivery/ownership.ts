@@ -12,12 +12,7 @@ export type Claim =
   | { readonly kind: "refused"; readonly reason: string };
 
 /** What the application may do with the object. `live` is absent if it does not exist. */
-export function claimOf(
-  app: App,
-  subject: RuleSubject,
-  wanted: KubeObject,
-  live: Stored<KubeObject> | undefined,
-): Claim {
+export function claimOf(app: App, subject: RuleSubject, wanted: KubeObject, live: Stored | undefined): Claim {
   if (isReadOnly(app, subject))
     return live === undefined
       ? refused(`${nameOf(wanted)} does not exist and policy read-only forbids creating it`)

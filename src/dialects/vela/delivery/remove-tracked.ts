@@ -1,5 +1,5 @@
 import { type ApiClient, refTo } from "#kernel/kit/index.ts";
-import { isNotFound, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { isNotFound, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { annotation, label, nameOf, ownerOf } from "../labels.ts";
 import { retentionOf } from "../policies/retention.ts";
 import { fieldManager } from "./apply-object.ts";
@@ -60,7 +60,7 @@ export async function removeTracked(delivery: VelaDelivery, entry: TrackedObject
 async function handOver(
   client: ApiClient,
   type: ResourceType,
-  live: Stored<KubeObject>,
+  live: Stored,
   isOwner: boolean,
   others: readonly string[],
   signal: AbortSignal,

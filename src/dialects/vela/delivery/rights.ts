@@ -64,7 +64,7 @@ const asRecord = ({ user, groups }: Writer): JsonObject => ({ user, groups });
  */
 export async function actingClient(
   actors: Actors,
-  application: Stored<KubeObject>,
+  application: Stored,
   others: readonly Writer[],
   signal: AbortSignal,
 ): Promise<Result<ApiClient, string>> {

@@ -43,7 +43,7 @@ export interface Tracker {
   /** In the order in which they were first applied. */
   readonly objects: readonly TrackedObject[];
   /** Absent if not stored yet. */
-  readonly stored?: Stored<KubeObject>;
+  readonly stored?: Stored;
 }
 
 /** One object of one cluster, whatever its API version. */
@@ -105,7 +105,7 @@ export function encodeTracker(tracker: Tracker, { name, namespace, generation }:
 }
 
 /** Entries that name no object are left out. */
-export function decodeTracker(stored: Stored<KubeObject>): Tracker {
+export function decodeTracker(stored: Stored): Tracker {
   const spec = objectAt(asJson(stored), "spec");
   const packed = textAt(spec, "compression", "data");
   const list: unknown =

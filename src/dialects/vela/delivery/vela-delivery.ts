@@ -94,7 +94,7 @@ export class VelaDelivery implements Delivery {
     objects: readonly RenderedObject[],
     placement: Placement,
     creator: "policy" | "workflow",
-  ): Promise<Result<readonly Stored<KubeObject>[], string>> {
+  ): Promise<Result<readonly Stored[], string>> {
     try {
       return ok(await this.#applyAll(objects, placement, creator));
     } catch (thrown) {
@@ -102,7 +102,7 @@ export class VelaDelivery implements Delivery {
     }
   }
 
-  async applyObject(object: KubeObject, placement: Placement): Promise<Result<Stored<KubeObject>, string>> {
+  async applyObject(object: KubeObject, placement: Placement): Promise<Result<Stored, string>> {
     const fault = objectFault(object);
     if (fault !== undefined) return err(`value: ${fault}`);
     const { identity } = this.app;
@@ -206,7 +206,7 @@ export class VelaDelivery implements Delivery {
     objects: readonly RenderedObject[],
     placement: Placement,
     creator: "policy" | "workflow",
-  ): Promise<readonly Stored<KubeObject>[]> {
+  ): Promise<readonly Stored[]> {
     const definition = objects.findIndex(({ object }) => object.kind === "CustomResourceDefinition");
     const prepared: { readonly wanted: RenderedObject; readonly cluster: string; readonly ready: Prepared }[] = [];
     for (const [index, wanted] of objects.entries()) {
@@ -230,7 +230,7 @@ export class VelaDelivery implements Delivery {
   async #commit(
     prepared: readonly { readonly wanted: RenderedObject; readonly cluster: string; readonly ready: Prepared }[],
     creator: "policy" | "workflow",
-  ): Promise<readonly Stored<KubeObject>[]> {
+  ): Promise<readonly Stored[]> {
     if (this.app.identity.revision !== "") {
       for (const type of ["root", "versioned"] as const) {
         const tracked = prepared.flatMap(({ wanted, cluster, ready }) => {
@@ -240,7 +240,7 @@ export class VelaDelivery implements Delivery {
         if (tracked.length > 0) await this.trackers.track(type, tracked);
       }
     }
-    const stored: Stored<KubeObject>[] = [];
+    const stored: Stored[] = [];
     for (const { ready } of prepared) stored.push(await writeObject(this.#applyParts, ready));
     return stored;
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { asJson, type Stored } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { AppIdentity, Component } from "../app.ts";
 import type { Definitions, DefinitionType } from "../definitions/definition.ts";
@@ -18,7 +18,7 @@ export interface HealthParts {
 /** An object as it should be, and as it is; `live` is absent if it does not exist or `trouble` hid it. */
 export interface Observed {
   readonly wanted: Pick<RenderedObject, "role" | "trait" | "resource" | "object" | "stage">;
-  readonly live?: Stored<KubeObject>;
+  readonly live?: Stored;
   /** Why it could not be read. */
   readonly trouble?: string;
 }

@@ -13,7 +13,7 @@ export interface RevisionChoice {
   /** What to render from: of an existing revision, its own. */
   readonly snapshot: Snapshot;
   /** Absent for a new revision. */
-  readonly existing?: Stored<KubeObject>;
+  readonly existing?: Stored;
   /** The spec of the revision is used although the application's differs. */
   readonly isPinned: boolean;
 }
@@ -23,7 +23,7 @@ export interface RevisionQuestion {
   readonly annotations: Readonly<Record<string, string>>;
   /** Of the application as it is now. */
   readonly snapshot: Snapshot;
-  readonly revisions: readonly Stored<KubeObject>[];
+  readonly revisions: readonly Stored[];
   /** The highest number so far, which removed revisions may have had. */
   readonly lastNumber: number;
 }
@@ -61,7 +61,7 @@ export function decideRevision(question: RevisionQuestion): RevisionChoice {
   };
 }
 
-function existing(revision: Stored<KubeObject>, isPinned: boolean): RevisionChoice {
+function existing(revision: Stored, isPinned: boolean): RevisionChoice {
   const publishVersion = publishVersionOf(revision);
   return {
     name: revision.metadata.name,

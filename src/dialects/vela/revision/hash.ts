@@ -18,4 +18,6 @@ const safe = "bcdfghjklmnpqrstvwxz2456789";
 
 /** Ten characters that any name may contain. */
 export const shortHash = (text: string): string =>
-  [...String(fnv32(text)).padStart(10, "0")].map((digit) => safe[digit.charCodeAt(0) % safe.length]).join("");
+  String(fnv32(text))
+    .padStart(10, "0")
+    .replace(/./g, (digit) => safe[digit.charCodeAt(0) % safe.length] ?? "");

@@ -13,7 +13,7 @@ const maxShardBytes = 900 * 1024;
 
 const isSecret = ({ apiVersion, kind }: KubeObject): boolean => apiVersion === "v1" && kind === "Secret";
 
-/** The objects of a revision as data, split where one object would be too large. Secrets are only named in ConfigMaps. */
+/** The objects of a revision as data, split where it would be too large. ConfigMaps only name Secrets. */
 export function renderedData(name: string, objects: readonly RenderedObject[]): RenderedData {
   const plain = objects.map(
     ({ key, object }) => [key, JSON.stringify(isSecret(object) ? standIn(object) : object)] as const,

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import { FakeClock, type JsonObject, objectAt, textAt } from "#lib/base/index.ts";
-import { asJson, ConfigMap, type KubeObject, Secret, type Stored } from "#kernel/model/index.ts";
+import { asJson, ConfigMap, Secret, type Stored } from "#kernel/model/index.ts";
 import { Application, ApplicationRevision } from "../kinds.ts";
 import type { RenderedObject } from "../render/rendered.ts";
 import { application, component, identity, policy, testClient, testDefinitions } from "../testing/fixtures.ts";
@@ -19,7 +19,7 @@ import {
 } from "./store.ts";
 
 let parts: RevisionParts;
-let app: Stored<KubeObject>;
+let app: Stored;
 
 beforeEach(async () => {
   const client = testClient();
@@ -29,7 +29,7 @@ beforeEach(async () => {
     kind: "Application",
     metadata: { name: "shop", namespace: "default" },
     spec: { components: [] },
-  } as KubeObject);
+  });
 });
 
 const snapshot = (image: string, template = "a"): Snapshot => ({

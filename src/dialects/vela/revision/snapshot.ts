@@ -33,7 +33,7 @@ const member = (type: DefinitionType): string => `${typeFacts[type].snapshot}s`;
 
 /** Names of all definitions that the application uses; those that are not found are for admission to report. */
 export async function snapshotOf(
-  application: Stored<KubeObject>,
+  application: Stored,
   app: App,
   definitions: Definitions,
   referred: Pick<Snapshot, "policies" | "workflow" | "referredObjects">,
@@ -70,7 +70,7 @@ function storedDefinition({ type, name, template, spec, annotations, stored }: D
   };
 }
 
-function bareApplication(application: Stored<KubeObject>): JsonObject {
+function bareApplication(application: Stored): JsonObject {
   const { apiVersion, kind, metadata } = application;
   const { name, namespace, labels, annotations } = metadata;
   return {

@@ -29,8 +29,8 @@ export interface RevisionParts {
 
 export async function listRevisions(
   { client, signal }: RevisionParts,
-  application: Stored<KubeObject>,
-): Promise<readonly Stored<KubeObject>[]> {
+  application: Stored,
+): Promise<readonly Stored[]> {
   const { name, namespace = "" } = application.metadata;
   const labelSelector = selectorOf({ name, namespace });
   const { items } = await client.list(ApplicationRevision, { namespace, labelSelector, signal });
@@ -40,10 +40,10 @@ export async function listRevisions(
 /** The stored revision; repeatable. */
 export async function ensureRevision(
   { client, signal }: RevisionParts,
-  application: Stored<KubeObject>,
+  application: Stored,
   choice: RevisionChoice,
   objects: readonly RenderedObject[],
-): Promise<Stored<KubeObject>> {
+): Promise<Stored> {
   if (choice.existing !== undefined) return choice.existing;
   const { name, namespace = "" } = application.metadata;
   const shards = Object.keys(renderedData(choice.name, objects).configMaps);
@@ -70,11 +70,13 @@ export async function ensureRevision(
     if (!isAlreadyExists(thrown)) throw thrown;
     const found = await client.get(refTo(ApplicationRevision, revision), { signal });
     if (found.metadata.labels?.[label.appRevisionHash] === choice.hash && isOwnedBy(found, application)) return found;
-    throw new Error(`ApplicationRevision ${namespace}/${choice.name} exists already with another content`);
+    throw new Error(`ApplicationRevision ${namespace}/${choice.name} exists already with another content`, {
+      cause: thrown,
+    });
   }
 }
 
-const isOwnedBy = (object: KubeObject, owner: Stored<KubeObject>): boolean =>
+const isOwnedBy = (object: KubeObject, owner: Stored): boolean =>
   object.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
 
 /**
@@ -83,7 +85,7 @@ const isOwnedBy = (object: KubeObject, owner: Stored<KubeObject>): boolean =>
  */
 export async function writeRenderedResources(
   parts: RevisionParts,
-  revision: Stored<KubeObject>,
+  revision: Stored,
   objects: readonly RenderedObject[],
 ): Promise<void> {
   const { configMaps, secrets } = renderedData(revision.metadata.name, objects);
@@ -98,7 +100,7 @@ export async function writeRenderedResources(
 async function writeData(
   { client, clock, signal }: RevisionParts,
   type: ResourceType,
-  revision: Stored<KubeObject>,
+  revision: Stored,
   name: string,
   content: JsonObject,
 ): Promise<void> {
@@ -115,7 +117,7 @@ async function writeData(
     },
   };
   await retryOnConflict({ clock, signal }, async () => {
-    let live: Stored<KubeObject>;
+    let live: Stored;
     try {
       live = await client.get(refTo(type, wanted), { signal });
     } catch (thrown) {
@@ -133,7 +135,7 @@ async function writeData(
 /** The rendered objects of a revision by key, Secrets included, as written by `writeRenderedResources`. */
 export async function readRenderedResources(
   { client, signal }: Pick<RevisionParts, "client" | "signal">,
-  revision: Stored<KubeObject>,
+  revision: Stored,
 ): Promise<ReadonlyMap<string, KubeObject>> {
   const { namespace = "", name } = revision.metadata;
   const labelSelector = `${label.appRevision}=${name}`;
@@ -158,7 +160,7 @@ export async function readRenderedResources(
 /** Keeps the end of a run in its revision. The caller leaves sensitive variables out. */
 export async function recordRun(
   { client, signal }: RevisionParts,
-  revision: Stored<KubeObject>,
+  revision: Stored,
   run: { readonly succeeded: boolean; readonly workflow?: JsonObject; readonly workflowContext?: JsonObject },
 ): Promise<void> {
   const status = { ...objectAt(asJson(revision), "status"), ...run };
@@ -173,7 +175,7 @@ export async function recordRun(
 /** Deletes revisions beyond the limit. Their data goes with them. */
 export async function pruneRevisions(
   { client, signal }: RevisionParts,
-  revisions: readonly Stored<KubeObject>[],
+  revisions: readonly Stored[],
   inUse: ReadonlySet<string>,
   limit?: number,
 ): Promise<void> {

@@ -32,7 +32,7 @@ export function applyingClient(inner: ApiClient): ApiClient & { readonly writes:
     const merged = applyMergePatch(asJson(live), withRemoved(before, asJson(body)));
     if (jsonEquals(merged, live)) return live;
     note("apply", ref.type.kind, ref);
-    return await inner.update(ref.type, merged as unknown as Stored<KubeObject>);
+    return await inner.update(ref.type, merged as unknown as Stored);
   };
   return new Proxy(inner, {
     get(target, name) {
@@ -43,7 +43,7 @@ export function applyingClient(inner: ApiClient): ApiClient & { readonly writes:
       const call = value.bind(target) as (...args: readonly unknown[]) => unknown;
       if (name === "create" || name === "update")
         return (type: Ref["type"], object: KubeObject, ...rest: readonly unknown[]) => {
-          note(String(name), type.kind, object.metadata);
+          note(name, type.kind, object.metadata);
           return call(type, object, ...rest);
         };
       if (name === "delete")

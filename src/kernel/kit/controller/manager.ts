@@ -84,7 +84,7 @@ export class Manager {
     return acting === undefined ? this.client : freshClient(acting, this.informers);
   }
 
-  /** A client with the rights of this user alone. The caller checks who may use them. Undefined if that is impossible. */
+  /** A client with the rights of this user; undefined if that is impossible. The caller checks who may use them. */
   clientAs(user: Writer): ApiClient | undefined {
     const acting = this.#clientAs?.(user);
     return acting === undefined ? undefined : freshClient(acting, this.informers);
