@@ -28,7 +28,7 @@ import { ensureRevision, recordRun, writeRenderedResources } from "./revision/st
 const pauseKey = "controller.core.oam.dev/pause";
 
 /** After a failure that is not retried by changes alone. */
-const later: Wake = { after: 60_000 };
+const later: Wake = { after: 15_000 };
 
 export function applicationReconciler(parts: Parts): Reconciler {
   return {

@@ -73,7 +73,8 @@ async function carryOut(
   return { phase: "Done", message: doneText(spec.action) };
 }
 
-const doneText = (action: string): string => `${action} is done`;
+/** Command lines add the message of an approval to their own. */
+const doneText = (action: string): string => (action === "approve" ? "" : `${action} is done`);
 
 /** After a crash between the change and its answer. */
 function isCarriedOut(command: Command, action: Stored<RunAction>, workflow: WorkflowStatus | undefined): boolean {
