@@ -5,7 +5,7 @@ import { documents } from "./document.ts";
 import { Application, kinds, WorkflowRun } from "./kinds.ts";
 import type { VelaOptions } from "./options.ts";
 import { runCommands } from "./run-commands.ts";
-import { viewRun } from "./view.ts";
+import { refusalOf, viewRun } from "./view.ts";
 
 /** Applications made of components, policies and a workflow of CUE steps. */
 export const dialect: Dialect = {
@@ -22,6 +22,7 @@ export const dialect: Dialect = {
     view: viewRun,
     describe: describeRun,
     accepts: runCommands,
+    refusal: refusalOf,
     graph: (object) => graphOfView(viewRun(object)),
   },
   described: [],

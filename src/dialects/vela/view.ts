@@ -1,18 +1,35 @@
 import { type Instant, parseInstant } from "#lib/base/index.ts";
 import type { ActionName, ObjectRef, RunPhase, RunView, StepPhase, StepView } from "#engine/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
-import type { Step } from "./app.ts";
-import { Application, type StepStatus, type WorkflowRun, type WorkflowStatusFields } from "./kinds.ts";
+import type { Mode, Step, VelaWorkflow } from "./app.ts";
+import { Application, Rollout, type StepStatus, type WorkflowRun, type WorkflowStatusFields } from "./kinds.ts";
 import { parseApp, parseRun } from "./parse.ts";
 
 // Browser-safe: the web interface uses it.
 
 const isApplication = (object: KubeObject): boolean => object.kind === Application.kind;
 
-/** The steps of a run as far as the object itself says. */
-export const stepsOf = (object: KubeObject): readonly Step[] =>
-  (isApplication(object) ? parseApp(object as Stored<Application>) : parseRun(object as Stored<WorkflowRun>)).workflow
-    .steps;
+/** The workflow as far as the object itself says. */
+const workflowOf = (object: KubeObject): VelaWorkflow =>
+  (isApplication(object) ? parseApp(object as Stored<Application>) : parseRun(object as Stored<WorkflowRun>)).workflow;
+
+export const stepsOf = (object: KubeObject): readonly Step[] => workflowOf(object).steps;
+
+/** Why an application does not go on before it, or something that it refers to, is changed. */
+export function refusalOf(object: KubeObject): string | undefined {
+  if (!isApplication(object)) return undefined;
+  const { conditions = [] } = (object as Application).status ?? {};
+  const parsed = conditions.find(({ type }) => type === "Parsed");
+  return parsed?.status === "False" ? (parsed.message ?? "the application cannot be read") : undefined;
+}
+
+/** Of the run as a whole, or what keeps it from starting. */
+function messageOf(object: KubeObject, { message = "" }: WorkflowStatusFields): string {
+  if (message !== "" || !isApplication(object)) return message;
+  const { conditions = [] } = (object as Application).status ?? {};
+  const failing = conditions.find(({ status, reason }) => status === "False" && reason === "ReconcileError");
+  return failing?.message ?? "";
+}
 
 /** The status of the workflow; an application has it in a member. */
 export function workflowStatusOf(object: KubeObject): WorkflowStatusFields & { readonly status?: string } {
@@ -57,6 +74,7 @@ export function viewRun(object: KubeObject): RunView {
   const { name = "", namespace, uid } = metadata;
   const status = workflowStatusOf(object);
   const native = nativePhaseOf(object);
+  const message = messageOf(object, status);
   const phase = (isApplication(object) ? applicationPhases : runPhases)[native] ?? "Pending";
   const steps = viewSteps(object, status);
   const [startedAt, finishedAt] = [instantOf(status.startTime), instantOf(status.endTime)];
@@ -77,7 +95,7 @@ export function viewRun(object: KubeObject): RunView {
     createdAt: instantOf(metadata.creationTimestamp) ?? 0,
     ...(startedAt === undefined ? {} : { startedAt }),
     ...(finishedAt === undefined ? {} : { finishedAt }),
-    ...(status.message === undefined || status.message === "" ? {} : { message: status.message }),
+    ...(message === "" ? {} : { message }),
     progress: { done: steps.filter((step) => isDone(step.phase)).length, total: steps.length },
     steps,
     children: [],
@@ -98,62 +116,143 @@ function actionsOf(phase: RunPhase, { suspend }: WorkflowStatusFields): readonly
 
 type AnyStepStatus = Omit<StepStatus, "subSteps">;
 
-function viewSteps(object: KubeObject, status: WorkflowStatusFields): readonly StepView[] {
-  const byName = new Map((status.steps ?? []).map((step) => [step.name, step]));
-  const ids = new Map<string, string>();
-  const ranks = new Map<string, number>();
-  const views: StepView[] = [];
-  const add = (step: Step, found: AnyStepStatus | undefined, group?: Step): void => {
-    const id = group === undefined ? step.name : `${group.name}/${step.name}`;
-    ids.set(step.name, id);
-    const dependencies = step.dependsOn.map((name) => ids.get(name) ?? name);
-    const rank = Math.max(-1, ...step.dependsOn.map((name) => ranks.get(name) ?? -1)) + 1;
-    ranks.set(step.name, rank);
-    views.push({ ...viewStep(step, found), id, dependencies, rank, ...(group ? { group: group.name } : {}) });
-  };
-  for (const step of stepsOf(object)) {
-    const found = byName.get(step.name);
-    add(step, found);
-    for (const sub of step.subSteps)
-      add(
-        sub,
-        found?.subSteps?.find(({ name }) => name === sub.name),
-        step,
-      );
-  }
-  return views;
+interface Listed {
+  readonly step: Step;
+  readonly status: AnyStepStatus;
+  readonly id: string;
+  readonly group?: string;
+  /** Names of the steps of the same list that come before. */
+  readonly before: readonly string[];
 }
 
-type BareStep = Omit<StepView, "id" | "dependencies" | "rank" | "group">;
+/** Steps as declared, then those that only the status knows, such as those of a Workflow that it refers to. */
+function viewSteps(object: KubeObject, status: WorkflowStatusFields): readonly StepView[] {
+  const { steps, modes } = workflowOf(object);
+  const known = new Set(steps.map(({ name }) => name));
+  const others = (status.steps ?? []).filter(({ name = "" }) => !known.has(name)).map(statusStep);
+  const all = [...steps, ...others];
+  const listed = all.flatMap((step, index): readonly Listed[] => {
+    const found = (status.steps ?? []).find(({ name }) => name === step.name);
+    const subSteps = found?.subSteps ?? [];
+    const own = { step, status: withGroupEnd(found), id: step.name, before: beforeOf(all, index, modes.steps) };
+    const inner = step.subSteps.map((sub, at) => ({
+      step: sub,
+      status: subSteps.find(({ name }) => name === sub.name) ?? {},
+      id: `${step.name}/${sub.name}`,
+      group: step.name,
+      before: beforeOf(step.subSteps, at, step.mode ?? modes.subSteps),
+    }));
+    return [own, ...inner];
+  });
+  return ranked(listed);
+}
 
-function viewStep({ name }: Step, status: AnyStepStatus = {}): BareStep {
+const statusStep = ({ name = "", type = "", subSteps = [] }: StepStatus): Step => ({
+  name,
+  type,
+  stage: "post-render",
+  dependsOn: [],
+  inputs: [],
+  outputs: [],
+  properties: {},
+  subSteps: subSteps.map(statusStep),
+});
+
+/** A group has ended when its last step has. */
+function withGroupEnd(status: StepStatus | undefined): AnyStepStatus {
+  if (status === undefined) return {};
+  const { subSteps = [], ...own } = status;
+  const last = subSteps
+    .flatMap(({ lastExecuteTime }) => lastExecuteTime ?? [])
+    .toSorted()
+    .at(-1);
+  return last === undefined ? own : { ...own, lastExecuteTime: last };
+}
+
+/** The step before in a list that runs step by step; else dependencies and the producers of inputs. */
+function beforeOf(steps: readonly Step[], index: number, mode: Mode): readonly string[] {
+  const step = steps[index];
+  if (step === undefined) return [];
+  if (mode === "StepByStep") return steps.slice(Math.max(0, index - 1), index).map(({ name }) => name);
+  const needed = [step, ...step.subSteps].flatMap((each) => [
+    ...each.dependsOn,
+    ...each.inputs.flatMap(({ from }) => producersOf(steps, from)),
+  ]);
+  return [...new Set(needed)].filter((name) => name !== step.name && steps.some((other) => other.name === name));
+}
+
+const producersOf = (steps: readonly Step[], from: string): readonly string[] =>
+  steps.flatMap((step) => {
+    const outputs = [step, ...step.subSteps].flatMap((each) => each.outputs);
+    return outputs.some(({ name }) => from === name || from.startsWith(`${name}.`)) ? [step.name] : [];
+  });
+
+function ranked(listed: readonly Listed[]): readonly StepView[] {
+  const byId = new Map(listed.map((one) => [one.id, one]));
+  const idIn = (group: string | undefined, name: string) => (group === undefined ? name : `${group}/${name}`);
+  const ranks = new Map<string, number>();
+  const rankOf = ({ id, group, before }: Listed): number => {
+    const known = ranks.get(id);
+    if (known !== undefined) return known;
+    // A circle, which admission refuses, counts once.
+    ranks.set(id, 0);
+    const others = before.flatMap((name) => byId.get(idIn(group, name)) ?? []);
+    const rank = Math.max(-1, ...others.map(rankOf)) + 1;
+    ranks.set(id, rank);
+    return rank;
+  };
+  return listed.map((one) => {
+    const dependencies = one.before.map((name) => idIn(one.group, name));
+    const phase = stepPhaseOf(one.status);
+    const waitingFor = dependencies.filter((id) => !isDone(stepPhaseOf(byId.get(id)?.status ?? {})));
+    return {
+      ...viewStep(one, phase),
+      id: one.id,
+      ...(one.group === undefined ? {} : { group: one.group }),
+      dependencies,
+      waitingFor: phase === "Pending" ? waitingFor : [],
+      rank: rankOf(one),
+    };
+  });
+}
+
+type BareStep = Omit<StepView, "id" | "dependencies" | "waitingFor" | "rank" | "group">;
+
+function viewStep({ step, status }: Listed, phase: StepPhase): BareStep {
   const { reason, message, attempts = 0, firstExecuteTime, lastExecuteTime, nextTime, resourceRef } = status;
-  const phase = stepPhaseOf(status);
   const [startedAt, notBefore] = [instantOf(firstExecuteTime), instantOf(nextTime)];
   const finishedAt = isDone(phase) ? instantOf(lastExecuteTime) : undefined;
   const { apiVersion, kind, name: child, namespace } = resourceRef ?? {};
   const hasChild = apiVersion !== undefined && kind !== undefined && child !== undefined;
+  const waits = phase === "Waiting" ? { reason: waitReason(status) } : {};
   return {
-    name,
+    name: step.alias ?? step.name,
     phase,
     nativePhase: status.phase ?? "",
-    waitingFor: [],
     attempt: attempts,
+    ...(step.retry === undefined ? {} : { attempts: step.retry.limit + 1 }),
     ...(startedAt === undefined ? {} : { startedAt }),
     ...(finishedAt === undefined ? {} : { finishedAt }),
     ...(notBefore === undefined ? {} : { notBefore }),
     ...(reason === undefined || reason === "" ? {} : { reason }),
     ...(message === undefined || message === "" ? {} : { message }),
+    ...waits,
     ...(hasChild
       ? { child: { apiVersion, kind, name: child, ...(namespace === undefined ? {} : { namespace }) } }
       : {}),
     logs: [],
     artifacts: [],
-    actions: phase === "Suspended" ? ["approve"] : [],
+    actions: isAsking(status) ? ["approve", "reject"] : [],
   };
 }
 
-function stepPhaseOf({ phase = "", reason, message = "" }: AnyStepStatus): StepPhase {
+/** A suspended step, or one that waits for a Rollout. */
+const isAsking = ({ phase, resourceRef }: AnyStepStatus): boolean =>
+  phase === "suspending" || (phase === "running" && resourceRef?.kind === Rollout.kind);
+
+const waitReason = ({ phase }: AnyStepStatus): string => (phase === "failed" ? "Backoff" : "Inputs");
+
+function stepPhaseOf({ phase, reason, message = "" }: AnyStepStatus): StepPhase {
   switch (phase) {
     case "running":
       return "Running";

@@ -9,7 +9,7 @@ import type { DecideStep, Pass } from "./parts.ts";
 
 /** The command of an action; undefined if the dialect has none. */
 export function commandOf({ action, step, reason }: RunAction["spec"]): Command | undefined {
-  const at = step === undefined || step === "" ? {} : { step };
+  const at = step === undefined || step === "" ? {} : { step: nameOf(step) };
   switch (action) {
     case "cancel":
       return { kind: "terminate", ...(reason === undefined ? {} : { message: reason }) };
@@ -26,6 +26,9 @@ export function commandOf({ action, step, reason }: RunAction["spec"]): Command 
       return undefined;
   }
 }
+
+/** Faces name a step of a group `group/step`. */
+const nameOf = (id: string): string => id.slice(id.lastIndexOf("/") + 1);
 
 /** Carries out the oldest open RunAction. True if the workflow may have changed. */
 export async function operationStage(
@@ -58,7 +61,7 @@ async function carryOut(
   const command = commandOf(spec);
   if (command === undefined) return refused(`${spec.action} is not possible for an application`);
   if (spec.step !== undefined && (spec.action === "approve" || spec.action === "reject")) {
-    if (await decideStep(spec.step, spec.action === "approve"))
+    if (await decideStep(nameOf(spec.step), spec.action === "approve"))
       return { phase: "Done", message: doneText(spec.action) };
   }
   if (isCarriedOut(command, action, status.workflow)) return { phase: "Done", message: doneText(spec.action) };
