@@ -297,7 +297,7 @@ function onceThere(find: () => PodSessions | undefined): PodSessions {
 
 /** gRPC is loaded when a dialect opens a port. */
 const controllerParts = (
-  { audit, clock, directory, version, notes = [], dialectOptions = {} }: Counted,
+  { audit, clock, directory, version, environment, notes = [], dialectOptions = {} }: Counted,
   { templates, words, streams }: Parts,
   dialect: Dialect,
 ): ControllerParts => ({
@@ -305,6 +305,7 @@ const controllerParts = (
   templates,
   directory: dialectDirectory(directory, dialect),
   options: dialectOptions[dialect.name],
+  environment,
   notes,
   async openPort(address) {
     const { RpcPort } = await import("#kernel/rpc/index.ts");

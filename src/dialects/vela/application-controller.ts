@@ -58,7 +58,7 @@ export function addApplicationController(manager: Manager, parts: ApplicationCon
   const told = new Set<string>();
   const reconciler = applicationReconciler({
     client,
-    clientFor: (application) => manager.clientFor(application),
+    actors: manager,
     clustersFor: parts.clustersFor,
     clock,
     settings,

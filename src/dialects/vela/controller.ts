@@ -1,12 +1,14 @@
 import type { ControllerParts } from "#kernel/dialect/index.ts";
-import { type ApiClient, controllerFor, type Manager } from "#kernel/kit/index.ts";
+import { controllerFor, createHttpClient, type Manager } from "#kernel/kit/index.ts";
 import { type Cue, createCue } from "#kernel/template/index.ts";
-import { err, type Millis, ok } from "#lib/base/index.ts";
+import type { Millis } from "#lib/base/index.ts";
 import { addApplicationController } from "./application-controller.ts";
-import type { Clusters } from "./delivery/delivery.ts";
+import { ClusterConnections } from "./delivery/cluster-connections.ts";
 import { StepPrinter } from "./logs/step-logs.ts";
 import { providers } from "./ops/index.ts";
-import type { Courier } from "./workflow/courier.ts";
+import { useCaseProviders } from "./ops/usecases.ts";
+import { EgressRules } from "./workflow/courier/egress.ts";
+import { processCourier } from "./workflow/courier/process-courier.ts";
 import type { Definitions } from "./definitions/definition.ts";
 import { type DefinitionSources, definitionsOf, mirroredSources } from "./definitions/find.ts";
 import { addInstaller } from "./definitions/installer.ts";
@@ -41,27 +43,54 @@ export function addControllers(manager: Manager, parts: ControllerParts<VelaOpti
   const vela: VelaParts = { manager, settings, cue, sources, definitions: definitionsOf(sources) };
   addDefinitionControllers(vela);
   addInstaller(vela, parts);
-  const printer = new StepPrinter(parts.directory, manager.clock);
-  manager.onStopped(() => void printer.close());
+  addDeliveryControllers(vela, parts);
+}
+
+/** What delivers applications and runs workflows. */
+function addDeliveryControllers(vela: VelaParts, parts: ControllerParts<VelaOptions>): void {
+  const { manager, settings } = vela;
+  const { client, clock, log, random } = manager;
+  const { templates, directory, environment = {} } = parts;
+  const egress = new EgressRules(settings.egressDeny);
+  const clusters = new ClusterConnections({
+    client,
+    systemNamespace: settings.systemDefinitionNamespace,
+    connect: (connection) =>
+      createHttpClient({ connection, clock, log, random, userAgent: `slipway/${parts.version}` }),
+  });
+  const printer = new StepPrinter(directory, clock);
+  manager.onStopped(() => {
+    void printer.close();
+    void clusters.close();
+  });
   addApplicationController(manager, {
     ...vela,
-    providers,
-    courier: noCourier,
-    clustersFor: localOnly,
+    providers: {
+      ...providers,
+      ...useCaseProviders({
+        templates,
+        directory: `${directory}/sources`,
+        environment,
+        localRoots: settings.localRoots,
+        allowExec: settings.allowExec,
+        refuseAddress: (url) => refusalOf(egress, url),
+      }),
+    },
+    courier: processCourier({ directory: `${directory}/couriers`, denied: settings.egressDeny, clock }),
+    clustersFor: (acting) => clusters.forApplication(acting),
     printer,
   });
 }
 
-const localOnly = (acting: ApiClient): Clusters => ({
-  client: async (cluster) => (cluster === "local" ? ok(acting) : err(`failed to get cluster ${cluster}`)),
-  list: async () => [],
-});
-const noCourier: Courier = {
-  place: async () => "none",
-  deliver: async () => ({ kind: "unknown" }),
-  outcome: async () => ({ kind: "unknown" }),
-  forget: async () => undefined,
-};
+/** A name that cannot be resolved is for the program that uses it to report. */
+const refusalOf = (egress: EgressRules, { hostname }: URL): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const refused = egress.refusal(hostname);
+    if (refused !== undefined) return resolve(refused);
+    egress.lookup(hostname, { all: true }, (failure) =>
+      resolve(failure !== null && failure.code === undefined ? failure.message : undefined),
+    );
+  });
 
 function addDefinitionControllers({ manager, settings, cue }: VelaParts): void {
   const revisions = manager.mirror<DefinitionRevision>(DefinitionRevision);

@@ -32,6 +32,8 @@ export const velaOptions: readonly OptionSpec[] = [
   option("egress-deny", "cidrs", "networks that steps must not reach (default: cloud metadata)"),
   flag("forbid-cross-namespace", "refuse objects outside the application's namespace"),
   option("system-definition-namespace", "name", "namespace of shared definitions (default: vela-system)"),
+  option("local-roots", "dirs", "directories for templates and repositories (default: none)"),
+  flag("allow-exec", "let steps of type vela-cli and exec start programs on this machine"),
   option("resync", "time", "interval between checks of idle applications (default: 5m)"),
 ];
 
@@ -54,6 +56,8 @@ export function readVelaOptions(sources: OptionSources): Result<VelaOptions, rea
     egressDeny: readNetworks(reader),
     allowCrossNamespace: !reader.flag("forbid-cross-namespace"),
     systemDefinitionNamespace: readNamespace(reader),
+    localRoots: readRoots(reader),
+    allowExec: reader.flag("allow-exec"),
     resync: readResync(reader),
   };
   return reader.problems.length > 0 ? err(reader.problems) : ok({ settings });
@@ -83,6 +87,17 @@ function readNamespace(reader: OptionReader): string | undefined {
   if (text !== undefined && !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text))
     reader.problem(name, `expected the name of a namespace, found ${JSON.stringify(text)}`);
   return text;
+}
+
+/** Absolute, separated by commas. */
+function readRoots(reader: OptionReader): readonly string[] | undefined {
+  const text = reader.text("local-roots");
+  if (text === undefined) return undefined;
+  const roots = text.split(",").map((root) => root.trim());
+  const wrong = roots.find((root) => !root.startsWith("/"));
+  if (wrong !== undefined)
+    reader.problem("local-roots", `expected absolute directories, found ${JSON.stringify(wrong)}`);
+  return roots;
 }
 
 const shortestResync = 10_000;

@@ -24,6 +24,10 @@ export interface Settings {
   /** Whether applications may apply objects to other namespaces. */
   readonly allowCrossNamespace: boolean;
   readonly systemDefinitionNamespace: string;
+  /** Directories of this machine that templates and repositories may be in; absolute. */
+  readonly localRoots: readonly string[];
+  /** Whether steps may start programs on this machine. */
+  readonly allowExec: boolean;
   /** How often a finished application is looked at again. */
   readonly resync: Millis;
 }
@@ -42,6 +46,8 @@ export const defaultSettings: Settings = {
   egressDeny: ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"],
   allowCrossNamespace: true,
   systemDefinitionNamespace: "vela-system",
+  localRoots: [],
+  allowExec: false,
   resync: 300_000,
 };
 

@@ -43,6 +43,8 @@ export interface ControllerParts<Options = unknown> {
   /** For the dialect's files: absolute, and created by the dialect. */
   readonly directory: string;
   readonly options?: Options | undefined;
+  /** For programs that controllers start: PATH, HOME and the like. Never our whole environment. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Directories for notes of servers, of which the first usable one counts; empty if clients need not find them. */
   readonly notes: readonly string[];
   /** Listens on `host:port` during the start. Rejects with `rpc-listen`. */

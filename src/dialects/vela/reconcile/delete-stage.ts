@@ -27,8 +27,8 @@ export async function deleteStage(pass: Pass): Promise<Wake> {
     app,
     definitions: pass.definitions,
     revisionHash: "",
-    application,
-    isOwn: true,
+    // Whoever may delete the application may delete what it applied.
+    acting: client,
   });
   const { pending: left } = await releaseApplication(delivery, { isOrphaning });
   if (left.length > 0) {

@@ -6,6 +6,7 @@ import type { RunAction } from "#kernel/dialect/index.ts";
 import type { App } from "../app.ts";
 import type { Definitions } from "../definitions/definition.ts";
 import type { Clusters } from "../delivery/delivery.ts";
+import type { Actors } from "../delivery/rights.ts";
 import type { TrackedObject } from "../delivery/tracker.ts";
 import type { VelaDelivery } from "../delivery/vela-delivery.ts";
 import type { Application } from "../kinds.ts";
@@ -37,8 +38,8 @@ export type DecideStep = (step: string, isApproved: boolean) => Promise<boolean>
 export interface Parts {
   /** The controller's own, for its records: revisions, trackers, variables, status. */
   readonly client: ApiClient;
-  /** With the rights of everybody who wrote part of the application, for what it does. */
-  readonly clientFor: (application: Stored<Application>) => ApiClient;
+  /** Whose rights count for what an application does. */
+  readonly actors: Actors;
   /** `local` is `acting`. */
   readonly clustersFor: (acting: ApiClient) => Clusters;
   readonly clock: Clock;

@@ -4,7 +4,6 @@ import {
   asJson,
   distinctWriters,
   isNotFound,
-  notedWriters,
   type Stored,
   type Writer,
   writersOf,
@@ -19,8 +18,9 @@ import { builtInTypes } from "../definitions/types.ts";
 import { type Application, Policy, Workflow } from "../kinds.ts";
 import { textsOf } from "../labels.ts";
 import { type AppReferences, parseApp, type RevisionOf } from "../parse.ts";
+import { readOverlay } from "../prerender/write-back.ts";
 import { decideRevision, type RevisionChoice } from "../revision/decide.ts";
-import { type Snapshot, snapshotDefinitions, snapshotOf } from "../revision/snapshot.ts";
+import { snapshotDefinitions, snapshotOf, snapshotWriters } from "../revision/snapshot.ts";
 import { listRevisions } from "../revision/store.ts";
 import type { Pass } from "./parts.ts";
 
@@ -38,8 +38,8 @@ export interface Prepared {
 /** Reads what the application refers to, decides its revision and checks it. The error is for people. */
 export async function prepare(pass: Pass): Promise<Result<Prepared, string>> {
   const { client, clock, signal, store, definitions: live } = pass;
-  const { application } = store;
-  const acting = pass.clientFor(application);
+  const application = await effective(pass, store.application);
+  const acting = pass.actors.clientFor(application);
   const references = await readReferences(acting, application, signal);
   if (!references.ok) return references;
   const draft = parseApp(application, undefined, references.value);
@@ -61,6 +61,13 @@ export async function prepare(pass: Pass): Promise<Result<Prepared, string>> {
   const problems = [...documentProblems(application, choice), ...(await missingTypes(pass, app, definitions))];
   if (problems.length > 0) return err(problems.join("; "));
   return ok({ choice, revisions, app, definitions, writers: writersIn(choice) });
+}
+
+/** With what pre-render steps made of it, if that is kept beside it. */
+async function effective({ client, clock, signal }: Pass, application: Stored<Application>) {
+  const spec = await readOverlay(application, { client, clock, signal });
+  // The steps have read it as an application.
+  return spec === undefined ? application : { ...application, spec: spec as Application["spec"] };
 }
 
 /** The application as its revision has it: a pinned one ignores edits. */
@@ -155,16 +162,5 @@ function usedTypes({ components, policies, workflow }: App): readonly (readonly 
 }
 
 /** Everybody who wrote the revision itself, or what it consists of. */
-function writersIn({ snapshot, existing }: RevisionChoice): readonly Writer[] {
-  const { application, definitions, policies, workflow }: Snapshot = snapshot;
-  const parts = [
-    application,
-    ...Object.values(definitions).flatMap((byName) => Object.values(byName)),
-    ...Object.values(policies),
-    ...(workflow === undefined ? [] : [workflow]),
-  ];
-  return distinctWriters([
-    ...(existing === undefined ? [] : writersOf(existing)),
-    ...parts.flatMap((part) => notedWriters(part)),
-  ]);
-}
+const writersIn = ({ snapshot, existing }: RevisionChoice): readonly Writer[] =>
+  distinctWriters([...(existing === undefined ? [] : writersOf(existing)), ...snapshotWriters(snapshot)]);

@@ -1,10 +1,10 @@
 import { jsonEquals } from "#lib/base/index.ts";
-import type { Stored } from "#kernel/model/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
 import type { App, VelaWorkflow } from "../app.ts";
 import type { Definitions } from "../definitions/definition.ts";
 import { evaluateServices } from "../delivery/services.ts";
 import { VelaDelivery } from "../delivery/vela-delivery.ts";
-import type { Application, ApplicationStatus } from "../kinds.ts";
+import type { ApplicationStatus } from "../kinds.ts";
 import { type PassResult, runPass } from "../workflow/pass.ts";
 import type { WorkflowStatus } from "../workflow/status.ts";
 import { type ApplicationPhase, failed, pending, succeeded, withPhase } from "./conditions.ts";
@@ -14,18 +14,11 @@ export interface ToolsRequest {
   readonly app: App;
   readonly definitions: Definitions;
   readonly revisionHash: string;
-  /** Chooses the rights. */
-  readonly application: Stored<Application>;
-  /** Deletion does not need the rights of the writers. */
-  readonly isOwn?: boolean;
+  readonly acting: ApiClient;
 }
 
-export function toolsOf(
-  pass: Pass,
-  { app, definitions, revisionHash, application, isOwn = false }: ToolsRequest,
-): Tools {
+export function toolsOf(pass: Pass, { app, definitions, revisionHash, acting }: ToolsRequest): Tools {
   const { client: own, clock, cue, settings, signal } = pass;
-  const acting = isOwn ? own : pass.clientFor(application);
   const clusters = pass.clustersFor(acting);
   const delivery = new VelaDelivery({
     app,
