@@ -10,6 +10,12 @@ class FakeThread implements TemplateThread {
   #asked: Deferred<ThreadAnswer> | undefined;
   question: string | undefined;
   hasEnded = false;
+  /** Undefined: the system does not tell. */
+  cpu: number | undefined;
+
+  cpuMs(): number | undefined {
+    return this.cpu;
+  }
 
   constructor() {
     this.#ready.promise.catch(() => undefined);
@@ -278,4 +284,27 @@ test("closing ends all threads, in whatever they are, and answers everybody", as
   expect(await pool.ask("d")).toEqual(closed);
   pool.warm();
   expect(threads).toHaveLength(2);
+});
+
+test("a thread that gets little of the processor may take longer, up to ten budgets", async () => {
+  const pool = poolOf();
+  const asked = pool.ask("a");
+  thread(0).cpu = 500;
+  thread(0).start();
+  await settled();
+  thread(0).cpu = 700;
+  await clock.advance(1000);
+  expect(thread(0).hasEnded).toBe(false);
+  thread(0).cpu = 1500;
+  await clock.advance(800);
+  expect(await asked).toEqual({ ok: false, error: { kind: "time" } });
+
+  const starved = pool.ask("b");
+  thread(1).cpu = 0;
+  thread(1).start();
+  await settled();
+  await clock.advance(9_000);
+  expect(thread(1).hasEnded).toBe(false);
+  await clock.advance(1_000);
+  expect(await starved).toEqual({ ok: false, error: { kind: "time" } });
 });

@@ -19,7 +19,7 @@ export interface PoolLimits {
   readonly maxThreads: number;
   /** Questions that wait for a thread; more are refused. */
   readonly maxWaiting: number;
-  /** Per question, from when a thread has it; then the thread is ended. Standstills do not count. */
+  /** Processor time per question, from when a thread has it; then the thread is ended. */
   readonly budgetMs: Millis;
   /** A thread is replaced after so many questions or with so much memory, because WebAssembly memory never shrinks. */
   readonly maxQuestions: number;
@@ -36,6 +36,11 @@ export const defaultLimits: PoolLimits = {
   maxKeptBytes: 256 * 1024 * 1024,
   idleMs: 60_000,
 };
+
+/** The longest that a question may take on the clock, in budgets. */
+const busyFactor = 10;
+/** The system counts processor time in steps of this. */
+const cpuTickMs: Millis = 10;
 
 export type PoolFailure =
   | { readonly kind: "time" }
@@ -156,17 +161,31 @@ export class TemplatePool {
   async #serve(slot: Slot, task: Task): Promise<void> {
     slot.cancelTimer();
     slot.state = task;
-    // A timer that expired while the process stood still must not precede an answer that has already arrived.
-    slot.cancelTimer = afterAwake(this.#clock, task.budgetMs, () => {
-      this.#drop(slot, { kind: "time" });
-      this.#advance();
-    });
+    this.#watch(slot, task);
     try {
       this.#settle(slot, task, await slot.thread.ask(task.question));
     } catch (thrown) {
       this.#drop(slot, { kind: "crashed", message: messageOf(thrown) });
       this.#advance();
     }
+  }
+
+  /** Counts the thread's processor time where it is known, so that a busy machine does not end honest questions. */
+  #watch(slot: Slot, { budgetMs }: Task): void {
+    const before = slot.thread.cpuMs();
+    const latest = this.#clock.now() + budgetMs * busyFactor;
+    const check = (): void => {
+      const now = slot.thread.cpuMs();
+      const left = before === undefined || now === undefined ? 0 : budgetMs - (now - before);
+      if (left > 0 && this.#clock.now() < latest) return arm(Math.max(left, cpuTickMs));
+      this.#drop(slot, { kind: "time" });
+      this.#advance();
+    };
+    // A timer that expired while the process stood still must not precede an answer that has already arrived.
+    const arm = (ms: Millis): void => {
+      slot.cancelTimer = afterAwake(this.#clock, ms, check);
+    };
+    arm(budgetMs);
   }
 
   #settle(slot: Slot, task: Task, answer: ThreadAnswer): void {

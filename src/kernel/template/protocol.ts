@@ -5,7 +5,14 @@ export interface ThreadStart {
 }
 
 /** Ready once, then one answer per question. A question is sent as plain JSON. */
-export type ThreadMessage = { readonly kind: "ready"; readonly module: WebAssembly.Module | undefined } | ThreadAnswer;
+export type ThreadMessage = ThreadReady | ThreadAnswer;
+
+export interface ThreadReady {
+  readonly kind: "ready";
+  readonly module: WebAssembly.Module | undefined;
+  /** The operating system's id of the thread; absent where it cannot be found. */
+  readonly taskId: string | undefined;
+}
 
 /** After any other kind than `answer` the thread is unusable. */
 export type ThreadAnswer =

@@ -1,5 +1,6 @@
 // Program of a thread with one instance of the Go module.
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
+import { basename } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { brotliDecompressSync } from "node:zlib";
 import { messageOf } from "#lib/base/index.ts";
@@ -16,7 +17,16 @@ go.ask(JSON.stringify(rehearsal));
 
 const tell = (message: ThreadMessage): void => parentPort?.postMessage(message, []);
 parentPort?.on("message", (question: string) => tell(answerOf(question)));
-tell({ kind: "ready", module: module === undefined ? compiled : undefined });
+tell({ kind: "ready", module: module === undefined ? compiled : undefined, taskId: ownTaskId() });
+
+/** Linux alone has the link. */
+function ownTaskId(): string | undefined {
+  try {
+    return basename(readlinkSync("/proc/thread-self"));
+  } catch {
+    return undefined;
+  }
+}
 
 function answerOf(question: string): ThreadAnswer {
   try {

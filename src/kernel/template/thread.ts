@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
-import { type Deferred, deferred, SlipwayError, toError } from "#lib/base/index.ts";
+import { type Deferred, deferred, type Millis, SlipwayError, toError } from "#lib/base/index.ts";
 import type { ThreadAnswer, ThreadMessage, ThreadStart } from "./protocol.ts";
 
 export interface TemplateThread {
@@ -8,6 +9,8 @@ export interface TemplateThread {
   readonly ready: Promise<void>;
   /** One question at a time, after `ready`. Rejects if the thread ends before the answer. */
   ask(question: string): Promise<ThreadAnswer>;
+  /** Processor time of the thread so far; undefined where the system does not tell. */
+  cpuMs(): Millis | undefined;
   /** Also during a question. Resolves when the thread is gone. */
   end(): Promise<void>;
 }
@@ -32,6 +35,7 @@ class WorkerThread implements TemplateThread {
   readonly #worker: Worker;
   readonly #ready = deferred<void>();
   #asked: Deferred<ThreadAnswer> | undefined;
+  #taskId: string | undefined;
 
   constructor(program: string, start: ThreadStart, keep: (module: WebAssembly.Module) => void) {
     this.#worker = new Worker(program, {
@@ -43,6 +47,7 @@ class WorkerThread implements TemplateThread {
     this.#worker.on("message", (message: ThreadMessage) => {
       if (message.kind !== "ready") return this.#settle(message);
       if (message.module !== undefined) keep(message.module);
+      this.#taskId = message.taskId;
       this.#ready.resolve();
     });
     this.#worker.on("error", (error) => this.#fail(error));
@@ -60,6 +65,19 @@ class WorkerThread implements TemplateThread {
     this.#asked = deferred();
     this.#worker.postMessage(question, []);
     return this.#asked.promise;
+  }
+
+  cpuMs(): Millis | undefined {
+    if (this.#taskId === undefined) return undefined;
+    try {
+      // See proc(5): utime and stime are the 14th and 15th fields, in hundredths of a second; the second may hold blanks.
+      const fields = readFileSync(`/proc/self/task/${this.#taskId}/stat`, "utf8")
+        .replace(/^.*\) /s, "")
+        .split(" ");
+      return (Number(fields[11]) + Number(fields[12])) * 10;
+    } catch {
+      return undefined;
+    }
   }
 
   async end(): Promise<void> {
