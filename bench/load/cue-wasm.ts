@@ -32,8 +32,6 @@ export async function run({ ms, entry, kind }: CueWasmLoad): Promise<Measured> {
 }
 
 async function load(entry: string): Promise<Api> {
-  const { default: wasm } = (await import(pathToFileURL(entry).href)) as {
-    readonly default: { readonly init: (variant?: string) => Promise<Api> };
-  };
-  return await wasm.init("full");
+  const { init } = (await import(pathToFileURL(entry).href)) as { readonly init: () => Promise<Api> };
+  return await init();
 }

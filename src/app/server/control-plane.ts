@@ -123,6 +123,11 @@ export async function startControlPlane(given: ControlPlaneOptions): Promise<Con
     ...(limits === undefined ? {} : { limits }),
   });
   const templates = new TemplateHost({ ...(options.templateFiles ?? templateFiles), clock });
+  options.metrics.readCounter(
+    "slipway_template_threads_replaced_total",
+    "Threads of templates that were replaced.",
+    () => Object.entries(templates.replaced).map(([reason, value]) => ({ labels: { reason }, value })),
+  );
   const words: Words = { opened: [], ports: [], conditions: [], logs: new Map(), sessions: undefined };
   const dialects = await loadDialects();
   const { connection } = options;
