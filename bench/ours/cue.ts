@@ -104,5 +104,5 @@ export async function run({ ms, kind, ...files }: CueLoad): Promise<Measured> {
 async function render(cue: Cue, at: number): Promise<void> {
   const rendered = await cue.render(questionOf(at));
   if (!rendered.ok) throw new Error(rendered.error.message);
-  checkCue(rendered.value as Rendered, at);
+  checkCue(rendered.value, at);
 }

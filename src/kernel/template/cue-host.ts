@@ -30,6 +30,9 @@ import type { TemplateFailure, TemplateHost } from "./template-host.ts";
 /** Longest evaluation. */
 const defaultBudgetMs = 2000;
 
+/** A thread's first question also parses the packages and compiles code. */
+const firstBudgets = 3;
+
 /** Of equal questions with their answers: about 64 MB. */
 const defaultMemoChars = 32 * 1024 * 1024;
 
@@ -138,7 +141,11 @@ class CueHost implements Cue {
     const first = await this.#askModule(question, signal);
     const last =
       first.ok && first.value.answer.unknownPackages === true
-        ? await this.#askModule(JSON.stringify({ operation, packages: hash, sources, ...request }), signal)
+        ? await this.#askModule(
+            JSON.stringify({ operation, packages: hash, sources, ...request }),
+            signal,
+            firstBudgets,
+          )
         : first;
     if (!last.ok) return last;
     const { answer, chars } = last.value;
@@ -152,8 +159,9 @@ class CueHost implements Cue {
   async #askModule(
     question: string,
     signal?: AbortSignal,
+    budgets = 1,
   ): Promise<Result<{ readonly answer: ModuleAnswer; readonly chars: number }, TemplateFailure>> {
-    const asked = await this.#options.templates.ask(question, signal, this.#budgetMs);
+    const asked = await this.#options.templates.ask(question, signal, this.#budgetMs * budgets);
     if (!asked.ok) return asked;
     const read = parseJson(asked.value, { maxDepth });
     if (read.ok) return ok({ answer: read.value as ModuleAnswer, chars: asked.value.length });
