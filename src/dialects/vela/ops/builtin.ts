@@ -46,14 +46,19 @@ const variable: Action = (params, { variables }) => {
     : done({ value }, variables.isSensitive(name));
 };
 
+/** Begins the keys of notes with patches of components. */
+export const patchNote = "patch ";
+
 const ownMembers = new Set(["#do", "#provider", "type", "component", "path", "value"]);
 
 /** Of the seed: variables for later steps, or a patch of a component. */
-const exportValue: Action = (params, { variables, delivery }) => {
+const exportValue: Action = (params, { variables, delivery, notes, path: at }) => {
   const { value } = params;
   if (params["type"] === "patch") {
     const component = textAt(params, "component");
     if (component === undefined || !isJsonObject(value)) return failure("a patch needs component and value");
+    // Later passes read the note.
+    notes.set(`${patchNote}${at}`, { component, value });
     delivery.patchComponent(component, value);
     return done();
   }

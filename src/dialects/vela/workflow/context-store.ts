@@ -34,6 +34,9 @@ export interface LedgerEntry {
   readonly failure?: string;
 }
 
+/** The variables cannot be stored now, so nothing may be done that relies on them. */
+export class StoreFailure extends Error {}
+
 type Entries<T> = Record<string, T>;
 
 interface Content {
@@ -189,6 +192,15 @@ export class ContextStore {
         this.#isDirty = true;
       },
     };
+  }
+
+  /** All notes whose key begins like this, in the order of the steps. */
+  notesWith(prefix: string, steps: readonly string[]): readonly JsonValue[] {
+    return steps.flatMap((step) =>
+      Object.entries(this.#content.notes[step] ?? {}).flatMap(([key, value]) =>
+        key.startsWith(prefix) && value !== undefined ? [value] : [],
+      ),
+    );
   }
 
   /** `refuse` is told when another step has set the variable to another value; the variable stays as it is. */

@@ -1,9 +1,9 @@
 import { asError } from "./outcome.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import { canonicalJson } from "#lib/json/index.ts";
-import type { JsonObject } from "#lib/base/index.ts";
+import { type JsonObject, messageOf } from "#lib/base/index.ts";
 import type { ActionResult, OutsideRequest } from "../ops/provider.ts";
-import type { ContextStore, LedgerEntry } from "./context-store.ts";
+import { type ContextStore, type LedgerEntry, StoreFailure } from "./context-store.ts";
 import type { Courier, Delivery } from "./courier.ts";
 import { messages } from "./messages.ts";
 import type { LastEnd } from "./state.ts";
@@ -60,7 +60,9 @@ export async function once(
     ...(attributes.includes("always") ? { isRepeated: true } : {}),
   };
   scope.store.setEntries(scope.step, [...scope.store.entries(scope.step), entry]);
-  await scope.store.save();
+  await scope.store.save().catch((thrown: unknown) => {
+    throw new StoreFailure(messageOf(thrown), { cause: thrown });
+  });
   return conclude(scope, entry, request, await scope.courier.deliver(entry.effect, request, scope.signal));
 }
 

@@ -1,6 +1,7 @@
-import { type Instant, jsonEquals, type JsonObject, type Millis } from "#lib/base/index.ts";
+import { type Instant, jsonEquals, type JsonObject, type Millis, objectAt, textAt } from "#lib/base/index.ts";
 import { advance, type Fact, isTerminal, type Plan, type RunState, stepState } from "#engine/index.ts";
 import type { Step, VelaWorkflow } from "../app.ts";
+import { patchNote } from "../ops/builtin.ts";
 import { applyCommand, editsOf } from "./commands.ts";
 import { ContextStore } from "./context-store.ts";
 import { waitDelay } from "./delays.ts";
@@ -108,6 +109,13 @@ async function openTurn(parts: PassParts, input: RunInput): Promise<Turn | undef
   const places = placesOf(workflow);
   if (isFresh) store.reset();
   else store.keepSteps(startedSteps(whole, status));
+  for (const patch of store.notesWith(
+    patchNote,
+    places.map(({ step }) => step.name),
+  )) {
+    const [component, value] = [textAt(patch, "component"), objectAt(patch, "value")];
+    if (component !== undefined && value !== undefined) parts.delivery.patchComponent(component, value);
+  }
   const begun = places.filter(({ id }) => stepState(decoded.run, id).phase !== "Pending").map(({ id }) => id);
   return {
     parts,

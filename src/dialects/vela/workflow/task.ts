@@ -10,6 +10,7 @@ import { nativeSteps } from "./native.ts";
 import type { Prepared, StepJob, TaskEnd } from "./job.ts";
 import type { StepOutcome } from "./outcome.ts";
 import { stepReasons } from "./status.ts";
+import { StoreFailure } from "./context-store.ts";
 import { performHttp } from "./courier/perform-http.ts";
 import { renderedContext, stepContext } from "./step-context.ts";
 import { runTaskObjects } from "./task-object.ts";
@@ -28,7 +29,7 @@ export async function executeStep(job: StepJob): Promise<StepOutcome> {
     const end = native === undefined ? await runTemplate(job, prepared) : await native(job, prepared);
     return await finish(job, end);
   } catch (thrown) {
-    if (job.parts.signal.aborted) return { kind: "interrupted" };
+    if (job.parts.signal.aborted || thrown instanceof StoreFailure) return { kind: "interrupted" };
     return { kind: "error", message: job.secrets.mask(`step ${job.place.step.name}: ${messageOf(thrown)}`) };
   }
 }
@@ -136,7 +137,7 @@ async function callProvider(provider: Provider, value: JsonObject, scope: Action
   try {
     return await provider(value, scope);
   } catch (thrown) {
-    if (scope.signal.aborted) throw thrown;
+    if (scope.signal.aborted || thrown instanceof StoreFailure) throw thrown;
     const message = `function call error for ${path}: ${messageOf(thrown)}`;
     return { kind: "error", message } as const;
   }

@@ -1,0 +1,245 @@
+import { type Clock, isJsonObject, jsonEquals, type JsonObject, type Millis } from "#lib/base/index.ts";
+import { canonicalJson, parseJson } from "#lib/json/index.ts";
+import { actionsFor, answer, openActions, type RunAction } from "#kernel/dialect/index.ts";
+import {
+  type ApiClient,
+  createOrUpdate,
+  getOrUndefined,
+  type Lister,
+  type Reconciler,
+  type ReconcileContext,
+  type ReconcileResult,
+} from "#kernel/kit/index.ts";
+import { ConfigMap, controllerReference, keyOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import type { Cue } from "#kernel/template/index.ts";
+import type { App } from "../app.ts";
+import type { Definition, Definitions } from "../definitions/definition.ts";
+import type { Clusters } from "../delivery/delivery.ts";
+import { VelaDelivery } from "../delivery/vela-delivery.ts";
+import { Workflow, WorkflowRun } from "../kinds.ts";
+import type { Providers } from "../ops/provider.ts";
+import { parseRun } from "../parse.ts";
+import { commandOf } from "../reconcile/operations.ts";
+import type { Settings } from "../settings.ts";
+import { applyCommand } from "./commands.ts";
+import type { Courier } from "./courier.ts";
+import { nativeSteps } from "./native.ts";
+import { groupType, placesOf } from "./plan.ts";
+import { runPass } from "./pass.ts";
+import type { WorkflowStatus } from "./status.ts";
+
+// A WorkflowRun is a workflow without an application. What it refers to is kept beside it when it starts, so that it
+// goes on when its Workflow or a definition is deleted; newer definitions are used as long as they exist.
+
+export interface RunNotice {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly action: string;
+  readonly note: string;
+}
+
+export interface RunControllerParts {
+  readonly client: ApiClient;
+  /** With the rights of the run's writers. */
+  readonly clientFor: (run: Stored<WorkflowRun>) => ApiClient;
+  readonly clustersFor: (acting: ApiClient) => Clusters;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly cue: Cue;
+  readonly definitions: Definitions;
+  readonly providers: Providers;
+  readonly courier: Courier;
+  /** With the index `targetIndex`. */
+  readonly actions: Lister<RunAction>;
+  readonly record: (run: Stored<WorkflowRun>, notice: RunNotice) => void;
+  /** After each write: the statuses before and after. */
+  readonly written?: (run: Stored<WorkflowRun>, before: WorkflowStatus) => void;
+  readonly takeWoken?: (key: string) => boolean;
+  readonly print?: (run: Stored<WorkflowRun>, step: string, line: string) => void;
+}
+
+/** Until what it refers to exists. */
+const lookAgain: Millis = 10_000;
+/** Definitions of a very large workflow are not kept. */
+const snapshotLimit = 900 * 1024;
+
+interface Snapshot {
+  readonly workflow: Workflow | undefined;
+  readonly definitions: readonly Definition[];
+}
+
+export const runReconciler = (parts: RunControllerParts): Reconciler => ({
+  async reconcile({ namespace = "default", name }, context) {
+    const run = await getOrUndefined<WorkflowRun>(parts.client, { type: WorkflowRun, namespace, name }, context.signal);
+    if (run === undefined || run.metadata.deletionTimestamp !== undefined) return undefined;
+    return reconcileRun(new RunStore(parts, run, context.signal), parts, context);
+  },
+});
+
+/** The run, and its status as last written. */
+class RunStore {
+  readonly #parts: RunControllerParts;
+  readonly #signal: AbortSignal;
+  run: Stored<WorkflowRun>;
+
+  constructor(parts: RunControllerParts, run: Stored<WorkflowRun>, signal: AbortSignal) {
+    this.#parts = parts;
+    this.run = run;
+    this.#signal = signal;
+  }
+
+  get status(): WorkflowStatus {
+    return (this.run.status ?? {}) as WorkflowStatus;
+  }
+
+  async put(status: WorkflowStatus): Promise<void> {
+    const before = this.status;
+    if (jsonEquals(status, before)) return;
+    const next = { ...this.run, status: status as NonNullable<WorkflowRun["status"]> };
+    this.run = await this.#parts.client.updateStatus<WorkflowRun>(WorkflowRun, next, { signal: this.#signal });
+    this.#parts.written?.(this.run, before);
+  }
+}
+
+async function reconcileRun(
+  store: RunStore,
+  parts: RunControllerParts,
+  { signal, log }: ReconcileContext,
+): Promise<ReconcileResult | undefined> {
+  const snapshot = await openSnapshot(store, parts, signal);
+  if (typeof snapshot === "string") {
+    await initializing(store, parts, snapshot);
+    return { requeueAfter: lookAgain };
+  }
+  const app = parseRun(store.run, snapshot.workflow);
+  await obey(store, parts, app, signal);
+  if (store.status.finished === true) return undefined;
+  const acting = parts.clientFor(store.run);
+  const clusters = parts.clustersFor(acting);
+  const definitions = withFallback(parts.definitions, snapshot.definitions);
+  const { client, clock, cue, settings, providers, courier } = parts;
+  const delivery = new VelaDelivery({
+    app,
+    client: acting,
+    own: client,
+    clusters,
+    definitions,
+    cue,
+    clock,
+    systemNamespace: settings.systemDefinitionNamespace,
+    revisionHash: "",
+    allowCrossNamespace: settings.allowCrossNamespace,
+    signal,
+  });
+  const shared = { cue, providers, definitions, delivery, clusters, client, courier, settings, clock, log, signal };
+  const print = (step: string, line: string) => parts.print?.(store.run, step, line);
+  const result = await runPass(
+    { ...shared, actingClient: acting, print },
+    {
+      subject: { app, owner: store.run },
+      status: store.status,
+      isWoken: parts.takeWoken?.(keyOf(store.run.metadata)) === true,
+      store: (status) => store.put({ ...status, mode: app.workflow.modes } as WorkflowStatus),
+    },
+  );
+  return result.requeueAfter === undefined ? undefined : { requeueAfter: result.requeueAfter };
+}
+
+async function initializing(store: RunStore, parts: RunControllerParts, message: string): Promise<void> {
+  if (store.status.message !== message)
+    parts.record(store.run, { type: "Warning", reason: "Generate", action: "Generate", note: message });
+  await store.put({ ...store.status, status: "initializing", message, finished: false });
+}
+
+/** Carries out the open RunActions. */
+async function obey(store: RunStore, parts: RunControllerParts, app: App, signal: AbortSignal): Promise<void> {
+  for (const action of openActions(actionsFor(parts.actions, WorkflowRun, keyOf(store.run.metadata)))) {
+    const command = commandOf(action.spec);
+    const refusal = command === undefined ? `${action.spec.action} is not possible for a WorkflowRun` : undefined;
+    const changed = command === undefined ? undefined : applyCommand(store.status, command, app.workflow);
+    const message = refusal ?? (changed?.ok === false ? changed.error : undefined);
+    if (changed?.ok === true) await store.put(changed.value ?? {});
+    const verdict = {
+      phase: message === undefined ? "Done" : "Refused",
+      message: message ?? `${action.spec.action} is done`,
+    } as const;
+    await answer(parts.client, action, verdict, parts.clock.now(), signal);
+  }
+}
+
+const snapshotName = (run: Stored<WorkflowRun>): string => `workflow-${run.metadata.name}-snapshot`;
+
+/** What the run was started with; a text says why it cannot start. */
+async function openSnapshot(
+  { run, status }: RunStore,
+  parts: RunControllerParts,
+  signal: AbortSignal,
+): Promise<Snapshot | string> {
+  const { client, clock } = parts;
+  const namespace = run.metadata.namespace ?? "default";
+  const ref = { type: ConfigMap, namespace, name: snapshotName(run) };
+  if (status.startTime !== undefined) {
+    const stored = await getOrUndefined<KubeObject>(client, ref, signal);
+    if (stored !== undefined) return readSnapshot(stored);
+  }
+  const snapshot = await makeSnapshot(run, namespace, parts, signal);
+  if (typeof snapshot === "string") return snapshot;
+  const text = snapshotText(snapshot);
+  await createOrUpdate<KubeObject>(
+    client,
+    ref,
+    (present) =>
+      ({
+        ...present,
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { ...present?.metadata, name: ref.name, namespace, ownerReferences: [controllerReference(run)] },
+        data: { snapshot: text },
+      }) as KubeObject,
+    { clock, signal },
+  );
+  return snapshot;
+}
+
+function snapshotText(snapshot: Snapshot): string {
+  const text = canonicalJson(snapshot as unknown as JsonObject);
+  return text.length <= snapshotLimit ? text : canonicalJson({ ...snapshot, definitions: [] } as unknown as JsonObject);
+}
+
+function readSnapshot(stored: KubeObject): Snapshot {
+  const data = "data" in stored && isJsonObject(stored.data) ? stored.data["snapshot"] : undefined;
+  const parsed = parseJson(typeof data === "string" ? data : "{}");
+  // Only this controller writes it.
+  return { definitions: [], ...(parsed.ok ? (parsed.value as object) : {}) } as unknown as Snapshot;
+}
+
+async function makeSnapshot(
+  run: Stored<WorkflowRun>,
+  namespace: string,
+  { client, definitions }: RunControllerParts,
+  signal: AbortSignal,
+): Promise<Snapshot | string> {
+  const { workflowRef, workflowSpec } = run.spec;
+  const refers = workflowSpec === undefined && workflowRef !== undefined;
+  const workflow = refers
+    ? await getOrUndefined<Workflow>(client, { type: Workflow, namespace, name: workflowRef }, signal)
+    : undefined;
+  if (refers && workflow === undefined) return `Workflow "${workflowRef}" not found in ${namespace}`;
+  const used = new Map<string, Definition>();
+  for (const { step } of placesOf(parseRun(run, workflow).workflow)) {
+    if (step.type === groupType || nativeSteps[step.type] !== undefined || used.has(step.type)) continue;
+    const found = await definitions.find("workflow-step", step.type, namespace);
+    if (found === undefined) return `WorkflowStepDefinition "${step.type}" not found in ${namespace}, vela-system`;
+    const { stored: _stored, ...rest } = found;
+    used.set(step.type, rest);
+  }
+  return { workflow, definitions: [...used.entries()].map(([name, definition]) => ({ ...definition, name })) };
+}
+
+/** The present definitions, else those of the start. */
+const withFallback = (live: Definitions, kept: readonly Definition[]): Definitions => ({
+  find: async (type, name, namespace) =>
+    (await live.find(type, name, namespace)) ??
+    kept.find((definition) => definition.type === type && definition.name === name),
+  names: (type, namespace) => live.names(type, namespace),
+});
