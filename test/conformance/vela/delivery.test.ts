@@ -246,6 +246,18 @@ test.each<[string, App["components"][number], JsonObject]>([
   expect(valueOf(await delivery.render(one)).workload.object).toMatchObject(expected);
 });
 
+test("two traits whose outputs have the same name both have their object, with a name of its own", async () => {
+  const expose = (port: number) => trait("expose", { port: [port] });
+  const one = { ...web, traits: [expose(80), expose(81)] };
+  const delivery = deliveryOf(application({ identity: named("twice"), components: [one] }));
+  const { auxiliaries } = valueOf(await delivery.render(one));
+  expect(auxiliaries.map(({ key }) => key)).toEqual(["web.expose.service", "web.expose.service.2"]);
+  expect(auxiliaries.map(({ object: { spec } }) => spec)).toMatchObject([
+    { ports: [{ port: 80 }] },
+    { ports: [{ port: 81 }] },
+  ]);
+});
+
 test("17.16 a conflict between a patch and the workload names the trait", async () => {
   const one = raw("x", object("ConfigMap", { data: { a: "1" } }), [trait("annotations", { note: 7 })]);
   const delivery = deliveryOf(application({ identity: named("traits"), components: [one] }));

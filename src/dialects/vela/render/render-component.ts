@@ -1,4 +1,4 @@
-import { err, type JsonObject, ok, objectAt, type Result, textAt } from "#lib/base/index.ts";
+import { err, jsonEquals, type JsonObject, ok, objectAt, type Result, textAt } from "#lib/base/index.ts";
 import type { Cue, CueObjects } from "#kernel/template/index.ts";
 import type { App, Component, Trait } from "../app.ts";
 import type { Definition, Definitions, DefinitionType } from "../definitions/definition.ts";
@@ -123,17 +123,20 @@ async function renderTrait(
   const definition = await findDefinition(parts, "trait", trait.type);
   if (!definition.ok) return definition;
   const base = baseOf(drafts);
-  const objects = await renderObjects(
-    parts,
-    { text: definition.value.template, file: trait.type },
-    {
-      parameter: trait.properties,
-      context: { ...context, output: base.output, outputs: base.outputs },
-      base,
-    },
-  );
+  const source = { text: definition.value.template, file: trait.type };
+  const data = {
+    parameter: trait.properties,
+    context: { ...context, output: base.output, outputs: base.outputs },
+  };
+  const objects = await renderObjects(parts, source, { ...data, base });
   if (!objects.ok) return err(inTrait(objects.error));
-  const merged = mergedDrafts(drafts, objects.value, { trait: trait.type, definition: definition.value });
+  // An object that changed was patched, or hidden by another one of its name: then both are wanted.
+  const isChanged = drafts.auxiliaries.some(
+    ({ resource, object }) => !jsonEquals(objects.value.outputs[resource], object),
+  );
+  const alone = isChanged ? await renderObjects(parts, source, data) : undefined;
+  const own = alone?.ok === true ? alone.value.outputs : {};
+  const merged = mergedDrafts(drafts, objects.value, { trait: trait.type, definition: definition.value }, own);
   const broken = merged.auxiliaries.find(({ object }) => objectFault(object) !== undefined);
   return broken === undefined
     ? ok(merged)
@@ -160,17 +163,21 @@ const baseOf = ({ workload, auxiliaries }: Drafts) => ({
   outputs: Object.fromEntries(auxiliaries.map(({ resource, object }) => [resource, object])),
 });
 
-/** Objects keep their place; new ones are the trait's. */
+/** Objects keep their place; new ones are the trait's. Of several with one name the last one is patched. */
 function mergedDrafts(
   { workload, auxiliaries }: Drafts,
   { output, outputs }: CueObjects,
   added: { readonly trait: string; readonly definition?: Definition },
+  own: Readonly<Record<string, JsonObject>> = {},
 ): Drafts {
-  const known = new Map(auxiliaries.map((draft) => [draft.resource, draft]));
-  const kept = auxiliaries.map((draft) => ({ ...draft, object: outputs[draft.resource] ?? draft.object }));
-  const fresh = Object.entries(outputs).filter(([name]) => !known.has(name));
-  const own = fresh.map(([resource, object]) => ({ ...added, resource, object }));
-  return { workload: output ?? workload, auxiliaries: [...kept, ...own] };
+  const last = new Map(auxiliaries.map((draft) => [draft.resource, draft]));
+  const kept = auxiliaries.map((draft) => {
+    const isPatched = last.get(draft.resource) === draft && !Object.hasOwn(own, draft.resource);
+    return isPatched ? { ...draft, object: outputs[draft.resource] ?? draft.object } : draft;
+  });
+  const fresh = Object.entries(outputs).filter(([name]) => !last.has(name) || Object.hasOwn(own, name));
+  const drafts = fresh.map(([resource, object]) => ({ ...added, resource, object }));
+  return { workload: output ?? workload, auxiliaries: [...kept, ...drafts] };
 }
 
 /** Objects of a template, or its own errors, or its problems. */
