@@ -44,9 +44,9 @@ const applicationOf = (insight: Insight): string =>
 class InsightReconciler implements Reconciler {
   readonly #client: ApiClient;
   readonly #insights: Informer<Insight>;
-  readonly #revisions: Informer<KubeObject>;
+  readonly #revisions: Informer;
 
-  constructor(client: ApiClient, insights: Informer<Insight>, revisions: Informer<KubeObject>) {
+  constructor(client: ApiClient, insights: Informer<Insight>, revisions: Informer) {
     this.#client = client;
     this.#insights = insights;
     this.#revisions = revisions;

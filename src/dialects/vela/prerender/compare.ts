@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, listAt, objectAt, objectsAt } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, listAt, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 
 // Pure: what a template wants of an application, and where the live one differs.
@@ -27,7 +27,7 @@ const without = (object: JsonObject | undefined, name: string): JsonObject =>
   Object.fromEntries(Object.entries(object ?? {}).filter(([each]) => each !== name));
 
 const namedPolicy = (policy: JsonObject, index: number): JsonObject =>
-  isSet(policy["name"]) ? policy : { ...policy, name: `${String(policy["type"])}-auto-gen-${index}` };
+  isSet(policy["name"]) ? policy : { ...policy, name: `${textAt(policy, "type") ?? ""}-auto-gen-${index}` };
 
 const namedStep = (step: JsonObject, index: number): JsonObject => ({
   ...step,

@@ -44,7 +44,7 @@ export type WriteBack =
   /** The template and somebody else undo each other's changes. */
   | { readonly kind: "unsettled"; readonly message: string };
 
-/** Makes the application what the template wants, as far as that concerns components, policies and post-render steps. */
+/** Makes components, policies and post-render steps of the application those that the template wants. */
 export async function writeBack(
   type: ResourceType,
   live: Stored,
@@ -105,7 +105,7 @@ export const usesOverlay = (application: KubeObject): boolean =>
 
 const overlayName = ({ metadata }: Stored): string => `${metadata.name}-prerendered`;
 
-/** The specification to render instead of the live one. Undefined without overlay, and for one of an older generation. */
+/** The specification to render instead of the live one. Undefined without an overlay of this generation. */
 export async function readOverlay(live: Stored, { client, signal }: WriteBackParts): Promise<JsonObject | undefined> {
   if (!usesOverlay(live)) return undefined;
   const { namespace = "" } = live.metadata;

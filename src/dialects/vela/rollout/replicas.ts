@@ -1,5 +1,5 @@
 import { getOrUndefined, refTo } from "#kernel/kit/index.ts";
-import type { KubeObject, ResourceType, Stored } from "#kernel/model/index.ts";
+import type { ResourceType, Stored } from "#kernel/model/index.ts";
 import type { ActionScope } from "../ops/provider.ts";
 import type { RolledComponent } from "../schema/rollout.ts";
 import { replicasOf } from "./workloads.ts";
@@ -36,9 +36,9 @@ export async function lookAt(scope: ActionScope, component: RolledComponent): Pr
 export async function scale(
   { client, signal }: ActionScope,
   type: ResourceType,
-  workload: Stored<KubeObject>,
+  workload: Stored,
   replicas: number,
-): Promise<Stored<KubeObject>> {
+): Promise<Stored> {
   if (replicasOf(workload) === replicas) return workload;
   const patch = { type: "merge", body: { spec: { replicas } } } as const;
   return client.patch(refTo(type, workload), patch, { fieldManager: rolloutManager, signal });

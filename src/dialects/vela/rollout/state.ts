@@ -34,20 +34,25 @@ export function promotionOf(
       return { next: "rollBack", status };
     case "paused":
       return decided(status, settings, now);
-    default:
-      if (!settings.manualApproval) return become("promote", status, "promoting", `promoting ${revision}`);
-      return {
-        next: "wait",
-        status: {
-          ...rest(status),
-          phase: "paused",
-          pause: true,
-          pausedTime: formatInstant(now),
-          message: `waiting for approval of ${revision}`,
-        },
-      };
+    case "rolling":
+    case "rolled":
+    case undefined:
+      return settings.manualApproval
+        ? paused(status, now)
+        : become("promote", status, "promoting", `promoting ${revision}`);
   }
 }
+
+const paused = (status: RolloutStatus, now: Instant): Promotion => ({
+  next: "wait",
+  status: {
+    ...rest(status),
+    phase: "paused",
+    pause: true,
+    pausedTime: formatInstant(now),
+    message: `waiting for approval of ${status.revision ?? ""}`,
+  },
+});
 
 /** Decisions of an earlier wait do not count. */
 function rest({ approved: _approved, ...others }: RolloutStatus): RolloutStatus {

@@ -71,7 +71,7 @@ export function readinessOf(live: KubeObject | undefined): Readiness {
   return { wanted, ready, isSettled: isCurrent && ready >= wanted && total === wanted && updated >= wanted };
 }
 
-/** Replicas of both revisions. The old one keeps a Pod until a new one is ready, so that requests are always answered. */
+/** Replicas of both revisions. The old one keeps a Pod until a new one is ready: requests are always answered. */
 export function targets(total: number, fresh: number, surge: number, freshReady: number) {
   const old = Math.min(total, Math.max(0, total - fresh + surge));
   return { fresh, old: old === 0 && freshReady === 0 ? Math.min(1, total) : old };

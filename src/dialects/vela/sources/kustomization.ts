@@ -18,11 +18,12 @@ import { mergeByName } from "./merge.ts";
 
 // The part of kustomize that templates of applications use, for machines that do not have it.
 
-const known = new Set([
-  ...["apiVersion", "kind", "metadata", "resources", "bases", "namePrefix", "nameSuffix", "namespace", "labels"],
-  ...["commonLabels", "commonAnnotations", "images", "patches", "patchesStrategicMerge", "patchesJson6902"],
-  ...["configMapGenerator", "generatorOptions", "openapi"],
-]);
+const known = new Set(
+  (
+    "apiVersion kind metadata resources bases namePrefix nameSuffix namespace labels commonLabels commonAnnotations " +
+    "images patches patchesStrategicMerge patchesJson6902 configMapGenerator generatorOptions openapi"
+  ).split(" "),
+);
 const deepest = 20;
 
 type Files = ReadonlyMap<string, Buffer>;

@@ -83,7 +83,7 @@ test("every endpoint gets its share of any number of requests, to within one", (
 test("without any weight all are equal, and what did not answer is passed over", () => {
   const balancer = new Balancer();
   const endpoints = [endpoint("a", 0), endpoint("b", 0)];
-  expect([balancer.next(endpoints)?.uid, balancer.next(endpoints)?.uid].toSorted()).toEqual(["a", "b"]);
+  expect(new Set([balancer.next(endpoints)?.uid, balancer.next(endpoints)?.uid])).toEqual(new Set(["a", "b"]));
   expect(balancer.next(endpoints, new Set(["a"]))?.uid).toBe("b");
   expect(balancer.next([])).toBeUndefined();
 });

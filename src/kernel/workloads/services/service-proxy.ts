@@ -42,12 +42,12 @@ interface OpenPort {
 /** Endpoints are looked up for each connection, so that Pods that come and go need no reconcile. */
 class ServiceProxies implements Reconciler {
   readonly #client: ApiClient;
-  readonly #services: Informer<KubeObject>;
+  readonly #services: Informer;
   readonly #pods: Informer<PodObject>;
   /** By key of the Service, then by its port. */
   readonly #open = new Map<string, Map<number, OpenPort>>();
 
-  constructor(client: ApiClient, services: Informer<KubeObject>, pods: Informer<PodObject>) {
+  constructor(client: ApiClient, services: Informer, pods: Informer<PodObject>) {
     this.#client = client;
     this.#services = services;
     this.#pods = pods;
