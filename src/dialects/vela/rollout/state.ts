@@ -23,7 +23,8 @@ export function promotionOf(
   now: Instant,
 ): Promotion {
   const status: RolloutStatus = before?.revision === revision ? before : { revision, phase: "rolled" };
-  switch (status.phase) {
+  const { phase = "rolled" } = status;
+  switch (phase) {
     case "succeeded":
       return { next: "promoted", status };
     case "rolledBack":
@@ -36,7 +37,6 @@ export function promotionOf(
       return decided(status, settings, now);
     case "rolling":
     case "rolled":
-    case undefined:
       return settings.manualApproval
         ? paused(status, now)
         : become("promote", status, "promoting", `promoting ${revision}`);
