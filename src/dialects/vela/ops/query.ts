@@ -9,7 +9,7 @@ import {
   textsAt,
 } from "#lib/base/index.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
-import { asJson, Event, type KubeObject, Pod, Service } from "#kernel/model/index.ts";
+import { asJson, Event, Pod, Service } from "#kernel/model/index.ts";
 import { type Action, clientOf, done, failure, inBothForms } from "./form.ts";
 import type { ActionScope } from "./provider.ts";
 
@@ -85,7 +85,7 @@ const collectable = { Pod, Service } as const;
 const collect: Action = async (params, scope) => {
   const { name, namespace, components, kind = "Pod" } = filterOf(params);
   const type = kind === "Service" ? collectable.Service : collectable.Pod;
-  const { items } = await scope.client.list<KubeObject>(type, {
+  const { items } = await scope.client.list(type, {
     namespace,
     labelSelector: `${nameLabel}=${name}`,
     signal: scope.signal,
@@ -103,7 +103,7 @@ const collect: Action = async (params, scope) => {
 const endpoints: Action = async (params, scope) => {
   const { name, namespace, components } = filterOf(params);
   const options = { namespace, labelSelector: `${nameLabel}=${name}`, signal: scope.signal };
-  const { items } = await scope.client.list<KubeObject>(Service, options);
+  const { items } = await scope.client.list(Service, options);
   const list = items.flatMap((service) => {
     const component = service.metadata.labels?.[componentLabel] ?? "";
     if (components.length > 0 && !components.includes(component)) return [];
@@ -135,7 +135,7 @@ const searchEvents: Action = async (params, scope) => {
   const value = objectAt(params, "value");
   const [kind, name] = [textAt(value, "kind") ?? "", textAt(value, "metadata", "name") ?? ""];
   const namespace = textAt(value, "metadata", "namespace") ?? "default";
-  const { items } = await client.list<KubeObject>(Event, { namespace, signal: scope.signal });
+  const { items } = await client.list(Event, { namespace, signal: scope.signal });
   const list = items
     .map(asJson)
     .filter(

@@ -72,6 +72,8 @@ export interface StoreOptions {
   readonly namespace: string;
   /** From the status: the store existed. */
   readonly known?: ResourceRef | undefined;
+  /** The content does not matter, because the run begins. */
+  readonly isFresh?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -93,7 +95,7 @@ export class ContextStore {
     this.#name = name;
     this.#map = map;
     this.#secret = secret;
-    this.#content = readContent(map, secret);
+    this.#content = options.isFresh === true ? readableContent(map, secret) : readContent(map, secret);
     this.isLost = options.known !== undefined && map === undefined && secret === undefined;
   }
 
@@ -309,6 +311,15 @@ const dataOf = (object: KubeObject | undefined): JsonObject => {
   const data = object !== undefined && "data" in object ? object.data : undefined;
   return isJsonObject(data) ? data : {};
 };
+
+function readableContent(map: Stored | undefined, secret: Stored | undefined): Content {
+  try {
+    return readContent(map, secret);
+  } catch {
+    // Whatever it says is about to be replaced.
+    return empty();
+  }
+}
 
 function readContent(map: Stored | undefined, secret: Stored | undefined): Content {
   const text = (key: string) => part(map, key, (found) => found);

@@ -1,4 +1,13 @@
-import { type Instant, jsonEquals, type JsonObject, type Millis, objectAt, textAt } from "#lib/base/index.ts";
+import {
+  codeOf,
+  messageOf,
+  type Instant,
+  jsonEquals,
+  type JsonObject,
+  type Millis,
+  objectAt,
+  textAt,
+} from "#lib/base/index.ts";
 import { advance, type Fact, isTerminal, type Plan, type RunState, stepState } from "#engine/index.ts";
 import type { Step, VelaWorkflow } from "../app.ts";
 import { patchNote } from "../ops/builtin.ts";
@@ -64,14 +73,20 @@ interface Turn {
 }
 
 export async function runPass(parts: PassParts, input: RunInput): Promise<PassResult> {
-  const turn = await openTurn(parts, input);
+  let turn: Turn | undefined;
+  try {
+    turn = await openTurn(parts, input);
+  } catch (thrown) {
+    if (codeOf(thrown) !== "context-unreadable") throw thrown;
+    return refuse(input, input.status, `${messageOf(thrown)}; restart the workflow`);
+  }
   if (turn === undefined || turn.status?.finished === true) return over(turn?.status ?? input.status ?? {});
   if (turn.decoded.isHeld) return hold(turn);
   let delays = new Map<string, Millis>();
   let facts: readonly Fact[] = [];
   for (let round = 0; round < mostRounds; round++) {
     const moved = await move(turn, facts, delays);
-    if (typeof moved === "string") return refuse(turn, moved);
+    if (typeof moved === "string") return refuse(input, turn.status, moved);
     const due = dueSteps(turn);
     // The last write of a pass tells what the execution has come to.
     await keep(turn, moved.pending);
@@ -389,9 +404,9 @@ async function hold(turn: Turn): Promise<PassResult> {
   return { status: turn.status ?? {}, isDone: false };
 }
 
-/** The workflow cannot be planned. */
-async function refuse(turn: Turn, message: string): Promise<PassResult> {
-  const status = { ...turn.status, status: "failed", message, finished: true, terminated: true, suspend: false };
-  if (!jsonEquals(status, turn.input.status)) await turn.input.store(status);
+/** The workflow cannot go on as it is. */
+async function refuse(input: RunInput, before: WorkflowStatus | undefined, message: string): Promise<PassResult> {
+  const status = { ...before, status: "failed", message, finished: true, terminated: true, suspend: false };
+  if (!jsonEquals(status, input.status)) await input.store(status);
   return over(status);
 }

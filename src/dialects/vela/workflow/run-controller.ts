@@ -89,7 +89,7 @@ class RunStore {
   }
 
   get status(): WorkflowStatus {
-    return (this.run.status ?? {}) as WorkflowStatus;
+    return this.run.status ?? {};
   }
 
   async put(status: WorkflowStatus): Promise<void> {
@@ -179,7 +179,7 @@ async function openSnapshot(
   const namespace = run.metadata.namespace ?? "default";
   const ref = { type: ConfigMap, namespace, name: snapshotName(run) };
   if (status.startTime !== undefined) {
-    const stored = await getOrUndefined<KubeObject>(client, ref, signal);
+    const stored = await getOrUndefined(client, ref, signal);
     if (stored !== undefined) return readSnapshot(stored);
   }
   const snapshot = await makeSnapshot(run, namespace, parts, signal);
@@ -210,7 +210,7 @@ function readSnapshot(stored: KubeObject): Snapshot {
   const data = "data" in stored && isJsonObject(stored.data) ? stored.data["snapshot"] : undefined;
   const parsed = parseJson(typeof data === "string" ? data : "{}");
   // Only this controller writes it.
-  return { definitions: [], ...(parsed.ok ? (parsed.value as object) : {}) } as unknown as Snapshot;
+  return { definitions: [], ...(parsed.ok && isJsonObject(parsed.value) ? parsed.value : {}) } as unknown as Snapshot;
 }
 
 async function makeSnapshot(

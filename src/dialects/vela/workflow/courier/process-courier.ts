@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
+import { type Clock, type Millis, onAbort, sleep } from "#lib/base/index.ts";
 import { hasEnded, newUid, readTextIfPresent, refuseShared, replaceFile } from "#lib/base/index.node.ts";
 import type { OutsideRequest } from "../../ops/provider.ts";
 import type { Courier, Delivery, EffectAnswer } from "../courier.ts";
@@ -83,8 +83,9 @@ async function start(
 }
 
 /** Waits for the end of the process, which goes on if the wait is aborted. */
-function runProgram(options: ProcessCourierOptions, effect: string, signal: AbortSignal): Promise<void> {
+async function runProgram(options: ProcessCourierOptions, effect: string, signal: AbortSignal): Promise<void> {
   const { directory, program = programPath() } = options;
+  signal.throwIfAborted();
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--no-warnings", program, directory, effect], {
       cwd: directory,
@@ -92,13 +93,12 @@ function runProgram(options: ProcessCourierOptions, effect: string, signal: Abor
       env: { PATH: "/usr/bin:/bin" },
       stdio: "ignore",
     });
-    const stop = (): void => {
+    const release = onAbort(signal, () => {
       child.unref();
       reject(signal.reason as Error);
-    };
-    signal.addEventListener("abort", stop, { once: true });
+    });
     const end = (): void => {
-      signal.removeEventListener("abort", stop);
+      release();
       resolve();
     };
     child.once("error", end);

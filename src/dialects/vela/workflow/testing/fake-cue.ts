@@ -77,6 +77,7 @@ export const fakeCue: Cue = {
   async evaluateBoolean(expression, scope) {
     try {
       // CUE's conditions of tests are JavaScript, too.
+      // oxlint-disable-next-line typescript/no-implied-eval
       const run = new Function("scope", `with (scope) { return ${expression}; }`) as (scope: JsonObject) => unknown;
       const answer = run(scope);
       return typeof answer === "boolean" ? ok(answer) : err(problem(`${expression}: not a bool`));

@@ -1,4 +1,4 @@
-import { err, FakeClock, type Instant, type JsonObject, ok, silentLog } from "#lib/base/index.ts";
+import { err, FakeClock, type Instant, type JsonObject, ok, silentLog, textAt } from "#lib/base/index.ts";
 import { createOrUpdate } from "#kernel/kit/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, type KubeObject, type ResourceType, Secret, type Stored } from "#kernel/model/index.ts";
@@ -113,7 +113,7 @@ export async function createRig(options: RigOptions) {
       calls.push(typeof value["name"] === "string" ? value["name"] : scope.step.name);
       return { kind: "continue", result: value["result"] ?? {} };
     },
-    "test/error": async (value) => ({ kind: "error", message: String(value["message"] ?? "broken") }),
+    "test/error": async (value) => ({ kind: "error", message: textAt(value, "message") ?? "broken" }),
     ...options.more,
   };
   const abort = new AbortController();
