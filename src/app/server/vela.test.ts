@@ -147,7 +147,7 @@ async function allowStatus(): Promise<ApiClient> {
   const of = async (kind: string, object: JsonObject) => {
     const type = await client.resourceType(rbac, kind);
     if (type === undefined) throw new Error(kind);
-    await client.create(type, { apiVersion: rbac, kind, metadata: { name: "apps" }, ...object } as KubeObject);
+    await client.create(type, { apiVersion: rbac, kind, metadata: { name: "apps" }, ...object });
   };
   const resources = ["applications", "applications/status"];
   await of("ClusterRole", { rules: [{ apiGroups: ["core.oam.dev"], resources, verbs: ["*"] }] });
@@ -155,7 +155,7 @@ async function allowStatus(): Promise<ApiClient> {
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "apps" },
     subjects: [{ kind: "User", name: person.user, apiGroup: "rbac.authorization.k8s.io" }],
   });
-  return server.client(person as never);
+  return server.client(person);
 }
 
 test("people steer a run by its status and change nothing else in it", async () => {

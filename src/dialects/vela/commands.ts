@@ -1,4 +1,5 @@
 import type { CommandSpec } from "#kernel/command/index.ts";
 import { clusterCommands } from "./commands/cluster.ts";
+import { defCommand } from "./commands/def.ts";
 
-export const commands: readonly CommandSpec[] = [...clusterCommands];
+export const commands: readonly CommandSpec[] = [defCommand, ...clusterCommands];

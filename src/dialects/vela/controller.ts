@@ -1,6 +1,6 @@
 import type { ControllerParts } from "#kernel/dialect/index.ts";
 import { controllerFor, createHttpClient, type Manager } from "#kernel/kit/index.ts";
-import { type Cue, createCue } from "#kernel/template/index.ts";
+import type { Cue } from "#kernel/template/index.ts";
 import type { Millis } from "#lib/base/index.ts";
 import { addApplicationController } from "./application-controller.ts";
 import { ClusterConnections } from "./delivery/cluster-connections.ts";
@@ -15,7 +15,7 @@ import { addInstaller } from "./definitions/installer.ts";
 import { revisionKeeper } from "./definitions/revisions.ts";
 import { definitionTypes, typeFacts } from "./definitions/types.ts";
 import { DefinitionRevision } from "./kinds.ts";
-import { library } from "./library.ts";
+import { library, openCue } from "./library.ts";
 import type { VelaOptions } from "./options.ts";
 import { completeSettings, type Settings } from "./settings.ts";
 
@@ -27,10 +27,6 @@ export interface VelaParts {
   readonly definitions: Definitions;
   readonly sources: DefinitionSources;
 }
-
-/** CUE with the packages of the dialect. */
-export const openCue = (templates: Pick<ControllerParts["templates"], "ask">, budgetMs?: Millis): Cue =>
-  createCue({ templates, packages: library.packages, ...(budgetMs === undefined ? {} : { budgetMs }) });
 
 /** Adds the dialect's controllers to a manager that has not started. */
 export function addControllers(manager: Manager, parts: ControllerParts<VelaOptions>): void {

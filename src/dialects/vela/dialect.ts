@@ -23,6 +23,7 @@ export const dialect: Dialect = {
     describe: describeRun,
     accepts: runCommands,
     refusal: refusalOf,
+    preview: async (written, parts) => (await import("./preview.ts")).previewRuns(written, parts),
     graph: (object) => graphOfView(viewRun(object)),
   },
   described: [],

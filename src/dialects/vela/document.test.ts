@@ -267,7 +267,7 @@ test.each([
     "g -> s -> g",
   ],
 ])("bad input: a cycle over %s is printed", (_name, steps, cycle) => {
-  expect(stepProblems(`${steps}`).filter((problem) => problem.includes("waits for itself"))).toEqual([
+  expect(stepProblems(steps).filter((problem) => problem.includes("waits for itself"))).toEqual([
     expect.stringContaining(`waits for itself: ${cycle}`),
   ]);
 });

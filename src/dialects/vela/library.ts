@@ -1,4 +1,5 @@
-import type { CuePackages } from "#kernel/template/index.ts";
+import { type Cue, createCue, type CuePackages, type TemplateHost } from "#kernel/template/index.ts";
+import type { Millis } from "#lib/base/index.ts";
 import type { Definition } from "./definitions/definition.ts";
 import { shippedDefinitions } from "./definitions/shipped.ts";
 import { velaPackages } from "./packages.ts";
@@ -11,3 +12,7 @@ export interface Library {
 }
 
 export const library: Library = { definitions: shippedDefinitions, packages: velaPackages };
+
+/** CUE with the packages of the dialect. */
+export const openCue = (templates: Pick<TemplateHost, "ask">, budgetMs?: Millis): Cue =>
+  createCue({ templates, packages: library.packages, ...(budgetMs === undefined ? {} : { budgetMs }) });

@@ -41,9 +41,9 @@ export const revisionKeeper = (type: DefinitionType, parts: RevisionParts): Reco
   async reconcile(request, { signal, now }) {
     const definition = parts.definitions.get(keyOf(request));
     if (definition === undefined || definition.metadata.deletionTimestamp !== undefined) return;
-    // Tests have checked those, and checking a hundred of them would delay the first application.
-    const problem = isShipped(definition) ? undefined : await problemOf(type, definition, parts, signal);
     const latest = isShipped(definition) ? undefined : await ensureRevision(type, definition, parts);
+    // Tests have checked shipped ones, and checking a hundred of them would delay the first application.
+    const problem = isShipped(definition) ? undefined : await problemOf(type, definition, parts, signal);
     const before = statusOf(definition);
     const conditions = withCondition(
       before.conditions ?? [],
