@@ -3,7 +3,7 @@ import { asJson } from "#kernel/model/index.ts";
 import { type CheckedDocument, collectProblems, type PreviewParts, type RunPreviews } from "#kernel/dialect/index.ts";
 import type { Step } from "./app.ts";
 import { checkDefinitions } from "./checks/definitions.ts";
-import { templateOf } from "./definitions/authored.ts";
+import { templateOf } from "./definitions/definition-object.ts";
 import { definitionsOf, sourcesOfObjects } from "./definitions/find.ts";
 import { Application, WorkflowRun } from "./kinds.ts";
 import { library, openCue } from "./library.ts";

@@ -111,20 +111,12 @@ function usesOfComponent(object: JsonObject, path: FieldPath, isOverridden: bool
 
 /** Where a document has its steps. */
 function stepsIn(document: JsonObject) {
-  switch (document["kind"]) {
-    case Application.kind: {
-      const path = ["spec", "workflow", "steps"];
-      return { path, steps: objectAt(nameApplication(document), "spec", "workflow")?.["steps"] };
-    }
-    case WorkflowRun.kind: {
-      const path = ["spec", "workflowSpec", "steps"];
-      return { path, steps: objectAt(nameWorkflowRun(document), "spec", "workflowSpec")?.["steps"] };
-    }
-    case Workflow.kind:
-      return { path: ["steps"], steps: nameWorkflow(document)["steps"] };
-    default:
-      return { path: [], steps: undefined };
-  }
+  const { kind } = document;
+  if (kind === Workflow.kind) return { path: ["steps"], steps: nameWorkflow(document)["steps"] };
+  const member = kind === Application.kind ? "workflow" : kind === WorkflowRun.kind ? "workflowSpec" : undefined;
+  if (member === undefined) return { path: [], steps: undefined };
+  const named = kind === Application.kind ? nameApplication(document) : nameWorkflowRun(document);
+  return { path: ["spec", member, "steps"], steps: objectAt(named, "spec", member)?.["steps"] };
 }
 
 const placedIn = (document: JsonObject) => {

@@ -6,7 +6,7 @@ import { readYaml, writeYaml } from "#lib/yaml/index.ts";
 import { exitCode, type Invocation, printProblems, UsageError, withSession } from "#kernel/command/index.ts";
 import { asJson, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import type { Cue, TemplateFailure } from "#kernel/template/index.ts";
-import { objectOfAuthored, templateOf } from "../definitions/authored.ts";
+import { objectOfAuthored, templateOf } from "../definitions/definition-object.ts";
 import { definitionTypes, typeFacts } from "../definitions/types.ts";
 import { documents } from "../document.ts";
 import { WorkloadDefinition } from "../kinds.ts";

@@ -6,7 +6,7 @@ import { formatTable } from "#kernel/command/index.node.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, type Stored } from "#kernel/model/index.ts";
 import { writeYaml } from "#lib/yaml/index.ts";
-import { authoredOf, templateOf } from "../definitions/authored.ts";
+import { authoredOf, templateOf } from "../definitions/definition-object.ts";
 import type { DefinitionType } from "../definitions/definition.ts";
 import { definitionTypes, typeFacts } from "../definitions/types.ts";
 import { openCue } from "../library.ts";

@@ -78,6 +78,7 @@ export function objectOfDefinition(definition: Definition, namespace: string): K
       namespace,
       ...(definition.labels === undefined ? {} : { labels: definition.labels }),
       annotations: { ...definition.annotations, [shippedAnnotation]: hashOf(spec) },
+      ...(definition.labels === undefined ? {} : { labels: definition.labels }),
     },
     spec,
   };
