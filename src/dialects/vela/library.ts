@@ -16,3 +16,6 @@ export const library: Library = { definitions: shippedDefinitions, packages: vel
 /** CUE with the packages of the dialect. */
 export const openCue = (templates: Pick<TemplateHost, "ask">, budgetMs?: Millis): Cue =>
   createCue({ templates, packages: library.packages, ...(budgetMs === undefined ? {} : { budgetMs }) });
+
+/** For commands, whose first question includes reading all packages. */
+export const commandBudgetMs: Millis = 20_000;

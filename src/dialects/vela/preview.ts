@@ -6,7 +6,7 @@ import { checkDefinitions } from "./checks/definitions.ts";
 import { templateOf } from "./definitions/definition-object.ts";
 import { definitionsOf, sourcesOfObjects } from "./definitions/find.ts";
 import { Application, WorkflowRun } from "./kinds.ts";
-import { library, openCue } from "./library.ts";
+import { commandBudgetMs, library, openCue } from "./library.ts";
 import { defaultSettings } from "./settings.ts";
 import { stepsOf } from "./view.ts";
 
@@ -18,7 +18,7 @@ export async function previewRuns(
   { templates, signal }: PreviewParts,
 ): Promise<RunPreviews> {
   const { systemDefinitionNamespace: systemNamespace } = defaultSettings;
-  const cue = openCue(templates);
+  const cue = openCue(templates, commandBudgetMs);
   const objects = documents.map(({ object }) => object);
   const definitions = definitionsOf(sourcesOfObjects(objects, { shipped: library.definitions, systemNamespace }));
   const problems: Problem[] = [];

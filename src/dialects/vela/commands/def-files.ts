@@ -10,7 +10,7 @@ import { objectOfAuthored, templateOf } from "../definitions/definition-object.t
 import { definitionTypes, typeFacts } from "../definitions/types.ts";
 import { documents } from "../document.ts";
 import { WorkloadDefinition } from "../kinds.ts";
-import { openCue } from "../library.ts";
+import { commandBudgetMs, openCue } from "../library.ts";
 import { defaultSettings } from "../settings.ts";
 import type { DefOptions } from "./def.ts";
 
@@ -102,7 +102,7 @@ function problemsOf({ message, problems }: TemplateFailure, file: string, lead =
 async function withCue<T>(invocation: Invocation<DefOptions>, work: (cue: Cue) => Promise<T>): Promise<T> {
   const templates = await invocation.host.openTemplates();
   try {
-    return await work(openCue(templates));
+    return await work(openCue(templates, commandBudgetMs));
   } finally {
     await templates.close();
   }
@@ -127,7 +127,7 @@ export async function applyDefinitions(invocation: Invocation<DefOptions>): Prom
     return exitCode.usage;
   const objects = read.flatMap(({ object }) => object ?? []);
   if (objects.length === 0) throw new UsageError(`${rest.join(", ")}: no definition`);
-  if (options.dryRun === true) {
+  if (options.print === true) {
     environment.out.write(objects.map((object) => writeYaml(asJson(object), { keys: "given" })).join("---\n"));
     return exitCode.succeeded;
   }

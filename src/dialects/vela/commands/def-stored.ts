@@ -9,7 +9,7 @@ import { writeYaml } from "#lib/yaml/index.ts";
 import { authoredOf, templateOf } from "../definitions/definition-object.ts";
 import type { DefinitionType } from "../definitions/definition.ts";
 import { definitionTypes, typeFacts } from "../definitions/types.ts";
-import { openCue } from "../library.ts";
+import { commandBudgetMs, openCue } from "../library.ts";
 import { defaultSettings } from "../settings.ts";
 import type { DefOptions } from "./def.ts";
 
@@ -92,7 +92,7 @@ async function textOf(found: Stored, output: string, templates: Templates | unde
     };
   const authored = authoredOf(found);
   if (!authored.ok) return authored;
-  const written = await openCue(templates).writeDefinition(authored.value, signal);
+  const written = await openCue(templates, commandBudgetMs).writeDefinition(authored.value, signal);
   return written.ok ? written : { ok: false as const, error: written.error.message };
 }
 
@@ -100,7 +100,7 @@ async function textOf(found: Stored, output: string, templates: Templates | unde
 export async function printSchemas(invocation: Invocation<DefOptions>): Promise<boolean> {
   const { rest, options, environment, signal } = invocation;
   const templates = await invocation.host.openTemplates();
-  const cue = openCue(templates);
+  const cue = openCue(templates, commandBudgetMs);
   const fileOf = (word: string) => path.resolve(environment.directory, word);
   const print = async (word: string, template: string): Promise<boolean> => {
     const schema = await cue.schema(template, signal);

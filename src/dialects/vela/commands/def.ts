@@ -4,7 +4,7 @@ export interface DefOptions {
   readonly output?: "cue" | "yaml" | "json";
   readonly type?: string;
   readonly write?: boolean;
-  readonly dryRun?: boolean;
+  readonly print?: boolean;
 }
 
 const verbs = ["apply", "get", "list", "vet", "upgrade", "schema"] as const;
@@ -32,7 +32,7 @@ export const defCommand = command<DefOptions>({
       choices: ["component", "trait", "policy", "workflow-step"],
     },
     { flags: "--write", summary: "upgrade: write the files instead of printing them" },
-    { flags: "--dry-run", summary: "apply: print the objects and store nothing" },
+    { flags: "--print", summary: "apply: print the objects and store nothing" },
   ],
   completes: [verbs, "file"],
   async action(invocation) {
