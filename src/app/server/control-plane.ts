@@ -2,10 +2,12 @@ import { systemRandom } from "#lib/base/index.node.ts";
 import { arch, cpus, hostname, platform, release, totalmem, type } from "node:os";
 import { loadDialects } from "#dialects/index.ts";
 import {
+  type Admission,
   type ControllerParts,
   type Dialect,
   type DialectOptions,
   type DialectPort,
+  type ReviewParts,
   sharedOf,
   type LogOpener,
   type ServerCondition,
@@ -26,6 +28,7 @@ import {
   type AuditLog,
   createApiServer,
   Credential,
+  type KindAdmission,
   preferringStored,
   type Store,
 } from "#kernel/apiserver/index.ts";
@@ -202,18 +205,19 @@ type Counted = ControlPlaneOptions & { readonly metrics: Metrics };
 
 function startServer(
   { store, clock, log, version, directory, metrics, serverFor, ...options }: Counted,
-  { dialects, shared, runtime, artifacts, words }: Parts,
+  { dialects, shared, runtime, artifacts, templates, words }: Parts,
   controllers: () => string | undefined,
 ): Promise<ApiServer> {
   const { about, rootCertificate, accountKey, audit, yamlReaderPath } = options;
-  return createApiServer({
+  const reviewParts = async (): Promise<ReviewParts> => ({ client: (await started).client(), templates });
+  const started = createApiServer({
     hideLogsFromViewers: options.hideLogsFromViewers === true,
     ...(about === undefined ? {} : { about: () => about(words.ports) }),
     store,
     clock,
     log,
     version,
-    admissions: [shared, ...dialects].flatMap(({ admission }) => admission),
+    admissions: [shared, ...dialects].flatMap(({ admission }) => admission.map((one) => reviewing(one, reviewParts))),
     artifacts: {
       kinds: dialects.flatMap(({ runs }) => runs.kinds),
       read: (namespace, digest) => artifacts.read(namespace, digest),
@@ -232,7 +236,14 @@ function startServer(
     ...(options.maxEvents === undefined ? {} : { limits: { maxEvents: options.maxEvents } }),
     ...(yamlReaderPath === undefined ? {} : { yamlReaderPath }),
   });
+  return started;
 }
+
+/** An admission whose review has what it needs. */
+export const reviewing = (admission: Admission, parts: () => Promise<ReviewParts>): KindAdmission => {
+  const { review, ...rest } = admission;
+  return review === undefined ? rest : { ...rest, reviewed: async (object) => await review(object, await parts()) };
+};
 
 /** The definitions of all our kinds. A test proves that they may be stored unchecked. */
 export const definitionsOf = (owners: readonly Pick<Dialect, "kinds">[]): readonly CrdDocument[] =>

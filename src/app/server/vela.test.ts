@@ -1,11 +1,12 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { loadDialects } from "#dialects/index.ts";
 import { type ApiServer, createApiServer, memoryStore, type Store } from "#kernel/apiserver/index.ts";
 import { sharedOf } from "#kernel/dialect/index.ts";
 import { type ApiClient, refTo } from "#kernel/kit/index.ts";
 import { ApiError, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { realHost } from "#kernel/template/testing/index.ts";
 import { type JsonObject, silentLog, systemClock } from "#lib/base/index.ts";
-import { definitionsOf } from "./control-plane.ts";
+import { definitionsOf, reviewing } from "./control-plane.ts";
 
 // Applications on the API server: what it completes, refuses and shows.
 
@@ -13,7 +14,15 @@ let server: ApiServer;
 let store: Store;
 let client: ApiClient;
 let types: readonly ResourceType[];
+let templates: Awaited<ReturnType<typeof realHost>>;
 
+beforeAll(async () => {
+  templates = await realHost();
+  // Compiles the module and reads the packages, which takes longer than a question.
+  const { openCue } = await import("#dialects/vela/library.ts");
+  await openCue(templates, 60_000).references("a.b");
+});
+afterAll(() => templates.close());
 beforeEach(async () => {
   store = memoryStore({ clock: systemClock, log: silentLog });
   const dialects = await loadDialects();
@@ -23,7 +32,9 @@ beforeEach(async () => {
     clock: systemClock,
     log: silentLog,
     version: "test",
-    admissions: [shared, ...dialects].flatMap(({ admission }) => admission),
+    admissions: [shared, ...dialects].flatMap(({ admission }) =>
+      admission.map((one) => reviewing(one, () => Promise.resolve({ client: server.client(), templates }))),
+    ),
     definitions: definitionsOf([shared, ...dialects]),
   });
   client = server.client();
@@ -47,7 +58,7 @@ const application = (spec: JsonObject): KubeObject => ({
   spec,
 });
 
-const components = [{ name: "web", type: "webservice", properties: null, traits: [{ type: "scaler" }] }];
+const components = [{ name: "web", type: "webservice", properties: { image: "nginx" }, traits: [{ type: "scaler" }] }];
 const create = (spec: JsonObject, as: ApiClient = client): Promise<Stored> =>
   as.create(typeOf("Application"), application(spec));
 
@@ -81,7 +92,7 @@ test("17.1 names are filled in when an application is created, and when it is ch
 
 test("bad input: everything that shows is refused at once", async () => {
   const steps = [
-    { name: "a", type: "x", timeout: "1 hour", dependsOn: ["b"] },
+    { name: "a", type: "suspend", timeout: "1 hour", dependsOn: ["b"] },
     { name: "b", type: "x", dependsOn: ["a"], if: "a ==" },
     { name: "a", type: "y" },
   ];
@@ -94,8 +105,50 @@ test("bad input: everything that shows is refused at once", async () => {
   ]);
 });
 
+test("bad input: an unknown type is refused with the nearest name, wrong properties with their place", async () => {
+  const wrong = [
+    { name: "a", type: "webservise", properties: { image: "nginx" } },
+    {
+      name: "b",
+      type: "webservice",
+      properties: { image: 3 },
+      traits: [{ type: "scaler", properties: { replicas: "2" } }],
+    },
+    { name: "c", type: "webservice" },
+  ];
+  expect(await refusalOf(create({ components: wrong, workflow: { steps: [{ type: "suspnd" }] } }))).toEqual([
+    'spec.components[0].type: ComponentDefinition "webservise" not found in ns default, vela-system; nearest: webservice',
+    "spec.components[1].properties.image: parameter.image: expected string, found 3",
+    "spec.components[1].traits[0].properties.replicas: parameter.replicas: expected integer, found a string",
+    "spec.components[2].properties: parameter.image is required, expected string",
+    'spec.workflow.steps[0].type: WorkflowStepDefinition "suspnd" not found in ns default, vela-system; nearest: suspend',
+  ]);
+  const created = await create({ components });
+  const change = { type: "merge" as const, body: { spec: { components: wrong.slice(0, 1) } } };
+  expect(await refusalOf(client.patch(refTo(typeOf("Application"), created), change))).toHaveLength(1);
+});
+
+test("a stored definition counts as soon as it exists; a run may wait for its own", async () => {
+  const ofMine = { components: [{ name: "a", type: "mine", properties: { size: 1 } }] };
+  expect(await refusalOf(create(ofMine))).toHaveLength(1);
+  await client.create(typeOf("ComponentDefinition"), {
+    apiVersion: "core.oam.dev/v1beta1",
+    kind: "ComponentDefinition",
+    metadata: { name: "mine", namespace: "default" },
+    spec: { schematic: { cue: { template: "parameter: {\n  size: int\n}\n" } } },
+  });
+  await expect(create(ofMine)).resolves.toBeDefined();
+  const run = {
+    apiVersion: "core.oam.dev/v1alpha1",
+    kind: "WorkflowRun",
+    metadata: { name: "r", namespace: "default" },
+    spec: { workflowSpec: { steps: [{ type: "later" }] } },
+  };
+  await expect(client.create(typeOf("WorkflowRun"), run)).resolves.toBeDefined();
+});
+
 test("metadata of an application that would be refused today may change", async () => {
-  const created = await create({ components, workflow: { steps: [{ name: "a", type: "x" }] } });
+  const created = await create({ components, workflow: { steps: [{ name: "a", type: "suspend" }] } });
   const change = client.patch(refTo(typeOf("Application"), created), {
     type: "merge",
     body: { metadata: { labels: { a: "b" } } },

@@ -7,13 +7,14 @@ import { nameApplication, nameWorkflow, nameWorkflowRun } from "./names.ts";
 import { ownStatusOfApplication, ownStatusOfRun } from "./status-edits.ts";
 
 // What is decided when an object is stored: names are filled in first, then everything is checked that shows without
-// other objects and without evaluating CUE. Definitions and parameters are checked by `slipway lint` and when the
-// controller reads the application.
+// other objects and without evaluating CUE. `review` then looks at definitions and parameters. Clusters with another API
+// server check neither: there, `slipway lint` and the controller's condition Parsed tell.
 
 interface Rules {
   readonly complete?: (object: JsonObject) => JsonObject;
   readonly check?: (object: JsonObject, found: ProblemCollector) => void;
   readonly ownStatus?: Admission["ownStatus"];
+  readonly review?: Admission["review"];
   /** The members that decide what runs. */
   readonly acts: (object: JsonObject) => JsonValue | undefined;
   /** Updates that do not change these are not checked; default: `acts`. */
@@ -21,7 +22,7 @@ interface Rules {
 }
 
 function admissionOf({ group, kind }: Kind, rules: Rules): Admission {
-  const { complete = (object) => object, check, ownStatus, acts, checked = acts } = rules;
+  const { complete = (object) => object, check, ownStatus, review, acts, checked = acts } = rules;
   return {
     group,
     kind,
@@ -29,6 +30,7 @@ function admissionOf({ group, kind }: Kind, rules: Rules): Admission {
     prepareForCreate: ({ status: _dropped, ...object }) => complete(object),
     prepareForUpdate: complete,
     ...(ownStatus === undefined ? {} : { ownStatus }),
+    ...(review === undefined ? {} : { review }),
     actsOn: (object) => acts(object) ?? null,
     validate(object, old) {
       const found = collectProblems();
@@ -53,6 +55,10 @@ function actsOfApplication(object: JsonObject): JsonValue {
   return [specOf(object) ?? null, Object.fromEntries(acting.sort(([a], [b]) => (a < b ? -1 : 1))), labels];
 }
 
+/** Loads code first. */
+const reviewLater: Admission["review"] = async (object, parts) =>
+  (await import("./review.ts")).reviewRun(object, parts);
+
 const controllersStatus: Admission["ownStatus"] = (status) => status;
 
 const definition = (kind: Kind): Admission => admissionOf(kind, { acts: specOf, ownStatus: controllersStatus });
@@ -62,6 +68,7 @@ export const admission: readonly Admission[] = [
     complete: nameApplication,
     check: checkApplication,
     ownStatus: ownStatusOfApplication,
+    review: reviewLater,
     acts: actsOfApplication,
     checked: specOf,
   }),
@@ -69,6 +76,7 @@ export const admission: readonly Admission[] = [
     complete: nameWorkflowRun,
     check: checkWorkflowRun,
     ownStatus: ownStatusOfRun,
+    review: reviewLater,
     acts: specOf,
   }),
   admissionOf(kinds.Workflow, {

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, textAt } from "#lib/base/index.ts";
 
-// Names that documents may leave out, and members without a value. Filled in when an object is stored, and again when one is read, because clusters
-// without Slipway's API server store them as they are written.
+// Names that documents may leave out are filled in, and members without a value dropped: when an object is stored, and
+// again when one is read, because clusters without Slipway's API server store objects as they are written.
 
 const isUnnamed = ({ name }: JsonObject): boolean => name === undefined || name === null || name === "";
 

@@ -2,7 +2,7 @@ import type { Clock, FieldPath, Instant, JsonObject, JsonValue, Position, Proble
 import type { Kind } from "#lib/schema/index.ts";
 import type { ActionName, Dialect as DialectName, GroupKind, ObjectRef, RunDialect } from "#engine/index.ts";
 import type { KubeObject, StatusCause, Writer } from "#kernel/model/index.ts";
-import type { Manager } from "#kernel/kit/index.ts";
+import type { ApiClient, Manager } from "#kernel/kit/index.ts";
 import type { Agents } from "./agents.ts";
 import type { CacheExplanation, CacheQuestion } from "./cached-result.ts";
 import type { ControllerParts, LogOpener } from "./controller-parts.ts";
@@ -79,6 +79,17 @@ export interface Admission extends GroupKind {
   ownStatus?(status: JsonObject, before?: JsonObject): JsonValue | undefined;
   /** Everything wrong with the object; with `old`, with this change. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Admitted;
+  /**
+   * Checks that take other objects or an evaluation, of a valid object before it is stored. An object may change
+   * between its review and its write, so controllers check again.
+   */
+  review?(object: JsonObject, parts: ReviewParts): Promise<Admitted>;
+}
+
+/** `client` has the rights of the server. */
+export interface ReviewParts {
+  readonly client: Pick<ApiClient, "get" | "list">;
+  readonly templates: ControllerParts["templates"];
 }
 
 /** Absent in tools that only check documents. */

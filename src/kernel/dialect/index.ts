@@ -19,6 +19,7 @@ export type {
   PreviewParts,
   ReadOptions,
   References,
+  ReviewParts,
   RunCommands,
   RunPreviews,
   Runs,

@@ -50,9 +50,17 @@ export async function checkDefinitions(
   }
   for (const { path, text } of textsOf(document)) {
     const read = await checks.cue.references(text, checks.signal);
-    const problem = read.ok ? undefined : (read.error.problems[0]?.message ?? read.error.message);
-    if (problem !== undefined) found.error(path, "invalid-condition", `not a CUE expression: ${problem}`);
+    // Other failures say nothing about the text.
+    if (read.ok || read.error.kind !== "template") continue;
+    const problem = read.error.problems[0]?.message ?? read.error.message;
+    found.error(path, "invalid-condition", `not a CUE expression: ${problem}`);
   }
+}
+
+/** The definitions that a document needs, each once. */
+export function usedTypes(document: JsonObject): readonly { readonly type: DefinitionType; readonly name: string }[] {
+  const uses = usesOf(document).map(({ type, object }) => ({ type, name: textAt(object, "type") ?? "" }));
+  return [...new Map(uses.map((use) => [`${use.type}/${use.name}`, use])).values()];
 }
 
 async function reportUnknown(
@@ -63,7 +71,8 @@ async function reportUnknown(
   { warn, error }: ProblemCollector,
 ): Promise<void> {
   const message = await notFoundMessage(definitions, { type, name, namespace, systemNamespace });
-  (isOpen ? warn : error)([...path, "type"], "unknown-definition", message);
+  if (isOpen) warn([...path, "type"], "unknown-definition", message);
+  else error([...path, "type"], "unknown-definition", message);
 }
 
 async function checkProperties(

@@ -12,7 +12,7 @@ import { documents } from "../document.ts";
 import { WorkloadDefinition } from "../kinds.ts";
 import { commandBudgetMs, openCue } from "../library.ts";
 import { defaultSettings } from "../settings.ts";
-import type { DefOptions } from "./def.ts";
+import type { DefOptions } from "./def-options.ts";
 
 /** Definitions of a file: one in CUE, or any number in YAML. */
 interface DefinitionFile {

@@ -11,7 +11,7 @@ import type { DefinitionType } from "../definitions/definition.ts";
 import { definitionTypes, typeFacts } from "../definitions/types.ts";
 import { commandBudgetMs, openCue } from "../library.ts";
 import { defaultSettings } from "../settings.ts";
-import type { DefOptions } from "./def.ts";
+import type { DefOptions } from "./def-options.ts";
 
 type Place = Parameters<Parameters<typeof withSession>[1]>[0];
 

@@ -1,14 +1,8 @@
 import { command, exitCode, type Invocation, UsageError } from "#kernel/command/index.ts";
-
-export interface DefOptions {
-  readonly output?: "cue" | "yaml" | "json";
-  readonly type?: string;
-  readonly write?: boolean;
-  readonly print?: boolean;
-}
+import type { DefOptions } from "./def-options.ts";
 
 const verbs = ["apply", "get", "list", "vet", "upgrade", "schema"] as const;
-export type DefVerb = (typeof verbs)[number];
+type DefVerb = (typeof verbs)[number];
 
 /** `vet` exits with 2 if a file has errors; `get` and `schema` with 1 if there is no such definition. */
 export const defCommand = command<DefOptions>({

@@ -4,7 +4,7 @@ import type { DefinitionType } from "./definition.ts";
 
 export interface TypeFacts {
   readonly kind: Kind;
-  /** Of DefinitionRevisions: `spec.definitionType`, the member that holds the definition, and the label with its name. */
+  /** Of DefinitionRevisions: `spec.definitionType`, the member with the definition, and the label with its name. */
   readonly revisionType: string;
   readonly snapshot: string;
   readonly label: string;

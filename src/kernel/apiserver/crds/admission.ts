@@ -19,6 +19,8 @@ export interface KindAdmission {
   ownStatus?(status: JsonObject, before?: JsonObject): JsonValue | undefined;
   /** With `old`, checks the change. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Validation;
+  /** Awaited before a valid object is stored. */
+  reviewed?(object: JsonObject): Promise<Validation>;
 }
 
 export interface AdmissionServer {
@@ -62,6 +64,9 @@ export function withAdmission(
           prepareForUpdate: (object, old) =>
             admission.prepareForUpdate?.(served.prepareForUpdate(object, old), old) ?? object,
         }),
+    ...(admission.reviewed === undefined
+      ? {}
+      : { review: async (object) => (await admission.reviewed?.(object)) ?? { causes: [], warnings: [] } }),
     validateCreate: (object) => judged(served.validateCreate(object), object),
     validateUpdate: (object, old) => judged(served.validateUpdate(object, old), object, old),
   };

@@ -70,6 +70,8 @@ export interface ServedResource {
   validateCreate(object: JsonObject): Validation;
   validateUpdate(object: JsonObject, old: JsonObject): Validation;
   validateStatusUpdate(object: JsonObject, old: JsonObject): Validation;
+  /** Rules that take time, of a valid new or changed object. Awaited outside of the critical section. */
+  review?(object: JsonObject): Promise<Validation>;
   changesGeneration(object: JsonObject, old: JsonObject): boolean;
   /** One cell per column; `now` is for ages. */
   row(object: JsonObject, now: Instant): readonly unknown[];

@@ -48,6 +48,26 @@ export interface Computed {
 
 /** The common path of PUT and PATCH. Resolves when durable; an unchanged object is not written. */
 export function changeObject(context: ApiContext, change: Change): Promise<Answer> {
+  return change.resource.review === undefined || change.endpoint !== "main"
+    ? writeChange(context, change)
+    : changeReviewed(context, change);
+}
+
+/** Reviews what the change would make of the object as it is now. */
+async function changeReviewed(context: ApiContext, change: Change): Promise<Answer> {
+  const { resource, name } = change;
+  const entry = context.store.get(keyFor(resource, change.namespace, name));
+  if (entry === undefined) throw notFound(resource.type, name);
+  const old = viewOf(resource, entry);
+  const next = prepare(change, change.compute(old, prunedBefore(resource, entry)).object, old);
+  const isDue = resource.changesGeneration(next, old) && validate(change, next, old).causes.length === 0;
+  const found = isDue ? await resource.review?.(next) : undefined;
+  if (found !== undefined && found.causes.length > 0) throw invalid(resource.type, name, found.causes);
+  const answer = await writeChange(context, change);
+  return found === undefined ? answer : { ...answer, warnings: [...answer.warnings, ...found.warnings] };
+}
+
+function writeChange(context: ApiContext, change: Change): Promise<Answer> {
   const { resource, name, request } = change;
   const key = keyFor(resource, change.namespace, name);
   return context.store.write((transaction): Answer => {

@@ -48,7 +48,12 @@ export async function createObject(
 ): Promise<Answer> {
   const draft = draftOf(context, resource, namespace, body, request);
   await request.pause?.();
-  return context.store.write((transaction) => storeDraft(context, transaction, draft));
+  const { first } = draft;
+  const found = first.causes.length > 0 ? undefined : await resource.review?.(first.object);
+  if (found !== undefined && found.causes.length > 0)
+    throw invalid(resource.type, metaText(first.object, "name"), found.causes);
+  const answer = await context.store.write((transaction) => storeDraft(context, transaction, draft));
+  return found === undefined ? answer : { ...answer, warnings: [...answer.warnings, ...found.warnings] };
 }
 
 /** Creates several objects of a kind in one transaction: all or, when one is refused, none. */
