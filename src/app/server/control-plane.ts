@@ -240,10 +240,13 @@ function startServer(
 }
 
 /** An admission whose review has what it needs. */
-export const reviewing = (admission: Admission, parts: () => Promise<ReviewParts>): KindAdmission => {
-  const { review, ...rest } = admission;
-  return review === undefined ? rest : { ...rest, reviewed: async (object) => await review(object, await parts()) };
-};
+export const reviewing = (admission: Admission, parts: () => Promise<ReviewParts>): KindAdmission =>
+  admission.review === undefined
+    ? admission
+    : {
+        ...admission,
+        reviewed: async (object) => (await admission.review?.(object, await parts())) ?? { causes: [], warnings: [] },
+      };
 
 /** The definitions of all our kinds. A test proves that they may be stored unchecked. */
 export const definitionsOf = (owners: readonly Pick<Dialect, "kinds">[]): readonly CrdDocument[] =>

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { loadDialects } from "#dialects/index.ts";
 import { type ApiServer, createApiServer, memoryStore, type Store } from "#kernel/apiserver/index.ts";
-import { sharedOf } from "#kernel/dialect/index.ts";
+import { type ReviewParts, sharedOf } from "#kernel/dialect/index.ts";
 import { type ApiClient, refTo } from "#kernel/kit/index.ts";
 import { ApiError, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
@@ -18,9 +18,6 @@ let templates: Awaited<ReturnType<typeof realHost>>;
 
 beforeAll(async () => {
   templates = await realHost();
-  // Compiles the module and reads the packages, which takes longer than a question.
-  const { openCue } = await import("#dialects/vela/library.ts");
-  await openCue(templates, 60_000).references("a.b");
 });
 afterAll(() => templates.close());
 beforeEach(async () => {
@@ -33,7 +30,9 @@ beforeEach(async () => {
     log: silentLog,
     version: "test",
     admissions: [shared, ...dialects].flatMap(({ admission }) =>
-      admission.map((one) => reviewing(one, () => Promise.resolve({ client: server.client(), templates }))),
+      admission.map((one) =>
+        reviewing(one, () => Promise.resolve({ client: server.client(), templates: unhurried(templates) })),
+      ),
     ),
     definitions: definitionsOf([shared, ...dialects]),
   });
@@ -44,6 +43,15 @@ afterEach(async () => {
   await server.close();
   await store.close();
 });
+
+/** Machines that run tests are slow at times. */
+const unhurried = (host: typeof templates): ReviewParts["templates"] =>
+  new Proxy(host, {
+    get(target, name) {
+      if (name === "ask") return (question: string, signal?: AbortSignal) => target.ask(question, signal, 60_000);
+      return Reflect.get(target, name) as unknown;
+    },
+  });
 
 const typeOf = (kind: string): ResourceType => {
   const type = types.find((known) => known.kind === kind && known.group === "core.oam.dev");

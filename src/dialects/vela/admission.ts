@@ -7,8 +7,8 @@ import { nameApplication, nameWorkflow, nameWorkflowRun } from "./names.ts";
 import { ownStatusOfApplication, ownStatusOfRun } from "./status-edits.ts";
 
 // What is decided when an object is stored: names are filled in first, then everything is checked that shows without
-// other objects and without evaluating CUE. `review` then looks at definitions and parameters. Clusters with another API
-// server check neither: there, `slipway lint` and the controller's condition Parsed tell.
+// other objects and without evaluating CUE. `review` then looks at definitions and parameters. Other API servers check
+// neither: there, `slipway lint` and the controller's condition Parsed report problems.
 
 interface Rules {
   readonly complete?: (object: JsonObject) => JsonObject;

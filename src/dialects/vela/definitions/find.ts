@@ -5,7 +5,7 @@ import { asJson, distinctWriters, type KubeObject, notedWriters, type Stored, wr
 import { type DefinitionRevision, DefinitionRevision as revisions, WorkloadDefinition } from "../kinds.ts";
 import { definitionNotFound } from "../messages.ts";
 import type { Definition, Definitions, DefinitionType } from "./definition.ts";
-import { builtInTypes, definitionTypes, splitRevision, typeFacts } from "./types.ts";
+import { builtInTypes, eachType, splitRevision, typeFacts } from "./types.ts";
 
 /** Objects of one kind by `namespace/name`: a mirror, or those of files. */
 export interface Objects<T extends KubeObject = KubeObject> {
@@ -28,10 +28,9 @@ export function mirroredSources(
   manager: Manager,
   rest: Pick<DefinitionSources, "shipped" | "systemNamespace">,
 ): DefinitionSources {
-  const stored = Object.fromEntries(definitionTypes.map((type) => [type, manager.mirror(typeFacts[type].kind)]));
   return {
     ...rest,
-    stored: stored as unknown as DefinitionSources["stored"],
+    stored: eachType((type) => manager.mirror(typeFacts[type].kind)),
     workloads: manager.mirror(WorkloadDefinition),
     revisions: manager.mirror<DefinitionRevision>(revisions),
   };
@@ -51,10 +50,9 @@ export function sourcesOfObjects(
       list: ({ namespace } = {}) => all.filter((object) => namespace === undefined || placeOf(object) === namespace),
     };
   };
-  const stored = Object.fromEntries(definitionTypes.map((type) => [type, of(typeFacts[type].kind.kind)]));
   return {
     ...rest,
-    stored: stored as unknown as DefinitionSources["stored"],
+    stored: eachType((type) => of(typeFacts[type].kind.kind)),
     workloads: of(WorkloadDefinition.kind),
     revisions: of<DefinitionRevision>(revisions.kind),
   };

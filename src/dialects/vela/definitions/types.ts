@@ -26,6 +26,14 @@ export const typeFacts: Readonly<Record<DefinitionType, TypeFacts>> = {
   "workflow-step": factsOf(WorkflowStepDefinition, "WorkflowStep", "workflowstepdefinition"),
 };
 
+/** A record with a member for each type. */
+export const eachType = <T>(make: (type: DefinitionType) => T): Readonly<Record<DefinitionType, T>> => ({
+  component: make("component"),
+  trait: make("trait"),
+  policy: make("policy"),
+  "workflow-step": make("workflow-step"),
+});
+
 /** Types without a template, which objects of the same name do not replace. */
 export const builtInTypes: Readonly<Record<DefinitionType, readonly string[]>> = {
   component: [],
