@@ -1,7 +1,6 @@
 import type { ControllerParts } from "#kernel/dialect/index.ts";
 import { controllerFor, createHttpClient, type Manager } from "#kernel/kit/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
-import type { Millis } from "#lib/base/index.ts";
 import { addApplicationController } from "./application-controller.ts";
 import { ClusterConnections } from "./delivery/cluster-connections.ts";
 import { StepPrinter } from "./logs/step-logs.ts";
