@@ -9,7 +9,7 @@ import { messages } from "./messages.ts";
 import { nativeSteps } from "./native.ts";
 import type { Prepared, StepJob, TaskEnd } from "./job.ts";
 import type { StepOutcome } from "./outcome.ts";
-import { stepReasons } from "./status.ts";
+import { type ResourceRef, stepReasons } from "./status.ts";
 import { StoreFailure } from "./context-store.ts";
 import { performHttp } from "./courier/perform-http.ts";
 import { renderedContext, stepContext } from "./step-context.ts";
@@ -63,12 +63,18 @@ async function runTemplate(job: StepJob, { context, parameter }: Prepared): Prom
   return runActions(job, task, definition.annotations);
 }
 
+/** What actions have told about the step so far. */
+interface Said {
+  message?: string;
+  resourceRef?: ResourceRef;
+}
+
 async function runActions(
   job: StepJob,
   start: CueTask,
   annotations: Readonly<Record<string, string>>,
 ): Promise<TaskEnd> {
-  const said: { message?: string } = {};
+  const said: Said = {};
   let task = start;
   for (let actions = 0; actions < mostActions; actions++) {
     const state = await job.parts.cue.next(task, job.parts.signal);
@@ -79,12 +85,16 @@ async function runActions(
         return { task, outcome: await runTaskObjects(job, objects, annotations) };
       return { task, outcome: { kind: "succeeded", ...said } };
     }
-    const result = await runAction(job, action, task, (message) => (said.message = message));
+    const result = await runAction(job, action, task, said);
     if (result.kind === "continue") {
       if (result.isSensitive === true) job.secrets.add(result.result);
       const done = { path: action.path, ...(result.result === undefined ? {} : { result: result.result }) };
       task = { ...task, done: [...task.done, done] };
-    } else return { task, outcome: outcomeOf(job, action, result, said.message) };
+    } else {
+      const { resourceRef } = said;
+      const outcome = outcomeOf(job, action, result, said.message);
+      return { task, outcome: resourceRef === undefined ? outcome : { ...outcome, resourceRef } };
+    }
   }
   return { task, outcome: { kind: "error", message: `step ${job.place.step.name}: more than ${mostActions} actions` } };
 }
@@ -111,12 +121,7 @@ function templateFailure({ place, secrets }: StepJob, failure: TemplateFailure):
   }
 }
 
-async function runAction(
-  job: StepJob,
-  action: CueAction,
-  task: CueTask,
-  say: (message: string) => void,
-): Promise<ActionResult> {
+async function runAction(job: StepJob, action: CueAction, task: CueTask, said: Said): Promise<ActionResult> {
   const found = providerOf(job.parts.providers, action.provider, action.do);
   if (!found.ok) return { kind: "error", message: found.error };
   const value = isJsonObject(action.value) ? action.value : {};
@@ -127,7 +132,7 @@ async function runAction(
     return { kind: "error", message: `${path}: ${problem.message}` };
   }
   const conflicts: string[] = [];
-  const scope = scopeOf(job, action, task, say, conflicts);
+  const scope = scopeOf(job, action, task, said, conflicts);
   const result = await callProvider(found.value, value, scope, action.path);
   const [conflict] = conflicts;
   return conflict === undefined ? result : { kind: "error", message: conflict };
@@ -155,13 +160,7 @@ const ledgerScope = (job: StepJob): LedgerScope => ({
   settled: job.settledEffect,
 });
 
-function scopeOf(
-  job: StepJob,
-  action: CueAction,
-  task: CueTask,
-  say: (message: string) => void,
-  conflicts: string[],
-): ActionScope {
+function scopeOf(job: StepJob, action: CueAction, task: CueTask, said: Said, conflicts: string[]): ActionScope {
   const { parts, subject, store, place, stepId, secrets, record } = job;
   const refuse = (name: string, by: string) => conflicts.push(messages.outputConflict(name, by));
   const variables = store.variablesOf(place.step.name, refuse);
@@ -184,7 +183,12 @@ function scopeOf(
     clock: parts.clock,
     log: parts.log,
     signal: parts.signal,
-    say: (message) => say(secrets.mask(message)),
+    say: (message) => {
+      said.message = secrets.mask(message);
+    },
+    refer: (object) => {
+      said.resourceRef = object;
+    },
     print: (line) => parts.print?.(stepId, secrets.mask(line)),
     once: (request) => once(ledgerScope(job), action.path, action.attributes, request),
     ask: async (request) => {
