@@ -70,7 +70,7 @@ class WorkerThread implements TemplateThread {
   cpuMs(): Millis | undefined {
     if (this.#taskId === undefined) return undefined;
     try {
-      // See proc(5): utime and stime are the 14th and 15th fields, in hundredths of a second; the second may hold blanks.
+      // See proc(5): utime and stime are fields 14 and 15, in hundredths of a second; field 2 may hold blanks.
       const fields = readFileSync(`/proc/self/task/${this.#taskId}/stat`, "utf8")
         .replace(/^.*\) /s, "")
         .split(" ");
