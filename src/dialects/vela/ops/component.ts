@@ -106,7 +106,7 @@ async function patchValue(scope: ComponentScope, { patch, isLiteral, namespace }
   const path = parsePath(typeof field === "string" ? field : "") ?? [];
   const value = object === undefined ? undefined : getAt(asJson(object), path);
   if (value !== undefined) return { ok: true, value };
-  return { ok: false, message: `field ${String(field)} of ${kind} ${place}/${name} does not exist` };
+  return { ok: false, message: `field ${JSON.stringify(field)} of ${kind} ${place}/${name} does not exist` };
 }
 
 /** A path that does not begin at the object's root is one of its Pod template. */

@@ -63,7 +63,7 @@ export function kubeObject(value: JsonValue | undefined, what = "value"): KubeOb
   if (typeof apiVersion !== "string" || apiVersion === "") return `${what}: apiVersion is missing`;
   if (typeof kind !== "string" || kind === "") return `${what}: kind is missing`;
   const metadata = isJsonObject(value["metadata"]) ? value["metadata"] : {};
-  return { ...value, apiVersion, kind, metadata } as unknown as KubeObject;
+  return { ...value, apiVersion, kind, metadata };
 }
 
 export const isSecret = (object: { readonly apiVersion?: unknown; readonly kind?: unknown }): boolean =>

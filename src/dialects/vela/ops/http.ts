@@ -14,8 +14,8 @@ const request: Action = async (params, scope, form) => {
   if (limit !== undefined) return failure(limit);
   const headers = await headersOf(details, scope);
   const tls = await certificatesOf(params, scope);
-  if (typeof headers === "string" || typeof tls === "string")
-    return failure(typeof headers === "string" ? headers : String(tls));
+  if (typeof headers === "string") return failure(headers);
+  if (typeof tls === "string") return failure(tls);
   const body = textAt(details, "body");
   const url = textAt(params, "url") ?? "";
   if (!URL.canParse(url)) return failure("url: expected a URL such as https://example.com/hook");
@@ -45,7 +45,8 @@ async function headersOf(
     for (const known of Object.keys(headers)) if (known.toLowerCase() === name.toLowerCase()) delete headers[known];
     headers[name] = value;
   };
-  for (const [name, value] of Object.entries(objectAt(details, "header") ?? {})) put(name, String(value));
+  for (const [name, value] of Object.entries(objectAt(details, "header") ?? {}))
+    put(name, typeof value === "string" ? value : JSON.stringify(value));
   for (const entry of objectsAt(details, "headersFromSecret")) {
     const [header, secret, key] = ["header", "secret", "key"].map((name) => textAt(entry, name) ?? "");
     const value = await secretValue(scope, namespaceOf(scope), secret ?? "", key ?? "");

@@ -59,7 +59,8 @@ async function readByName(params: JsonObject, scope: ActionScope): Promise<Actio
   if (typeof object === "string") return failure(object);
   const client = await clientOf(params, scope);
   const ref = typeof client === "string" ? client : await refOf(client, object, namespace);
-  if (typeof client === "string" || typeof ref === "string") return failure(String(ref));
+  if (typeof client === "string") return failure(client);
+  if (typeof ref === "string") return failure(ref);
   const found = await getOrUndefined(client, ref, scope.signal);
   if (found === undefined) return { kind: "wait", message: `waiting for ${object.kind} ${namespace}/${name}` };
   const { metadata, spec, status } = asJson(found);
@@ -94,7 +95,7 @@ const list: Action = async (params, scope, form) => {
 
 const selectorOf = (labels: JsonObject): string =>
   Object.entries(labels)
-    .map(([key, value]) => `${key}=${String(value)}`)
+    .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(",");
 
 const apply: Action = async (params, scope, form) => {
@@ -180,7 +181,8 @@ const patchLive: Action = async (params, scope) => {
   if (typeof object === "string") return failure(object);
   const client = await clientOf(params, scope);
   const ref = typeof client === "string" ? client : await refOf(client, object, namespaceOf(scope));
-  if (typeof client === "string" || typeof ref === "string") return failure(String(ref));
+  if (typeof client === "string") return failure(client);
+  if (typeof ref === "string") return failure(ref);
   const live = await getOrUndefined(client, ref, scope.signal);
   if (live === undefined) return failure(`${object.kind} ${object.metadata.name ?? ""} not found`);
   const { managedFields: _fields, resourceVersion: _version, ...metadata } = asJson(live)["metadata"] as JsonObject;
@@ -201,7 +203,8 @@ const remove: Action = async (params, scope) => {
   }
   const client = await clientOf(params, scope);
   const ref = typeof client === "string" ? client : await refOf(client, object, namespaceOf(scope));
-  if (typeof client === "string" || typeof ref === "string") return done({ err: String(ref) });
+  if (typeof client === "string") return done({ err: client });
+  if (typeof ref === "string") return done({ err: ref });
   const namespace = textAt(params, "filter", "namespace") ?? ref.namespace;
   const options = { labelSelector: selectorOf(labels), ...(namespace === undefined ? {} : { namespace }) };
   const { items } = await client.list(ref.type, { ...options, signal: scope.signal });

@@ -1,3 +1,4 @@
+import { textAt } from "#lib/base/index.ts";
 import { describe, expect, test } from "vitest";
 import { component, createRig, step } from "./testing/rig.ts";
 
@@ -326,7 +327,7 @@ describe("17.12 inputs and outputs", () => {
     await rig.run();
     expect(rig.calls).toEqual(["a", "10.0.0.1"]);
     const { map } = await rig.store();
-    expect(JSON.parse(String(map["vars"]))).toEqual({ ip: "10.0.0.1" });
+    expect(JSON.parse(textAt(map, "vars") ?? "")).toEqual({ ip: "10.0.0.1" });
   });
 
   test("a missing output is waited for, until its time is over", async () => {
@@ -392,7 +393,7 @@ describe("17.12 inputs and outputs", () => {
     await rig.run();
     const { map, secret: stored } = await rig.store();
     expect(JSON.stringify([map, rig.state.status])).not.toContain("hunter22");
-    expect(Buffer.from(String(stored["vars"]), "base64").toString()).toContain("hunter22");
+    expect(Buffer.from(textAt(stored, "vars") ?? "", "base64").toString()).toContain("hunter22");
     expect(rig.step("a").message).toBe("***");
     expect(rig.step("b").message).toBe("step b: act: ***");
   });
@@ -460,7 +461,7 @@ test("17.6 apply-component waits until the component is healthy, and gives its o
   await rig.pass({ isWoken: true });
   expect(rig.phases()).toEqual({ web: "succeeded" });
   const { map } = await rig.store();
-  expect(JSON.parse(String(map["vars"]))).toEqual({ image: "x" });
+  expect(JSON.parse(textAt(map, "vars") ?? "")).toEqual({ image: "x" });
 });
 
 test("17.13 a task object is annotated, and only its present generation ends the step", async () => {

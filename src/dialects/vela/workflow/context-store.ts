@@ -104,8 +104,8 @@ export class ContextStore {
     const { client, owner, namespace, signal } = options;
     const plain = storeName(options.name);
     for (const name of [options.known?.name ?? plain, `${plain}-${hashName([owner.metadata.uid], 5)}`]) {
-      const map = await getOrUndefined<KubeObject>(client, { type: ConfigMap, namespace, name }, signal);
-      const secret = await getOrUndefined<KubeObject>(client, { type: Secret, namespace, name }, signal);
+      const map = await getOrUndefined(client, { type: ConfigMap, namespace, name }, signal);
+      const secret = await getOrUndefined(client, { type: Secret, namespace, name }, signal);
       if (isForeign(map, owner) || isForeign(secret, owner)) continue;
       return new ContextStore(options, name, map, secret);
     }

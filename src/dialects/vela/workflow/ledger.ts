@@ -1,7 +1,7 @@
 import { asError } from "./outcome.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import { canonicalJson } from "#lib/json/index.ts";
-import { type JsonObject, messageOf } from "#lib/base/index.ts";
+import { messageOf } from "#lib/base/index.ts";
 import type { ActionResult, OutsideRequest } from "../ops/provider.ts";
 import { type ContextStore, type LedgerEntry, StoreFailure } from "./context-store.ts";
 import type { Courier, Delivery } from "./courier.ts";
@@ -43,7 +43,7 @@ export async function once(
   attributes: readonly string[],
   request: OutsideRequest,
 ): Promise<ActionResult> {
-  const hash = hashName([canonicalJson(request as unknown as JsonObject)], 26);
+  const hash = hashName([canonicalJson(request)], 26);
   const known = scope.store.entries(scope.step).find((entry) => isSame(scope, entry, path, hash));
   if (known?.answer !== undefined) return { kind: "continue", result: known.answer };
   if (known?.failure !== undefined) return asError(known.failure);

@@ -28,7 +28,7 @@ export function progressOf(object: JsonObject): Progress {
   const observed = numberAt(object, "status", "observedGeneration");
   if (observed === undefined || observed !== generation) return { kind: "wait" };
   const message = textAt(condition, "message") ?? "";
-  switch (condition["reason"]) {
+  switch (textAt(condition, "reason") ?? "") {
     case "Failed":
       return { kind: "failed", message };
     case "Stopped":
@@ -105,7 +105,7 @@ function named(job: StepJob, given: JsonObject, output: string): KubeObject | st
       annotations: { ...annotations, [contextAnnotation]: contextText(job) },
     },
   };
-  return object as unknown as KubeObject;
+  return object;
 }
 
 function contextText({ subject, place, stepId, store }: StepJob): string {

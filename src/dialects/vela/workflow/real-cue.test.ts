@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Cue, createCue, type TemplateHost } from "#kernel/template/index.ts";
+import { realHost } from "#kernel/template/testing/index.ts";
+import type { Step } from "../app.ts";
+import { library } from "../library.ts";
+import type { EffectAnswer } from "./courier.ts";
+import { createRig, step } from "./testing/rig.ts";
+import { memoryCourier } from "./testing/memory-courier.ts";
+
+// Shipped definitions and the seed's own, with the real evaluator.
+
+let host: TemplateHost;
+let cue: Cue;
+
+beforeAll(async () => {
+  host = await realHost();
+  cue = createCue({ templates: host, packages: library.packages, budgetMs: 20_000 });
+}, 60_000);
+
+afterAll(() => host.close());
+
+const seedApply = `import "vela/op"
+parameters: {image: string}
+apply: op.#Apply & {
+	resource: context.workload
+}
+wait: op.#ConditionalWait & {
+	continue: apply.status.ready == true
+}
+export: op.#Export & {
+	secret: apply.status.secret
+}
+`;
+
+const own: Readonly<Record<string, string>> = {
+  seed: seedApply,
+  take: `import "vela/op"
+parameter: {secret: string}
+say: op.#Message & {message: "got " + parameter.secret}
+`,
+  conflict: `a: 1
+a: 2
+`,
+};
+
+async function rigOf(steps: readonly Step[], answer?: EffectAnswer) {
+  const shipped = await library.definitions();
+  const courier = answer === undefined ? memoryCourier() : memoryCourier(() => answer);
+  const rig = await createRig({
+    steps,
+    courier,
+    components: [
+      {
+        name: "web",
+        type: "webservice",
+        properties: { ready: "no" },
+        traits: [],
+        dependsOn: [],
+        inputs: [],
+        outputs: [],
+      },
+    ],
+    around: (parts) => ({
+      ...parts,
+      cue,
+      definitions: {
+        names: async () => Object.keys(own),
+        find: async (type, name) => {
+          const text = own[name];
+          if (text !== undefined) return { type, name, template: text, spec: {}, annotations: {} };
+          return shipped.find((each) => each.type === type && each.name === name);
+        },
+      },
+    }),
+  });
+  return { rig, courier };
+}
+
+const statusCode = (code: number): EffectAnswer => ({
+  ok: true,
+  value: { statusCode: code, body: "{}", header: {}, trailer: {} },
+});
+
+test.each([
+  [200, "handle-200"],
+  [400, "handle-400"],
+  [500, "handle-500"],
+])("14.6 of the seed's handlers exactly one runs: %i", { timeout: 60_000 }, async (code, handler) => {
+  const message = (name: string) => step(name, "print-message-in-status", { properties: { message: name } });
+  const { rig, courier } = await rigOf(
+    [
+      step("request", "webhook", { properties: { url: { value: "http://hook.test" }, data: { a: 1 } } }),
+      { ...message("handle-200"), if: "request.output.responseCode == 200" },
+      { ...message("handle-400"), if: "request.output.responseCode == 400" },
+      { ...message("handle-500"), if: "request.output.responseCode == 500" },
+    ],
+    statusCode(code),
+  );
+  await rig.pass();
+  const succeeded = Object.entries(rig.phases()).filter(([, phase]) => phase === "succeeded");
+  expect(succeeded.map(([name]) => name)).toEqual(["request", handler]);
+  expect(rig.state.status?.status).toBe("succeeded");
+  expect(courier.sent).toHaveLength(1);
+});
+
+test("17.14 and 17.6 the seed's apply waits for an empty status, then exports its secret", {
+  timeout: 60_000,
+}, async () => {
+  const { rig } = await rigOf([
+    step("a", "seed", { properties: { image: "x" } }),
+    step("b", "take", { inputs: [{ from: "secret", parameterKey: "secret" }] }),
+  ]);
+  await rig.pass();
+  expect(rig.phases()).toEqual({ a: "running/Wait" });
+  const type = { group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true };
+  const ref = { type, namespace: "default", name: "web" };
+  await rig.client.patch(
+    ref,
+    { type: "merge", body: { status: { ready: true, secret: "s1" } } },
+    { subresource: "status" },
+  );
+  await rig.pass({ isWoken: true });
+  expect(rig.phases()).toEqual({ a: "succeeded", b: "succeeded" });
+  expect(rig.step("b").message).toBe("got s1");
+});
+
+test("a conflict is an error that is retried, an unmet condition skips", { timeout: 60_000 }, async () => {
+  const { rig } = await rigOf([
+    step("bad", "conflict"),
+    step("told", "print-message-in-status", { if: "status.bad.failed", properties: { message: "sorry" } }),
+    step("alias", "print-message-in-status", {
+      if: 'steps["bad"].failedAfterRetries && context.name == "app"',
+      properties: { message: "x" },
+    }),
+  ]);
+  await rig.pass();
+  expect(rig.step("bad")).toMatchObject({ phase: "failed", reason: "Execute" });
+  expect(rig.step("bad").message).toContain("conflicting values");
+  await rig.run();
+  expect(rig.phases()).toEqual({ bad: "failed/FailedAfterRetries", told: "succeeded", alias: "succeeded" });
+  expect(rig.state.status?.status).toBe("failed");
+});
+
+test("inputs come from context, and native steps give outputs", { timeout: 60_000 }, async () => {
+  const { rig } = await rigOf([
+    step("web", "apply-component", {
+      properties: { component: "web" },
+      outputs: [{ name: "ready", valueFrom: "output.data.ready" }],
+    }),
+    step("b", "print-message-in-status", { inputs: [{ from: "ready", parameterKey: "message" }] }),
+    step("c", "print-message-in-status", { inputs: [{ from: "context.appName", parameterKey: "message" }] }),
+  ]);
+  await rig.pass();
+  expect(rig.phases()).toEqual({ web: "succeeded", b: "succeeded", c: "succeeded" });
+  expect([rig.step("b").message, rig.step("c").message]).toEqual(["no", "app"]);
+});
