@@ -19,7 +19,7 @@ import { rounds } from "#test/support/rounds.ts";
 
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? randomInt(2 ** 31));
 const random = seededRandom(seed);
-const kills = rounds(3, 20);
+const kills = rounds(2, 20);
 /** When chance has met no storing, it is given more. */
 const mostKills = 20;
 /** Takes some tenths of a second to be stored: long enough to be met. */

@@ -13,7 +13,7 @@ import { rounds } from "#test/support/rounds.ts";
 // SLIPWAY_CRASH_SEED repeats the moments of an earlier run.
 
 const group = "/apis/slipway.dev/v1alpha1/namespaces/default";
-const kills = rounds(3, 50);
+const kills = rounds(2, 50);
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? randomInt(2 ** 31));
 const random = seededRandom(seed);
 

@@ -3,6 +3,7 @@ import { open, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
+import { rounds } from "#test/support/rounds.ts";
 import { freePort } from "#test/support/free-port.ts";
 import {
   cleanEnvironment,
@@ -111,34 +112,40 @@ async function restart(
   }
 }
 
-test.each([
-  ["killed", (running: TestServer) => running.kill()],
-  ["stopped", (running: TestServer) => running.stop()],
-])(`every line of ${width} steps is printed once when the server is %s meanwhile`, async (_how, end) => {
-  const gate = join(directory, "gate");
-  await writeFile(join(directory, "talk.json"), documentOf(steps, lines, gate));
-  server = await startServer(directory, ["--port", port]);
-  const run = start("run", join(directory, "talk.json"), "--logs");
-  await expect.poll(() => run.printed().length, { timeout: 60_000 }).toBeGreaterThan(width);
-  const follow = start("logs", "talk", "-f");
-  await expect.poll(() => follow.printed().length, { timeout: 60_000 }).toBeGreaterThan(5 * width);
-  let before = { run: 0, follow: 0 };
-  await restart(end, [run, follow], async () => {
-    before = { run: run.printed().length, follow: follow.printed().length };
-    await writeFile(gate, "");
-  });
-  expect(await follow.ended, follow.err()).toBe(0);
-  expect(await run.ended, run.err()).toBe(0);
-  expect(before.run, "the server ended in the middle").toBeLessThan(expected.length);
-  expect(before.follow, "the server ended in the middle").toBeLessThan(expected.length);
-  expect(follow.printed().sort()).toEqual(expected);
-  expect(run.printed().sort()).toEqual(expected);
-  expect(follow.err()).toBe("");
-  expect(run.err()).not.toContain("Warning");
-  const [step = ""] = steps;
-  const { out } = await slipway(["logs", "talk", step, "--kubeconfig", server.kubeconfig]);
-  expect(out.split("\n")).toHaveLength(lines + 2);
-});
+const ends: readonly (readonly [string, (running: TestServer) => Promise<unknown>])[] = [
+  ["killed", (running) => running.kill()],
+  ["stopped", (running) => running.stop()],
+];
+
+/** For those who follow, a stop is the gentler of the two. */
+test.each(rounds(ends.slice(0, 1), ends))(
+  `every line of ${width} steps is printed once when the server is %s meanwhile`,
+  async (_how, end) => {
+    const gate = join(directory, "gate");
+    await writeFile(join(directory, "talk.json"), documentOf(steps, lines, gate));
+    server = await startServer(directory, ["--port", port]);
+    const run = start("run", join(directory, "talk.json"), "--logs");
+    await expect.poll(() => run.printed().length, { timeout: 60_000 }).toBeGreaterThan(width);
+    const follow = start("logs", "talk", "-f");
+    await expect.poll(() => follow.printed().length, { timeout: 60_000 }).toBeGreaterThan(5 * width);
+    let before = { run: 0, follow: 0 };
+    await restart(end, [run, follow], async () => {
+      before = { run: run.printed().length, follow: follow.printed().length };
+      await writeFile(gate, "");
+    });
+    expect(await follow.ended, follow.err()).toBe(0);
+    expect(await run.ended, run.err()).toBe(0);
+    expect(before.run, "the server ended in the middle").toBeLessThan(expected.length);
+    expect(before.follow, "the server ended in the middle").toBeLessThan(expected.length);
+    expect(follow.printed().sort()).toEqual(expected);
+    expect(run.printed().sort()).toEqual(expected);
+    expect(follow.err()).toBe("");
+    expect(run.err()).not.toContain("Warning");
+    const [step = ""] = steps;
+    const { out } = await slipway(["logs", "talk", step, "--kubeconfig", server.kubeconfig]);
+    expect(out.split("\n")).toHaveLength(lines + 2);
+  },
+);
 
 test("a log that cannot go on is told of, and the follower fails", async () => {
   await writeFile(join(directory, "talk.json"), documentOf(["s0"], 1000));

@@ -2,7 +2,7 @@ import { lockOwner } from "#lib/base/index.node.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, watch } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -342,11 +342,15 @@ test("a runner without owner and tasks ends by itself, also at once when it is r
   await gone(runner);
 });
 
-/** Resolves when a process that is not our child has ended. The kernel tells of no stranger's end, so it is asked. */
+/**
+ * Resolves when a process that is not our child has ended. The kernel tells of no stranger's end, so it is asked. A first thread that has ended
+ * is a zombie while others of its process still end, and hold its pipes open: what is written to them is lost.
+ */
 async function gone(pid: number): Promise<void> {
   for (;;) {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-    if (stat === "" || stat.includes(") Z ")) return;
+    const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+    if (stat === "" || (stat.includes(") Z ") && threads.length <= 1)) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -157,11 +157,11 @@ const compacted: Kept = { events: 3_000, segment: 4_000 };
 const checkpointed: Kept = { events: 1_000_000, segment: 100 };
 
 describe.each<[string, End, number, Kept]>([
-  ["killed again and again, with the whole history kept", "kill", rounds(6, 50), whole],
-  ["killed again and again, with compactions all the time", "kill", rounds(4, 50), compacted],
+  ["killed again and again, with the whole history kept", "kill", rounds(3, 50), whole],
+  ["killed again and again, with compactions all the time", "kill", rounds(3, 50), compacted],
   ["killed again and again, with checkpoints all the time", "kill", rounds(3, 50), checkpointed],
   ["whose power goes again and again, with the whole history kept", "power cut", rounds(3, 50), whole],
-  ["whose power goes again and again, with compactions all the time", "power cut", rounds(4, 50), compacted],
+  ["whose power goes again and again, with compactions all the time", "power cut", rounds(3, 50), compacted],
   ["whose power goes again and again, with checkpoints all the time", "power cut", rounds(3, 50), checkpointed],
 ])("a server %s", (_, end, ends, kept) => {
   test.skipIf(end === "power cut" && !canFault)(`loses no answered write in ${ends} rounds`, async () => {

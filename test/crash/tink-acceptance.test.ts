@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
 import { kubeconfigUnderTest } from "#test/support/cluster-under-test.ts";
+import { rounds } from "#test/support/rounds.ts";
 import { startEngine, type TestEngine, testImage } from "#test/support/docker-engine.ts";
 import { Cell } from "./tink/cell.ts";
 import { hold } from "./tink/holds.ts";
@@ -25,19 +26,23 @@ const untilLines = (cell: Cell, ...lines: readonly string[]) =>
   cell.until(`lines are ${lines.join(" ")}`, async () => (await cell.lines()).join() === lines.join());
 
 describeEach("programs", () => {
-  test("line 17: a server that is killed during an action and comes back after five seconds records its result once", () =>
-    onSite({}, async (site) => {
-      const cell = await Cell.open(site, "node-17");
-      await cell.run([cell.script("one", cell.waiting), cell.script("two")]);
-      await untilLines(cell, "one");
-      await site.server.kill();
-      await sleep(systemClock, 5_000);
-      await site.server.start();
-      await cell.openGate();
-      await expectOutcome(cell, { state: "SUCCESS", lines: ["one", "two"], attempts: [1, 1] });
-      expect((await cell.status()).dispatch?.attempt).toBe(1);
-      await expectFree(cell);
-    }));
+  // A change is judged by this cell of the table of faults: a server that is killed while an action runs and ends.
+  test.runIf(rounds(kubeconfigUnderTest !== undefined, true))(
+    "line 17: a server that is killed during an action and comes back after five seconds records its result once",
+    () =>
+      onSite({}, async (site) => {
+        const cell = await Cell.open(site, "node-17");
+        await cell.run([cell.script("one", cell.waiting), cell.script("two")]);
+        await untilLines(cell, "one");
+        await site.server.kill();
+        await sleep(systemClock, 5_000);
+        await site.server.start();
+        await cell.openGate();
+        await expectOutcome(cell, { state: "SUCCESS", lines: ["one", "two"], attempts: [1, 1] });
+        expect((await cell.status()).dispatch?.attempt).toBe(1);
+        await expectFree(cell);
+      }),
+  );
 
   test("line 18: a server that is killed right after the write of Scheduled delivers the workflow when it is back, and it runs once", () =>
     onSite({}, async (site) => {

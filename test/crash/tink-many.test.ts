@@ -17,8 +17,8 @@ import { rounds } from "#test/support/rounds.ts";
 // Many agents work off long queues while their server is killed at random. The agents are the parts of the real one, but that their actions do
 // nothing, their journals are in memory, and they wait a tenth of the time.
 
-const workflows = rounds(100, 1_000);
-const kills = rounds(3, 10);
+const workflows = rounds(50, 1_000);
+const kills = rounds(2, 10);
 const ids = Array.from({ length: workflows / 10 }, (_, at) => `agent-${at}`);
 const perAgent = 10;
 const patienceMs = 500_000;

@@ -8,7 +8,7 @@ import { rounds } from "#test/support/rounds.ts";
 // Faults in any order, several at a time. Nothing that is killed or cut for a while makes an action run
 // twice: what runs on a machine outlives its agent, and what a server has recorded outlives the server.
 
-const seconds = rounds(6, 120);
+const seconds = rounds(4, 120);
 const names = ["node-1", "node-2", "node-3", "node-4"];
 const actions = ["one", "two", "three"];
 /** Of each agent; enough for the whole time. */

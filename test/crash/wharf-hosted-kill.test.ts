@@ -11,7 +11,8 @@ import { rounds } from "#test/support/rounds.ts";
 // wharf-api, provisioner, aggregator and the API server are killed together at random moments of a build, again and again: its worker goes on
 // meanwhile, and every line of four steps is there once, in order, at the end.
 
-const kills = rounds(3, 50);
+const kills = rounds(2, 50);
+const builds = rounds(8, 20);
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? 1);
 const patience = { timeout: 300_000 };
 
@@ -41,7 +42,7 @@ test.each([kills])("%i kills of everything but the worker: every line of a build
   await expect.poll(() => hosted.workers(), patience).toEqual([]);
 });
 
-test("twenty builds over a restart of the whole server: all of them finish, with complete logs", async () => {
+test(`${builds} builds over a restart of the whole server: all of them finish, with complete logs`, async () => {
   const gate = join(directory, "gate");
   const waits = scriptStep(
     "seq -f 'line %.0f' 1 50",
@@ -50,7 +51,7 @@ test("twenty builds over a restart of the whole server: all of them finish, with
   );
   await hosted.addProject({ build: { one: waits } });
   const numbers: string[] = [];
-  for (let at = 0; at < 20; at++) numbers.push(await hosted.build());
+  for (let at = 0; at < builds; at++) numbers.push(await hosted.build());
   // Some print by then, and others are not there yet.
   await expect.poll(async () => (await hosted.log("1")).length, patience).toBe(50);
   await hosted.restart();

@@ -8,7 +8,7 @@ import { rounds } from "#test/support/rounds.ts";
 
 // A log that is larger than memory should be.
 
-const mebibytes = rounds(100, 1024);
+const mebibytes = rounds(48, 1024);
 
 test("the memory of a worker does not grow with a log, nor with those who follow it", async () => {
   const directory = await temporaryDirectory();

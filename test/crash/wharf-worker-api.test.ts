@@ -12,9 +12,9 @@ import { rounds } from "#test/support/rounds.ts";
 
 // What is served is larger than memory should be.
 
-const mebibytes = rounds(100, 1024);
+const mebibytes = rounds(48, 1024);
 /** In the long form beyond what 31 bits count. */
-const artifactBytes = rounds(2 ** 29, 3 * 2 ** 30);
+const artifactBytes = rounds(2 ** 28, 3 * 2 ** 30);
 
 let directory = "";
 let program = "";

@@ -223,12 +223,6 @@ test("a library that fails its tests is not packed", async () => {
   await expect(readFile(join(out, "SHA256SUMS"))).rejects.toThrow("ENOENT");
 });
 
-test("the template of Tinkerbell greets in the name of the machine it is run for", async () => {
-  const { code, err } = await slipway(["run", "examples/tinkerbell/template.yaml", "--set", "device_1=local"]);
-  expect(code, err).toBe(0);
-  expect(err).toMatch(/greet: Succeeded[^]*system: Succeeded[^]*survey: SUCCESS/);
-});
-
 test("the machine of Tinkerbell gets its plan, made of what its hardware says", async () => {
   const { code, out, err } = await slipway(["run", "examples/tinkerbell/machine.yaml", "-o", "json"]);
   expect(code, err).toBe(0);

@@ -3,6 +3,7 @@ import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commands } from "#app/cli/commands/index.ts";
+import { commandLine } from "#test/support/command-line.ts";
 import {
   cleanEnvironment,
   endRunner,
@@ -98,7 +99,23 @@ const environment = (more: Readonly<Record<string, string>> = {}) => ({
 const inShell = (line: string, env: Readonly<Record<string, string>>): Promise<Finished> =>
   exec("bash", ["-c", line], { cwd: placeOf(line), env: environment(env) });
 
-const onServer = (line: string) => inShell(line, { SLIPWAY_KUBECONFIG: server.kubeconfig });
+/**
+ * The first example of a command is typed into a shell, and each that runs something or has words of the shell; the others are command lines
+ * in this process.
+ */
+const shown = new Set<string>();
+async function typed(line: string, variables: Readonly<Record<string, string>>) {
+  const [program, ...words] = line.split(" ");
+  const name = words[0] ?? "";
+  const isFirst = !shown.has(name);
+  shown.add(name);
+  if (isFirst || program !== "slipway" || name === "run" || /["'$|<>&;*\\]/.test(line))
+    return await inShell(line, variables);
+  const cli = await commandLine({ directory: placeOf(line), home, variables: environment(variables) });
+  return await cli.run(...words);
+}
+
+const onServer = (line: string) => typed(line, { SLIPWAY_KUBECONFIG: server.kubeconfig });
 
 const phaseIs = async (...phases: readonly string[]): Promise<void> => {
   const phase = async () => (await onServer("slipway get wf diamond -o jsonpath={.status.phase}")).out.trim();

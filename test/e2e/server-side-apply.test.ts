@@ -123,7 +123,9 @@ describe.each(kubectlsUnderTest)("%s", (path) => {
     await applied(configMap("migrated", { k: "2", l: "1" }));
     if (minor >= 26) {
       // Older ones do not hand their entry over. The annotation itself is applied under a name of its own.
-      expect(await managers("configmaps", "migrated")).toEqual(["kubectl Apply", "kubectl-last-applied Apply"]);
+      // In the order of their times, which are whole seconds.
+      const found = await managers("configmaps", "migrated");
+      expect(found.toSorted()).toEqual(["kubectl Apply", "kubectl-last-applied Apply"]);
       await applied(configMap("migrated", { k: "2" }));
       expect((await read("configmaps", "migrated")).data).toEqual({ k: "2" });
     }

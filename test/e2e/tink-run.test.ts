@@ -66,11 +66,6 @@ test("34. the text of a template is run with a value for it, and the exit code f
   expect((await readdir(directory)).filter((name) => name.startsWith("slipway-run-"))).toEqual([]);
 });
 
-test("a machine, its template and its workflow are run as they are applied", async () => {
-  const { code, err } = await run("examples/tinkerbell/machine.yaml", "-o", "json");
-  expect(code, err).toBe(0);
-});
-
 test("a template without a workflow is run for the hardware that is named, in a file or by name", async () => {
   const hardware = (name: string, device: string) =>
     JSON.stringify({

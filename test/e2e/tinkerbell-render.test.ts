@@ -1,8 +1,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { systemClock } from "#lib/base/index.ts";
+import { TemplateHost } from "#kernel/template/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
 import { connectApi } from "#test/support/api.ts";
+import { type CommandLine, commandLine } from "#test/support/command-line.ts";
 import {
   endRunner,
   exec,
@@ -15,12 +18,18 @@ import {
   type TestServer,
 } from "#test/support/slipway.ts";
 
+// The first two are programs; the others are command lines in this process, where the template module is compiled once.
+
 let home: string;
+let cli: CommandLine;
+let onItsServer: CommandLine;
 let server: TestServer;
 
 beforeAll(async () => {
   home = await temporaryDirectory();
+  cli = await commandLine({ directory: home, host });
   server = await startServer(join(home, "server"));
+  onItsServer = await commandLine({ directory: home, host, variables: { SLIPWAY_KUBECONFIG: server.kubeconfig } });
 });
 
 afterAll(async () => {
@@ -29,12 +38,20 @@ afterAll(async () => {
   await removeDirectory(home);
 });
 
+/** The template module as it is built. */
+const host = {
+  openTemplates: () => {
+    const built = (file: string) => join(root, "dist", file);
+    const [program, artifact] = [built("template-thread.cjs"), built("template.wasm.br")];
+    return Promise.resolve(new TemplateHost({ program, artifact, clock: systemClock }));
+  },
+};
+
 const fleet = join(root, "examples/tinkerbell/fleet.yaml");
 
 /** Without a control plane. */
-const alone = (...args: readonly string[]) => slipway(["tink", ...args], { cwd: home, env: { HOME: home } });
-const onServer = (...args: readonly string[]) =>
-  slipway(args, { cwd: home, env: { SLIPWAY_KUBECONFIG: server.kubeconfig } });
+const alone = (...args: readonly string[]) => cli.run("tink", ...args);
+const onServer = (...args: readonly string[]) => onItsServer.run(...args);
 
 test("the example renders for each of its machines, as the help says", async () => {
   const { code, out, err } = await slipway(["tink", "render", "examples/tinkerbell/fleet.yaml"], {
@@ -203,8 +220,7 @@ test("a list of actions is rendered for its machine, and anew in the version it 
 
 test("a dry run prints what agents would be told, in the words of a rendering, and stores nothing", async () => {
   const machine = join(root, "examples/tinkerbell/machine.yaml");
-  const dry = (...args: readonly string[]) =>
-    slipway(["run", "--dry-run", ...args], { cwd: home, env: { HOME: home } });
+  const dry = (...args: readonly string[]) => cli.run("run", "--dry-run", ...args);
   const { code, out, err } = await dry(machine);
   expect([code, err]).toEqual([0, ""]);
   expect(out).toBe((await alone("render", machine)).out);
@@ -227,7 +243,7 @@ test("lint finds what would be refused when a template and its machine are besid
   const text = await readFile(join(root, "examples/tinkerbell/machine.yaml"), "utf8");
   const lint = async (content: string, ...more: readonly string[]) => {
     await writeFile(join(home, "lint.yaml"), content);
-    return await slipway(["lint", "lint.yaml", ...more], { cwd: home, env: { HOME: home } });
+    return await cli.run("lint", "lint.yaml", ...more);
   };
   expect(await lint(text)).toMatchObject({ code: 0, out: "", err: "3 documents, 0 errors, 0 warnings\n" });
   const wrong = await lint(

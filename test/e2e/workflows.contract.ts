@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { rounds } from "#test/support/rounds.ts";
 import { slipway } from "#test/support/slipway.ts";
 import { openPods, podOf, type PodPlace, shell } from "#test/support/pods.ts";
 
@@ -44,6 +45,9 @@ export function workflowContract(
       await place.close();
     });
 
+    /** What is the same on every runtime is tried on one, and in the long form on both. */
+    const ofWorkflows = test.runIf(rounds(runtime === "process", true));
+
     const start = (name: string, spec: object) =>
       place.apply({ apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", metadata: { name }, spec });
     const waitFor = (name: string, path: string, value: string) =>
@@ -82,7 +86,7 @@ export function workflowContract(
       expect(await status("diamond", "completionTime")).toMatch(/^\d{4}-/);
     });
 
-    test("line 2: kubectl get jobs -l lists exactly the Jobs of a workflow", async () => {
+    ofWorkflows("line 2: kubectl get jobs -l lists exactly the Jobs of a workflow", async () => {
       await start("marked", { steps: { a: script("true"), b: script("true") } });
       await waitFor("marked", "phase", "Succeeded");
       const made = await children("jobs", "marked");
@@ -95,7 +99,7 @@ export function workflowContract(
       expect(await place.read(first, ".metadata.ownerReferences[*].uid")).toBe(uid);
     });
 
-    test("line 5: a deadline ends a sleeping Job and its program", async () => {
+    ofWorkflows("line 5: a deadline ends a sleeping Job and its program", async () => {
       await start("late", {
         activeDeadlineSeconds: 3,
         steps: { sleep: script(endless), later: script("true", { dependencies: ["sleep"] }) },
@@ -109,7 +113,7 @@ export function workflowContract(
       expect(Date.parse(ended) - Date.parse(begun)).toBeGreaterThanOrEqual(3_000);
     });
 
-    test("line 6: kubectl delete while it runs; with --cascade=orphan the Jobs stay", async () => {
+    ofWorkflows("line 6: kubectl delete while it runs; with --cascade=orphan the Jobs stay", async () => {
       const steps = { sleep: script(endless) };
       for (const name of ["gone", "orphan"]) {
         await start(name, { steps });
@@ -128,7 +132,7 @@ export function workflowContract(
       await place.kubectl.must(["delete", left, "--wait=false"]);
     });
 
-    test("line 16: a Job that is deleted by hand, with and without Lost among what is tried again", async () => {
+    ofWorkflows("line 16: a Job that is deleted by hand, with and without Lost among what is tried again", async () => {
       const retry = { limit: 1, initialSeconds: 1, on: ["Lost"] };
       // The second attempt ends by itself.
       const sleeping = script(`test "$SLIPWAY_ATTEMPT" = 2 && exit; ${endless}`);
@@ -141,7 +145,7 @@ export function workflowContract(
       expect(await status("lost", "statuses.again.attempt")).toBe("2");
     });
 
-    test("line 17: two failures and a success are three Jobs, whose logs can all be read", async () => {
+    ofWorkflows("line 17: two failures and a success are three Jobs, whose logs can all be read", async () => {
       const retry = { limit: 2, initialSeconds: 1 };
       const flaky = script('echo "attempt $SLIPWAY_ATTEMPT"; test "$SLIPWAY_ATTEMPT" = 3', { retry });
       await start("flaky", { steps: { a: flaky } });
@@ -269,7 +273,7 @@ export function workflowContract(
       for (const form of forms) expect(await filesWith(place.server.directory, form)).toEqual([]);
     });
 
-    test("a key of a Secret that is not there is waited for, and told of", async () => {
+    ofWorkflows("a key of a Secret that is not there is waited for, and told of", async () => {
       const { container } = script('echo "$TOKEN"');
       const step = { container: { ...container, env: [{ name: "TOKEN", valueFrom: "${{ params.token }}" }] } };
       const token = { secretKeyRef: { name: "late", key: "token" } };
@@ -294,7 +298,7 @@ export function workflowContract(
       expect(await logs("shell", "a")).toMatch(/^shell \{\{ x \}\}(?: home)? 3\n$/);
     });
 
-    test("line 27: final steps after success, failure, cancel and deadline", async () => {
+    ofWorkflows("line 27: final steps after success, failure, cancel and deadline", async () => {
       const report = {
         container: { ...script("echo $PHASE").container, env: [{ name: "PHASE", value: "${{ run.phase }}" }] },
       };
@@ -323,7 +327,7 @@ export function workflowContract(
       expect(await status("broken", "conditions[?(@.type=='Failed')].reason")).toBe("FinalStepFailed");
     });
 
-    test("line 35: documents of workflow.k8s.io, converted and applied, run in the same order", async () => {
+    ofWorkflows("line 35: documents of workflow.k8s.io, converted and applied, run in the same order", async () => {
       const job = (text: string) => ({
         spec: {
           template: {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { systemClock } from "#lib/base/index.ts";
 import { commands } from "#app/cli/commands/index.ts";
 import { connectRunning } from "#app/cli/connect.ts";
+import type { Host } from "#kernel/command/index.ts";
 import { environmentIn, keptOutput, type Place } from "#kernel/command/testing/index.ts";
 import { execute } from "#app/cli/execute.ts";
 import { host } from "#app/cli/host.ts";
@@ -15,9 +16,18 @@ export interface Finished {
   readonly err: string;
 }
 
-/** Command lines in a directory of their own, in this process: everything is real but the process they would be. */
-export async function commandLine(place: Place = {}) {
-  const directory = await mkdtemp(join(tmpdir(), "slipway-cli-"));
+interface CommandLinePlace extends Place {
+  /** Whose files they read; one of their own unless told, which `close` removes. */
+  readonly directory?: string;
+  /** The same unless told. */
+  readonly home?: string;
+  /** Parts of the program that are others here. */
+  readonly host?: Partial<Host>;
+}
+
+/** Command lines in a directory, in this process: everything is real but the process they would be. */
+export async function commandLine(place: CommandLinePlace = {}) {
+  const directory = place.directory ?? (await mkdtemp(join(tmpdir(), "slipway-cli-")));
   const { client, clock = systemClock, signal = new AbortController().signal } = place;
   let written = "";
   let notice: () => void = () => undefined;
@@ -43,7 +53,7 @@ export async function commandLine(place: Place = {}) {
     async run(...args: readonly string[]): Promise<Finished> {
       const [out, err] = [tapped(keptOutput(place.terminal)), tapped(keptOutput(place.terminal))];
       const code = await execute(args, commands, "0.0.0-test", {
-        environment: () => environmentIn(directory, place, out, err),
+        environment: () => ({ ...environmentIn(directory, place, out, err), home: place.home ?? directory }),
         clock,
         signal,
         process: {
@@ -59,11 +69,13 @@ export async function commandLine(place: Place = {}) {
                 namespace: options.namespace ?? "default",
                 close: () => Promise.resolve(),
               }),
-        host,
+        host: { ...host, ...place.host },
       });
       return { code, out: out.text(), err: err.text() };
     },
-    close: () => rm(directory, { recursive: true, force: true }),
+    close: async () => {
+      if (place.directory === undefined) await rm(directory, { recursive: true, force: true });
+    },
   };
 }
 

@@ -5,7 +5,7 @@ import { type ReadDocuments, runsIn } from "./documents.ts";
 
 // Previews of runs that agents elsewhere execute: dialects render them from the documents alone, without a server.
 
-type Place = Pick<Invocation<unknown>, "clock" | "signal">;
+type Place = Pick<Invocation<unknown>, "host" | "signal">;
 
 /**
  * The previews of runs that the engine cannot simulate; undefined if there are none. Throws a UsageError for runs of
@@ -36,10 +36,8 @@ const languagesOf = (read: ReadDocuments): readonly Dialect[] => [
   ...new Set(runsIn(read).map(({ dialect }) => dialect)),
 ];
 
-async function previewsIn(read: ReadDocuments, dialect: Dialect, { clock, signal }: Place): Promise<RunPreviews> {
-  // Loaded on demand: most commands need no server.
-  const { openTemplates } = await import("#app/server/index.ts");
-  const templates = openTemplates(clock);
+async function previewsIn(read: ReadDocuments, dialect: Dialect, { host, signal }: Place): Promise<RunPreviews> {
+  const templates = await host.openTemplates();
   try {
     const none: RunPreviews = { plans: [], problems: [] };
     return (await dialect.runs.preview?.(checkedOf(read, dialect), { templates, signal })) ?? none;

@@ -1,6 +1,7 @@
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { rounds } from "#test/support/rounds.ts";
 import {
   git,
   newDirectory,
@@ -13,11 +14,11 @@ const { signal } = new AbortController();
 let root: string;
 let project: string;
 
-/** For what hangs: ten thousand files are copied and read, of which a busy machine makes a minute. */
+/** For what hangs: in the long form ten thousand files are copied and read, of which a busy machine makes a minute. */
 const limit = { timeout: 180_000 };
 
 const plain = Object.fromEntries(
-  Array.from({ length: 10_000 }, (_, at) => [`many/${at % 100}/file ${at}`, `content of ${at}\n`]),
+  Array.from({ length: rounds(1_000, 10_000) }, (_, at) => [`many/${at % 100}/file ${at}`, `content of ${at}\n`]),
 );
 const odd = {
   "a b/c d": "spaces",

@@ -2,6 +2,7 @@ import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { rounds } from "#test/support/rounds.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { newUid } from "#lib/base/index.node.ts";
 import type { Stored } from "#kernel/model/index.ts";
@@ -13,7 +14,7 @@ import { withRecordingApi } from "./testing/recording-api.ts";
 // Three hundred workers of a build each: every third one serves its results, the others have ended before that and are told of by their message. Their
 // aggregators see them as they would see them through the API: each sees all of them, and hears when one is gone.
 
-const count = 300;
+const count = rounds(100, 300);
 const builds = Array.from({ length: count }, (_, at) => at + 1);
 const lines = Array.from({ length: 20 }, (_, at) => `line ${at + 1}`);
 
@@ -64,7 +65,7 @@ const worker = (buildRef: number): Stored<Worker> => ({
     : { status: "Failed", message: lines.join("\n"), finishedAt: "2026-01-31T12:00:01Z" },
 });
 
-test("300 workers of three aggregators that become two in the middle: each is carried by one, nothing is lost or twice", {
+test(`${count} workers of three aggregators that become two in the middle: each is carried by one, nothing is lost or twice`, {
   timeout: 180_000,
 }, async () => {
   let open = (): void => undefined;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bundleProgram } from "#test/support/bundle-program.ts";
+import { rounds } from "#test/support/rounds.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
 import { within } from "#test/support/within.ts";
 import { type Api, openApi } from "./suite/api.ts";
@@ -15,12 +16,12 @@ import { attackNames, attackOf } from "./suite/attacks.ts";
 // too. On a busy one look at the time of the server's thread, in which nobody else's work counts.
 
 /**
- * GETs of one measurement, and how long it takes at least: ATTACK_SECONDS (1). Figures to be told take 3, since some attacks come to little
+ * GETs of one measurement, and how long it takes at least: ATTACK_SECONDS. Figures to be told take 3, since some attacks come to little
  * more than one request a second. Then each attack is compared to the idle server just before it, else to what it was at first.
  */
-const samples = 500;
+const samples = rounds(200, 500);
 const seconds = process.env["ATTACK_SECONDS"];
-const measureMs = 1000 * Number(seconds ?? 1);
+const measureMs = 1000 * Number(seconds ?? rounds(0.3, 1));
 /**
  * Megabytes that the server may need more than idle while it is attacked by requests; 50 KB are added for each connection held. A quarter is
  * room for what a busy machine has not collected yet.
@@ -28,10 +29,10 @@ const measureMs = 1000 * Number(seconds ?? 1);
 const memoryLimit = 300;
 const connectionMegabytes = 0.05;
 const largeList = 10_000;
-const slowReaders = 200;
+const slowReaders = rounds(50, 200);
 /** The process may have no more files open; the rest is for the files themselves. */
 const mostFiles = Number(/Max open files +(\d+)/.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? 1024) - 200;
-const manyConnections = Math.min(Number(process.env["IDLE_CONNECTIONS"] ?? 10_000), mostFiles);
+const manyConnections = Math.min(Number(process.env["IDLE_CONNECTIONS"] ?? rounds(2_000, 10_000)), mostFiles);
 
 let directory: string;
 let server: TestServer;

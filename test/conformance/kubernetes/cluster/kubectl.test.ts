@@ -7,8 +7,8 @@ import { openPlace } from "./suite/place.ts";
 import { runCase } from "./suite/session.ts";
 import { rounds } from "#test/support/rounds.ts";
 
-// Every case of the tables with the newest kubectl and, in turn, one of the others; with every kubectl in the long form, on a cluster under test,
-// and where some are named. CLUSTER_CASES=16 or part of a name runs only those, KUBECTL_MINORS=1.30 only those.
+// Every case of the tables with the newest kubectl, and every third case with one of the others in turn; with every kubectl in the long form, on a
+// cluster under test, and where some are named. CLUSTER_CASES=16 or part of a name runs only those, KUBECTL_MINORS=1.30 only those.
 
 const isEmbedded = inject("isEmbedded");
 const kubeconfig = inject("kubeconfig");
@@ -16,8 +16,9 @@ const only = process.env["CLUSTER_CASES"];
 const chosen = process.env["KUBECTL_MINORS"];
 const minors = inject("kubectls").filter(({ minor }) => chosen?.includes(minor) ?? true);
 const isEach = rounds(false, true) || !isEmbedded || chosen !== undefined || only !== undefined;
-/** Whether a case is one of a kubectl's: the newest is the last of the list. */
-const isFor = (at: number, index: number) => isEach || at === minors.length - 1 || index % (minors.length - 1) === at;
+/** Whether a kubectl runs a case: the newest, the last of the list, runs them all. */
+const isFor = (at: number, index: number) =>
+  isEach || at === minors.length - 1 || index % (3 * (minors.length - 1)) === 3 * at;
 
 let api: Api;
 /** `plural` or `plural.group` of all that is served. */
