@@ -1,14 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { build } from "esbuild";
+import { build as esbuild } from "esbuild";
 import { root } from "./slipway.ts";
 
-/** Bundles a program so that Node runs it as a process of its own, and returns the path of the bundle. */
-export async function bundleProgram(source: string): Promise<string> {
+const bundles = new Map<string, Promise<string>>();
+
+/** The path of a program's bundle, which Node runs as a process of its own. It is built once in a process. */
+export function bundleProgram(source: string): Promise<string> {
+  const bundle = bundles.get(source) ?? build(source);
+  bundles.set(source, bundle);
+  return bundle;
+}
+
+async function build(source: string): Promise<string> {
   // Inside node_modules, so that the bundle finds the packages that stay outside of it: with native parts, or of modules that ESM cannot hold.
   const outfile = join(root, "node_modules/.cache/slipway-programs", basename(source).replace(/\.ts$/, ".mjs"));
-  const { outputFiles } = await build({
+  const { outputFiles } = await esbuild({
     entryPoints: [source],
     outfile,
     write: false,
