@@ -43,8 +43,8 @@ function parseLayout(text: string, layout: string): Instant | undefined {
   });
   const match = new RegExp(`^${pattern}$`).exec(text);
   if (match === null) return undefined;
-  const value = (name: string) => match[names.indexOf(name) + 1];
   const has = (name: string) => names.includes(name);
+  const value = (name: string) => (has(name) ? match[names.indexOf(name) + 1] : undefined);
   const year = has("2006") ? value("2006") : has("06") ? `20${value("06")}` : "1970";
   const month = has("01") ? value("01") : has("Jan") ? two(months.indexOf(value("Jan") ?? "") + 1) : "01";
   const half = has("03") ? two((Number(value("03")) % 12) + (value("PM") === "PM" ? 12 : 0)) : "00";
