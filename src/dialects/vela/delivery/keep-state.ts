@@ -13,6 +13,9 @@ export interface KeptState {
   readonly problems: readonly string[];
 }
 
+/** Paths of an object that something else decides, such as the replicas of a rollout. */
+export type LivePaths = (entry: TrackedObject) => readonly string[];
+
 /**
  * Applies the objects of the present revision again whose live state differs. Secrets are found by their key in what
  * `readRenderedResources` returns; those that steps have applied themselves are not kept.
@@ -20,6 +23,7 @@ export interface KeptState {
 export async function keepState(
   delivery: VelaDelivery,
   secrets: ReadonlyMap<string, KubeObject> = new Map(),
+  livePaths: LivePaths = () => [],
 ): Promise<KeptState> {
   const restored: string[] = [];
   const problems: string[] = [];
@@ -28,7 +32,7 @@ export async function keepState(
       const wanted = wantedOf(entry, secrets);
       if (wanted === undefined) continue;
       try {
-        if (await keepOne(delivery, entry, wanted)) restored.push(nameOf(wanted));
+        if (await keepOne(delivery, entry, wanted, livePaths(entry))) restored.push(nameOf(wanted));
       } catch (thrown) {
         const where = entry.cluster === "local" ? "" : ` of cluster ${entry.cluster}`;
         problems.push(`${nameOf(wanted)}${where}: ${faultText(thrown, delivery.parts.signal)}`);
@@ -47,10 +51,15 @@ function wantedOf(
   return secret?.metadata.name === name && secret.metadata.namespace === namespace ? secret : undefined;
 }
 
-async function keepOne(delivery: VelaDelivery, entry: TrackedObject, wanted: KubeObject): Promise<boolean> {
+async function keepOne(
+  delivery: VelaDelivery,
+  entry: TrackedObject,
+  wanted: KubeObject,
+  others: readonly string[],
+): Promise<boolean> {
   const { app, clusters, signal } = delivery.parts;
   const subject = delivery.subjectOf({ role: entry.role ?? "WORKLOAD", ...entry, object: wanted });
-  const paths = keptPaths(app, subject, "onStateKeep");
+  const paths = [...keptPaths(app, subject, "onStateKeep"), ...others];
   if (paths.includes("*")) return false;
   const client = await clusters.client(entry.cluster, signal);
   if (!client.ok) throw new Error(client.error);
@@ -60,7 +69,7 @@ async function keepOne(delivery: VelaDelivery, entry: TrackedObject, wanted: Kub
   if (live?.metadata.deletionTimestamp !== undefined) return false;
   const kept = keepingLive(wanted, live, paths);
   if (live !== undefined && kept !== undefined && isWithin(asJson(kept), asJson(live))) return false;
-  const stored = await writeObject(delivery.parts, prepared, "onStateKeep");
+  const stored = await writeObject(delivery.parts, { ...prepared, object: kept ?? wanted }, "onStateKeep");
   return stored.metadata.resourceVersion !== live?.metadata.resourceVersion;
 }
 

@@ -29,7 +29,7 @@ export async function finishedStage(pass: Pass, tools: Tools, finished: Finished
   const settings = garbageSettings(app);
   let wake: Wake = {};
   if (isGood || settings.continuesOnFailure) wake = await collect(pass, tools, finished);
-  if (isGood) await keep(pass, tools, finished.revision);
+  if (isGood) await keep(pass, tools, finished);
   const inUse = new Set([app.identity.revision, ...(finished.revisionsInUse ?? [])]);
   const limit = settings.revisionLimit ?? pass.settings.revisionLimit;
   await pruneRevisions({ client, clock, signal }, finished.revisions, inUse, limit);
@@ -58,14 +58,14 @@ async function collect(pass: Pass, { delivery }: Tools, { isInUse }: Finished): 
   return pending.length > 0 ? soon : {};
 }
 
-async function keep(pass: Pass, { delivery }: Tools, revision: Stored): Promise<void> {
+async function keep(pass: Pass, { delivery }: Tools, { revision, livePaths }: Finished): Promise<void> {
   const { client, signal, store } = pass;
   const trackers = await delivery.trackers.current();
   const hasSecrets = trackers.some(({ objects }) =>
     objects.some(({ kind, key }) => kind === "Secret" && key !== undefined),
   );
   const secrets = hasSecrets ? await readRenderedResources({ client, signal }, revision) : undefined;
-  const { problems } = await keepState(delivery, secrets);
+  const { problems } = await keepState(delivery, secrets, livePaths);
   if (problems.length > 0) pass.record(store.application, notices.notKept(problems.join("; ")));
 }
 

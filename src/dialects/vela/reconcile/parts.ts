@@ -6,6 +6,7 @@ import type { RunAction } from "#kernel/dialect/index.ts";
 import type { App } from "../app.ts";
 import type { Definitions } from "../definitions/definition.ts";
 import type { Clusters } from "../delivery/delivery.ts";
+import type { LivePaths } from "../delivery/keep-state.ts";
 import type { Actors } from "../delivery/rights.ts";
 import type { TrackedObject } from "../delivery/tracker.ts";
 import type { VelaDelivery } from "../delivery/vela-delivery.ts";
@@ -29,6 +30,7 @@ export interface Tools {
 export interface InUse {
   readonly isInUse?: (object: TrackedObject) => boolean;
   readonly revisionsInUse?: readonly string[];
+  readonly livePaths?: LivePaths;
 }
 
 /** Decides for another kind of objects, such as a Rollout that a step waits for. True if it has acted. */

@@ -1,5 +1,7 @@
 import { getOrUndefined, patchStatus } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
+import type { LivePaths } from "../delivery/keep-state.ts";
+import type { TrackedObject } from "../delivery/tracker.ts";
 import { type Application, Rollout } from "../kinds.ts";
 import type { DecideStep, InUse, Parts, Pass } from "./parts.ts";
 
@@ -13,13 +15,15 @@ const readRollout = ({ client }: Pick<Parts, "client">, { metadata: { name, name
 /** What an unfinished rollout still needs is not garbage. */
 export async function inUseOf(parts: Pick<Parts, "client">, application: Stored<Application>): Promise<InUse> {
   const rollout = await readRollout(parts, application);
-  if (rollout === undefined || !open.includes(rollout.status?.phase)) return {};
+  if (rollout === undefined) return {};
   const { components, newRevision, oldRevision } = rollout.spec;
-  return {
-    isInUse: ({ kind, name }) =>
-      components.some((one) => one.kind === kind && (one.newWorkload === name || one.oldWorkload === name)),
-    revisionsInUse: [newRevision, ...(oldRevision === undefined ? [] : [oldRevision])],
-  };
+  const isRolled = ({ kind, name }: TrackedObject): boolean =>
+    components.some((one) => one.kind === kind && (one.newWorkload === name || one.oldWorkload === name));
+  // The rollout scales them, also long after its end.
+  const livePaths: LivePaths = (entry) => (isRolled(entry) ? ["spec.replicas"] : []);
+  if (!open.includes(rollout.status?.phase)) return { livePaths };
+  const revisionsInUse = [newRevision, ...(oldRevision === undefined ? [] : [oldRevision])];
+  return { isInUse: isRolled, revisionsInUse, livePaths };
 }
 
 /** Approving or rejecting a step that waits for a Rollout is a decision about that. */
