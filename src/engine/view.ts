@@ -30,6 +30,8 @@ export interface LogRef {
   readonly attempt: number;
   /** Of all Pods of a fan-out's items. */
   readonly items?: ItemPods;
+  /** Label selector: of the Pods in the object's namespace that the object did not create itself. */
+  readonly pods?: string;
 }
 
 /** Pods, or runs, of a fan-out: too many to list. */

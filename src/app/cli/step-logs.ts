@@ -28,7 +28,10 @@ async function attemptLogs(client: ApiClient, step: string, log: LogRef): Promis
     const type = await client.resourceType(object.apiVersion, object.kind);
     return type === undefined ? [] : [ownLog(type, { step }, log)];
   }
-  const dialect = await dialectOf({ group: splitApiVersion(object.apiVersion).group, kind: object.kind });
+  const dialect =
+    log.pods === undefined
+      ? await dialectOf({ group: splitApiVersion(object.apiVersion).group, kind: object.kind })
+      : undefined;
   if (dialect === undefined)
     return (await podsOf(client, log)).flatMap((pod) => containersOf(pod, { step, attempt }, log.container));
   const type = await client.resourceType(object.apiVersion, object.kind);
@@ -63,8 +66,10 @@ async function itemLogs(
 }
 
 /** The Pods of a Job have a label of its controller. */
-async function podsOf(client: ApiClient, { object }: LogRef): Promise<readonly Stored[]> {
+async function podsOf(client: ApiClient, { object, pods }: LogRef): Promise<readonly Stored[]> {
   const scope = { namespace: object.namespace ?? "default" };
+  if (pods !== undefined)
+    return [...(await client.list(Pod, { ...scope, labelSelector: pods })).items].sort(compareAges);
   if (object.kind === "Pod") {
     const pod = await getOrUndefined(client, { type: Pod, ...scope, name: object.name });
     return pod === undefined ? [] : [pod];

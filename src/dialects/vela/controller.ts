@@ -1,11 +1,12 @@
 import type { ControllerParts } from "#kernel/dialect/index.ts";
 import { controllerFor, createHttpClient, type Manager } from "#kernel/kit/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
-import { addApplicationController } from "./application-controller.ts";
+import { addApplicationController, type ApplicationControllerParts } from "./application-controller.ts";
 import { ClusterConnections } from "./delivery/cluster-connections.ts";
 import { StepPrinter } from "./logs/step-logs.ts";
 import { providers } from "./ops/index.ts";
 import { useCaseProviders } from "./ops/usecases.ts";
+import { addRunController } from "./run-controller.ts";
 import { EgressRules } from "./workflow/courier/egress.ts";
 import { processCourier } from "./workflow/courier/process-courier.ts";
 import type { Definitions } from "./definitions/definition.ts";
@@ -58,7 +59,7 @@ function addDeliveryControllers(vela: VelaParts, parts: ControllerParts<VelaOpti
     void printer.close();
     void clusters.close();
   });
-  addApplicationController(manager, {
+  const delivery: ApplicationControllerParts = {
     ...vela,
     providers: {
       ...providers,
@@ -74,7 +75,9 @@ function addDeliveryControllers(vela: VelaParts, parts: ControllerParts<VelaOpti
     courier: processCourier({ directory: `${directory}/couriers`, denied: settings.egressDeny, clock }),
     clustersFor: (acting) => clusters.forApplication(acting),
     printer,
-  });
+  };
+  addApplicationController(manager, delivery);
+  addRunController(manager, delivery);
 }
 
 /** A name that cannot be resolved is for the program that uses it to report. */

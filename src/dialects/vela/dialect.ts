@@ -24,6 +24,11 @@ export const dialect: Dialect = {
     accepts: runCommands,
     refusal: refusalOf,
     preview: async (written, parts) => (await import("./preview.ts")).previewRuns(written, parts),
+    logs: {
+      parameter: "step",
+      open: async (place, run, step, request) =>
+        (await import("./logs/step-logs.ts")).openStepLog(place, run, step, request),
+    },
     graph: (object) => graphOfView(viewRun(object)),
   },
   described: [],

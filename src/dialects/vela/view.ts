@@ -3,7 +3,7 @@ import type { ActionName, ObjectRef, RunPhase, RunView, StepPhase, StepView } fr
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import type { Mode, Step, VelaWorkflow } from "./app.ts";
 import { Application, Rollout, type StepStatus, type WorkflowRun, type WorkflowStatusFields } from "./kinds.ts";
-import { parseApp, parseRun } from "./parse.ts";
+import { componentOf, groupType, parseApp, parseRun } from "./parse.ts";
 
 // Browser-safe: the web interface uses it.
 
@@ -144,7 +144,7 @@ function viewSteps(object: KubeObject, status: WorkflowStatusFields): readonly S
     }));
     return [own, ...inner];
   });
-  return ranked(listed);
+  return ranked(object, listed);
 }
 
 const statusStep = ({ name = "", type = "", subSteps = [] }: StepStatus): Step => ({
@@ -187,7 +187,7 @@ const producersOf = (steps: readonly Step[], from: string): readonly string[] =>
     return outputs.some(({ name }) => from === name || from.startsWith(`${name}.`)) ? [step.name] : [];
   });
 
-function ranked(listed: readonly Listed[]): readonly StepView[] {
+function ranked(object: KubeObject, listed: readonly Listed[]): readonly StepView[] {
   const byId = new Map(listed.map((one) => [one.id, one]));
   const idIn = (group: string | undefined, name: string) => (group === undefined ? name : `${group}/${name}`);
   const ranks = new Map<string, number>();
@@ -207,6 +207,7 @@ function ranked(listed: readonly Listed[]): readonly StepView[] {
     const waitingFor = dependencies.filter((id) => !isDone(stepPhaseOf(byId.get(id)?.status ?? {})));
     return {
       ...viewStep(one, phase),
+      logs: phase === "Pending" ? [] : logsOf(object, one),
       id: one.id,
       ...(one.group === undefined ? {} : { group: one.group }),
       dependencies,
@@ -216,7 +217,21 @@ function ranked(listed: readonly Listed[]): readonly StepView[] {
   });
 }
 
-type BareStep = Omit<StepView, "id" | "dependencies" | "waitingFor" | "rank" | "group">;
+/** Lines that the step prints, and the Pods of the component that it applies. */
+function logsOf({ apiVersion, kind, metadata }: KubeObject, { step, status }: Listed): StepView["logs"] {
+  if (step.type === groupType) return [];
+  const { name = "", namespace, uid } = metadata;
+  const place = { ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) };
+  const object = { apiVersion, kind, name, ...place };
+  const attempt = status.attempts ?? 1;
+  const printed = { name: step.name, object, container: step.name, isOwn: true, attempt };
+  const component = componentOf(step);
+  if (component === undefined) return [printed];
+  const pods = `app.oam.dev/name=${name},app.oam.dev/component=${component}`;
+  return [printed, { name: step.name, object, attempt, pods }];
+}
+
+type BareStep = Omit<StepView, "logs" | "id" | "dependencies" | "waitingFor" | "rank" | "group">;
 
 function viewStep({ step, status }: Listed, phase: StepPhase): BareStep {
   const { reason, message, attempts = 0, firstExecuteTime, lastExecuteTime, nextTime, resourceRef } = status;
@@ -240,7 +255,6 @@ function viewStep({ step, status }: Listed, phase: StepPhase): BareStep {
     ...(hasChild
       ? { child: { apiVersion, kind, name: child, ...(namespace === undefined ? {} : { namespace }) } }
       : {}),
-    logs: [],
     artifacts: [],
     actions: isAsking(status) ? ["approve", "reject"] : [],
   };

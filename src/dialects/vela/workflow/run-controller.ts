@@ -10,11 +10,20 @@ import {
   type ReconcileContext,
   type ReconcileResult,
 } from "#kernel/kit/index.ts";
-import { ConfigMap, controllerReference, keyOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import {
+  ConfigMap,
+  controllerReference,
+  distinctWriters,
+  keyOf,
+  type KubeObject,
+  type Stored,
+  writersOf,
+} from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { App } from "../app.ts";
 import type { Definition, Definitions } from "../definitions/definition.ts";
 import type { Clusters } from "../delivery/delivery.ts";
+import type { Actors } from "../delivery/rights.ts";
 import { VelaDelivery } from "../delivery/vela-delivery.ts";
 import { Workflow, WorkflowRun } from "../kinds.ts";
 import type { Providers } from "../ops/provider.ts";
@@ -40,8 +49,8 @@ export interface RunNotice {
 
 export interface RunControllerParts {
   readonly client: ApiClient;
-  /** With the rights of the run's writers. */
-  readonly clientFor: (run: Stored<WorkflowRun>) => ApiClient;
+  /** With the rights of the run's writers, and of those who wrote what it refers to. */
+  readonly actors: Pick<Actors, "clientFor">;
   readonly clustersFor: (acting: ApiClient) => Clusters;
   readonly clock: Clock;
   readonly settings: Settings;
@@ -114,9 +123,9 @@ async function reconcileRun(
   const app = parseRun(store.run, snapshot.workflow);
   await obey(store, parts, app, signal);
   if (store.status.finished === true) return undefined;
-  const acting = parts.clientFor(store.run);
-  const clusters = parts.clustersFor(acting);
   const definitions = withFallback(parts.definitions, snapshot.definitions);
+  const acting = await actingFor(store.run, app, snapshot, definitions, parts);
+  const clusters = parts.clustersFor(acting);
   const { client, clock, cue, settings, providers, courier } = parts;
   const delivery = new VelaDelivery({
     app,
@@ -143,6 +152,23 @@ async function reconcileRun(
     },
   );
   return result.requeueAfter === undefined ? undefined : { requeueAfter: result.requeueAfter };
+}
+
+/** Everybody who wrote the run, its Workflow or a definition of its steps counts. */
+async function actingFor(
+  run: Stored<WorkflowRun>,
+  { workflow: { steps }, identity }: App,
+  { workflow }: Snapshot,
+  definitions: Definitions,
+  { actors }: RunControllerParts,
+): Promise<ApiClient> {
+  const writers = [...writersOf(run), ...(workflow === undefined ? [] : writersOf(workflow))];
+  for (const { type } of steps.flatMap((step) => [step, ...step.subSteps])) {
+    const found = await definitions.find("workflow-step", type, identity.namespace);
+    writers.push(...(found?.writers ?? []));
+  }
+  const actsFor = distinctWriters(writers).map(({ user, groups }) => ({ user, groups: [...groups] }));
+  return actors.clientFor({ ...run, status: { ...run.status, actsFor } });
 }
 
 async function initializing(store: RunStore, parts: RunControllerParts, message: string): Promise<void> {
