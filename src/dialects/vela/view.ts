@@ -217,6 +217,9 @@ function ranked(object: KubeObject, listed: readonly Listed[]): readonly StepVie
   });
 }
 
+/** Steps that apply every component. */
+const appliesAll: ReadonlySet<string> = new Set(["deploy", "apply-application", "apply-remaining", "blue-green-rollout"]);
+
 /** Lines that the step prints, and the Pods of the component that it applies. */
 function logsOf({ apiVersion, kind, metadata }: KubeObject, { step, status }: Listed): StepView["logs"] {
   if (step.type === groupType) return [];
@@ -226,8 +229,8 @@ function logsOf({ apiVersion, kind, metadata }: KubeObject, { step, status }: Li
   const attempt = status.attempts ?? 1;
   const printed = { name: step.name, object, container: step.name, isOwn: true, attempt };
   const component = componentOf(step);
-  if (component === undefined) return [printed];
-  const pods = `app.oam.dev/name=${name},app.oam.dev/component=${component}`;
+  if (component === undefined && !appliesAll.has(step.type)) return [printed];
+  const pods = `app.oam.dev/name=${name}${component === undefined ? "" : `,app.oam.dev/component=${component}`}`;
   return [printed, { name: step.name, object, attempt, pods }];
 }
 
