@@ -218,7 +218,12 @@ function ranked(object: KubeObject, listed: readonly Listed[]): readonly StepVie
 }
 
 /** Steps that apply every component. */
-const appliesAll: ReadonlySet<string> = new Set(["deploy", "apply-application", "apply-remaining", "blue-green-rollout"]);
+const appliesAll: ReadonlySet<string> = new Set([
+  "deploy",
+  "apply-application",
+  "apply-remaining",
+  "blue-green-rollout",
+]);
 
 /** Lines that the step prints, and the Pods of the component that it applies. */
 function logsOf({ apiVersion, kind, metadata }: KubeObject, { step, status }: Listed): StepView["logs"] {
