@@ -17,7 +17,7 @@ function rig() {
   const notes: string[] = [];
   const reconciler = runReconciler({
     client,
-    clientFor: () => client,
+    actors: { clientFor: () => client },
     clustersFor: (acting) => ({
       client: async (name) => (name === "local" ? ok(acting) : err(`failed to get cluster ${name}`)),
       list: async () => [],
