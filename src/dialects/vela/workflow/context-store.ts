@@ -326,16 +326,19 @@ function readContent(map: Stored | undefined, secret: Stored | undefined): Conte
   const hidden = (key: string) => part(secret, key, (found) => Buffer.from(found, "base64").toString());
   const counter = text("counters")["effects"];
   return {
-    vars: { ...text("vars") } as Content["vars"],
-    owners: { ...text("owners") } as Content["owners"],
-    outputs: { ...text("outputs") } as Content["outputs"],
-    notes: { ...text("notes") } as Content["notes"],
-    secretVars: { ...hidden("vars") } as Content["secretVars"],
-    secretOutputs: { ...hidden("outputs") } as Content["secretOutputs"],
-    ledger: { ...hidden("ledger") } as unknown as Content["ledger"],
+    vars: entries(text("vars")),
+    owners: entries(text("owners")),
+    outputs: entries(text("outputs")),
+    notes: entries(text("notes")),
+    secretVars: entries(hidden("vars")),
+    secretOutputs: entries(hidden("outputs")),
+    ledger: entries(hidden("ledger")),
     counter: typeof counter === "number" ? counter : 0,
   };
 }
+
+/** Only this store writes them. */
+const entries = <T>(found: JsonObject): Entries<T> => ({ ...found }) as Entries<T>;
 
 function part(object: Stored | undefined, key: string, decode: (text: string) => string): JsonObject {
   const found = dataOf(object)[key];

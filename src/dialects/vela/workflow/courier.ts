@@ -1,8 +1,8 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import type { OutsideRequest } from "../ops/provider.ts";
 
-// Effects outside of any API server are performed by couriers: processes that outlive the server. The interface is here,
-// so that the executor and its tests need no process.
+// Effects outside of any API server are performed by couriers: processes that outlive the server. The interface is
+// here, so that the executor and its tests need no process.
 
 export type EffectAnswer =
   | { readonly ok: true; readonly value: JsonObject }

@@ -6,7 +6,7 @@ const second: Millis = 1_000;
 /** Exceeds every cap long before it overflows. */
 const longestExponent = 40;
 
-/** The pause after the n-th unproductive execution, from 1: `int(0.05 * 2^(n-1))` seconds, at least 1, at most the cap. */
+/** The pause after the n-th unproductive execution: `int(0.05 * 2^(n-1))` seconds, at least 1, at most the cap. */
 export function waitDelay(n: number, cap: Millis): Millis {
   const exponent = Math.min(longestExponent, Math.max(0, n - 1));
   return Math.max(second, Math.min(cap, Math.trunc(0.05 * 2 ** exponent) * second));

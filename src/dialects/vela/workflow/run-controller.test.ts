@@ -34,7 +34,7 @@ function rig() {
     },
     providers,
     courier: memoryCourier(),
-    actions: { get: () => undefined, list: () => [], byIndex: () => [] } as never,
+    actions: { get: () => undefined, list: () => [], byIndex: () => [] },
     record: (_run, { reason, note }) => notes.push(`${reason}: ${note}`),
   });
   const reconcile = () =>

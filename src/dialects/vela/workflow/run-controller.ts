@@ -1,5 +1,5 @@
-import { type Clock, isJsonObject, jsonEquals, type JsonObject, type Millis } from "#lib/base/index.ts";
-import { canonicalJson, parseJson } from "#lib/json/index.ts";
+import { type Clock, isJsonObject, jsonEquals, type Millis } from "#lib/base/index.ts";
+import { parseJson } from "#lib/json/index.ts";
 import { actionsFor, answer, openActions, type RunAction } from "#kernel/dialect/index.ts";
 import {
   type ApiClient,
@@ -228,8 +228,8 @@ async function openSnapshot(
 }
 
 function snapshotText(snapshot: Snapshot): string {
-  const text = canonicalJson(snapshot as unknown as JsonObject);
-  return text.length <= snapshotLimit ? text : canonicalJson({ ...snapshot, definitions: [] } as unknown as JsonObject);
+  const text = JSON.stringify(snapshot);
+  return text.length <= snapshotLimit ? text : JSON.stringify({ ...snapshot, definitions: [] });
 }
 
 function readSnapshot(stored: KubeObject): Snapshot {

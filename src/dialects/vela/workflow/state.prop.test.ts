@@ -54,11 +54,11 @@ test("28 encode is the reverse of decode on every status that a run stores, and 
 });
 
 /** As a newer version may write them. */
-const withExtras = (status: WorkflowStatus): WorkflowStatus => ({
-  ...status,
-  ...{ newer: "kept" },
-  steps: (status.steps ?? []).map((each): StepStatus => ({ ...each, ...{ newer: 1 } })),
-});
+const withExtras = (status: WorkflowStatus): WorkflowStatus => {
+  const newer = { newer: "kept" };
+  const steps = (status.steps ?? []).map((each): StepStatus => ({ ...each, ...newer }));
+  return { ...status, ...newer, steps };
+};
 
 test("ids of steps are ten lower-case alphanumerics and depend on run and name", () => {
   expect(stepIdOf("uid", "a")).toMatch(/^[a-z0-9]{10}$/);

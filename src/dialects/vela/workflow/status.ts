@@ -1,6 +1,6 @@
 import type { JsonObject } from "#lib/base/index.ts";
 
-// The part of a status that Applications (`status.workflow`) and WorkflowRuns (`status`) share, as far as it is read here.
+// What the statuses of Applications (`status.workflow`) and WorkflowRuns (`status`) share, as far as it is read here.
 
 export interface ResourceRef {
   readonly apiVersion?: string;

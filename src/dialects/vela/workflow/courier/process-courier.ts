@@ -1,8 +1,14 @@
 import { spawn } from "node:child_process";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, type Millis, onAbort, sleep } from "#lib/base/index.ts";
-import { hasEnded, newUid, readTextIfPresent, refuseShared, replaceFile } from "#lib/base/index.node.ts";
+import {
+  hasEnded,
+  makeDirectories,
+  newUid,
+  readTextIfPresent,
+  refuseShared,
+  replaceFile,
+} from "#lib/base/index.node.ts";
 import type { OutsideRequest } from "../../ops/provider.ts";
 import type { Courier, Delivery, EffectAnswer } from "../courier.ts";
 import { readAnswer, removeEffect, sweep, takenBy, writeOrder } from "./files.ts";
@@ -54,7 +60,7 @@ export function processCourier(options: ProcessCourierOptions): Courier {
 
 /** The directory's own name, so that one that was lost is not taken for it. */
 async function openDirectory({ directory, clock }: ProcessCourierOptions): Promise<string> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory, 0o700);
   await refuseShared(directory);
   await sweep(directory, clock.now() - keptFor);
   const path = join(directory, "place");
