@@ -6,7 +6,7 @@ import type { ApiClient } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { ApiError, type ResourceType } from "#kernel/model/index.ts";
 import { followRun, hasEnded } from "./follow-run.ts";
-import { act } from "./run-actions.ts";
+import { act } from "#kernel/dialect/index.ts";
 
 const group = { group: "slipway.dev", version: "v1alpha1", namespaced: true } as const;
 const Workflow: ResourceType = { ...group, kind: "Workflow", plural: "workflows" };

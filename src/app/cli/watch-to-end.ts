@@ -1,5 +1,5 @@
 import { onAbort, oneLine } from "#lib/base/index.ts";
-import type { Dialect } from "#kernel/dialect/index.ts";
+import { act, type Dialect } from "#kernel/dialect/index.ts";
 import type { RunView } from "#engine/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { ResourceType, Stored } from "#kernel/model/index.ts";
@@ -13,7 +13,6 @@ import { paintFor } from "#kernel/command/index.node.ts";
 import { changedLines, holdUpLines } from "./output/run-lines.ts";
 import { renderTree } from "./output/run-tree.ts";
 import { patiently } from "./patience.ts";
-import { act } from "./run-actions.ts";
 import { podScopeOf, watchRunPods } from "./run-pods.ts";
 import { childrenOf, viewOf } from "./runs.ts";
 import { watchTroubles } from "./server-state.ts";

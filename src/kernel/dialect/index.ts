@@ -1,3 +1,4 @@
+export { act, type ActionAnswer, type ActionRequest, type ActedRun, lastSuspend } from "./act.ts";
 export { admitted, guardStatus, isSameSpec } from "./admitted.ts";
 export type { Agents, LocalAgent } from "./agents.ts";
 export type { CacheExplanation, CacheQuestion, CachedResult, InputChange } from "./cached-result.ts";

@@ -1,8 +1,7 @@
-import type { Dialect } from "#kernel/dialect/index.ts";
+import type { ActionRequest, Dialect } from "#kernel/dialect/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { command, exitCode, type OptionSpec, readParams, UsageError, withSession } from "#kernel/command/index.ts";
-import type { ActionRequest } from "../run-actions.ts";
 
 /** The options of all verbs; each verb sees only those it declares. */
 interface ActionOptions {
@@ -51,7 +50,7 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
     completes: taken === undefined ? ["run"] : ["run", "step"],
     async action(invocation) {
       const { findRun, isStopping, refuseMore } = await import("../runs.ts");
-      const { act } = await import("../run-actions.ts");
+      const { act } = await import("#kernel/dialect/index.ts");
       const { args, options, environment, clock, signal, rest } = invocation;
       return await withSession(invocation, async ({ client, namespace }) => {
         const run = await findRun({ client, namespace }, taken === undefined ? rest : [args[0] ?? "", ...rest]);

@@ -17,7 +17,7 @@ export const whyCommand = command<WhyOptions>({
   async action(invocation) {
     const { readRun, refuseMore, unknownStep } = await import("../runs.ts");
     const { listRunPods } = await import("../run-pods.ts");
-    const { lastSuspend } = await import("../run-actions.ts");
+    const { lastSuspend } = await import("#kernel/dialect/index.ts");
     const { whyOf } = await import("../why.ts");
     const { withChildren } = await import("../why-children.ts");
     const { whyText } = await import("../output/why-text.ts");

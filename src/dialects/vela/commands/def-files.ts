@@ -47,7 +47,7 @@ async function filesOf(words: readonly string[], directory: string): Promise<rea
 }
 
 /** An object, or what is wrong. YAML documents of other kinds are left out. */
-interface ReadDefinition {
+export interface ReadDefinition {
   readonly object?: KubeObject;
   readonly problems: readonly Problem[];
 }
@@ -106,6 +106,19 @@ async function withCue<T>(invocation: Invocation<DefOptions>, work: (cue: Cue) =
   } finally {
     await templates.close();
   }
+}
+
+/** The definitions of files and folders, for commands that render. */
+export async function readDefinitions(
+  words: readonly string[],
+  directory: string,
+  cue: Cue,
+  namespace: string,
+): Promise<readonly ReadDefinition[]> {
+  const all: ReadDefinition[] = [];
+  if (words.length > 0)
+    for (const file of await filesOf(words, directory)) all.push(...(await readFileOf(file, cue, namespace)));
+  return all;
 }
 
 /** Server-side apply into the system namespace, or the named one. */

@@ -5,6 +5,7 @@ import type { Definitions } from "../definitions/definition.ts";
 import { evaluateServices } from "../delivery/services.ts";
 import { VelaDelivery } from "../delivery/vela-delivery.ts";
 import type { ApplicationStatus } from "../kinds.ts";
+import { keepsDebugValues, writeDebugValue } from "../workflow/debug-values.ts";
 import { type PassResult, runPass } from "../workflow/pass.ts";
 import type { WorkflowStatus } from "../workflow/status.ts";
 import { type ApplicationPhase, failed, pending, succeeded, withPhase } from "./conditions.ts";
@@ -61,6 +62,12 @@ export function runStage(pass: Pass, tools: Tools, { stage, isWoken, resources }
     log,
     signal,
     print: (step: string, line: string) => pass.print(store.application, step, line),
+    ...(keepsDebugValues(app)
+      ? {
+          debug: (step: string, text: string) =>
+            writeDebugValue({ client, owner: store.application, clock, signal }, step, text),
+        }
+      : {}),
   };
   return runPass(parts, {
     subject: { app, owner: store.application, ...(resources === undefined ? {} : { resources }) },

@@ -26,6 +26,8 @@ export interface PassParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
+  /** Keeps what a step was executed with, for people. */
+  readonly debug?: (stepId: string, text: string) => Promise<void>;
   /** Lines that steps print. */
   readonly print?: (stepId: string, line: string) => void;
 }

@@ -32,6 +32,7 @@ import { commandOf } from "../reconcile/operations.ts";
 import type { Settings } from "../settings.ts";
 import { applyCommand } from "./commands.ts";
 import type { Courier } from "./courier.ts";
+import { keepsDebugValues, writeDebugValue } from "./debug-values.ts";
 import { nativeSteps } from "./native.ts";
 import { groupType, placesOf } from "./plan.ts";
 import { runPass } from "./pass.ts";
@@ -143,7 +144,17 @@ async function reconcileRun(
   const shared = { cue, providers, definitions, delivery, clusters, client, courier, settings, clock, log, signal };
   const print = (step: string, line: string) => parts.print?.(store.run, step, line);
   const result = await runPass(
-    { ...shared, actingClient: acting, print },
+    {
+      ...shared,
+      actingClient: acting,
+      print,
+      ...(keepsDebugValues(app)
+        ? {
+            debug: (step: string, text: string) =>
+              writeDebugValue({ client, owner: store.run, clock, signal }, step, text),
+          }
+        : {}),
+    },
     {
       subject: { app, owner: store.run },
       status: store.status,

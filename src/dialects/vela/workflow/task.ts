@@ -27,11 +27,19 @@ export async function executeStep(job: StepJob): Promise<StepOutcome> {
     if ("outcome" in prepared) return prepared.outcome;
     const native = nativeSteps[job.place.step.type];
     const end = native === undefined ? await runTemplate(job, prepared) : await native(job, prepared);
+    await noteDebugValue(job, end);
     return await finish(job, end);
   } catch (thrown) {
     if (job.parts.signal.aborted || thrown instanceof StoreFailure) return { kind: "interrupted" };
     return { kind: "error", message: job.secrets.mask(`step ${job.place.step.name}: ${messageOf(thrown)}`) };
   }
+}
+
+async function noteDebugValue({ parts, stepId, secrets }: StepJob, { task }: TaskEnd): Promise<void> {
+  if (parts.debug === undefined || task === undefined) return;
+  const actions = task.done.map(({ path, result = null }) => [path, result]);
+  const value = { parameter: task.parameter ?? null, actions: Object.fromEntries(actions) };
+  await parts.debug(stepId, secrets.mask(JSON.stringify(value, null, 2)));
 }
 
 async function prepare(job: StepJob): Promise<Prepared | { readonly outcome: StepOutcome }> {

@@ -2,15 +2,12 @@ import type { ActionName } from "#engine/index.ts";
 import { type Clock, isJsonObject, type JsonObject, objectAt, SlipwayError, textAt } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { apiVersionOf, asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
-import type { NamedRun } from "./runs.ts";
+import { RunAction } from "./run-action.ts";
 
-const runActions: ResourceType = {
-  group: "slipway.dev",
-  version: "v1alpha1",
-  kind: "RunAction",
-  plural: "runactions",
-  namespaced: true,
-};
+export interface ActedRun {
+  readonly type: ResourceType;
+  readonly name: string;
+}
 
 /** The fields of a RunAction's spec besides its target. */
 export interface ActionRequest {
@@ -43,16 +40,16 @@ const patienceMs = 15_000;
 export async function act(
   client: ApiClient,
   namespace: string,
-  run: Pick<NamedRun, "type" | "name">,
+  run: ActedRun,
   request: ActionRequest,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<ActionAnswer> {
   const target = { apiVersion: apiVersionOf(run.type), kind: run.type.kind, name: run.name };
   // The server records the user; only the client knows that this is the command line.
-  const created = await client.create(runActions, {
-    apiVersion: apiVersionOf(runActions),
-    kind: runActions.kind,
+  const created = await client.create(RunAction, {
+    apiVersion: apiVersionOf(RunAction),
+    kind: RunAction.kind,
     metadata: { generateName: `${request.action}-`, namespace, annotations: { "slipway.dev/client": "CLI" } },
     spec: { target, ...request },
   } satisfies KubeObject);
@@ -74,7 +71,7 @@ export async function act(
 async function judged(client: ApiClient, created: Stored, signal: AbortSignal): Promise<ActionAnswer> {
   const { namespace = "default", name, resourceVersion } = created.metadata;
   const watching = { namespace, fieldSelector: `metadata.name=${name}`, resourceVersion, signal };
-  for await (const { object } of client.watch(runActions, watching)) {
+  for await (const { object } of client.watch(RunAction, watching)) {
     const answer = answerOf(object);
     if (answer !== undefined) return answer;
   }
@@ -100,9 +97,9 @@ function answerOf(object: KubeObject): ActionAnswer | undefined {
 export async function lastSuspend(
   client: ApiClient,
   namespace: string,
-  run: Pick<NamedRun, "type" | "name">,
+  run: ActedRun,
 ): Promise<{ readonly by?: string; readonly reason?: string } | undefined> {
-  const { items } = await client.list(runActions, { namespace });
+  const { items } = await client.list(RunAction, { namespace });
   const found = items.map(asJson).filter((action) => {
     const { target, action: verb } = objectAt(action, "spec") ?? {};
     const isOfRun = textAt(target, "name") === run.name && textAt(target, "kind") === run.type.kind;
