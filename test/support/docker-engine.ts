@@ -4,7 +4,7 @@ import { createWriteStream } from "node:fs";
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "#lib/base/index.ts";
+import { sleep, systemClock } from "#lib/base/index.ts";
 import { exec, type Finished } from "./slipway.ts";
 
 /** A real Docker Engine of a test's own: its images, containers and networks are nobody else's, and go with it. */
@@ -94,6 +94,7 @@ async function startDaemon(directory: string, docker: Docker): Promise<ChildProc
   while ((await Promise.race([docker("version"), failed])).code !== 0) {
     if (daemon.exitCode !== null || systemClock.monotonic() > end)
       throw new Error(`dockerd does not serve:\n${await readFile(at("log"), "utf8")}`);
+    await sleep(systemClock, 100);
   }
   return daemon;
 }
