@@ -58,9 +58,9 @@ const rows = {
   "client-ca": file("CA that signs the certificates of agents"),
   auth: oneOf("token", "mtls")("token (default; this server's or one in Secret default/tink-agent-tokens) or mtls"),
   "anonymous-auth": row((reader, name) => reader.flag(name))("also serve agents without credentials"),
-  "scheduled-timeout": duration("for an agent to start the workflow it was sent (default: 2m)"),
-  "cancelling-timeout": duration("for an agent to confirm that it stopped (default: 1m)"),
-  "reject-backoff-base": duration("before a rejected workflow is tried again (default: 5s)"),
+  "scheduled-timeout": duration("time for an agent to start a workflow it was sent (default: 2m)"),
+  "cancelling-timeout": duration("time for an agent to confirm a cancellation (default: 1m)"),
+  "reject-backoff-base": duration("delay before a rejected workflow is sent again (default: 5s)"),
   "reject-backoff-max": duration("longest delay after repeated rejections (default: 5m)"),
   "reject-backoff-jitter": fraction("random part of that delay, from 0 to 1 (default: 0.2)"),
   "interrupted-actions": oneOf("Rerun", "Fail")("action whose agent restarts: Rerun (default) or Fail"),
@@ -144,7 +144,7 @@ export const serverOptions: ServerOptions = {
 };
 
 export const runOptions: readonly OptionSpec[] = [
-  { flags: "--hardware <name>", summary: "the Hardware that a Template is run for, or a file with it" },
+  { flags: "--hardware <name>", summary: "Hardware to run a Template for: its name, or a file with it" },
   {
     flags: "--agent <id>",
     summary: `wait for this Tinkerbell agent instead of starting one (at ${usualTinkListen} or $SLIPWAY_TINK_LISTEN)`,

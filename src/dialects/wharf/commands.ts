@@ -134,7 +134,7 @@ const varsSub = command<DefinitionFlags>({
 const shell = command<WharfRunOptions>({
   name: "wharf shell",
   args: ["<build/step>"],
-  summary: "Open a shell in the files of a failed step that --keep has kept",
+  summary: "Open a shell in the kept working directory of a failed step",
   group,
   examples: ["slipway wharf shell 12/2"],
   options: [...stepClusterOptions, loglevelOption("verbosity of Slipway's own messages (default: info)")],

@@ -91,7 +91,7 @@ export const upCommand = command<UpOptions>({
       integer: true,
       initial: 10_000,
     },
-    { flags: "--allow-privileged", summary: "allow privileged containers: creators of Pods are root on this machine" },
+    { flags: "--allow-privileged", summary: "allow privileged containers; users who can create Pods become root" },
     {
       flags: "--log-level <level>",
       summary: "log level",

@@ -60,7 +60,7 @@ export const agentOptions = {
   },
   cert: { value: "file", summary: "client certificate to present to the server" },
   key: { value: "file", summary: "private key of that certificate" },
-  "token-file": { value: "file", summary: "file of the token for the server (default: your own server's)" },
+  "token-file": { value: "file", summary: "file with the token for the server (default: your own server's)" },
   "state-dir": {
     value: "folder",
     summary: "journal and logs of actions (default: agent in $SLIPWAY_DATA_DIR or ~/.slipway)",
@@ -72,9 +72,9 @@ export const agentOptions = {
   },
   privileged: { value: "bool", summary: "run privileged containers (default: true)", choices: ["true", "false"] },
   "stop-grace": { value: "duration", summary: "time for a stopped action to end by itself (default: 10s)" },
-  registry: { value: "host", summary: "registry that the login is for", variables: ["DOCKER_REGISTRY"] },
+  registry: { value: "host", summary: "registry to log in to", variables: ["DOCKER_REGISTRY"] },
   "registry-user": { value: "name", summary: "user to log in to the registry", variables: ["REGISTRY_USERNAME"] },
-  "registry-password-file": { value: "file", summary: "file of the password for the registry" },
+  "registry-password-file": { value: "file", summary: "file with the registry password" },
   "kill-on-exit": { summary: "end the running action with the agent; by default it goes on" },
   "log-level": {
     value: "level",

@@ -33,5 +33,5 @@ export const TemplateSpecV2 = open(
 
 export const TemplateStatus = open({
   state: s.optional(s.oneOf(["Ready", "Error"], { description: "Whether the text is a template at all." })),
-  message: text("What is wrong with it."),
+  message: text("Description of the problem."),
 });

@@ -149,12 +149,12 @@ export const Approval = s.object(
           kind: s.oneOf(["User", "Group"], { description: "User or Group." }),
           name: s.string({ minLength: 1, description: "Name, as the server knows it." }),
         }),
-        { description: "Who may decide; everybody who may create RunActions when absent." },
+        { description: "Users who can decide; if absent, every user who can create RunActions." },
       ),
     ),
     minApprovals: positive("Different people who must approve; 1 when absent. One rejection rejects."),
     inputs: s.optional(
-      s.list(Param, { key: "name", description: "What is given with an approval, and becomes outputs of the step." }),
+      s.list(Param, { key: "name", description: "Values given with an approval; they become outputs of the step." }),
     ),
     timeoutSeconds: positive("Time to decide."),
     onTimeout: s.optional(
@@ -273,7 +273,7 @@ export const Step = s.object(
     inputs: s.optional(
       s.object(
         { artifacts: s.optional(s.list(InputArtifact, { key: "name", description: "Artifacts of earlier steps." })) },
-        { description: "What is put into the step's directory $SLIPWAY_ARTIFACTS before it starts." },
+        { description: "Artifacts placed in the step's directory $SLIPWAY_ARTIFACTS before it starts." },
       ),
     ),
     outputArtifacts: s.optional(
