@@ -22,7 +22,7 @@ const host = "127.0.0.1";
 const mostProxies = 500;
 const byNamespace = "namespace";
 
-/** Makes every TCP port of a Service with a selector reachable on loopback, and divides connections among ready Pods. */
+/** Makes TCP ports of Services with a selector reachable on loopback, and divides connections among ready Pods. */
 export function addServiceProxy(manager: Manager): void {
   const services = manager.mirror(Service);
   const pods = manager.mirror<PodObject>(Pod);
