@@ -91,11 +91,14 @@ const indexOf = (all: readonly ServedResource[]): Index => ({
   byKind: new Map(all.map((one) => [`${one.type.group}/${one.type.version}/${one.type.kind}`, one])),
 });
 
-/** By group, preferred version and plural; not by age, since restarts must agree. */
+/** Clients read a name that several groups have, such as `workflow`, as a kind of the first one. */
+const ownGroup = "slipway.dev";
+
+/** By group, Slipway's own first, preferred version and plural; not by age, since restarts must agree. */
 function inDiscoveryOrder(custom: readonly ServedResource[]): readonly ServedResource[] {
   const order = discoveryOrder(custom);
   return custom.toSorted(({ type: a }, { type: b }) => {
-    if (a.group !== b.group) return a.group < b.group ? -1 : 1;
+    if (a.group !== b.group) return b.group === ownGroup || (a.group !== ownGroup && b.group < a.group) ? 1 : -1;
     return order(a, b) || (a.plural < b.plural ? -1 : 1);
   });
 }

@@ -8,22 +8,21 @@ import { writeNew } from "../testing/write-steps.ts";
 import { preferredDiscovery } from "./aggregated.ts";
 import { discoveryDocuments } from "./served-documents.ts";
 
+const names = { version: "v1", kind: "Widget", plural: "widgets", scope: "Cluster", shortNames: ["wd"] } as const;
+
 const Widget = kind({
+  ...names,
   group: "demo.example.org",
-  version: "v1",
-  kind: "Widget",
-  plural: "widgets",
-  scope: "Cluster",
-  shortNames: ["wd"],
   categories: ["all"],
   spec: s.object({}),
   status: s.object({}),
 });
 
-function serveWidgets(registry: KindRegistry) {
+function serve(registry: KindRegistry, kind: Parameters<typeof toCrd>[0]) {
   const crds = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions") as ServedResource;
-  registry.setCrd(writeNew(crds, toCrd(Widget)).object);
+  registry.setCrd(writeNew(crds, toCrd(kind)).object);
 }
+const serveWidgets = (registry: KindRegistry) => serve(registry, Widget);
 
 const v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const v2beta1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
@@ -66,6 +65,14 @@ describe("the older documents", () => {
     const batch = groups.find((group) => group["name"] === "batch");
     expect(batch).toMatchObject({ preferredVersion: { groupVersion: "batch/v1", version: "v1" } });
     expect(read(await get("/apis/batch"))).toEqual({ kind: "APIGroup", apiVersion: "v1", ...batch });
+  });
+
+  test("name Slipway's own group before other custom ones, so that its names are those that clients find", async () => {
+    const own = createRegistry({ now: () => 0 });
+    for (const group of ["z.example.org", "slipway.dev", "a.example.org"])
+      serve(own, kind({ ...names, group, spec: s.object({}), status: s.object({}) }));
+    const { groups } = read(await client(own)("/apis")) as { groups: readonly JsonObject[] };
+    expect(groups.slice(-3).map((group) => group["name"])).toEqual(["slipway.dev", "a.example.org", "z.example.org"]);
   });
 
   test("have the hash that Kubernetes gives a stored version, the same for both forms of Events, and none for questions", async () => {
