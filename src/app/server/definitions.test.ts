@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { loadDialects } from "#dialects/index.ts";
 import { sharedOf } from "#kernel/dialect/index.ts";
-import { type JsonObject, silentLog, systemClock } from "#lib/base/index.ts";
+import { type JsonObject, silentLog, systemClock, textAt } from "#lib/base/index.ts";
 import { createApiServer, memoryStore } from "#kernel/apiserver/index.ts";
-import { CustomResourceDefinition, type KubeObject } from "#kernel/model/index.ts";
+import { asJson, CustomResourceDefinition, type KubeObject } from "#kernel/model/index.ts";
 import { definitionsOf } from "./control-plane.ts";
 
 /** The definitions of a new server that has these from the start and is asked to create those. */
@@ -16,9 +16,8 @@ async function stored(shipped: readonly JsonObject[], created: readonly KubeObje
     for (const definition of created)
       await client.create(CustomResourceDefinition, definition, { fieldValidation: "Strict" });
     const { items } = await client.list(CustomResourceDefinition);
-    const served = (await client.resourceTypes()).filter(({ group }) =>
-      /(?:slipway\.dev|tinkerbell\.org)$/.test(group),
-    );
+    const groups = new Set(items.map((one) => textAt(asJson(one), "spec", "group")));
+    const served = (await client.resourceTypes()).filter(({ group }) => groups.has(group));
     return { items: items.map(withoutIdentity), served };
   } finally {
     await server.close();

@@ -9,6 +9,7 @@ import type { StepPrinter } from "./logs/step-logs.ts";
 import type { Notice } from "./notices.ts";
 import type { Providers } from "./ops/provider.ts";
 import { applicationReconciler } from "./reconcile.ts";
+import type { ChartRenderer } from "./render/charts.ts";
 import type { Settings } from "./settings.ts";
 import { stepsOf } from "./view.ts";
 import { WatchedObjects } from "./watched-objects.ts";
@@ -21,6 +22,7 @@ export interface ApplicationControllerParts {
   readonly definitions: Definitions;
   readonly providers: Providers;
   readonly courier: Courier;
+  readonly charts: ChartRenderer;
   readonly clustersFor: (acting: ApiClient) => Clusters;
   readonly printer: StepPrinter;
 }
@@ -66,6 +68,7 @@ export function addApplicationController(manager: Manager, parts: ApplicationCon
     definitions: parts.definitions,
     providers: parts.providers,
     courier: parts.courier,
+    charts: parts.charts,
     actions,
     follow: (application, objects) => watched.follow(keyOf(application.metadata), objects),
     takeWoken: (key) => woken.delete(key),

@@ -3,6 +3,7 @@ import { controllerFor, createHttpClient, type Manager } from "#kernel/kit/index
 import type { Cue } from "#kernel/template/index.ts";
 import { addApplicationController, type ApplicationControllerParts } from "./application-controller.ts";
 import { ClusterConnections } from "./delivery/cluster-connections.ts";
+import { chartRenderer } from "./render/charts.ts";
 import { StepPrinter } from "./logs/step-logs.ts";
 import { providers } from "./ops/index.ts";
 import { useCaseProviders } from "./ops/usecases.ts";
@@ -59,19 +60,18 @@ function addDeliveryControllers(vela: VelaParts, parts: ControllerParts<VelaOpti
     void printer.close();
     void clusters.close();
   });
+  const useCases = {
+    templates,
+    directory: `${directory}/sources`,
+    environment,
+    localRoots: settings.localRoots,
+    allowExec: settings.allowExec,
+    refuseAddress: (url: URL) => refusalOf(egress, url),
+  };
   const delivery: ApplicationControllerParts = {
     ...vela,
-    providers: {
-      ...providers,
-      ...useCaseProviders({
-        templates,
-        directory: `${directory}/sources`,
-        environment,
-        localRoots: settings.localRoots,
-        allowExec: settings.allowExec,
-        refuseAddress: (url) => refusalOf(egress, url),
-      }),
-    },
+    providers: { ...providers, ...useCaseProviders(useCases) },
+    charts: chartRenderer(useCases),
     courier: processCourier({ directory: `${directory}/couriers`, denied: settings.egressDeny, clock }),
     clustersFor: (acting) => clusters.forApplication(acting),
     printer,

@@ -67,7 +67,7 @@ test("a file in another format, or of another name, is refused with its path", (
 test("the shipped definitions are read, each with a description and a parameter", async () => {
   const all = await shippedDefinitions();
   const count = (type: string) => all.filter((definition) => definition.type === type).length;
-  expect([count("component"), count("trait"), count("policy"), count("workflow-step")]).toEqual([10, 30, 13, 43]);
+  expect([count("component"), count("trait"), count("policy"), count("workflow-step")]).toEqual([11, 30, 13, 43]);
   for (const { name, annotations, template } of all) {
     expect(annotations["definition.oam.dev/description"], name).toMatch(/^[A-Z].{10,130}[^.]$/);
     expect(template, name).toMatch(/^parameter: /m);

@@ -50,7 +50,7 @@ export const builtInTypes: Readonly<Record<DefinitionType, readonly string[]>> =
     "resource-update",
     "debug",
   ],
-  "workflow-step": ["suspend", "apply-component", "step-group"],
+  "workflow-step": ["suspend", "apply-component", "step-group", "restart-workflow"],
 };
 
 export const isDefinitionType = (text: string): text is DefinitionType => Object.hasOwn(typeFacts, text);

@@ -10,6 +10,7 @@ import { retentionOf } from "../policies/retention.ts";
 import { type ClusterVersion, readClusterVersion, unknownVersion } from "../render/context.ts";
 import { componentHealth, type Observed } from "../render/health.ts";
 import { nameOther, namespaceFor, objectFault } from "../render/naming.ts";
+import type { ChartRenderer } from "../render/charts.ts";
 import { readReferredObjects } from "../render/referred-objects.ts";
 import { renderComponent, type RenderParts } from "../render/render-component.ts";
 import type { ComponentHealth, RenderedComponent, RenderedObject } from "../render/rendered.ts";
@@ -33,6 +34,8 @@ export interface DeliveryParts {
   /** Empty for a WorkflowRun. */
   readonly revisionHash: string;
   readonly allowCrossNamespace: boolean;
+  /** Absent where charts cannot be read. */
+  readonly charts?: ChartRenderer;
   readonly signal: AbortSignal;
 }
 
@@ -59,6 +62,7 @@ export class VelaDelivery implements Delivery {
   /** What components and policies are rendered with. */
   get renderParts(): RenderParts {
     const { app, client, cue, definitions, systemNamespace, revisionHash, signal } = this.parts;
+    const { charts, clock } = this.parts;
     return {
       app,
       cue,
@@ -66,6 +70,8 @@ export class VelaDelivery implements Delivery {
       systemNamespace,
       revisionHash,
       signal,
+      chartObjects: async (properties, place) =>
+        (await charts?.({ app, client, clock, signal }, properties, place)) ?? err("charts are not rendered here"),
       isNamespaced: async (apiVersion, kind) => (await client.resourceType(apiVersion, kind))?.namespaced ?? true,
       referredObjects: (component) => readReferredObjects(client, component, app.identity.namespace, signal),
     };

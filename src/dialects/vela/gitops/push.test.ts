@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
 import { Secret } from "#kernel/model/index.ts";
-import { clientWith, component, deployment, fakeApp, fakeScope } from "../ops/testing/fake-scope.ts";
+import { clientWith, component, deployment, fakeApp, fakeScope, storePresent } from "../ops/testing/fake-scope.ts";
 import type { UseCaseParts } from "../sources/parts.ts";
 import { pushObjects } from "./push.ts";
 
@@ -34,11 +34,12 @@ function bare(): string {
   return path;
 }
 
-const scopeOf = (image: string, ...more: Parameters<typeof component>[1][]) =>
-  Object.assign(
-    fakeScope(fakeApp([component("web", deployment("web", 2, image), ...more)]), { clients: { local: clientWith() } }),
-    { clock: systemClock },
-  );
+async function scopeOf(image: string, ...more: Parameters<typeof component>[1][]) {
+  const app = fakeApp([component("web", deployment("web", 2, image), ...more)]);
+  const scope = Object.assign(fakeScope(app, { clients: { local: clientWith() } }), { clock: systemClock });
+  await storePresent(scope);
+  return scope;
+}
 const commits = (path: string) => git(path, "log", "--format=%s", "main").trim().split("\n");
 const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "key" }, data: {} };
 const settingsMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "settings" }, data: { a: "1" } };
@@ -47,7 +48,7 @@ test("17.15 14.4 a changed image is one commit with one changed line, and a seco
   const path = bare();
   const properties = { gitRepo: `file://${path}`, branch: "main", path: "apps/shop" };
   const push = pushObjects(parts());
-  expect(await push({ $params: properties }, scopeOf("nginx:1", secret, settingsMap))).toMatchObject({
+  expect(await push({ $params: properties }, await scopeOf("nginx:1", secret, settingsMap))).toMatchObject({
     kind: "continue",
     result: { $returns: { changed: true } },
   });
@@ -57,11 +58,11 @@ test("17.15 14.4 a changed image is one commit with one changed line, and a seco
       (name) => `apps/shop/${name}`,
     ),
   );
-  const again = await push({ $params: properties }, scopeOf("nginx:1", settingsMap));
+  const again = await push({ $params: properties }, await scopeOf("nginx:1", settingsMap));
   expect(again).toMatchObject({
     result: { $returns: { changed: false, commit: git(path, "rev-parse", "main").trim() } },
   });
-  await push({ $params: { ...properties, message: "new image" } }, scopeOf("nginx:2", settingsMap));
+  await push({ $params: { ...properties, message: "new image" } }, await scopeOf("nginx:2", settingsMap));
   expect(commits(path)).toEqual(["new image", "Deploy shop-v1"]);
   expect(git(path, "diff", "--numstat", "main~1", "main").trim()).toBe("1\t1\tapps/shop/default_deployment_web.yaml");
   expect(readdirSync(join(root, "cache"))).toEqual([]);
@@ -70,27 +71,27 @@ test("17.15 14.4 a changed image is one commit with one changed line, and a seco
 test("files of objects that are gone are deleted, and only those that Slipway wrote", async () => {
   const path = bare();
   const properties = { gitRepo: path, branch: "main" };
-  await pushObjects(parts())(properties, scopeOf("nginx", settingsMap));
+  await pushObjects(parts())(properties, await scopeOf("nginx", settingsMap));
   const clone = join(root, `clone-${count}`);
   git(root, "clone", "--quiet", "--branch", "main", path, clone);
   writeFileSync(join(clone, "README.md"), "mine");
   git(clone, "add", "-A");
   git(clone, "commit", "--quiet", "-m", "readme");
   git(clone, "push", "--quiet", "origin", "HEAD:main");
-  await pushObjects(parts())(properties, scopeOf("nginx"));
+  await pushObjects(parts())(properties, await scopeOf("nginx"));
   expect(git(path, "ls-tree", "--name-only", "main").trim().split("\n")).toEqual([
     ".slipway-objects",
     "README.md",
     "default_deployment_web.yaml",
   ]);
-  await pushObjects(parts())({ ...properties, layout: "single", prune: false }, scopeOf("nginx"));
+  await pushObjects(parts())({ ...properties, layout: "single", prune: false }, await scopeOf("nginx"));
   expect(git(path, "ls-tree", "--name-only", "main")).toContain("shop.yaml");
 });
 
 test("17.15 14.4 a push of somebody else in between is kept", async () => {
   const path = bare();
   const properties = { gitRepo: path, branch: "main" };
-  await pushObjects(parts())(properties, scopeOf("nginx:1"));
+  await pushObjects(parts())(properties, await scopeOf("nginx:1"));
   // The server plays the other person: the first push finds a branch that has moved meanwhile.
   const hook = `#!/bin/sh
 [ -e "${path}/moved" ] && exit 0
@@ -102,13 +103,13 @@ commit=$(git -C "${path}" commit-tree "$tree" -p main -m other)
 git -C "${path}" update-ref refs/heads/main "$commit"
 `;
   writeFileSync(join(path, "hooks", "pre-receive"), hook, { mode: 0o755 });
-  expect(await pushObjects(parts())(properties, scopeOf("nginx:2"))).toMatchObject({ kind: "continue" });
+  expect(await pushObjects(parts())(properties, await scopeOf("nginx:2"))).toMatchObject({ kind: "continue" });
   expect(commits(path)).toEqual(["Deploy shop-v1", "other", "Deploy shop-v1"]);
 });
 
 test("bad input: addresses, branches, folders and credentials", async () => {
-  const push = (more: object, allowed: Partial<UseCaseParts> = {}) =>
-    pushObjects(parts(allowed))({ gitRepo: bare(), branch: "main", ...more }, scopeOf("nginx"));
+  const push = async (more: object, allowed: Partial<UseCaseParts> = {}) =>
+    pushObjects(parts(allowed))({ gitRepo: bare(), branch: "main", ...more }, await scopeOf("nginx"));
   const message = (text: string) => ({ kind: "error", message: expect.stringContaining(text) });
   expect(await push({ gitRepo: "ext::sh -c id" })).toEqual(message("helpers of Git"));
   expect(await push({ gitRepo: "/etc" })).toEqual(message("does not exist below an allowed directory"));
@@ -128,7 +129,7 @@ test("a password is on no command line and in no message", async () => {
   mkdirSync(bin);
   const program = `#!/bin/sh\necho "$@" >> ${log}\n[ "$SLIPWAY_GIT_TOKEN" = hunter2 ] && echo token given >> ${log}\necho "fatal: Authentication failed for hunter2" >&2\nexit 128\n`;
   writeFileSync(join(bin, "git"), program, { mode: 0o755 });
-  const scope = scopeOf("nginx");
+  const scope = await scopeOf("nginx");
   const data = { username: Buffer.from("me").toString("base64"), password: Buffer.from("hunter2").toString("base64") };
   await scope.client.create(Secret, {
     apiVersion: "v1",

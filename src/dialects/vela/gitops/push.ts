@@ -3,10 +3,13 @@ import { join } from "node:path";
 import { codeOf, err, type JsonObject, objectAt, ok, type Result, sleep, textAt } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { type Git, gitIn, type GitRefusal, type GitRemote } from "#kernel/git/index.ts";
+import { getOrUndefined } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
+import { ApplicationRevision } from "../kinds.ts";
 import { failed, inputOf, returning } from "../ops/use-case-value.ts";
 import type { ActionScope, Provider } from "../ops/provider.ts";
 import type { UseCaseParts } from "../sources/parts.ts";
+import { readRenderedResources } from "../revision/store.ts";
 import { openRemote } from "../sources/remote.ts";
 import { filesOf, indexFile, isSecret, type Layout } from "./layout.ts";
 
@@ -34,7 +37,7 @@ export const pushObjects =
   (parts: UseCaseParts): Provider =>
   async (value, scope) => {
     const input = inputOf(value);
-    const objects = await renderAll(input, scope);
+    const objects = await renderedObjects(input, scope);
     if (!objects.ok) return failed(objects.error);
     const request = readRequest(input, objects.value, scope);
     if (!request.ok) return failed(request.error);
@@ -54,17 +57,15 @@ export const pushObjects =
     }
   };
 
-/** Everything that the revision consists of, as its ConfigMap has it. */
-async function renderAll(
+/** Everything that the revision consists of, as its ConfigMaps have it. */
+async function renderedObjects(
   input: JsonObject,
-  { app, delivery }: ActionScope,
+  { app: { identity }, records, signal }: ActionScope,
 ): Promise<Result<readonly KubeObject[], string>> {
-  const objects: KubeObject[] = [];
-  for (const component of app.components) {
-    const rendered = await delivery.render(component);
-    if (!rendered.ok) return rendered;
-    objects.push(rendered.value.workload.object, ...rendered.value.auxiliaries.map(({ object }) => object));
-  }
+  const ref = { type: ApplicationRevision, namespace: identity.namespace, name: identity.revision };
+  const revision = await getOrUndefined(records, ref, signal);
+  if (revision === undefined) return err(`revision "${identity.revision}" not found`);
+  const objects = [...(await readRenderedResources({ client: records, signal }, revision)).values()];
   return ok(input["secrets"] === "include" ? objects : objects.filter((object) => !isSecret(object)));
 }
 

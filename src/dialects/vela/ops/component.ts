@@ -3,6 +3,7 @@ import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import type { App, Component } from "../app.ts";
 import type { Delivery, Placement, RenderOptions } from "../delivery/delivery.ts";
+import { applyComponent as applyInStages, unhealthyText } from "../delivery/deploy.ts";
 import type { RenderedComponent } from "../render/rendered.ts";
 import { getAt, parsePath, type Segment, setAt } from "../workflow/paths.ts";
 
@@ -40,16 +41,21 @@ export async function applyComponent(scope: ComponentScope, request: ComponentRe
   const placement = placementOf(request);
   const rendered = await renderComponent(scope, request);
   if (typeof rendered === "string") return { kind: "error", message: rendered };
-  const objects = [rendered.workload, ...rendered.auxiliaries];
-  const applied = await delivery.apply(objects, placement, "workflow");
-  if (!applied.ok) return { kind: "error", message: applied.error };
-  const [workload, ...others] = applied.value.map(asJson);
-  const names = rendered.auxiliaries.map(({ resource, key }) => resource ?? key);
-  const output = workload ?? asJson(rendered.workload.object);
-  const outputs = Object.fromEntries(names.map((name, index) => [name, others[index]]));
-  if (!request.waitHealthy) return { kind: "healthy", message: "", output, outputs };
-  const health = await delivery.health(rendered, placement);
-  const message = ["wait healthy", health.message].filter((text) => text !== "").join(": ");
+  const applied = await applyInStages(delivery, rendered, placement);
+  if (applied.kind === "error") return applied;
+  const { health, stored } = applied;
+  const live = (wanted: KubeObject): JsonObject | undefined => {
+    const found = stored.find(({ kind, metadata }) => kind === wanted.kind && metadata.name === wanted.metadata.name);
+    return found === undefined ? undefined : asJson(found);
+  };
+  const output = live(rendered.workload.object) ?? asJson(rendered.workload.object);
+  const outputs = Object.fromEntries(
+    rendered.auxiliaries.map(({ resource, key, object }) => [resource ?? key, live(object)]),
+  );
+  // Traits that follow a healthy workload are applied by a later attempt.
+  const isComplete = rendered.auxiliaries.every(({ object }) => live(object) !== undefined);
+  if (!request.waitHealthy && isComplete) return { kind: "healthy", message: "", output, outputs };
+  const message = ["wait healthy", unhealthyText(health)].filter((text) => text !== "").join(": ");
   return { kind: health.isHealthy ? "healthy" : "wait", message, output, outputs };
 }
 

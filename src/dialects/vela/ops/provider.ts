@@ -37,6 +37,8 @@ export interface ActionScope {
   readonly context: JsonObject;
   /** With the rights of the application's writers. */
   readonly client: ApiClient;
+  /** The controller's own, for its records: revisions, and the status of its own kinds, which no writer may set. */
+  readonly records: ApiClient;
   readonly cue: Cue;
   readonly clusters: Clusters;
   readonly delivery: Delivery;

@@ -1,34 +1,36 @@
 import { expect, test } from "vitest";
-import { ConfigMap, Secret } from "#kernel/model/index.ts";
-import { clientWith, component, deployment, fakeApp, fakeScope, kindOf, replicasIn } from "./testing/fake-scope.ts";
+import { getOrUndefined } from "#kernel/kit/index.ts";
+import { ConfigMap, type KubeObject, Secret } from "#kernel/model/index.ts";
+import type { RenderedObject } from "../render/rendered.ts";
+import {
+  clientWith,
+  component,
+  deployment,
+  fakeApp,
+  fakeScope,
+  replicasIn,
+  storeRevision,
+} from "./testing/fake-scope.ts";
 import { runProgram } from "./exec.ts";
 import { rollback } from "./rollback.ts";
 
-const type = kindOf("core.oam.dev/v1beta1", "ApplicationRevision", "applicationrevisions");
+const rendered = (key: string, object: KubeObject): RenderedObject => ({
+  key,
+  role: "WORKLOAD",
+  component: "web",
+  object: { ...object, metadata: { ...object.metadata, namespace: "default" } },
+});
+const password = { apiVersion: "v1", kind: "Secret", metadata: { name: "password" }, data: { p: "cA==" } };
+const settings = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "settings" }, data: { a: "1" } };
 
 async function shop() {
-  const client = clientWith([type]);
-  const revision = async (number: number, succeeded: boolean, replicas: number) => {
-    const name = `shop-v${number}`;
-    const metadata = { name, namespace: "default" };
-    const stored = { apiVersion: "core.oam.dev/v1beta1", kind: "ApplicationRevision", metadata };
-    await client.create(type, { ...stored, spec: { resourcesConfigMap: { name } } });
-    await client.patch(
-      { type, ...metadata },
-      { type: "merge", body: { status: { succeeded } } },
-      { subresource: "status" },
-    );
-    const workload = { ...deployment("web", replicas), metadata: { name: "web", namespace: "default" } };
-    const password = { apiVersion: "v1", kind: "Secret", metadata: { name: "password", namespace: "default" } };
-    const data = { web: JSON.stringify(workload), "web.x.y": JSON.stringify({ ...password, "x-in-secret": true }) };
-    await client.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata, data } as never);
-    const kept = Buffer.from(JSON.stringify({ ...password, data: { p: "cA==" } })).toString("base64");
-    await client.create(Secret, { apiVersion: "v1", kind: "Secret", metadata, data: { "web.x.y": kept } } as never);
-  };
-  await revision(2, true, 2);
-  await revision(9, false, 9);
-  await revision(10, true, 10);
+  const client = clientWith();
   const scope = fakeScope(fakeApp([component("web", deployment("web", 1))], 11), { clients: { local: client } });
+  const web = (replicas: number) => rendered("web", deployment("web", replicas) as unknown as KubeObject);
+  await storeRevision(scope, 2, [web(2), rendered("web.x.y", password)]);
+  await storeRevision(scope, 9, [web(9)], false);
+  await storeRevision(scope, 10, [web(10), rendered("web.x.y", password)]);
+  await storeRevision(scope, 11, [web(1), rendered("web.x.new", settings)], false);
   return { client, scope };
 }
 
@@ -44,13 +46,21 @@ test("17.15 14.6 a rollback applies the objects of the latest revision that succ
   expect(await replicasIn(client)).toEqual({ web: 2 });
 });
 
+test("17.15 14.6 a rollback removes what only the later revision has", async () => {
+  const { client, scope } = await shop();
+  const place = { type: ConfigMap, namespace: "default", name: "settings" };
+  await client.create(ConfigMap, { ...settings, metadata: { name: "settings", namespace: "default" } });
+  await rollback({}, scope);
+  expect(await getOrUndefined(client, place)).toBeUndefined();
+});
+
 test("bad input: a revision that does not exist, and a first one", async () => {
   const { scope } = await shop();
   expect(await rollback({ revision: "shop-v7" }, scope)).toEqual({
     kind: "fail",
     message: 'revision "shop-v7" not found',
   });
-  const first = fakeScope(fakeApp([]), { clients: { local: clientWith([type]) } });
+  const first = fakeScope(fakeApp([]), { clients: { local: clientWith() } });
   expect(await rollback({}, first)).toEqual({ kind: "fail", message: "there is no earlier revision that succeeded" });
 });
 

@@ -13,6 +13,7 @@ import type { VelaDelivery } from "../delivery/vela-delivery.ts";
 import type { Application } from "../kinds.ts";
 import type { Notice } from "../notices.ts";
 import type { Providers } from "../ops/provider.ts";
+import type { ChartRenderer } from "../render/charts.ts";
 import type { Settings } from "../settings.ts";
 import type { Courier } from "../workflow/courier.ts";
 import type { StatusStore } from "./status-store.ts";
@@ -51,6 +52,7 @@ export interface Parts {
   readonly definitions: Definitions;
   readonly providers: Providers;
   readonly courier: Courier;
+  readonly charts?: ChartRenderer;
   /** With the index `targetIndex`. */
   readonly actions: Lister<RunAction>;
   /** Changes of these objects trigger passes of the application from now on, instead of those named before. */

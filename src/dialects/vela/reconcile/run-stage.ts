@@ -32,6 +32,7 @@ export function toolsOf(pass: Pass, { app, definitions, revisionHash, acting }: 
     systemNamespace: settings.systemDefinitionNamespace,
     revisionHash,
     allowCrossNamespace: settings.allowCrossNamespace,
+    ...(pass.charts === undefined ? {} : { charts: pass.charts }),
     signal,
   });
   return { app, acting, clusters, definitions, delivery };

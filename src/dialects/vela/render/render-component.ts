@@ -5,7 +5,7 @@ import type { Definition, Definitions, DefinitionType } from "../definitions/def
 import { notFoundMessage } from "../definitions/find.ts";
 import type { RenderOptions } from "../delivery/delivery.ts";
 import { readJsonSteps, withJsonAt } from "../json-path.ts";
-import { auxiliaryWorkload } from "../labels.ts";
+import { auxiliaryWorkload, nameOf } from "../labels.ts";
 import { componentContext, type ContextOptions } from "./context.ts";
 import { failureText } from "./failure-text.ts";
 import { type IsNamespaced, nameAuxiliary, nameWorkload, namespaceFor, objectFault } from "./naming.ts";
@@ -25,8 +25,12 @@ export interface RenderParts {
     component: Component,
     signal?: AbortSignal,
   ) => Promise<Result<readonly JsonObject[], string>>;
+  /** The objects of a `helmchart` component. */
+  readonly chartObjects: (properties: JsonObject, place: ContextOptions) => Promise<ChartObjects>;
   readonly signal: AbortSignal;
 }
+
+export type ChartObjects = Result<readonly JsonObject[], string>;
 
 /** An object before it has its name and labels. */
 interface Draft {
@@ -55,7 +59,7 @@ export async function renderComponent(
   const definition = await findDefinition(parts, "component", component.type);
   if (!definition.ok) return err(inComponent(definition.error));
   const context = componentContext(parts.app, component, place);
-  let drafts = await renderWorkload(parts, component, definition.value, context);
+  let drafts = await renderWorkload(parts, component, definition.value, place);
   for (const trait of component.traits) {
     if (!drafts.ok) break;
     drafts = await renderTrait(parts, trait, drafts.value, context);
@@ -65,8 +69,26 @@ export async function renderComponent(
     drafts = await mergePatch(parts, patch, drafts.value);
   }
   if (!drafts.ok) return err(inComponent(drafts.error));
-  return ok(await complete(parts, component, drafts.value, place.namespace));
+  const rendered = await complete(parts, component, drafts.value, place.namespace);
+  const twice = sameObjects(rendered);
+  return twice === undefined ? ok(rendered) : err(inComponent(twice));
 }
+
+/** The later one would replace the earlier one at each pass. */
+function sameObjects({ workload, auxiliaries }: RenderedComponent): string | undefined {
+  const firsts = new Map<string, RenderedObject>();
+  for (const one of [workload, ...auxiliaries]) {
+    const { apiVersion, kind, metadata } = one.object;
+    const id = [apiVersion.split("/").slice(0, -1), kind, metadata.namespace, metadata.name].join("/");
+    const first = firsts.get(id);
+    if (first !== undefined) return `${partText(first)} and ${partText(one)} both render ${nameOf(one.object)}`;
+    firsts.set(id, one);
+  }
+  return undefined;
+}
+
+const partText = ({ role, trait, resource = "" }: RenderedObject): string =>
+  role === "WORKLOAD" ? "output" : trait === auxiliaryWorkload ? `outputs.${resource}` : `trait "${trait ?? ""}"`;
 
 /** The refusal names where it was looked for and the nearest name. */
 export async function findDefinition(
@@ -84,24 +106,20 @@ async function renderWorkload(
   parts: RenderParts,
   component: Component,
   definition: Definition,
-  context: JsonObject,
+  place: ContextOptions,
 ): Promise<Result<Drafts, string>> {
   if (component.type === "ref-objects") {
     const referred = await parts.referredObjects(component, parts.signal);
-    if (!referred.ok) return referred;
-    const [workload, ...more] = referred.value;
-    if (workload === undefined) return err("ref-objects selects no object");
-    return ok({ workload, auxiliaries: more.map((object, index) => auxiliary(`objects-${index + 1}`, object)) });
+    return referred.ok ? draftsOf(referred.value, "ref-objects selects no object") : referred;
   }
-  const objects = await renderObjects(
-    parts,
-    { text: definition.template, file: component.type },
-    {
-      parameter: component.properties,
-      context,
-    },
-  );
+  const context = componentContext(parts.app, component, place);
+  const source = { text: definition.template, file: component.type };
+  const objects = await renderObjects(parts, source, { parameter: component.properties, context });
   if (!objects.ok) return objects;
+  if (component.type === "helmchart") {
+    const charted = await parts.chartObjects(component.properties, place);
+    return charted.ok ? draftsOf(workloadFirst(charted.value), "the chart renders no object") : charted;
+  }
   const { output, outputs } = objects.value;
   const fault = output === undefined ? `definition "${component.type}" renders no output` : objectFault(output);
   if (output === undefined || fault !== undefined) return err(fault ?? "");
@@ -109,6 +127,20 @@ async function renderWorkload(
   const broken = auxiliaries.find(({ object }) => objectFault(object) !== undefined);
   if (broken !== undefined) return err(`outputs.${broken.resource}: ${objectFault(broken.object) ?? ""}`);
   return ok({ workload: output, auxiliaries });
+}
+
+function draftsOf([workload, ...more]: readonly JsonObject[], nothing: string): Result<Drafts, string> {
+  if (workload === undefined) return err(nothing);
+  const auxiliaries = more.map((object, index) => auxiliary(`objects-${index + 1}`, object));
+  const fault = [workload, ...more].map((object) => objectFault(object)).find((text) => text !== undefined);
+  return fault === undefined ? ok({ workload, auxiliaries }) : err(fault);
+}
+
+/** Traits act on what runs. Everything else keeps its order. */
+function workloadFirst(objects: readonly JsonObject[]): readonly JsonObject[] {
+  const kinds = ["Deployment", "StatefulSet", "DaemonSet"];
+  const workload = objects.find(({ kind }) => kinds.some((one) => one === kind));
+  return workload === undefined ? objects : [workload, ...objects.filter((one) => one !== workload)];
 }
 
 const auxiliary = (resource: string, object: JsonObject): Draft => ({ trait: auxiliaryWorkload, resource, object });
@@ -129,7 +161,13 @@ async function renderTrait(
     context: { ...context, output: base.output, outputs: base.outputs },
   };
   const objects = await renderObjects(parts, source, { ...data, base });
-  if (!objects.ok) return err(inTrait(objects.error));
+  if (!objects.ok) {
+    // A template that is right by itself does not fit what it patches.
+    const isConflict = (await renderObjects(parts, source, data)).ok;
+    return err(
+      isConflict ? `invalid patch trait ${trait.type} into workload: ${objects.error}` : inTrait(objects.error),
+    );
+  }
   // An object that changed was patched, or hidden by another one of its name: then both are wanted.
   const isChanged = drafts.auxiliaries.some(
     ({ resource, object }) => !jsonEquals(objects.value.outputs[resource], object),

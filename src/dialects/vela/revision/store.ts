@@ -29,9 +29,8 @@ export interface RevisionParts {
 
 export async function listRevisions(
   { client, signal }: RevisionParts,
-  application: Stored,
+  { metadata: { name, namespace = "" } }: { readonly metadata: Pick<Stored["metadata"], "name" | "namespace"> },
 ): Promise<readonly Stored[]> {
-  const { name, namespace = "" } = application.metadata;
   const labelSelector = selectorOf({ name, namespace });
   const { items } = await client.list(ApplicationRevision, { namespace, labelSelector, signal });
   return items;

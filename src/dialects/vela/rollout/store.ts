@@ -33,7 +33,7 @@ export const writeRolloutStatus = (scope: ActionScope, rollout: StoredRollout, s
 
 /** Replaces the status by a patch of the differences, so that what people write meanwhile is kept. */
 export async function writeStatus(
-  { client, signal }: ActionScope,
+  { records, signal }: ActionScope,
   type: ResourceType,
   object: Stored,
   status: object,
@@ -44,7 +44,11 @@ export async function writeStatus(
   if (change === undefined) return;
   const { namespace = "", name } = object.metadata;
   const patch = { type: "merge", body: { status: change } } as const;
-  await client.patch({ type, namespace, name }, patch, { subresource: "status", fieldManager: rolloutManager, signal });
+  await records.patch({ type, namespace, name }, patch, {
+    subresource: "status",
+    fieldManager: rolloutManager,
+    signal,
+  });
 }
 
 export const referTo = (scope: ActionScope, { apiVersion, kind, metadata }: Stored): void =>

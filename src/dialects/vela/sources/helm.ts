@@ -1,8 +1,8 @@
 import { err, type JsonObject, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
 import type { HelmRendering } from "#kernel/template/index.ts";
-import type { ActionScope, Provider } from "../ops/provider.ts";
+import type { Provider } from "../ops/provider.ts";
 import { failed, inputOf, returning } from "../ops/use-case-value.ts";
-import type { UseCaseParts } from "./parts.ts";
+import type { SourceScope, UseCaseParts } from "./parts.ts";
 import { type OpenedSource, withSource } from "./open-source.ts";
 import { readPacked, within } from "./tree.ts";
 
@@ -10,25 +10,31 @@ import { readPacked, within } from "./tree.ts";
 export const renderHelm =
   (parts: UseCaseParts): Provider =>
   async (value, scope) => {
-    const input = inputOf(value);
-    const chart = objectAt(input, "chart");
-    const from = chart === undefined ? input : { ...input, ...chart };
-    if (chart?.["repoURL"] !== undefined)
-      return failed(
-        "chart.repoURL: chart repositories are not supported; give the URL of the .tgz file as chart.source",
-      );
-    if (input["valuesFrom"] !== undefined) return failed("valuesFrom: not supported; use values");
-    const rendered = await withSource(from, scope, parts, (source) => renderSource(input, source, scope, parts));
+    const rendered = await renderChart(inputOf(value), scope, parts);
     if (!rendered.ok) return failed(rendered.error);
     const { objects, notes } = rendered.value;
     // The two actions call them differently.
     return returning({ objects: [...objects], resources: [...objects], ...(notes === undefined ? {} : { notes }) });
   };
 
+/** Reads the source and renders the chart in it. */
+export async function renderChart(
+  input: JsonObject,
+  scope: SourceScope,
+  parts: UseCaseParts,
+): Promise<Result<HelmRendering, string>> {
+  const chart = objectAt(input, "chart");
+  const from = chart === undefined ? input : { ...input, ...chart };
+  if (chart?.["repoURL"] !== undefined)
+    return err("chart.repoURL: chart repositories are not supported; give the URL of the .tgz file as chart.source");
+  if (input["valuesFrom"] !== undefined) return err("valuesFrom: not supported; use values");
+  return await withSource(from, scope, parts, (source) => renderSource(input, source, scope, parts));
+}
+
 async function renderSource(
   input: JsonObject,
   { tree, folder }: OpenedSource,
-  scope: ActionScope,
+  scope: SourceScope,
   { templates }: UseCaseParts,
 ): Promise<Result<HelmRendering, string>> {
   const { name, namespace, revisionNumber } = scope.app.identity;

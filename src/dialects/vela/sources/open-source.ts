@@ -4,8 +4,7 @@ import { Readable } from "node:stream";
 import { err, type JsonObject, messageOf, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { gitIn } from "#kernel/git/index.ts";
-import type { ActionScope } from "../ops/provider.ts";
-import type { UseCaseParts } from "./parts.ts";
+import type { SourceScope, UseCaseParts } from "./parts.ts";
 import { localPath, openRemote } from "./remote.ts";
 import { readPacked, readTree, type SourceTree } from "./tree.ts";
 
@@ -18,7 +17,7 @@ export interface OpenedSource {
 /** Reads a Git repository, a local directory or a packed archive, and gives it to `use`, after which it is gone. */
 export async function withSource<T>(
   input: JsonObject,
-  scope: ActionScope,
+  scope: SourceScope,
   parts: UseCaseParts,
   use: (source: OpenedSource) => Promise<Result<T, string>>,
 ): Promise<Result<T, string>> {
@@ -46,7 +45,7 @@ async function open(
   source: string,
   input: JsonObject,
   directory: string,
-  scope: ActionScope,
+  scope: SourceScope,
   parts: UseCaseParts,
 ): Promise<Result<SourceTree, string>> {
   if (/^https?:.*\.(?:tgz|tar\.gz)(?:[?#].*)?$/i.test(source)) return download(source, scope, parts);
@@ -64,7 +63,7 @@ async function checkOut(
   source: string,
   input: JsonObject,
   directory: string,
-  scope: ActionScope,
+  scope: SourceScope,
   parts: UseCaseParts,
 ): Promise<Result<SourceTree, string>> {
   const remote = await openRemote(source, objectAt(input, "credentials"), directory, scope, parts);
@@ -94,7 +93,7 @@ const patience = 60_000;
 
 async function download(
   source: string,
-  { signal }: ActionScope,
+  { signal }: SourceScope,
   parts: UseCaseParts,
 ): Promise<Result<SourceTree, string>> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(patience)]);

@@ -1,4 +1,8 @@
 import type { TemplateHost } from "#kernel/template/index.ts";
+import type { ActionScope } from "../ops/provider.ts";
+
+/** For whom a source is read. */
+export type SourceScope = Pick<ActionScope, "app" | "client" | "clock" | "signal">;
 
 /** What the actions of the use cases need besides their scope. */
 export interface UseCaseParts {

@@ -5,8 +5,7 @@ import { err, isJsonObject, type JsonObject, objectAt, ok, type Result, textAt }
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, Secret } from "#kernel/model/index.ts";
 import { type GitRemote, readSourceUrl } from "#kernel/git/index.ts";
-import type { ActionScope } from "../ops/provider.ts";
-import type { UseCaseParts } from "./parts.ts";
+import type { SourceScope, UseCaseParts } from "./parts.ts";
 
 interface Credential {
   readonly user?: string;
@@ -23,7 +22,7 @@ export async function openRemote(
   address: string,
   credentials: JsonObject | undefined,
   directory: string,
-  scope: ActionScope,
+  scope: SourceScope,
   parts: UseCaseParts,
 ): Promise<Result<GitRemote, string>> {
   const roots = parts.localRoots ?? [];
@@ -66,7 +65,7 @@ export async function localPath(text: string, roots: readonly string[]): Promise
   return err(`${path} does not exist below an allowed directory; ${where}`);
 }
 
-async function readCredential(given: JsonObject | undefined, scope: ActionScope): Promise<Result<Credential, string>> {
+async function readCredential(given: JsonObject | undefined, scope: SourceScope): Promise<Result<Credential, string>> {
   if (given === undefined) return ok({});
   const reference = objectAt(given, "secretRef");
   if (reference === undefined) return ok(credentialOf((name) => textAt(given, name)));

@@ -1,15 +1,7 @@
-import {
-  formatInstant,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  objectAt,
-  parseDuration,
-  textAt,
-} from "#lib/base/index.ts";
-import { getOrUndefined, refTo } from "#kernel/kit/index.ts";
-import { asJson } from "#kernel/model/index.ts";
+import { formatInstant, isJsonObject, type JsonObject, type JsonValue, objectAt, textAt } from "#lib/base/index.ts";
+import { refTo } from "#kernel/kit/index.ts";
 import type { Component } from "../app.ts";
+import { parseTimeout } from "../durations.ts";
 import { applyComponent } from "../ops/component.ts";
 import { merge } from "../ops/merge.ts";
 import { suspendOnce } from "../ops/suspend.ts";
@@ -91,21 +83,6 @@ function changed(component: Component, value: JsonObject | undefined): Component
   return { ...component, properties, traits };
 }
 
-const dependsOnApp: NativeStep = async (job, { parameter }) => {
-  const name = textAt(parameter, "name") ?? "";
-  const namespace = textAt(parameter, "namespace") ?? job.subject.app.identity.namespace;
-  const { actingClient: client, signal } = job.parts;
-  const type = await client.resourceType("core.oam.dev/v1beta1", "Application");
-  const app = type === undefined ? undefined : await getOrUndefined(client, { type, namespace, name }, signal);
-  if (app === undefined) return { outcome: { kind: "wait", message: `application ${namespace}/${name} not found` } };
-  const phase = textAt(asJson(app), "status", "status");
-  if (phase === "running") return { outcome: { kind: "succeeded" } };
-  const message = `application ${namespace}/${name} is ${phase ?? "not started"}`;
-  return phase === "workflowFailed" || phase === "workflowTerminated"
-    ? failed(message)
-    : { outcome: { kind: "wait", message } };
-};
-
 const restartKey = "app.oam.dev/restart-workflow";
 
 /** Annotates the application: `at` an instant, `after` a time, or `every` so often. */
@@ -122,11 +99,12 @@ const restartWorkflow: NativeStep = async (job, { parameter }) => {
   return { outcome };
 };
 
-function restartTime(parameter: JsonObject, now: number): string | undefined {
+/** Undefined unless exactly one of the three is given and readable. */
+export function restartTime(parameter: JsonObject, now: number): string | undefined {
   const [at, after, every] = ["at", "after", "every"].map((name) => textAt(parameter, name));
   if ([at, after, every].filter((text) => text !== undefined).length !== 1) return undefined;
   if (after === undefined) return at ?? every;
-  const delay = parseDuration(after);
+  const delay = parseTimeout(after);
   return delay.ok ? formatInstant(now + delay.value) : undefined;
 }
 
@@ -134,6 +112,5 @@ export const nativeSteps: Readonly<Record<string, NativeStep | undefined>> = Obj
   suspend,
   "apply-component": applyComponentStep,
   "builtin-apply-component": applyComponentStep,
-  "depends-on-app": dependsOnApp,
   "restart-workflow": restartWorkflow,
 } satisfies Record<string, NativeStep>);

@@ -179,6 +179,7 @@ function scopeOf(job: StepJob, action: CueAction, task: CueTask, said: Said, con
     path: action.path,
     context: task.context ?? {},
     client: parts.actingClient,
+    records: parts.client,
     cue: parts.cue,
     clusters: parts.clusters,
     delivery: parts.delivery,

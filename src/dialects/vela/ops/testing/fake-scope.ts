@@ -15,6 +15,9 @@ import { asJson, type KubeObject, type ResourceType, Service, Ingress } from "#k
 import type { App, Component } from "../../app.ts";
 import type { Clusters, Delivery, Placement } from "../../delivery/delivery.ts";
 import type { RenderedComponent, RenderedObject } from "../../render/rendered.ts";
+import { ApplicationRevision } from "../../kinds.ts";
+import { label } from "../../labels.ts";
+import { writeRenderedResources } from "../../revision/store.ts";
 import { Insight } from "../../schema/insight.ts";
 import { Rollout } from "../../schema/rollout.ts";
 import { SecurityProfile } from "../../schema/security-profile.ts";
@@ -66,7 +69,9 @@ export const fakeApp = (components: readonly Component[], revisionNumber = 1): A
 });
 
 export const clientWith = (types: readonly ResourceType[] = []) =>
-  memoryClient({ types: [Rollout, TrafficShift, Insight, SecurityProfile, Service, Ingress, ...types] });
+  memoryClient({
+    types: [ApplicationRevision, Rollout, TrafficShift, Insight, SecurityProfile, Service, Ingress, ...types],
+  });
 
 export interface FakeWorld {
   readonly clients: Readonly<Record<string, ApiClient>>;
@@ -109,6 +114,7 @@ export function fakeScope(app: App, world: FakeWorld): ActionScope & { readonly 
     path: "action",
     context: {},
     client,
+    records: client,
     cue: fakeCue({}),
     execution: 0,
     clusters,
@@ -175,7 +181,8 @@ function fakeDelivery(app: App, clients: FakeWorld["clients"], unplugged: Readon
     remove: async (object, placement) => {
       const client = clientOf(placement);
       const type = await client.resourceType(object.apiVersion, object.kind);
-      if (type !== undefined) await client.delete(refTo(type, object));
+      const live = type && (await getOrUndefined(client, refTo(type, object)));
+      if (type !== undefined && live !== undefined) await client.delete(refTo(type, live));
       return ok(undefined);
     },
     health: async ({ workload }, placement) => {
@@ -189,6 +196,36 @@ function fakeDelivery(app: App, clients: FakeWorld["clients"], unplugged: Readon
     },
     patchComponent: () => undefined,
   };
+}
+
+/** A revision with its rendered objects, as a controller stores it. */
+export async function storeRevision(
+  { app, records, clock, signal }: ActionScope,
+  number: number,
+  objects: readonly RenderedObject[],
+  succeeded = true,
+): Promise<void> {
+  const { name, namespace } = app.identity;
+  const labels = { [label.app]: name, [label.appNamespace]: namespace };
+  const metadata = { name: `${name}-v${number}`, namespace, labels };
+  const revision = { apiVersion: "core.oam.dev/v1beta1", kind: "ApplicationRevision", metadata, spec: {} };
+  const stored = await records.create(ApplicationRevision, revision);
+  await records.patch(
+    refTo(ApplicationRevision, stored),
+    { type: "merge", body: { status: { succeeded } } },
+    { subresource: "status" },
+  );
+  await writeRenderedResources({ client: records, clock, signal }, stored, objects);
+}
+
+/** What the present revision has, stored as it. */
+export async function storePresent(scope: ActionScope): Promise<void> {
+  const objects: RenderedObject[] = [];
+  for (const each of scope.app.components) {
+    const rendered = await scope.delivery.render(each);
+    if (rendered.ok) objects.push(rendered.value.workload, ...rendered.value.auxiliaries);
+  }
+  await storeRevision(scope, scope.app.identity.revisionNumber, objects);
 }
 
 function renderedOf(each: Component, labelled: (object: KubeObject, of: string) => KubeObject): RenderedComponent {
