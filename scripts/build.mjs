@@ -20,7 +20,7 @@ const programs = {
   runner: "src/kernel/runtimes/process/runner/main.ts",
   "yaml-reader": "src/kernel/apiserver/http/yaml-reader-program.ts",
   "template-thread": "src/kernel/template/thread-program.ts",
-  "vela-courier": "src/dialects/vela/workflow/courier/program.ts",
+  courier: "src/kernel/couriers/program.ts",
 };
 
 /** The template module, as scripts/build-template.mjs has built it, and the licences of what is in it. */

@@ -15,6 +15,7 @@ const machineParts = [
   "src/kernel/kit",
   "src/kernel/logs",
   "src/kernel/artifacts",
+  "src/kernel/couriers",
   "src/kernel/git",
   "src/kernel/runtimes",
   "src/kernel/template",
@@ -67,6 +68,11 @@ export const rules: readonly Rule[] = [
     folder: "src/kernel/artifacts",
     mayImport: [...lib, "src/kernel/model"],
     because: "artifacts are files on the disk, whoever leaves and takes them",
+  },
+  {
+    folder: "src/kernel/couriers",
+    mayImport: lib,
+    because: "a courier carries an effect, whoever wants it done",
   },
   {
     folder: "src/kernel/git",
@@ -182,7 +188,7 @@ export const homes: Readonly<Record<string, string>> = {
   "@hono/node-server": "src/dialects/wharf",
   "@fastify/busboy": "src/dialects/wharf",
   saxes: "src/dialects/wharf",
-  nodemailer: "src/dialects/vela/workflow/courier",
+  nodemailer: "src/kernel/couriers",
 };
 
 /** Globals that decide or wait behind the reader's back, and the places that are their home. */

@@ -19,7 +19,7 @@ async function smallClone(): Promise<void> {
     "src/kernel/runtimes/process/runner/main.ts": "",
     "src/kernel/apiserver/http/yaml-reader-program.ts": "",
     "src/kernel/template/thread-program.ts": "",
-    "src/dialects/vela/workflow/courier/program.ts": "",
+    "src/kernel/couriers/program.ts": "",
     "src/engine/index.ts": "export const a = 1;",
     "src/kernel/kit/index.ts": "export const b = 1;",
   };

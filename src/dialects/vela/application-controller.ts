@@ -13,7 +13,7 @@ import type { ChartRenderer } from "./render/charts.ts";
 import type { Settings } from "./settings.ts";
 import { stepsOf } from "./view.ts";
 import { WatchedObjects } from "./watched-objects.ts";
-import type { Courier } from "./workflow/courier.ts";
+import type { Courier } from "#kernel/couriers/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 
 export interface ApplicationControllerParts {

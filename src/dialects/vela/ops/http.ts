@@ -2,7 +2,8 @@ import { type JsonObject, listAt, objectAt, objectsAt, parseDuration, textAt } f
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, Secret } from "#kernel/model/index.ts";
 import { type Action, failure, inBothForms, namespaceOf } from "./form.ts";
-import type { ActionScope, HttpRequest } from "./provider.ts";
+import type { HttpRequest } from "#kernel/couriers/index.ts";
+import type { ActionScope } from "./provider.ts";
 
 const defaultTimeout = 3_000;
 

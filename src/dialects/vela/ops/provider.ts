@@ -1,5 +1,6 @@
 import type { Clock, Instant, JsonObject, JsonValue, Logger } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
+import type { HttpRequest, OutsideRequest } from "#kernel/couriers/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import type { App, Step } from "../app.ts";
 import type { Clusters, Delivery } from "../delivery/delivery.ts";
@@ -68,37 +69,6 @@ export interface ActionScope {
   /** Does what may happen again, such as GET. */
   ask(request: HttpRequest): Promise<ActionResult>;
 }
-
-export type HttpRequest = Extract<OutsideRequest, { readonly kind: "http" }>;
-
-/** An effect outside of any API server, as data: another process performs it and records its result durably. */
-export type OutsideRequest =
-  | {
-      readonly kind: "http";
-      readonly method: string;
-      readonly url: string;
-      readonly headers: Readonly<Record<string, string>>;
-      readonly body?: string;
-      readonly timeoutMs: number;
-      readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-    }
-  | {
-      readonly kind: "email";
-      readonly host: string;
-      readonly port: number;
-      readonly username: string;
-      readonly password: string;
-      readonly from: { readonly address: string; readonly alias?: string };
-      readonly to: readonly string[];
-      readonly subject: string;
-      readonly body: string;
-    }
-  | {
-      readonly kind: "command";
-      readonly argv: readonly string[];
-      readonly directory?: string;
-      readonly timeoutMs: number;
-    };
 
 /** The implementation of one `#provider` and `#do`. The value is concrete, except for `wait`. */
 export type Provider = (value: JsonObject, scope: ActionScope) => Promise<ActionResult>;

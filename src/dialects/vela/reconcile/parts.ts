@@ -15,7 +15,7 @@ import type { Notice } from "../notices.ts";
 import type { Providers } from "../ops/provider.ts";
 import type { ChartRenderer } from "../render/charts.ts";
 import type { Settings } from "../settings.ts";
-import type { Courier } from "../workflow/courier.ts";
+import type { Courier } from "#kernel/couriers/index.ts";
 import type { StatusStore } from "./status-store.ts";
 
 /** What a pass delivers with: clients of the writers, and the objects of one revision. */

@@ -30,7 +30,7 @@ export interface LedgerEntry {
   readonly isKept?: boolean;
   readonly isRepeated?: boolean;
   readonly answer?: JsonValue;
-  /** It was done, and its answer is unusable. */
+  /** It was done or may have been, and there is no usable answer. */
   readonly failure?: string;
 }
 

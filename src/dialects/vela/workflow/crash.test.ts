@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { isAlreadyExists, isConflict } from "#kernel/model/index.ts";
 import type { PassParts } from "./parts.ts";
 import { createRig, step } from "./testing/rig.ts";
-import { memoryCourier } from "./testing/memory-courier.ts";
+import { memoryCourier } from "#kernel/couriers/testing/index.ts";
 
 // 17.19 in one process: a "process" dies at one of the places where it waits, before or after what it waits for was
 // done, and the next one goes on with what is stored. Couriers survive.

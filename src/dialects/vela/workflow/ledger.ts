@@ -2,9 +2,9 @@ import { asError } from "./outcome.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import { messageOf } from "#lib/base/index.ts";
-import type { ActionResult, OutsideRequest } from "../ops/provider.ts";
+import type { ActionResult } from "../ops/provider.ts";
 import { type ContextStore, type LedgerEntry, StoreFailure } from "./context-store.ts";
-import type { Courier, Delivery } from "./courier.ts";
+import type { Courier, Delivery, OutsideRequest } from "#kernel/couriers/index.ts";
 import { messages } from "./messages.ts";
 import type { LastEnd } from "./state.ts";
 
@@ -46,9 +46,11 @@ export async function once(
   const hash = hashName([canonicalJson(request)], 26);
   const known = scope.store.entries(scope.step).find((entry) => isSame(scope, entry, path, hash));
   if (known?.answer !== undefined) return { kind: "continue", result: known.answer };
-  if (known?.failure !== undefined) return asError(known.failure);
+  if (known?.failure !== undefined) return { kind: "fail", message: known.failure };
   if (known !== undefined) return resume(scope, known, request);
-  if (scope.store.isLost && scope.isContinued) return asError(messages.unknownOutcome(nameOf(request)));
+  const isRepeated = attributes.includes("always");
+  if (scope.store.isLost && scope.isContinued && !isRepeated)
+    return { kind: "fail", message: messages.unknownOutcome(nameOf(request)) };
   const number = scope.store.nextNumber();
   const entry: LedgerEntry = {
     effect: hashName([scope.runKey, scope.stepId, path, hash, number], 26),
@@ -57,7 +59,7 @@ export async function once(
     execution: scope.execution,
     place: await scope.courier.place(),
     ...(attributes.includes("once") ? { isKept: true } : {}),
-    ...(attributes.includes("always") ? { isRepeated: true } : {}),
+    ...(isRepeated ? { isRepeated } : {}),
   };
   scope.store.setEntries(scope.step, [...scope.store.entries(scope.step), entry]);
   await scope.store.save().catch((thrown: unknown) => {
@@ -84,16 +86,21 @@ function conclude(
   request: OutsideRequest,
   delivery: Delivery,
 ): ActionResult {
-  if (delivery.kind !== "answer") return asError(messages.unknownOutcome(nameOf(request)));
   const others = store.entries(step).filter(({ effect }) => effect !== entry.effect);
-  settled(entry.effect);
-  if (!delivery.answer.ok) {
-    const { message, isDone } = delivery.answer;
-    store.setEntries(step, isDone === true ? [...others, { ...entry, failure: message }] : others);
+  const { answer } = delivery.kind === "answer" ? delivery : { answer: undefined };
+  if (answer !== undefined) settled(entry.effect);
+  if (answer?.ok === true) {
+    store.setEntries(step, [...others, { ...entry, answer: answer.value }]);
+    return { kind: "continue", result: answer.value };
+  }
+  const { message, isDone } = answer ?? { message: messages.unknownOutcome(nameOf(request)), isDone: true };
+  if (isDone !== true || entry.isRepeated === true) {
+    store.setEntries(step, others);
     return asError(message);
   }
-  store.setEntries(step, [...others, { ...entry, answer: delivery.answer.value }]);
-  return { kind: "continue", result: delivery.answer.value };
+  const failure = answer === undefined ? message : messages.notRepeated(message);
+  store.setEntries(step, [...others, { ...entry, failure }]);
+  return { kind: "fail", message: failure };
 }
 
 /** Without anything that could be secret, such as the query of a URL. */

@@ -16,6 +16,8 @@ export const messages = {
   dependencyNotSucceeded: (name: string, phase: string) => `skipped because step ${name} is ${phase}`,
   stopped: "skipped because the workflow was terminated",
   terminated: "terminated by a person",
+  notRepeated: (message: string) =>
+    `${message}; it may have been done and is not repeated: "slipway restart --step" sends it again`,
   unknownOutcome: (what: string) =>
     `${what} was begun and its outcome is unknown; it is not repeated: "slipway restart --step" sends it again`,
 } as const;

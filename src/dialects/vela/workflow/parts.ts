@@ -6,7 +6,7 @@ import type { App } from "../app.ts";
 import type { Definitions } from "../definitions/definition.ts";
 import type { Clusters, Delivery } from "../delivery/delivery.ts";
 import type { Providers } from "../ops/provider.ts";
-import type { Courier } from "./courier.ts";
+import type { Courier } from "#kernel/couriers/index.ts";
 import type { WorkflowSettings } from "./delays.ts";
 
 /** What the steps of one object are executed with, for one pass. */

@@ -3,9 +3,9 @@ import { type Cue, createCue, type TemplateHost } from "#kernel/template/index.t
 import { realHost } from "#kernel/template/testing/index.ts";
 import type { Step } from "../app.ts";
 import { library } from "../library.ts";
-import type { EffectAnswer } from "./courier.ts";
+import type { EffectAnswer } from "#kernel/couriers/index.ts";
 import { createRig, step } from "./testing/rig.ts";
-import { memoryCourier } from "./testing/memory-courier.ts";
+import { memoryCourier } from "#kernel/couriers/testing/index.ts";
 
 // Shipped definitions and the seed's own, with the real evaluator.
 

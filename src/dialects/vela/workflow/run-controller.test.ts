@@ -8,7 +8,7 @@ import { providers } from "../ops/index.ts";
 import { defaultSettings } from "../settings.ts";
 import { runReconciler } from "./run-controller.ts";
 import { fakeCue, type FakeTemplate, template } from "./testing/fake-cue.ts";
-import { memoryCourier } from "./testing/memory-courier.ts";
+import { memoryCourier } from "#kernel/couriers/testing/index.ts";
 
 function rig() {
   const clock = new FakeClock();

@@ -31,7 +31,7 @@ import { parseRun } from "../parse.ts";
 import { commandOf } from "../reconcile/operations.ts";
 import type { Settings } from "../settings.ts";
 import { applyCommand } from "./commands.ts";
-import type { Courier } from "./courier.ts";
+import type { Courier } from "#kernel/couriers/index.ts";
 import { keepsDebugValues, writeDebugValue } from "./debug-values.ts";
 import { nativeSteps } from "./native.ts";
 import { groupType, placesOf } from "./plan.ts";

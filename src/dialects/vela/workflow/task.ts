@@ -11,7 +11,7 @@ import type { Prepared, StepJob, TaskEnd } from "./job.ts";
 import type { StepOutcome } from "./outcome.ts";
 import { type ResourceRef, stepReasons } from "./status.ts";
 import { StoreFailure } from "./context-store.ts";
-import { performHttp } from "./courier/perform-http.ts";
+import { performHttp } from "#kernel/couriers/index.ts";
 import { renderedContext, stepContext } from "./step-context.ts";
 import { runTaskObjects } from "./task-object.ts";
 

@@ -10,14 +10,14 @@ import type { Providers } from "../../ops/provider.ts";
 import type { ComponentHealth, RenderedComponent } from "../../render/rendered.ts";
 import { defaultSettings } from "../../settings.ts";
 import { applyCommand, type Command } from "../commands.ts";
-import type { Courier } from "../courier.ts";
+import type { Courier } from "#kernel/couriers/index.ts";
 import type { WorkflowSettings } from "../delays.ts";
 import { expandWorkflow } from "../expand.ts";
 import type { PassParts } from "../parts.ts";
 import { type PassResult, runPass, type RunInput } from "../pass.ts";
 import { flatSteps, type StepStatus, type WorkflowStatus } from "../status.ts";
 import { fakeCue, type FakeTemplate, template } from "./fake-cue.ts";
-import { memoryCourier } from "./memory-courier.ts";
+import { memoryCourier } from "#kernel/couriers/testing/index.ts";
 
 export const applicationType: ResourceType = {
   group: "core.oam.dev",

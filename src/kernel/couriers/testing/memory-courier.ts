@@ -1,5 +1,4 @@
-import type { OutsideRequest } from "../../ops/provider.ts";
-import type { Courier, EffectAnswer } from "../courier.ts";
+import type { Courier, EffectAnswer, OutsideRequest } from "../courier.ts";
 
 export interface MemoryCourier extends Courier {
   /** Every request that was performed, in order. */

@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { childEnd } from "#lib/base/index.node.ts";
 import { type Clock, messageOf } from "#lib/base/index.ts";
-import type { OutsideRequest } from "../../ops/provider.ts";
-import type { EffectAnswer } from "../courier.ts";
+import type { EffectAnswer, OutsideRequest } from "./courier.ts";
 
 export type CommandRequest = Extract<OutsideRequest, { kind: "command" }>;
 
@@ -31,7 +30,11 @@ export async function performCommand(request: CommandRequest, clock: Clock): Pro
     if (!isLate) return { ok: true, value: { ...outputs, exitCode: exitCode ?? -1 } };
     return { ok: false, message: `${program}: not finished within ${request.timeoutMs / 1000}s`, isDone: true };
   } catch (thrown) {
-    return { ok: false, message: `${program}: ${messageOf(thrown)}` };
+    return {
+      ok: false,
+      message: `${program}: ${messageOf(thrown)}`,
+      ...(child.pid === undefined ? {} : { isDone: true }),
+    };
   } finally {
     cancel();
   }

@@ -9,8 +9,7 @@ import {
   refuseShared,
   replaceFile,
 } from "#lib/base/index.node.ts";
-import type { OutsideRequest } from "../../ops/provider.ts";
-import type { Courier, Delivery, EffectAnswer } from "../courier.ts";
+import type { Courier, Delivery, EffectAnswer, OutsideRequest } from "./courier.ts";
 import { readAnswer, removeEffect, sweep, takenBy, writeOrder } from "./files.ts";
 
 export interface ProcessCourierOptions {
@@ -32,7 +31,7 @@ const keptFor: Millis = 14 * 86_400_000;
 
 const tries = 3;
 
-const programPath = (): string => join(import.meta.dirname, "vela-courier.cjs");
+const programPath = (): string => join(import.meta.dirname, "courier.cjs");
 
 /** Starts a detached process for each effect. */
 export function processCourier(options: ProcessCourierOptions): Courier {

@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
-import type { OutsideRequest } from "../../ops/provider.ts";
+import type { OutsideRequest } from "./courier.ts";
 import { take, writeOrder } from "./files.ts";
+import { performEmail } from "./perform-email.ts";
 import { performHttp } from "./perform-http.ts";
 import { processCourier } from "./process-courier.ts";
 
@@ -20,7 +21,7 @@ let port = 0;
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "courier-"));
-  program = join(root, "vela-courier.cjs");
+  program = join(root, "courier.cjs");
   await build({
     entryPoints: [join(import.meta.dirname, "program.ts")],
     outfile: program,
@@ -51,6 +52,13 @@ afterAll(async () => {
   server.close();
   await rm(root, { recursive: true, force: true });
 });
+
+async function portOf(tcp: import("node:net").Server): Promise<number> {
+  tcp.listen(0, "127.0.0.1");
+  await new Promise((resolve) => tcp.once("listening", resolve));
+  const address = tcp.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
 
 const denied = ["169.254.0.0/16"];
 const signal = new AbortController().signal;
@@ -121,11 +129,52 @@ test("bad input: hanging, endless and redirecting endpoints, and denied addresse
   expect(await ask(to("/hang", { timeoutMs: 100 }))).toEqual({
     ok: false,
     message: `POST ${host}: no answer within 0.1s`,
+    isDone: true,
   });
   expect(await ask(to("/big"))).toEqual({ ok: false, message: `POST ${host}: the answer exceeds 4 MiB`, isDone: true });
-  expect(await ask(to("/loop"))).toEqual({ ok: false, message: `POST ${host}: stopped after 10 redirects` });
-  const away = { ok: false, message: `POST ${host}: address 169.254.169.254 is denied by EgressDeny` };
+  expect(await ask(to("/loop"))).toEqual({
+    ok: false,
+    message: `POST ${host}: stopped after 10 redirects`,
+    isDone: true,
+  });
+  const away = { ok: false, message: `POST ${host}: address 169.254.169.254 is denied by EgressDeny`, isDone: true };
   expect(await ask(to("/away"))).toEqual(away);
+});
+
+test("a request whose connection fails was not sent; one whose connection breaks may have been", async () => {
+  const ask = (request: ReturnType<typeof to>) => performHttp(request, { denied, clock: systemClock });
+  const breaking = createTcpServer((socket) => void socket.once("data", () => socket.resetAndDestroy()));
+  const openPort = await portOf(breaking);
+  const broken = await ask(to("", { url: `http://127.0.0.1:${openPort}/` }));
+  expect(broken).toMatchObject({ ok: false, isDone: true });
+  breaking.close();
+  await new Promise((resolve) => breaking.once("close", resolve));
+  const refused = await ask(to("", { url: `http://127.0.0.1:${openPort}/` }));
+  expect(refused).toMatchObject({ ok: false, message: expect.stringContaining("ECONNREFUSED") as string });
+  expect(refused).not.toHaveProperty("isDone");
+  // Without TLS there is no secure connection to send over.
+  expect(await ask(to("", { url: `https://127.0.0.1:${port}/` }))).not.toHaveProperty("isDone");
+});
+
+test("a mail that the server refuses was not sent; one whose connection breaks after its text may have been", async () => {
+  const speak = async (end: (socket: import("node:net").Socket) => void) => {
+    const smtp = createTcpServer((socket) => {
+      socket.write("220 test\r\n");
+      socket.on("data", (chunk: Buffer) => {
+        const text = chunk.toString();
+        if (text.startsWith("DATA")) socket.write("354 go\r\n");
+        else if (text.endsWith("\r\n.\r\n")) end(socket);
+        else socket.write("250 ok\r\n");
+      });
+      socket.on("error", () => undefined);
+    });
+    const mail = { host: "127.0.0.1", port: await portOf(smtp), username: "", password: "", subject: "", body: "text" };
+    const answer = await performEmail({ kind: "email", ...mail, from: { address: "a@b.test" }, to: ["c@d.test"] }, []);
+    smtp.close();
+    return answer;
+  };
+  expect(await speak((socket) => socket.write("554 no\r\n"))).not.toHaveProperty("isDone");
+  expect(await speak((socket) => socket.destroy())).toMatchObject({ ok: false, isDone: true });
 });
 
 test("a mail is sent once, with its text and subject encoded", async () => {

@@ -1,11 +1,11 @@
 // A courier: performs one effect outside of any API server, and outlives the server that started it.
 //
-//     node vela-courier.cjs DIRECTORY EFFECT
+//     node courier.cjs DIRECTORY EFFECT
 //
 // The request is in a file of the directory, never on the command line. It ends with 0, also if another courier has
 // taken the effect.
 import { messageOf, systemClock } from "#lib/base/index.ts";
-import type { EffectAnswer } from "../courier.ts";
+import type { EffectAnswer } from "./courier.ts";
 import { type CourierOrder, readOrder, removeEffect, removeOrder, take, writeAnswer } from "./files.ts";
 import { performCommand } from "./perform-command.ts";
 import { performEmail } from "./perform-email.ts";

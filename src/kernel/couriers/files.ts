@@ -10,8 +10,7 @@ import {
   replaceFile,
 } from "#lib/base/index.node.ts";
 import { parseJson } from "#lib/json/index.ts";
-import type { OutsideRequest } from "../../ops/provider.ts";
-import type { EffectAnswer } from "../courier.ts";
+import type { EffectAnswer, OutsideRequest } from "./courier.ts";
 
 // What a server and its couriers share: three files for each effect, in a private directory.
 //

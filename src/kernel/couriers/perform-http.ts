@@ -1,8 +1,7 @@
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import { type Clock, type JsonObject, messageOf, onAbort } from "#lib/base/index.ts";
-import type { OutsideRequest } from "../../ops/provider.ts";
-import type { EffectAnswer } from "../courier.ts";
+import type { EffectAnswer, OutsideRequest } from "./courier.ts";
 import { EgressRules } from "./egress.ts";
 
 export type HttpRequest = Extract<OutsideRequest, { kind: "http" }>;
@@ -16,19 +15,23 @@ export interface HttpSurroundings {
   readonly signal?: AbortSignal;
 }
 
-/** Any status is an answer. The time limit is for all redirects together. */
+/**
+ * Any status is an answer. The time limit is for all redirects together. What fails before the connection stands was
+ * not sent; after that nobody knows what the server has seen.
+ */
 export async function performHttp(request: HttpRequest, around: HttpSurroundings): Promise<EffectAnswer> {
   const rules = new EgressRules(around.denied);
   const limit = new AbortController();
   const cancel = around.clock.after(request.timeoutMs, () =>
     limit.abort(new Error(`no answer within ${request.timeoutMs / 1000}s`)),
   );
+  const progress = { isSent: false };
   const release = onAbort(around.signal, () => limit.abort(around.signal?.reason));
   try {
-    return await follow(request, rules, limit.signal);
+    return await follow(request, rules, limit.signal, progress);
   } catch (thrown) {
     const message = limit.signal.aborted ? messageOf(limit.signal.reason) : messageOf(thrown);
-    return { ok: false, message: `${request.method} ${hostOf(request.url)}: ${message}` };
+    return { ok: false, message: `${request.method} ${hostOf(request.url)}: ${message}`, ...doneIf(progress) };
   } finally {
     cancel();
     release();
@@ -37,17 +40,29 @@ export async function performHttp(request: HttpRequest, around: HttpSurroundings
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "invalid URL");
 
-async function follow(first: HttpRequest, rules: EgressRules, signal: AbortSignal): Promise<EffectAnswer> {
+interface Sending {
+  isSent: boolean;
+}
+
+const doneIf = ({ isSent }: Sending): { readonly isDone?: true } => (isSent ? { isDone: true } : {});
+
+async function follow(
+  first: HttpRequest,
+  rules: EgressRules,
+  signal: AbortSignal,
+  progress: Sending,
+): Promise<EffectAnswer> {
   let request = first;
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
-    const response = await send(request, rules, signal);
+    const response = await send(request, rules, signal, progress);
     const { location } = response.headers;
     const status = response.statusCode ?? 0;
     if (location === undefined || ![301, 302, 303, 307, 308].includes(status)) return answerOf(request, response);
     response.resume();
     request = redirected(request, new URL(location, request.url), status);
   }
-  return { ok: false, message: `${first.method} ${hostOf(first.url)}: stopped after ${mostRedirects} redirects` };
+  const message = `${first.method} ${hostOf(first.url)}: stopped after ${mostRedirects} redirects`;
+  return { ok: false, message, isDone: true };
 }
 
 /** As browsers and Go do it; credentials do not go to other hosts. */
@@ -61,7 +76,12 @@ function redirected(request: HttpRequest, url: URL, status: number): HttpRequest
   return { ...changed, url: url.href, headers: Object.fromEntries(headers) };
 }
 
-function send(request: HttpRequest, rules: EgressRules, signal: AbortSignal): Promise<IncomingMessage> {
+function send(
+  request: HttpRequest,
+  rules: EgressRules,
+  signal: AbortSignal,
+  progress: Sending,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const url = new URL(request.url);
     if (url.protocol !== "http:" && url.protocol !== "https:")
@@ -80,6 +100,10 @@ function send(request: HttpRequest, rules: EgressRules, signal: AbortSignal): Pr
     };
     const sent = start(url, options, resolve);
     sent.once("error", reject);
+    const isSecure = url.protocol === "https:";
+    sent.once("socket", (socket) =>
+      socket.once(isSecure ? "secureConnect" : "connect", () => (progress.isSent = true)),
+    );
     sent.end(request.body);
   });
 }

@@ -1,7 +1,6 @@
 import { createTransport } from "nodemailer";
-import { messageOf } from "#lib/base/index.ts";
-import type { OutsideRequest } from "../../ops/provider.ts";
-import type { EffectAnswer } from "../courier.ts";
+import { isJsonObject, messageOf } from "#lib/base/index.ts";
+import type { EffectAnswer, OutsideRequest } from "./courier.ts";
 import { EgressRules } from "./egress.ts";
 
 export type EmailRequest = Extract<OutsideRequest, { kind: "email" }>;
@@ -9,12 +8,16 @@ export type EmailRequest = Extract<OutsideRequest, { kind: "email" }>;
 const implicitTls = 465;
 const limitMs = 30_000;
 
-/** TLS from the start on port 465, else STARTTLS if the server offers it. Without a password nobody logs in. */
+/**
+ * TLS from the start on port 465, else STARTTLS if the server offers it. Without a password nobody logs in.
+ * Until the text is sent, and after the server has refused it, nothing was delivered.
+ */
 export async function performEmail(request: EmailRequest, denied: readonly string[]): Promise<EffectAnswer> {
   const rules = new EgressRules(denied);
   const refusal = rules.refusal(request.host) ?? (await lookedUp(rules, request.host));
   if (refusal !== undefined) return { ok: false, message: refusal };
   const { username: user, password: pass } = request;
+  let isSent = false;
   const transport = createTransport({
     host: request.host,
     port: request.port,
@@ -23,6 +26,8 @@ export async function performEmail(request: EmailRequest, denied: readonly strin
     connectionTimeout: limitMs,
     greetingTimeout: limitMs,
     socketTimeout: limitMs,
+    debug: true,
+    logger: listener((command) => (isSent ||= command === "DATA")),
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -37,10 +42,21 @@ export async function performEmail(request: EmailRequest, denied: readonly strin
     });
     return { ok: true, value: {} };
   } catch (thrown) {
-    return { ok: false, message: `mail server ${request.host}:${request.port}: ${messageOf(thrown)}` };
+    const message = `mail server ${request.host}:${request.port}: ${messageOf(thrown)}`;
+    const isRefused = isJsonObject(thrown) && typeof thrown["responseCode"] === "number";
+    return { ok: false, message, ...(isSent && !isRefused ? { isDone: true } : {}) };
   } finally {
     transport.close();
   }
+}
+
+/** Hears every command to the server. */
+function listener(hear: (command: string) => void) {
+  const ignore = () => undefined;
+  const debug = (entry: unknown, text: unknown): void => {
+    if (isJsonObject(entry) && entry["tnx"] === "client" && typeof text === "string") hear(text);
+  };
+  return { level: ignore, trace: ignore, debug, info: ignore, warn: ignore, error: ignore, fatal: ignore };
 }
 
 /** Why the host must not be reached, if so. */

@@ -1,0 +1,4 @@
+export type { Courier, Delivery, EffectAnswer, HttpRequest, OutsideRequest } from "./courier.ts";
+export { EgressRules } from "./egress.ts";
+export { performHttp } from "./perform-http.ts";
+export { processCourier } from "./process-courier.ts";
