@@ -63,3 +63,24 @@ test("17.25 conditions and phases of an application are events", () => {
   const sick = { ...good, status: "unhealthy", services: [{ name: "web", healthy: false, message: "Ready:0/1" }] };
   expect(lines(applicationNotices(good, sick))).toEqual(["Unhealthy: not healthy: web: Ready:0/1"]);
 });
+
+test("18 a step that has waited for 10 minutes is told once", () => {
+  const at = (time: string) => ({
+    ...running,
+    steps: [
+      {
+        name: "a",
+        phase: "running",
+        reason: "Wait",
+        message: "not ready",
+        firstExecuteTime: start,
+        lastExecuteTime: time,
+      },
+    ],
+  });
+  const [early, late, later] = [at("2030-01-01T00:09:59Z"), at("2030-01-01T00:10:00Z"), at("2030-01-01T00:11:00Z")];
+  expect(lines(workflowNotices(early, late))).toEqual([
+    'StepWaitsLong: step "a" has been waiting for more than 10 minutes: not ready',
+  ]);
+  expect(workflowNotices(late, later)).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { formatAge, parseInstant } from "#lib/base/index.ts";
+import { formatAge, type Millis, parseInstant } from "#lib/base/index.ts";
 import type { ApplicationStatus, StepStatus, WorkflowStatusFields } from "./kinds.ts";
 
 // Events are differences between two stored statuses, so that a restart of the server repeats none.
@@ -115,6 +115,14 @@ type AnyStep = Omit<StepStatus, "subSteps">;
 const flatten = (status: WorkflowStatusFields | undefined): readonly AnyStep[] =>
   (status?.steps ?? []).flatMap((step) => [...(step.subSteps ?? []), step]);
 
+const longWait: Millis = 10 * 60_000;
+
+const waitsLong = ({ phase, reason, firstExecuteTime, lastExecuteTime }: AnyStep): boolean => {
+  if (phase !== "running" || reason !== "Wait") return false;
+  const [first, last] = [firstExecuteTime, lastExecuteTime].map((text) => parseInstant(text ?? ""));
+  return first !== undefined && last !== undefined && last - first >= longWait;
+};
+
 /** Several moves in one pass are one event. */
 function stepNotices(before: AnyStep | undefined, after: AnyStep): readonly Notice[] {
   const { phase, reason, message = "" } = after;
@@ -123,7 +131,10 @@ function stepNotices(before: AnyStep | undefined, after: AnyStep): readonly Noti
   const isSame = before?.phase === phase && before?.reason === reason;
   switch (phase) {
     case "running":
-      return before?.firstExecuteTime === undefined ? [normal("StepStarted", `${step} has started`, "Start")] : [];
+      if (before?.firstExecuteTime === undefined) return [normal("StepStarted", `${step} has started`, "Start")];
+      return waitsLong(after) && !waitsLong(before)
+        ? [warning("StepWaitsLong", `${step} has been waiting for more than 10 minutes${because}`, "Wait")]
+        : [];
     case "suspending":
       return isSame ? [] : [normal("StepSuspended", `${step} is suspended${because}`, "Suspend")];
     case "succeeded":

@@ -466,7 +466,11 @@ test("17.6 apply-component waits until the component is healthy, and gives its o
 
 test("17.13 a task object is annotated, and only its present generation ends the step", async () => {
   const task = { output: { apiVersion: "demo.example.org/v1", kind: "Task", spec: { n: 1 } } };
-  const rig = await createRig({ steps: [step("a", "task"), step("b", "count")], templates: { task, count } });
+  const rig = await createRig({
+    steps: [step("a", "task"), step("b", "count")],
+    templates: { task, count },
+    components: [component("web")],
+  });
   await rig.pass();
   const ref = {
     type: { group: "demo.example.org", version: "v1", kind: "Task", plural: "tasks", namespaced: true },
@@ -475,7 +479,12 @@ test("17.13 a task object is annotated, and only its present generation ends the
   };
   const made = await rig.client.get(ref);
   const annotation = made.metadata.annotations?.["app.oam.dev/workflow-context"] ?? "";
-  expect(JSON.parse(annotation)).toMatchObject({ appName: "app", stepName: "a", stepId: rig.step("a").id });
+  expect(JSON.parse(annotation)).toMatchObject({
+    appName: "app",
+    stepName: "a",
+    stepId: rig.step("a").id,
+    components: { web: { workload: { kind: "ConfigMap", metadata: { name: "web" } } } },
+  });
   expect(rig.step("a").resourceRef).toMatchObject({ kind: "Task", name: "app-a" });
   const report = (observedGeneration: number, reason: string) =>
     rig.client.patch(

@@ -168,6 +168,16 @@ export class ContextStore {
     owners[name] = step;
   }
 
+  /** What steps have set, as a CUE text. */
+  variablesSetBy(steps: readonly string[]): { readonly text: string; readonly isSensitive: boolean } {
+    const names = Object.entries(this.#content.owners).flatMap(([name, step]) => (steps.includes(step) ? [name] : []));
+    const label = (name: string) => (/^[A-Za-z]\w*$/.test(name) ? name : JSON.stringify(name));
+    return {
+      text: names.map((name) => `${label(name)}: ${JSON.stringify(this.variable(name))}\n`).join(""),
+      isSensitive: names.some((name) => this.isSensitive(name)),
+    };
+  }
+
   /** Variables that are not sensitive. */
   get plainVariables(): JsonObject {
     return this.#content.vars;

@@ -19,9 +19,11 @@ const failed = (message: string): TaskEnd => ({
 
 const suspend: NativeStep = async (job, { parameter, context }) => {
   const { clock } = job.parts;
+  const empty = { text: "", context, parameter, done: [] };
+  // The note of a suspension is gone, but the status tells of it.
+  if (job.store.isLost && job.record.lastEnd === "suspended") return { task: empty, outcome: { kind: "succeeded" } };
   const notes = job.store.notesOf(job.place.step.name);
   const result = suspendOnce({ path: "suspend", execution: job.record.executions, notes, clock }, parameter);
-  const task = { text: "", context, parameter, done: [] };
   if (result.kind === "suspend") {
     const { message, until } = result;
     return {
@@ -33,7 +35,7 @@ const suspend: NativeStep = async (job, { parameter, context }) => {
     };
   }
   if (result.kind === "error") return { outcome: { kind: "error", message: result.message ?? "" } };
-  return { task, outcome: { kind: "succeeded" } };
+  return { task: empty, outcome: { kind: "succeeded" } };
 };
 
 /** `component`, or the seed's `name`; inputs write to `value` and `patch` of the parameter. */

@@ -20,7 +20,16 @@ import { storeOutputs } from "./io.ts";
 import { messages } from "./messages.ts";
 import type { StepOutcome } from "./outcome.ts";
 import type { PassParts, Subject } from "./parts.ts";
-import { askable, type Decision, isGroup, needsDecision, type Place, placesOf, planOf } from "./plan.ts";
+import {
+  askable,
+  type Decision,
+  isGroup,
+  needsDecision,
+  type Place,
+  placesOf,
+  planOf,
+  strikeDeadlines,
+} from "./plan.ts";
 import { SecretTexts } from "./sensitive.ts";
 import { decodeRun, type DecodedRun, encodeRun, newRecord, stepIdOf, type StepRecord } from "./state.ts";
 import { stepReasons, type WorkflowStatus } from "./status.ts";
@@ -178,7 +187,7 @@ async function move(
         : [],
     );
     await giveNulls(turn);
-    const asked = askable(turn.places, plan.value, moved.run).filter(
+    const asked = askable(turn, plan.value, moved.run).filter(
       ({ id, step }) => needsDecision(step) && !decisions.has(id),
     );
     for (const place of asked) decisions.set(place.id, await decisionOf(turn, place));
@@ -214,7 +223,8 @@ async function giveNulls(turn: Turn): Promise<void> {
     const isOver = isTerminal(phase) && (phase !== "Succeeded" || isGroup(place.step));
     const missing = place.step.outputs.filter(({ name }) => store.ownerOf(name) === undefined);
     if (!isOver || missing.length === 0) continue;
-    const text = "context: _\nparameter: _\n";
+    const inner = isGroup(place.step) ? store.variablesSetBy(place.step.subSteps.map(({ name }) => name)) : undefined;
+    const text = `${inner?.text ?? ""}context: _\nparameter: _\n`;
     const task = { text, context: contextOf(turn, place), parameter: place.step.properties, done: [] };
     const step = { ...place.step, outputs: missing };
     await storeOutputs({
@@ -222,7 +232,7 @@ async function giveNulls(turn: Turn): Promise<void> {
       store,
       step,
       task,
-      isSensitive: false,
+      isSensitive: inner?.isSensitive ?? false,
       isComplete: false,
       signal: parts.signal,
     });
@@ -237,7 +247,7 @@ function pendingMessages(
 ): ReadonlyMap<string, string> {
   const { places, decoded } = turn;
   const pending = new Map<string, string>();
-  const ready = new Set(askable(places, plan, decoded.run));
+  const ready = new Set(askable(turn, plan, decoded.run));
   for (const place of places) {
     const { id, step } = place;
     if (stepState(decoded.run, id).phase !== "Pending") continue;
@@ -398,10 +408,15 @@ function conclude(turn: Turn, wakeAt: Instant | undefined): PassResult {
 
 const over = (status: WorkflowStatus): PassResult => ({ status, isDone: true });
 
-/** A person suspended the run: nothing moves. */
+/** A person suspended the run: nothing moves but time. */
 async function hold(turn: Turn): Promise<PassResult> {
+  const { parts, workflow, decoded } = turn;
+  const now = parts.clock.now();
+  const struck = strikeDeadlines(workflow, parts.settings, decoded.run, now);
+  turn.decoded = { ...decoded, run: struck.run };
   await keep(turn, new Map());
-  return { status: turn.status ?? {}, isDone: false };
+  const status = turn.status ?? {};
+  return { status, isDone: false, ...(struck.next === undefined ? {} : { requeueAfter: struck.next - now }) };
 }
 
 /** The workflow cannot go on as it is. */

@@ -1,4 +1,4 @@
-import { err, type Millis, type Result } from "#lib/base/index.ts";
+import { err, type Instant, type Millis, type Result } from "#lib/base/index.ts";
 import {
   buildPlan,
   exponential,
@@ -12,7 +12,9 @@ import {
   type Plan,
   type PlanStep,
   planStep,
+  reasons,
   type RunState,
+  type StepState,
   stepState,
 } from "#engine/index.ts";
 import type { Mode, Step, VelaWorkflow } from "../app.ts";
@@ -97,10 +99,14 @@ function listPlan(from: Sources, steps: readonly Step[], mode: Mode, group?: Ste
     }
     planned.push(plannedStep(from, step, id, inner));
   }
-  const nodes = steps.map((step, index) => ({ id: step.name, dependsOn: dependenciesOf(from, steps, index, mode) }));
+  const nodesWith = (inner: boolean) =>
+    steps.map((step, index) => ({ id: step.name, dependsOn: dependenciesOf(from, steps, index, mode, inner) }));
+  // What a sub-step needs from outside of its group delays only the sub-step, but must not lead in a circle.
+  const whole = built(nodesWith(true), planned);
+  if (!whole.ok) return whole;
   const late = mode === "StepByStep" ? lateDependency(steps) : undefined;
   if (late !== undefined) return err(late);
-  return built(nodes, planned);
+  return built(nodesWith(false), planned);
 }
 
 function built(nodes: readonly NodeSpec[], steps: readonly PlanStep[]): Result<Plan, string> {
@@ -109,7 +115,7 @@ function built(nodes: readonly NodeSpec[], steps: readonly PlanStep[]): Result<P
 }
 
 function plannedStep(from: Sources, step: Step, id: string, group: Plan | undefined): PlanStep {
-  const deadline = step.timeout ?? (isGroup(step) ? undefined : from.settings.defaultStepTimeout);
+  const deadline = deadlineOf(step, from.settings);
   return planStep({
     id: step.name,
     kind: isGroup(step) ? "group" : "work",
@@ -118,9 +124,41 @@ function plannedStep(from: Sources, step: Step, id: string, group: Plan | undefi
       limit: retryLimit(step, from.settings),
       delay: (failures) => retryDelay(from, step, id, failures),
     },
-    ...(deadline === undefined || deadline <= 0 ? {} : { deadline }),
+    ...(deadline === undefined ? {} : { deadline }),
     ...(group === undefined ? {} : { group }),
   });
+}
+
+function deadlineOf(step: Step, settings: WorkflowSettings): Millis | undefined {
+  const deadline = step.timeout ?? (isGroup(step) ? undefined : settings.defaultStepTimeout);
+  return deadline === undefined || deadline <= 0 ? undefined : deadline;
+}
+
+/** Deadlines strike in a run that a person suspended, too. `next` is the nearest that has not. */
+export function strikeDeadlines(
+  workflow: VelaWorkflow,
+  settings: WorkflowSettings,
+  run: RunState,
+  now: Instant,
+): { readonly run: RunState; readonly next?: Instant } {
+  const steps = { ...run.steps };
+  let next = Number.POSITIVE_INFINITY;
+  const struck = new Set<Step>();
+  for (const { id, step, group } of placesOf(workflow)) {
+    const state = stepState(run, id);
+    const deadline = deadlineOf(step, settings);
+    const isUnderWay = state.startedAt !== undefined && !isTerminal(state.phase);
+    const at = isUnderWay && deadline !== undefined ? (state.startedAt ?? now) + deadline : Number.POSITIVE_INFINITY;
+    const isOver = at <= now || (group !== undefined && struck.has(group) && !isTerminal(state.phase));
+    if (!isOver) {
+      next = Math.min(next, at);
+      continue;
+    }
+    struck.add(step);
+    const { message: _message, ...rest } = state;
+    steps[id] = { ...rest, phase: "Failed", reason: reasons.stepDeadline };
+  }
+  return { run: { ...run, steps }, ...(Number.isFinite(next) ? { next } : {}) };
 }
 
 /** Retries after which a step has failed for good, or suspends the run. */
@@ -146,12 +184,18 @@ function lateDependency(steps: readonly Step[]): string | undefined {
 }
 
 /** Names of steps of the same list that come before. Steps elsewhere count as the group that holds them. */
-function dependenciesOf(from: Sources, steps: readonly Step[], index: number, mode: Mode): readonly string[] {
+function dependenciesOf(
+  from: Sources,
+  steps: readonly Step[],
+  index: number,
+  mode: Mode,
+  inner: boolean,
+): readonly string[] {
   const step = steps[index];
   if (step === undefined) return [];
   if (mode === "StepByStep") return steps.slice(Math.max(0, index - 1), index).map(({ name }) => name);
   const found = new Set<string>();
-  for (const each of [step, ...step.subSteps]) {
+  for (const each of [step, ...(inner ? step.subSteps : [])]) {
     for (const name of neededBy(from, each)) {
       const place = from.places.find((other) => other.step.name === name);
       const local = place === undefined ? undefined : nameWithin(place, steps);
@@ -166,8 +210,22 @@ const nameWithin = (place: Place, steps: readonly Step[]): string | undefined =>
   return steps.some(({ name }) => name === place.group?.name) ? place.group?.name : undefined;
 };
 
+type Needs = Pick<Sources, "places" | "references" | "workflow">;
+
+/** The first step outside of its group that a sub-step waits for. */
+export function awaitedOutside(from: Needs, place: Place, stateOf: StateOf): string | undefined {
+  const { group } = place;
+  if (group === undefined || from.workflow.modes.steps !== "DAG") return undefined;
+  return neededBy(from, place.step).find((name) => {
+    const other = from.places.find(({ step }) => step.name === name);
+    return other !== undefined && other.group !== group && other.step !== group && !isTerminal(stateOf(other.id).phase);
+  });
+}
+
+type StateOf = (id: string) => { readonly phase: StepState["phase"] };
+
 /** Steps that must be settled before: dependencies, producers of inputs, and earlier steps that the condition reads. */
-function neededBy(from: Sources, step: Step): readonly string[] {
+function neededBy(from: Needs, step: Step): readonly string[] {
   const order = from.places.map((place) => place.step.name);
   const at = order.indexOf(step.name);
   const read = (from.references.get(step.name) ?? []).filter((name) => order.indexOf(name) < at);
@@ -191,7 +249,9 @@ function gateOf(from: Sources, id: string): Gate {
   return (scope) => {
     if (place === undefined) return { run: true };
     const { step } = place;
+    const isWaiting = awaitedOutside(from, place, (other) => scope.state(other)) !== undefined;
     if (isStopped(from, scope) && !alwaysRuns(step)) return { skip: "RunFailing", message: messages.stopped };
+    if (isWaiting) return { wait: true };
     if (step.if === undefined && !from.settings.suspendOnFailure) {
       const refused = defaultGate(from, place, scope);
       if (refused !== undefined) return refused;
@@ -243,11 +303,7 @@ const skipped = (name: string, outcome: string): GateResult => ({
 type Settled = "succeeded" | "skipped" | "failed" | "pending";
 
 /** A group whose steps are all skipped is skipped. */
-function outcomeOf(
-  places: readonly Place[],
-  place: Place,
-  stateOf: (id: string) => { readonly phase: RunState["steps"][string]["phase"] },
-): Settled {
+function outcomeOf(places: readonly Place[], place: Place, stateOf: StateOf): Settled {
   const { phase } = stateOf(place.id);
   if (!isTerminal(phase)) return "pending";
   const inner = places.filter(({ group }) => group === place.step);
@@ -273,9 +329,11 @@ function ancestors(places: readonly Place[], step: Step): ReadonlySet<string> {
 }
 
 /** Pending steps whose graph predecessors are settled: their gates are asked next. */
-export function askable(places: readonly Place[], plan: Plan, run: RunState): readonly Place[] {
-  return places.filter(({ id, step, group }) => {
+export function askable(from: Needs, plan: Plan, run: RunState): readonly Place[] {
+  return from.places.filter((place) => {
+    const { id, step, group } = place;
     if (stepState(run, id).phase !== "Pending") return false;
+    if (awaitedOutside(from, place, (other) => stepState(run, other)) !== undefined) return false;
     if (group !== undefined && stepState(run, group.name).phase !== "Running") return false;
     const inner = group === undefined ? plan : plan.steps.find((each) => each.id === group.name)?.group;
     const node = inner?.graph.nodeById.get(step.name);

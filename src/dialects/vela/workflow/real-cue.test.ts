@@ -1,3 +1,4 @@
+import { textAt } from "#lib/base/index.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Cue, createCue, type TemplateHost } from "#kernel/template/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
@@ -37,6 +38,15 @@ const own: Readonly<Record<string, string>> = {
   take: `import "vela/op"
 parameter: {secret: string}
 say: op.#Message & {message: "got " + parameter.secret}
+`,
+  make: `import "vela/op"
+say: op.#Message & {message: "made"}
+output: {host: "db.test", port: 5432, password: "hunter22"}
+`,
+  hidden: `import "vela/op"
+$sensitivePaths: ["output.password"]
+say: op.#Message & {message: "made"}
+output: {password: "hunter22"}
 `,
   conflict: `a: 1
 a: 2
@@ -153,4 +163,28 @@ test("inputs come from context, and native steps give outputs", { timeout: 60_00
   await rig.pass();
   expect(rig.phases()).toEqual({ web: "succeeded", b: "succeeded", c: "succeeded" });
   expect([rig.step("b").message, rig.step("c").message]).toEqual(["no", "app"]);
+});
+
+test("9.4 outputs of a group see the variables of its steps", { timeout: 60_000 }, async () => {
+  const host = step("host", "make", { outputs: [{ name: "host", valueFrom: "output.host" }] });
+  const port = step("port", "make", { outputs: [{ name: "port", valueFrom: "output.port" }] });
+  const { rig } = await rigOf([
+    step("group", "step-group", {
+      subSteps: [host, port],
+      outputs: [{ name: "address", valueFrom: '"\\(host):\\(port)"' }],
+    }),
+    step("b", "print-message-in-status", { inputs: [{ from: "address", parameterKey: "message" }] }),
+  ]);
+  await rig.pass();
+  expect(rig.step("b").message).toBe("db.test:5432");
+});
+
+test("9.6 what a template calls sensitive is in the Secret only", { timeout: 60_000 }, async () => {
+  const outputs = [{ name: "password", valueFrom: "output.password" }];
+  const { rig } = await rigOf([step("a", "hidden", { outputs }), step("b", "make", { outputs: [] })]);
+  await rig.pass();
+  expect(rig.phases()).toEqual({ a: "succeeded", b: "succeeded" });
+  const { map, secret } = await rig.store();
+  expect(JSON.stringify(map)).not.toContain("hunter22");
+  expect(Buffer.from(textAt(secret, "vars") ?? "", "base64").toString()).toContain("hunter22");
 });

@@ -7,12 +7,15 @@ const mostTexts = 200;
 /** Hides the texts of secret values in messages. */
 export class SecretTexts {
   readonly #texts = new Set<string>();
+  #isEmpty = true;
 
+  /** Nothing secret has been seen, not even what is too short to hide. */
   get isEmpty(): boolean {
-    return this.#texts.size === 0;
+    return this.#isEmpty;
   }
 
   add(value: JsonValue | undefined): void {
+    if (value !== undefined && value !== null) this.#isEmpty = false;
     if (this.#texts.size >= mostTexts) return;
     if (typeof value === "string") this.#addText(value);
     else if (Array.isArray(value)) for (const item of value) this.add(item);

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import type { JsonObject } from "#lib/base/index.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import { asJson } from "#kernel/model/index.ts";
 import type { Component, Step } from "../app.ts";
@@ -59,21 +59,30 @@ export async function renderedContext(
   );
   if (!needsWorkload && !needsAll) return {};
   const wanted = componentNameOf(step) ?? (app.components.length === 1 ? app.components[0]?.name : undefined);
-  const artifacts: Record<string, JsonValue> = {};
-  let workload: JsonObject | undefined;
-  for (const component of app.components) {
-    if (!needsAll && component.name !== wanted) continue;
+  const components = needsAll ? app.components : app.components.filter(({ name }) => name === wanted);
+  const artifacts = await artifactsOf({ components }, delivery);
+  if (typeof artifacts === "string") return artifacts;
+  const workload = wanted === undefined ? undefined : artifacts[wanted]?.workload;
+  return { ...(workload === undefined ? {} : { workload }), ...(needsAll ? { artifacts: { ...artifacts } } : {}) };
+}
+
+export type Artifact = { readonly workload: JsonObject; readonly traits: Readonly<Record<string, JsonObject>> };
+
+/** What components render to; a text says what is wrong. */
+export async function artifactsOf(
+  { components }: Pick<Subject["app"], "components">,
+  delivery: Delivery,
+): Promise<Readonly<Record<string, Artifact>> | string> {
+  const artifacts: Record<string, Artifact> = {};
+  for (const component of components) {
     const rendered = await delivery.render(component);
     if (!rendered.ok) return rendered.error;
-    const own = asJson(rendered.value.workload.object);
-    if (component.name === wanted) workload = own;
-    const traits: Record<string, Record<string, JsonValue>> = {};
-    for (const { trait = "", resource = "", object } of rendered.value.auxiliaries) {
+    const traits: Record<string, JsonObject> = {};
+    for (const { trait = "", resource = "", object } of rendered.value.auxiliaries)
       traits[trait] = { ...traits[trait], [resource]: asJson(object) };
-    }
-    artifacts[component.name] = { workload: own, traits };
+    artifacts[component.name] = { workload: asJson(rendered.value.workload.object), traits };
   }
-  return { ...(workload === undefined ? {} : { workload }), ...(needsAll ? { artifacts } : {}) };
+  return artifacts;
 }
 
 const componentNameOf = (step: Step): string | undefined => {

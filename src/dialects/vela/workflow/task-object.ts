@@ -1,10 +1,12 @@
-import { isJsonObject, type JsonObject, numberAt, objectsAt, textAt } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, numberAt, objectAt, objectsAt, textAt } from "#lib/base/index.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { CueObjects } from "#kernel/template/index.ts";
 import type { StepOutcome } from "./outcome.ts";
 import { stepReasons } from "./status.ts";
 import type { StepJob } from "./job.ts";
+import { isSecret } from "../ops/form.ts";
+import { type Artifact, artifactsOf } from "./step-context.ts";
 
 // Steps whose template renders an object instead of actions: the object's own controller does the work, and reports it
 // in the condition `workflow-progress`.
@@ -49,13 +51,14 @@ export async function runTaskObjects(
   if (output === undefined) return { kind: "error", message: `step ${job.place.step.name}: output is missing` };
   const notes = job.store.notesOf(job.place.step.name);
   const isFirst = notes.get("applied") !== true;
-  const main = named(job, output, "");
+  const annotation = await contextText(job);
+  const main = named(job, output, "", annotation);
   if (typeof main === "string") return { kind: "error", message: main };
   const refusal = isFirst ? await forgetProgress(job, main, annotations[recreateAnnotation] === "recreate") : undefined;
   if (refusal !== undefined) return { kind: "error", message: refusal };
   let live: Stored | undefined;
   for (const [name, given] of [["", output] as const, ...Object.entries(outputs)]) {
-    const object = named(job, given, name);
+    const object = named(job, given, name, annotation);
     if (typeof object === "string") return { kind: "error", message: object };
     const applied = await job.parts.delivery.applyObject(object, { cluster: "local" });
     if (!applied.ok) return { kind: "error", message: applied.error };
@@ -83,7 +86,7 @@ function judged(live: Stored): StepOutcome {
 }
 
 /** The object with a name, its owner and the annotation; a text if it is no object of Kubernetes. */
-function named(job: StepJob, given: JsonObject, output: string): KubeObject | string {
+function named(job: StepJob, given: JsonObject, output: string, annotation: string): KubeObject | string {
   const { subject, place } = job;
   const { apiVersion, kind } = given;
   if (typeof apiVersion !== "string" || typeof kind !== "string")
@@ -102,14 +105,15 @@ function named(job: StepJob, given: JsonObject, output: string): KubeObject | st
       name: textAt(meta, "name") ?? [app, place.step.name, ...(output === "" ? [] : [output])].join("-"),
       namespace: textAt(meta, "namespace") ?? namespace,
       ownerReferences: [owner],
-      annotations: { ...annotations, [contextAnnotation]: contextText(job) },
+      annotations: { ...annotations, [contextAnnotation]: annotation },
     },
   };
   return object;
 }
 
-function contextText({ subject, place, stepId, store }: StepJob): string {
-  const { identity, components } = subject.app;
+async function contextText({ subject, place, stepId, store, parts }: StepJob): Promise<string> {
+  const { identity } = subject.app;
+  const rendered = await artifactsOf(subject.app, parts.delivery);
   const reference = store.reference;
   const references = {
     appName: identity.name,
@@ -129,11 +133,28 @@ function contextText({ subject, place, stepId, store }: StepJob): string {
   };
   const whole = JSON.stringify({
     ...references,
-    components: Object.fromEntries(components.map(({ name, type }) => [name, { type }])),
+    ...(typeof rendered === "string" ? {} : { components: withoutSecrets(rendered) }),
     vars: store.plainVariables,
   });
   return Buffer.byteLength(whole) <= annotationLimit ? whole : JSON.stringify(references);
 }
+
+/** Everybody who sees the object sees the annotation. */
+const withoutSecrets = (artifacts: Readonly<Record<string, Artifact>>): JsonObject =>
+  Object.fromEntries(
+    Object.entries(artifacts).map(([name, { workload, traits }]) => [
+      name,
+      {
+        ...(isSecret(workload) ? {} : { workload }),
+        traits: Object.fromEntries(
+          Object.entries(traits).map(([trait, resources]) => [
+            trait,
+            Object.fromEntries(Object.entries(resources).filter(([, object]) => !isSecret(objectAt(object) ?? {}))),
+          ]),
+        ),
+      },
+    ]),
+  );
 
 /** A condition of an earlier run would end this one at once. */
 async function forgetProgress(job: StepJob, object: KubeObject, isRecreated: boolean): Promise<string | undefined> {

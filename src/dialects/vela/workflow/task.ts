@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, messageOf, objectAt } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, listAt, messageOf, objectAt } from "#lib/base/index.ts";
 import { didYouMean } from "#lib/text/index.ts";
 import type { CueAction, CueTask, TemplateFailure } from "#kernel/template/index.ts";
 import type { ActionResult, ActionScope, Provider } from "../ops/provider.ts";
@@ -237,6 +237,7 @@ const outputsSince = "outputs-since";
 async function finish(job: StepJob, { outcome, task }: TaskEnd): Promise<StepOutcome> {
   const { parts, store, place, secrets } = job;
   if (outcome.kind !== "succeeded") return outcome;
+  if (task !== undefined) await noteSensitivePaths(job, task);
   const isSensitive = !secrets.isEmpty;
   const request = {
     cue: parts.cue,
@@ -257,6 +258,19 @@ async function finish(job: StepJob, { outcome, task }: TaskEnd): Promise<StepOut
     if (excess !== undefined) return { kind: "failed", reason: stepReasons.output, message: excess };
   }
   return outcome;
+}
+
+/** A template with `$sensitivePaths` says which of its values nobody may read. */
+async function noteSensitivePaths({ parts, secrets }: StepJob, task: CueTask): Promise<void> {
+  if (!task.text.includes("$sensitivePaths")) return;
+  const [paths] = await lookUp(parts, task, ["$sensitivePaths"]);
+  const names = listAt(paths).filter((path) => typeof path === "string");
+  for (const value of await lookUp(parts, task, names)) secrets.add(value);
+}
+
+async function lookUp({ cue, signal }: StepJob["parts"], task: CueTask, paths: readonly string[]) {
+  const found = await cue.lookup(task, paths, signal);
+  return found.ok ? found.value.map(({ value }) => value) : [];
 }
 
 function waitForOutput(
