@@ -37,7 +37,7 @@ export async function performEmail(request: EmailRequest, denied: readonly strin
       from: alias === "" ? address : { name: alias, address },
       to: [...request.to],
       subject: request.subject,
-      // As KubeVela sends it.
+      // Bodies of mails are HTML.
       html: request.body,
     });
     return { ok: true, value: {} };
