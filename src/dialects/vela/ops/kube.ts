@@ -25,12 +25,19 @@ import {
 } from "./form.ts";
 import { merge } from "./merge.ts";
 
-/** Where an object is, with a default for its namespace. */
-async function refOf(client: ApiClient, object: KubeObject, namespace: string): Promise<Ref | string> {
+/** Where an object is, with a default for its namespace; a text says why it cannot be reached. */
+async function targetOf(
+  params: JsonObject,
+  scope: ActionScope,
+  object: KubeObject,
+  namespace = namespaceOf(scope),
+): Promise<{ readonly client: ApiClient; readonly ref: Ref } | string> {
+  const client = await clientOf(params, scope);
+  if (typeof client === "string") return client;
   const type = await client.resourceType(object.apiVersion, object.kind);
   if (type === undefined) return `no kind ${object.kind} in version ${object.apiVersion}`;
   const { name = "", namespace: own = namespace } = object.metadata;
-  return { type, name, ...(type.namespaced ? { namespace: own } : {}) };
+  return { client, ref: { type, name, ...(type.namespaced ? { namespace: own } : {}) } };
 }
 
 const read: Action = async (params, scope, form) => {
@@ -38,12 +45,10 @@ const read: Action = async (params, scope, form) => {
     return readByName(params, scope);
   const object = kubeObject(params["value"]);
   if (typeof object === "string") return failure(object);
-  const client = await clientOf(params, scope);
-  if (typeof client === "string") return done({ err: client });
-  const ref = await refOf(client, object, "default");
-  if (typeof ref === "string") return done({ err: ref });
+  const target = await targetOf(params, scope, object, "default");
+  if (typeof target === "string") return done({ err: target });
   try {
-    const found = await client.get(ref, { signal: scope.signal });
+    const found = await target.client.get(target.ref, { signal: scope.signal });
     return done({ value: asJson(found) }, isSecret(object));
   } catch (thrown) {
     if (scope.signal.aborted) throw thrown;
@@ -57,11 +62,9 @@ async function readByName(params: JsonObject, scope: ActionScope): Promise<Actio
   const [name, namespace] = [textAt(params, "name") ?? "", textAt(params, "namespace") ?? namespaceOf(scope)];
   const object = kubeObject({ apiVersion, kind, metadata: { name, namespace } });
   if (typeof object === "string") return failure(object);
-  const client = await clientOf(params, scope);
-  const ref = typeof client === "string" ? client : await refOf(client, object, namespace);
-  if (typeof client === "string") return failure(client);
-  if (typeof ref === "string") return failure(ref);
-  const found = await getOrUndefined(client, ref, scope.signal);
+  const target = await targetOf(params, scope, object);
+  if (typeof target === "string") return failure(target);
+  const found = await getOrUndefined(target.client, target.ref, scope.signal);
   if (found === undefined) return { kind: "wait", message: `waiting for ${object.kind} ${namespace}/${name}` };
   const { metadata, spec, status } = asJson(found);
   const members = Object.entries({ metadata, spec, status }).filter(
@@ -179,11 +182,9 @@ const applyInParallel: Action = async (params, scope) => {
 const patchLive: Action = async (params, scope) => {
   const object = kubeObject(params["value"]);
   if (typeof object === "string") return failure(object);
-  const client = await clientOf(params, scope);
-  const ref = typeof client === "string" ? client : await refOf(client, object, namespaceOf(scope));
-  if (typeof client === "string") return failure(client);
-  if (typeof ref === "string") return failure(ref);
-  const live = await getOrUndefined(client, ref, scope.signal);
+  const target = await targetOf(params, scope, object);
+  if (typeof target === "string") return failure(target);
+  const live = await getOrUndefined(target.client, target.ref, scope.signal);
   if (live === undefined) return failure(`${object.kind} ${object.metadata.name ?? ""} not found`);
   const { managedFields: _fields, resourceVersion: _version, ...metadata } = asJson(live)["metadata"] as JsonObject;
   const { status: _status, ...bare } = asJson(live);
@@ -201,10 +202,9 @@ const remove: Action = async (params, scope) => {
     const removed = await scope.delivery.remove(object, placement);
     return removed.ok ? done({}) : done({ err: removed.error });
   }
-  const client = await clientOf(params, scope);
-  const ref = typeof client === "string" ? client : await refOf(client, object, namespaceOf(scope));
-  if (typeof client === "string") return done({ err: client });
-  if (typeof ref === "string") return done({ err: ref });
+  const target = await targetOf(params, scope, object);
+  if (typeof target === "string") return done({ err: target });
+  const { client, ref } = target;
   const namespace = textAt(params, "filter", "namespace") ?? ref.namespace;
   const options = { labelSelector: selectorOf(labels), ...(namespace === undefined ? {} : { namespace }) };
   const { items } = await client.list(ref.type, { ...options, signal: scope.signal });

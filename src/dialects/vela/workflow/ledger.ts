@@ -1,7 +1,7 @@
-import { asError } from "./outcome.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import { messageOf } from "#lib/base/index.ts";
+import { failure } from "../ops/form.ts";
 import type { ActionResult } from "../ops/provider.ts";
 import { type ContextStore, type LedgerEntry, StoreFailure } from "./context-store.ts";
 import type { Courier, Delivery, OutsideRequest } from "#kernel/couriers/index.ts";
@@ -96,11 +96,11 @@ function conclude(
   const { message, isDone } = answer ?? { message: messages.unknownOutcome(nameOf(request)), isDone: true };
   if (isDone !== true || entry.isRepeated === true) {
     store.setEntries(step, others);
-    return asError(message);
+    return failure(message);
   }
-  const failure = answer === undefined ? message : messages.notRepeated(message);
-  store.setEntries(step, [...others, { ...entry, failure }]);
-  return { kind: "fail", message: failure };
+  const lasting = answer === undefined ? message : messages.notRepeated(message);
+  store.setEntries(step, [...others, { ...entry, failure: lasting }]);
+  return { kind: "fail", message: lasting };
 }
 
 /** Without anything that could be secret, such as the query of a URL. */

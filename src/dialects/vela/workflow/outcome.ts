@@ -1,5 +1,4 @@
-import type { Instant, JsonObject } from "#lib/base/index.ts";
-import type { ActionResult } from "../ops/provider.ts";
+import type { Instant } from "#lib/base/index.ts";
 import type { ResourceRef } from "./status.ts";
 
 /** How one execution of a step ended. */
@@ -16,8 +15,3 @@ export type StepOutcome = {
   /** Nothing is known: the program ends, or has too much to do. The execution is repeated. */
   | { readonly kind: "interrupted" }
 );
-
-export const asError = (message: string): ActionResult & { readonly kind: "error" } => ({ kind: "error", message });
-
-/** What a step shows to others: fields `output` and `outputs` of its value. */
-export type TaskOutput = JsonObject;

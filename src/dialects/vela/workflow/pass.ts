@@ -32,7 +32,7 @@ import {
 } from "./plan.ts";
 import { SecretTexts } from "./sensitive.ts";
 import { decodeRun, type DecodedRun, encodeRun, newRecord, stepIdOf, type StepRecord } from "./state.ts";
-import { stepReasons, type WorkflowStatus } from "./status.ts";
+import { flatSteps, stepReasons, type WorkflowStatus } from "./status.ts";
 import { stepContext } from "./step-context.ts";
 import { executeStep } from "./task.ts";
 
@@ -160,8 +160,7 @@ async function openTurn(parts: PassParts, input: RunInput): Promise<Turn | undef
 const isEarly = ({ stage }: Step): boolean => stage === "pre-render";
 
 const startedSteps = (workflow: VelaWorkflow, status: WorkflowStatus | undefined): ReadonlySet<string> => {
-  const entries = (status?.steps ?? []).flatMap((step) => [step, ...(step.subSteps ?? [])]);
-  const started = entries.filter(({ phase }) => phase !== undefined && phase !== "pending");
+  const started = flatSteps(status).filter(({ phase }) => phase !== undefined && phase !== "pending");
   const names = new Set(placesOf(workflow).map(({ step }) => step.name));
   return new Set(started.flatMap(({ name = "" }) => (names.has(name) ? [name] : [])));
 };
