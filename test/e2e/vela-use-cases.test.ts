@@ -114,21 +114,26 @@ test(
       await mkdir(join(repository, path, ".."), { recursive: true });
       await writeFile(join(repository, path), text);
     };
-    const applicationOf = (name: string, image: string, replicas: string) => `apiVersion: core.oam.dev/v1beta1
+    const applicationOf = (
+      name: string,
+      component: string,
+      image: string,
+      replicas: string,
+    ) => `apiVersion: core.oam.dev/v1beta1
 kind: Application
 metadata: {name: ${name}}
 spec:
   components:
-    - name: instance
+    - name: ${component}
       type: worker
       properties: {image: ${image}, cmd: [sh, -c, 'while true; do sleep 1; done']}
       traits: [{type: scaler, properties: {replicas: ${replicas}}}]
 `;
     await put("chart/Chart.yaml", "apiVersion: v2\nname: chart\nversion: 1.0.0\n");
     const values = ["{{ .Values.image }}", "{{ .Values.replicas }}"] as const;
-    await put("chart/templates/app.yaml", applicationOf("helm", ...values));
+    await put("chart/templates/app.yaml", applicationOf("helm", "chart-web", ...values));
     await put("base/kustomization.yaml", "resources: [app.yaml]\n");
-    await put("base/app.yaml", applicationOf("kustomize", "base-image", "1"));
+    await put("base/app.yaml", applicationOf("kustomize", "instance", "base-image", "1"));
     await git("init", "-q", "-b", "main");
     await git("add", "-A");
     await git("-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "charts");
