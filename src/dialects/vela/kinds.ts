@@ -46,7 +46,7 @@ export const ApplicationRevision = kind({
   kind: "ApplicationRevision",
   plural: "applicationrevisions",
   shortNames: ["apprev"],
-  description: "An application at one time, with everything that was needed to render it.",
+  description: "A recorded version of an application, with everything needed to render it.",
   spec: ApplicationRevisionSpec,
   status: ApplicationRevisionStatus,
   columns: [
@@ -123,7 +123,7 @@ export const DefinitionRevision = kind({
   kind: "DefinitionRevision",
   plural: "definitionrevisions",
   shortNames: ["defrev"],
-  description: "A definition at one time; NAME@vN refers to it.",
+  description: "A recorded version of a definition; NAME@vN refers to it.",
   spec: definitions.DefinitionRevisionSpec,
   columns: [
     column("REVISION", ".spec.revision", { type: "integer" }),

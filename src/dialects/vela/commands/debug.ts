@@ -30,6 +30,6 @@ export async function debugValue(
   const map = await getOrUndefined(client, ref, signal);
   const text = map === undefined ? undefined : textAt(objectAt(asJson(map), "data"), debugKey);
   if (text !== undefined) return ok(text);
-  const hint = `values are kept with the policy ${debugPolicy}, or the annotation workflowrun.oam.dev/debug: "true"`;
-  return err({ message: `nothing is known of step "${step}"`, hint });
+  const hint = `values are stored with the policy ${debugPolicy}, or the annotation workflowrun.oam.dev/debug: "true"`;
+  return err({ message: `no value of step "${step}" is stored`, hint });
 }

@@ -48,7 +48,7 @@ const ownOf = (map: Readonly<Record<string, string>> = {}): Record<string, strin
 /** The reverse of `objectOfAuthored`. */
 export function authoredOf(object: Stored): Result<CueDefinition, string> {
   const type = definitionTypes.find((candidate) => typeFacts[candidate].kind.kind === object.kind);
-  if (type === undefined && object.kind !== WorkloadDefinition.kind) return err(`${object.kind} is no definition`);
+  if (type === undefined && object.kind !== WorkloadDefinition.kind) return err(`${object.kind} is not a definition`);
   const { template, spec, annotations } = definitionOf(type ?? "component", object);
   if (template === "") return err(`${object.kind} "${object.metadata.name}" has no CUE template`);
   const [description, alias] = [annotations[descriptionKey], annotations[aliasKey]];

@@ -45,7 +45,7 @@ test("bad input: a Secret that lacks something is refused by the name of its mem
   const endpoint = "https://x";
   expect(refusal(account, { token: "hunter2" })).toBe("cluster east: its Secret has no endpoint");
   expect(refusal(account, { endpoint: "::", token: "hunter2" })).toBe(
-    "cluster east: the endpoint of its Secret is no address",
+    "cluster east: the endpoint in its Secret is not a URL",
   );
   expect(refusal(account, { endpoint })).toBe("cluster east: its Secret has no token");
   expect(refusal({}, { endpoint, "tls.crt": "C" })).toBe("cluster east: its Secret has no tls.key");

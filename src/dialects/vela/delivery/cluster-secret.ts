@@ -17,7 +17,7 @@ export function readCluster(secret: KubeObject): Result<Connection, string> {
   const lacking = (key: string) => err(`cluster ${name}: its Secret has no ${key}`);
   const server = data("endpoint");
   if (server === undefined) return lacking("endpoint");
-  if (!URL.canParse(server)) return err(`cluster ${name}: the endpoint of its Secret is no address`);
+  if (!URL.canParse(server)) return err(`cluster ${name}: the endpoint in its Secret is not a URL`);
   const credential = ((): Credential | string => {
     if (labels[credentialType] === "ServiceAccountToken") {
       const token = data("token");

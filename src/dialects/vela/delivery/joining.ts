@@ -17,7 +17,7 @@ export async function joinCluster(client: ApiClient, secret: KubeObject, signal:
   const known = await getIfThere(client, refTo(Secret, secret), signal);
   if (known === undefined) return void (await client.create(Secret, secret, { signal }));
   if (known.metadata.labels?.[credentialType] === undefined)
-    throw new Error(`Secret ${namespace}/${known.metadata.name} exists and is not that of a cluster`);
+    throw new Error(`Secret ${namespace}/${known.metadata.name} exists and does not belong to a cluster`);
   const { resourceVersion, uid } = known.metadata;
   await client.update(Secret, { ...secret, metadata: { ...secret.metadata, resourceVersion, uid } }, { signal });
 }

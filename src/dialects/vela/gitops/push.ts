@@ -183,6 +183,6 @@ async function makeOwnDirectories(work: string, folder: string): Promise<void> {
     path = join(path, part);
     const found = await lstat(path).catch(() => undefined);
     if (found === undefined) await mkdir(path);
-    else if (!found.isDirectory()) throw new Error(`path: ${folder} is no directory of the repository`);
+    else if (!found.isDirectory()) throw new Error(`path: ${folder} is not a directory of the repository`);
   }
 }

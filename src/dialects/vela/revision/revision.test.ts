@@ -211,7 +211,7 @@ test("a revision of the same name and another content is refused", async () => {
     revisions: [],
     lastNumber: 0,
   });
-  await expect(ensureRevision(parts, app, other, [])).rejects.toThrow("exists already with another content");
+  await expect(ensureRevision(parts, app, other, [])).rejects.toThrow("already exists with different content");
 });
 
 test("someone else's ConfigMap in the place of the revision's is refused", async () => {

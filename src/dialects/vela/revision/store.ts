@@ -69,7 +69,7 @@ export async function ensureRevision(
     if (!isAlreadyExists(thrown)) throw thrown;
     const found = await client.get(refTo(ApplicationRevision, revision), { signal });
     if (found.metadata.labels?.[label.appRevisionHash] === choice.hash && isOwnedBy(found, application)) return found;
-    throw new Error(`ApplicationRevision ${namespace}/${choice.name} exists already with another content`, {
+    throw new Error(`ApplicationRevision ${namespace}/${choice.name} already exists with different content`, {
       cause: thrown,
     });
   }

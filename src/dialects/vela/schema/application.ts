@@ -42,7 +42,7 @@ export const ApplicationPolicy = s.object({
 });
 
 export const ApplicationSpec = s.object({
-  components: s.optional(s.list(Component, { description: "What the application is made of." })),
+  components: s.optional(s.list(Component, { description: "Parts that the application consists of." })),
   policies: s.optional(s.list(ApplicationPolicy, { description: "Rules for the whole application." })),
   workflow: s.optional(
     s.object(

@@ -22,7 +22,7 @@ const Status = s.optional(
       healthPolicy: text("CUE text that sets isHealth."),
       details: text("CUE text whose fields are shown as details."),
     },
-    { description: "How health is judged." },
+    { description: "Rules for health and status messages." },
   ),
 );
 

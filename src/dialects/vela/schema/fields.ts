@@ -60,6 +60,7 @@ export const Compression = s.optional(
 /** What a controller does has the rights of all of them; see `writersOf`. */
 export const ActsFor = s.optional(
   s.list(s.object({ user: s.string(), groups: s.list(s.string()) }), {
-    description: "Who wrote what it refers to, administrators excepted: it does only what all of them may do.",
+    description:
+      "Users who wrote what the object refers to, except administrators; it does only what all of them may do.",
   }),
 );

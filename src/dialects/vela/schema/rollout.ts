@@ -4,8 +4,8 @@ import { conditions, count, flag, observedGeneration, percentage, text, useCase 
 /** A component's two workloads. */
 const RolledComponent = s.object({
   name: s.string({ minLength: 1, description: "Name of the component." }),
-  apiVersion: s.string({ description: "Of both workloads." }),
-  kind: s.string({ description: "Of both workloads." }),
+  apiVersion: s.string({ description: "Shared by both workloads." }),
+  kind: s.string({ description: "Shared by both workloads." }),
   replicas: s.integer({ minimum: 0, description: "Replicas of the component outside of a rollout." }),
   newWorkload: s.string({ description: "Workload of the new revision." }),
   newRevision: text("Value of the label app.oam.dev/revision of the new workload and its Pods."),
