@@ -5,7 +5,7 @@ import type { TrackedObject } from "../delivery/tracker.ts";
 import { type Application, Rollout } from "../kinds.ts";
 import type { DecideStep, InUse, Parts, Pass } from "./parts.ts";
 
-/** While it has one of these phases, a rollout still needs the workloads of both revisions; after going back, the old. */
+/** While it has one of these phases, a rollout needs the workloads of both revisions; after going back, the old. */
 const open: readonly (string | undefined)[] = ["rolling", "rolled", "paused", "promoting", "rollingBack", "rolledBack"];
 
 /** An application has one Rollout, named like it. */

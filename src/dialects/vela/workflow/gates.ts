@@ -57,7 +57,13 @@ export async function decide(parts: GateParts, step: Step, status: WorkflowStatu
   const { cue, store, signal } = parts;
   const context = parts.contextOf(step);
   const inputs = await resolveInputs(cue, store, step, context, signal);
-  if (!inputs.ok) return { kind: "pending", message: messages.pendingOnInput(inputs.missing) };
+  if (!inputs.ok) {
+    const message = messages.pendingOnInput(inputs.missing);
+    return {
+      kind: "pending",
+      message: isGone(parts, inputs.missing, status) ? messages.variableGone(message) : message,
+    };
+  }
   if (step.if === undefined || alwaysRuns(step)) return { kind: "run" };
   const parameter = withInputs(step.properties, inputs.values);
   const scope = {
@@ -71,6 +77,14 @@ export async function decide(parts: GateParts, step: Step, status: WorkflowStatu
   if (!answer.ok) return { kind: "skip", message: messages.preCheck(answer.error.message) };
   return answer.value ? { kind: "run" } : { kind: "skip", message: messages.conditionFalse };
 }
+
+/** The step that sets the variable has done so, and somebody deleted the variables. */
+const isGone = ({ workflow }: GateParts, missing: string, status: WorkflowStatus): boolean =>
+  placesOf(workflow).some(
+    ({ step }) =>
+      step.outputs.some(({ name }) => name === missing) &&
+      flatSteps(status).some((entry) => entry.name === step.name && isSettled(entry)),
+  );
 
 /** Earlier steps are settled by the order of the plan; a later one makes the condition false. */
 async function readsUnsettled({ cue, workflow, signal }: GateParts, step: Step, status: WorkflowStatus) {

@@ -5,6 +5,7 @@ export const messages = {
   retriesSuspend: "The workflow suspends automatically because the failed times of steps have reached the limit",
   pendingOnDependsOn: (name: string) => `Pending on DependsOn: ${name}`,
   pendingOnInput: (name: string) => `Pending on Input: ${name}`,
+  variableGone: (message: string) => `${message}, which was set and is gone; restart the workflow`,
   waitingForOutput: (name: string, valueFrom: string) => `waiting for output ${name} from ${valueFrom}`,
   outputMissing: (name: string, valueFrom: string) => `output ${name} from ${valueFrom} did not appear`,
   outputConflict: (name: string, owner: string) =>

@@ -115,3 +115,20 @@ test("bad input: a suspend step whose context ConfigMap was deleted does not sus
   await rig.pass();
   expect(rig.phases()).toEqual({ hold: "succeeded", b: "succeeded" });
 });
+
+test("bad input: a step whose variable was deleted with the context ConfigMap is pending and says so", async () => {
+  const outputs = [{ name: "x", valueFrom: '"v"' }];
+  const inputs = [{ from: "x", parameterKey: "y" }];
+  const rig = await createRig({
+    steps: [step("a", "count", { outputs }), step("hold", "suspend"), step("b", "count", { inputs })],
+    templates: { count },
+  });
+  await rig.pass();
+  await rig.client.delete({ type: ConfigMap, namespace: "default", name: "workflow-app-context" });
+  rig.command({ kind: "resume" });
+  await rig.pass();
+  expect(rig.step("b")).toMatchObject({
+    phase: "pending",
+    message: "Pending on Input: x, which was set and is gone; restart the workflow",
+  });
+});
