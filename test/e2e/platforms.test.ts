@@ -67,18 +67,23 @@ async function cloneInto(clone: string): Promise<void> {
 /** Of npm, and of Node.js: "(node:1) [DEP0040] DeprecationWarning: …". */
 const warning = /npm warn|\(node:\d+\)|Deprecat/;
 
-/** Every one on the newest version; on the others, the first two, then server and agent: all other tests run on one of the oldest. */
-const commands = [
+/** On every version, before server and agent. */
+const few = [
   "npm run -s demo",
   "slipway version -o json",
+  "slipway run --ephemeral examples/workflow/hello.yaml",
+  "slipway run --runtime host --build-id 1 examples/wharf/hello",
+];
+
+/** On the newest version; the tests of commands run on an old one. */
+const commands = [
+  ...few,
   "slipway --help",
   "slipway run --help",
   "slipway completion bash",
   "slipway lint examples/workflow/diamond.yaml",
   "slipway graph examples/workflow/diamond.yaml",
   "slipway simulate examples/workflow/diamond.yaml",
-  "slipway run --ephemeral examples/workflow/hello.yaml",
-  "slipway run --runtime host --build-id 1 examples/wharf/hello",
   "slipway run --ephemeral examples/tinkerbell/template.yaml --set device_1=local",
 ];
 
@@ -107,7 +112,7 @@ test.each(nodeVersions)(
 
     const printed: string[] = [];
     const isNewest = version === nodeVersions.at(-1);
-    for (const command of isNewest ? commands : rounds(commands.slice(0, 2), commands)) printed.push(await sh(command));
+    for (const command of isNewest ? commands : rounds(few, commands)) printed.push(await sh(command));
     expect(printed[0]).toMatch(/[0-9a-f]{64} {2}numerals-1\.2\.0\.tar\.gz/);
     expect(JSON.parse(printed[1] ?? "")).toMatchObject({ node: version });
 
