@@ -1,0 +1,401 @@
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { systemClock } from "#lib/base/index.ts";
+import { bareRepository, commitFiles, git } from "#test/support/git-servers.ts";
+import { type Kubectl, kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
+import {
+  endRunner,
+  removeDirectory,
+  slipway,
+  startServer,
+  temporaryDirectory,
+  type TestServer,
+} from "#test/support/slipway.ts";
+import {
+  application,
+  configMap,
+  example,
+  httpReceiver,
+  stepDefinition,
+  velaWith,
+  worker,
+  workflowRun,
+} from "#test/support/vela.ts";
+
+// Applications on a real `slipway up` with a real kubectl, one server for all. Numbers are those of test/conformance/vela/README.md. The last test
+// restarts the server.
+
+const patience = { timeout: 30_000 };
+let directory: string;
+let repositories: string;
+let server: TestServer;
+let kubectl: Kubectl;
+const vela = velaWith(() => kubectl);
+
+async function start(): Promise<void> {
+  server = await startServer(directory, ["--vela-local-roots", repositories]);
+  kubectl = await openKubectl(kubectlPaths[0], server.kubeconfig);
+}
+
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  repositories = await temporaryDirectory();
+  await start();
+});
+
+afterAll(async () => {
+  expect(await server.stop()).toBe(0);
+  await endRunner(directory);
+  for (const one of [directory, repositories]) await removeDirectory(one);
+});
+
+/** The command line against this server. */
+const must = async (...words: readonly string[]): Promise<string> => {
+  const { code, out, err } = await slipway([...words, "--kubeconfig", server.kubeconfig]);
+  expect(code, err).toBe(0);
+  return out;
+};
+
+const steps = async (name: string): Promise<readonly string[]> =>
+  (await vela.workflowOf(name)).steps?.map(({ name: step, phase, reason }) =>
+    `${step} ${phase} ${reason ?? ""}`.trim(),
+  ) ?? [];
+
+/** Replaces a value in the spec of an application. */
+const edit = (name: string, path: string, value: unknown): Promise<string> =>
+  kubectl.must(["patch", "app", name, "--type=json", "-p", JSON.stringify([{ op: "replace", path, value }])]);
+
+test("17.3 three components are applied one after another; 17.25 columns and one event for each transition", async () => {
+  const components = [worker("a"), worker("b", { dependsOn: ["a"] }), worker("c", { dependsOn: ["b"] })];
+  await vela.apply(application("three", { components }));
+  await kubectl.must(["wait", "app/three", "--for=jsonpath={.status.status}=running", "--timeout=30s"]);
+  expect((await vela.workflowOf("three")) as object).toMatchObject({
+    mode: "DAG-DAG",
+    status: "succeeded",
+    stepIndex: 3,
+  });
+  const [head = "", row = ""] = (await kubectl.must(["get", "app", "three"])).split("\n");
+  expect(head.split(/\s+/)).toEqual(["NAME", "COMPONENT", "TYPE", "PHASE", "HEALTHY", "STATUS", "AGE"]);
+  expect(row).toMatch(/^three +a +worker +running +true +Ready:1\/1 +\d+s$/);
+  const told = (name: string) => [
+    `1x StepStarted: step "${name}" has started`,
+    `1x StepSucceeded: step "${name}" succeeded`,
+  ];
+  const transitions = async () =>
+    (await vela.events("three")).filter((line) => / (?:Step|Workflow|Deployed)/.test(line));
+  await expect
+    .poll(transitions, patience)
+    .toEqual([
+      "1x WorkflowStarted: the workflow has started",
+      ...["a", "b", "c"].flatMap(told),
+      expect.stringMatching(/^1x WorkflowSucceeded: succeeded after /),
+      "1x Deployed: the application is running and healthy",
+    ]);
+  expect(await kubectl.must(["describe", "app", "three"])).toMatch(
+    /Deployed +\S+ .*the application is running and healthy/,
+  );
+  await kubectl.must(["delete", "app", "three"]);
+  expect(await kubectl.must(["get", "deployments", "-o", "name"])).toBe("");
+});
+
+test("17.7 an edit of the status resumes, and the step does not suspend again", async () => {
+  const workflow = {
+    steps: [
+      { name: "first", type: "apply-component", properties: { component: "before" } },
+      { name: "hold", type: "suspend" },
+      { name: "second", type: "apply-component", properties: { component: "after" } },
+    ],
+  };
+  await vela.apply(
+    application("held", { components: [configMap("before", { a: "1" }), configMap("after", { a: "1" })], workflow }),
+  );
+  await vela.until("app/held", ".status.status", "workflowSuspending");
+  expect(await steps("held")).toEqual(["first succeeded", "hold suspending Suspend"]);
+  expect(await kubectl.must(["get", "cm", "after", "--ignore-not-found"])).toBe("");
+  const resume = JSON.stringify({ status: { workflow: { suspend: false } } });
+  await kubectl.must(["patch", "app", "held", "--subresource=status", "--type=merge", "-p", resume]);
+  await vela.until("app/held", ".status.status", "running");
+  expect(await steps("held")).toEqual(["first succeeded", "hold succeeded", "second succeeded"]);
+  expect((await vela.events("held")).filter((line) => line.includes("Suspended"))).toHaveLength(1);
+});
+
+test("17.15 14.3 the application waits for the database, and gets its Secret", async () => {
+  await kubectl.must(["apply", "-f", "-"], { input: await example("database-first-kinds.yaml") });
+  await kubectl.must([
+    "wait",
+    "--for=condition=Established",
+    "crd/mysqlinstances.database.example.org",
+    "--timeout=60s",
+  ]);
+  await kubectl.must(["create", "secret", "generic", "my-db-conn", "--from-literal=user=root"]);
+  await kubectl.must(["apply", "-f", "-"], { input: await example("database-first.yaml") });
+  await vela.until("app/database-first", ".status.workflow.steps[0].reason", "Wait");
+  expect(await steps("database-first")).toEqual(["step-0 running Wait"]);
+  expect(await kubectl.must(["get", "mysqlinstance", "-o", "name"])).toContain("my-db");
+  expect(await kubectl.must(["get", "deployment", "my-app", "--ignore-not-found"])).toBe("");
+  const ready = JSON.stringify({ status: { connSecret: "my-db-conn" } });
+  await kubectl.must(["patch", "mysqlinstance", "my-db", "--subresource=status", "--type=merge", "-p", ready]);
+  await vela.until("app/database-first", ".status.status", "running");
+  const from = "{.spec.template.spec.containers[0].envFrom[0].secretRef.name}";
+  expect(await vela.read("deployment/my-app", from)).toBe("my-db-conn");
+  await kubectl.must(["delete", "app", "database-first"]);
+});
+
+test("17.15 14.4 a change is one commit, the same again is none, and a push in between is kept", async () => {
+  bareRepository(repositories, "config.git", { "README.md": "config\n" });
+  const bare = join(repositories, "config.git");
+  const commits = () => git(bare, "log", "--format=%s", "main").split("\n").length;
+  const push = { name: "push", type: "gitops", properties: { gitRepo: `file://${bare}`, branch: "main" } };
+  await vela.apply(
+    application("shipped", { components: [configMap("web", { image: "one" })], workflow: { steps: [push] } }),
+  );
+  await vela.until("app/shipped", ".status.workflow.status", "succeeded");
+  expect(commits()).toBe(2);
+  expect(await kubectl.must(["get", "cm", "web", "--ignore-not-found"])).toBe("");
+  const finishedAt = await vela.read("app/shipped", "{.status.workflow.endTime}");
+  await must("restart", "app/shipped");
+  await expect
+    .poll(() => vela.read("app/shipped", "{.status.workflow.endTime}"), patience)
+    .not.toMatch(new RegExp(`^(?:${finishedAt})?$`));
+  expect(commits()).toBe(2);
+  const work = join(repositories, "config.git.work");
+  git(work, "pull", "-q", "--ff-only", bare, "main");
+  commitFiles(work, { "other.txt": "somebody else's\n" }, "in between");
+  git(work, "push", "-q", bare, "HEAD:main");
+  await edit("shipped", "/spec/components/0/properties/objects/0/data/image", "two");
+  await vela.until("app/shipped", ".status.workflow.appRevision", "shipped-v2");
+  await vela.until("app/shipped", ".status.workflow.status", "succeeded");
+  expect(commits()).toBe(4);
+  const changed = git(bare, "show", "--format=", "main")
+    .split("\n")
+    .filter((line) => /^[+-](?![+-])/.test(line));
+  expect(changed.filter((line) => line.includes("image:"))).toEqual(["-  image: one", "+  image: two"]);
+  expect(changed.filter((line) => !/image:|evision|hash/.test(line))).toEqual([]);
+  expect(git(bare, "log", "--format=%s", "main")).toContain("in between");
+});
+
+describe("17.15 14.5", () => {
+  const chart = {
+    "chart/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n",
+    "chart/templates/app.yaml": `apiVersion: core.oam.dev/v1beta1
+kind: Application
+metadata: {name: "{{ .Release.Name }}"}
+spec:
+  components:
+    - name: instance
+      type: k8s-objects
+      properties:
+        objects:
+          - apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: from-helm}
+            data: {image: "{{ .Values.image }}", replicas: "{{ .Values.replicas }}"}
+`,
+  };
+  const base = {
+    "base/kustomization.yaml": "resources: [app.yaml]\n",
+    "base/app.yaml": `apiVersion: core.oam.dev/v1beta1
+kind: Application
+metadata: {name: kustomize}
+spec:
+  components:
+    - name: instance
+      type: worker
+      properties: {image: base-image, cmd: [sleep, "600"]}
+`,
+  };
+  beforeAll(() => bareRepository(repositories, "charts.git", { ...chart, ...base }));
+  const ours = async (name: string) =>
+    (await example(name)).replace("file:///tmp/charts.git", `file://${join(repositories, "charts.git")}`);
+
+  test.each([
+    ["helm", "my-image 3", "{.spec.components[0].properties.objects[0].data['image','replicas']}"],
+    ["kustomize", "prod-image", "{.spec.components[0].properties.image}"],
+  ])("%s writes the application back once, and its workflow then runs", async (name, expected, path) => {
+    await kubectl.must(["apply", "-f", "-"], { input: await ours(`${name}.yaml`) });
+    await vela.until(`app/${name}`, ".status.workflow.status", "succeeded");
+    expect(await vela.read(`app/${name}`, path)).toBe(expected);
+    // One for what was created, one for what was written back.
+    expect(await vela.read(`app/${name}`, "{.metadata.generation}")).toBe("2");
+    expect((await vela.workflowOf(name)).steps?.[0]).toMatchObject({ phase: "succeeded", message: "no change" });
+    await kubectl.must(["delete", "app", name]);
+  });
+});
+
+test("17.15 14.6 one handler runs for each answer, and 500 brings back the revision before", async () => {
+  let code = 200;
+  const receiver = await httpReceiver((path) => (path === "/ask" ? code : 200));
+  const url = (path: string) => `http://127.0.0.1:${receiver.port}/${path}`;
+  const told = { slack: { url: { value: url("told") }, message: { text: "refused" } } };
+  const workflow = {
+    steps: [
+      { name: "request", type: "webhook", properties: { url: { value: url("ask") }, data: { a: 1 } } },
+      { name: "handle-200", type: "deploy", if: "request.output.responseCode == 200", properties: { policies: [] } },
+      { name: "handle-400", type: "notification", if: "request.output.responseCode == 400", properties: told },
+      { name: "handle-500", type: "rollback", if: "request.output.responseCode == 500" },
+    ],
+  };
+  const handled = async (given: number, revision: string) => {
+    code = given;
+    await edit("asking", "/spec/components/0/properties/objects/0/data/v", revision);
+    await vela.until("app/asking", ".status.workflow.appRevision", `asking-${revision}`);
+    await vela.until("app/asking", ".status.workflow.status", "succeeded");
+    return (await steps("asking")).filter((line) => !line.endsWith("skipped Skip"));
+  };
+  try {
+    await vela.apply(application("asking", { components: [configMap("asked", { v: "v1" })], workflow }));
+    await vela.until("app/asking", ".status.status", "running");
+    expect(await steps("asking")).toEqual([
+      "request succeeded",
+      "handle-200 succeeded",
+      "handle-400 skipped Skip",
+      "handle-500 skipped Skip",
+    ]);
+    expect(await handled(400, "v2")).toEqual(["request succeeded", "handle-400 succeeded"]);
+    expect(receiver.arrived).toEqual(["POST /ask", "POST /ask", "POST /told"]);
+    expect(await handled(200, "v3")).toEqual(["request succeeded", "handle-200 succeeded"]);
+    expect(await vela.read("cm/asked", "{.data.v}")).toBe("v3");
+    await kubectl.must(["patch", "cm", "asked", "-p", '{"data":{"v":"changed by hand"}}']);
+    expect(await handled(500, "v4")).toEqual(["request succeeded", "handle-500 succeeded"]);
+    expect(await vela.read("cm/asked", "{.data.v}")).toBe("v3");
+    expect(await vela.read("app/asking", "{.spec.components[0].properties.objects[0].data.v}")).toBe("v4");
+    expect((await vela.workflowOf("asking")).steps?.at(-1)?.message).toContain("asking-v3");
+  } finally {
+    await receiver.close();
+  }
+});
+
+test("17.15 14.2 half of the replicas are new; approval completes the rollout, rejection takes it back", async () => {
+  await kubectl.must(["apply", "-f", "-"], { input: await example("blue-green.yaml") });
+  await vela.until("app/blue-green", ".status.status", "running");
+  const replicas = async () =>
+    (
+      await kubectl.must([
+        "get",
+        "deployments",
+        "-o",
+        "jsonpath={range .items[*]}{.metadata.name}={.status.readyReplicas} {end}",
+      ])
+    )
+      .trim()
+      .split(" ")
+      .sort();
+  await expect.poll(replicas, patience).toEqual(["web-v1=4"]);
+  const release = async (version: string) => {
+    await edit("blue-green", "/spec/components/0/properties/env/0/value", version);
+    await vela.until("rollout/blue-green", ".status.revision", `blue-green-${version}`);
+    await vela.until("rollout/blue-green", ".status.pause", "true");
+  };
+  await release("v2");
+  expect(await replicas()).toEqual(["web-v1=2", "web-v2=2"]);
+  expect(await vela.read("app/blue-green", "{.status.status}")).toBe("runningWorkflow");
+  expect((await vela.workflowOf("blue-green")).steps?.at(-1)?.resourceRef).toMatchObject({
+    kind: "Rollout",
+    name: "blue-green",
+  });
+  await must("approve", "app/blue-green", "promote");
+  await vela.until("app/blue-green", ".status.status", "running");
+  await expect.poll(replicas, patience).toEqual(["web-v2=4"]);
+  await release("v3");
+  await must("reject", "app/blue-green", "promote");
+  await vela.until("app/blue-green", ".status.status", "workflowFailed");
+  await expect.poll(replicas, patience).toEqual(["web-v2=4"]);
+  expect((await vela.workflowOf("blue-green")).steps?.at(-1)).toMatchObject({
+    phase: "failed",
+    reason: "Action",
+    message: "rolled back to blue-green-v2",
+  });
+  await kubectl.must(["delete", "app", "blue-green"]);
+});
+
+test("17.22 templates without end do not delay the steps of others", async () => {
+  const others = (name: string) =>
+    workflowRun(name, [
+      { name: "a", type: "print-message-in-status", properties: { message: "a" } },
+      { name: "b", type: "print-message-in-status", properties: { message: "b" } },
+    ]);
+  const elapsed = async (name: string) => {
+    const begun = systemClock.monotonic();
+    await vela.apply(others(name));
+    await vela.until(`wr/${name}`, ".status.status", "succeeded");
+    return systemClock.monotonic() - begun;
+  };
+  const alone = await elapsed("alone");
+  const huge = 'import "list"\nparameter: {}\noutput: a: list.Range(0, 10000000, 1)';
+  const doubling = `parameter: {}\n${Array.from({ length: 40 }, (_, n) => `a${n + 1}: a${n} + a${n}`).join("\n")}\na0: "0123456789"`;
+  await vela.apply(stepDefinition("huge", huge), stepDefinition("doubling", doubling));
+  await vela.apply(...["huge", "doubling"].map((type) => workflowRun(type, [{ name: "x", type }])));
+  // Each of them is tried eleven times: this one runs beside them.
+  expect(await elapsed("beside")).toBeLessThan(alone + 3_000);
+  const replaced = async () =>
+    Number(
+      /^slipway_template_threads_replaced_total\S* (\d+)$/m.exec(await kubectl.must(["get", "--raw", "/metrics"]))?.[1],
+    );
+  await expect.poll(replaced, patience).toBeGreaterThan(0);
+  for (const type of ["huge", "doubling"]) {
+    await expect.poll(() => vela.read(`wr/${type}`, "{.status.steps[0].message}"), patience).toMatch(/exceeded|memory/);
+    await kubectl.must(["delete", "wr", type]);
+  }
+});
+
+test("17.20 what was read from a Secret is only in Secrets, wherever the server writes", async () => {
+  const value = "correct-horse-battery-staple";
+  await kubectl.must(["create", "secret", "generic", "source", `--from-literal=password=${value}`]);
+  const echo = createServer((request, response) => void request.pipe(response));
+  await new Promise<void>((resolve) => void echo.listen(0, "127.0.0.1", resolve));
+  const address = echo.address();
+  const port = typeof address === "object" ? (address?.port ?? 0) : 0;
+  const reads = `import ("vela/kube", "encoding/base64")
+read: kube.#Read & {$params: value: {apiVersion: "v1", kind: "Secret", metadata: {name: "source", namespace: context.namespace}}}
+password: "\\(base64.Decode(null, read.$returns.value.data.password))"
+parameter: {}`;
+  await vela.apply(stepDefinition("read-password", reads));
+  const input = [{ from: "password", parameterKey: "value" }];
+  const uses = `import ("vela/builtin", "vela/http")
+post: http.#HTTPPost & {$params: {url: "http://127.0.0.1:${port}/", request: body: parameter.value}}
+fail: builtin.#Fail & {$params: message: "refused \\(parameter.value)"}
+parameter: value: string`;
+  await vela.apply(stepDefinition("use-password", uses));
+  const run = workflowRun("secretive", [
+    { name: "read", type: "read-password", outputs: [{ name: "password", valueFrom: "password" }] },
+    { name: "use", type: "use-password", inputs: input },
+  ]);
+  try {
+    await vela.apply(run);
+    await vela.until("wr/secretive", ".status.status", "failed");
+    const { out, code } = await slipway(["store", "export", "--data-dir", directory, "-o", "json"]);
+    expect(code).toBe(0);
+    const lists = JSON.parse(out) as { readonly items?: readonly ({ readonly kind: string } & object)[] };
+    const objects = lists.items ?? [];
+    expect(objects.map(({ kind }) => kind)).toContain("WorkflowRun");
+    const telling = [value, Buffer.from(value).toString("base64").slice(0, -4)];
+    const holding = objects.filter((object) => telling.some((text) => JSON.stringify(object).includes(text)));
+    expect([...new Set(holding.map(({ kind }) => kind))]).toEqual(["Secret"]);
+    expect(telling.filter((text) => `${server.log()}${server.printed()}`.includes(text))).toEqual([]);
+  } finally {
+    echo.close();
+  }
+});
+
+test("17.7 a duration ends in time though the server is killed, and 17.25 no event is told twice", async () => {
+  const steps = [
+    { name: "hold", type: "suspend", properties: { duration: "12s" } },
+    { name: "note", type: "print-message-in-status", properties: { message: "on time" } },
+  ];
+  await vela.apply(workflowRun("timed", steps));
+  await vela.until("wr/timed", ".status.steps[0].phase", "suspending");
+  const begun = Date.parse(await vela.read("wr/timed", "{.status.steps[0].firstExecuteTime}"));
+  await server.kill();
+  await start();
+  await vela.until("wr/timed", ".status.status", "succeeded");
+  const ended = Date.parse(await vela.read("wr/timed", "{.status.endTime}"));
+  expect(ended - begun).toBeGreaterThanOrEqual(12_000);
+  // A second after the instant, and what a busy machine takes to start a server.
+  expect(ended - begun).toBeLessThan(20_000);
+  const events = await vela.events("timed");
+  expect(events.length).toBeGreaterThan(3);
+  expect(events.filter((line) => !line.startsWith("1x "))).toEqual([]);
+  expect(new Set(events).size).toBe(events.length);
+  expect((await kubectl.must(["get", "wr", "timed"])).split("\n")[0]?.split(/\s+/)).toEqual(["NAME", "PHASE", "AGE"]);
+});
