@@ -90,7 +90,7 @@ test("the check of maps sees rows and items", () => {
   ]);
 });
 
-test.each(["kubernetes", "tinkerbell", "wharf", "workflow"])(
+test.each(["kubernetes", "tinkerbell", "vela", "wharf", "workflow"])(
   "the acceptance list of %s names only tests that are there",
   (part) => {
     const list = `test/conformance/${part}/README.md`;
@@ -125,6 +125,7 @@ const testedRows = (page: string): readonly string[] =>
 const lists = {
   workflow: { lines: 38, others: 18 },
   tinkerbell: { lines: 40, others: 75 },
+  vela: { lines: 26, others: 30 },
   wharf: { lines: 46, others: 37 },
 } as const;
 

@@ -76,10 +76,10 @@ export function velaWith(kubectl: () => Kubectl) {
       JSON.parse((await read(`app/${name}`, "{.status.workflow}")) || "{}") as RunStatus,
     /** `kubectl wait`, as the specification has it. */
     until: (what: string, path: string, value: string): Promise<string> =>
-      kubectl().must(["wait", what, `--for=jsonpath={${path}}=${value}`, "--timeout=30s"]),
-    /** Reasons and messages of the events of an object, the oldest first. */
+      kubectl().must(["wait", what, `--for=jsonpath={${path}}=${value}`, "--timeout=80s"]),
+    /** Reasons and messages of the events of an object, after the number of their repetitions if there are any. */
     events: async (name: string): Promise<readonly string[]> => {
-      const path = "{range .items[*]}{.count}x {.reason}: {.message}{'\\n'}{end}";
+      const path = "{range .items[*]}{.series.count}x {.reason}: {.message}{'\\n'}{end}";
       const words = ["get", "events", "--field-selector", `involvedObject.name=${name}`, "-o", `jsonpath=${path}`];
       return (await kubectl().must(words)).split("\n").filter((line) => line !== "");
     },

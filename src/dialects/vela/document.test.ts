@@ -406,3 +406,27 @@ test("the Workflow that a document names is a reference", () => {
   expect(named(run("{ workflowRef: w }"))).toEqual([{ ref, path: ["spec", "workflowRef"] }]);
   expect(named(seedDocument)).toEqual([]);
 });
+
+test("bad input: Windows line ends, tabs in templates, non-ASCII text and anchors are accepted", () => {
+  const text = [
+    "apiVersion: core.oam.dev/v1beta1",
+    "kind: Application",
+    "metadata: { name: a }",
+    "spec:",
+    "  components:",
+    '    - { name: web, type: webservice, properties: &shared { image: nginx, cmd: ["grüße, 世界"] } }',
+    "    - { name: db, type: webservice, properties: *shared }",
+    "---",
+    "apiVersion: core.oam.dev/v1beta1",
+    "kind: WorkflowStepDefinition",
+    "metadata: { name: mine }",
+    "spec:",
+    "  schematic:",
+    "    cue:",
+    "      template: |",
+    "        parameter: {",
+    '        \tgreeting: *"grüße" | string',
+    "        }",
+  ].join("\r\n");
+  expect(problemsOf(text)).toEqual([]);
+});
