@@ -16,6 +16,7 @@ const modules: Readonly<Record<string, () => Promise<Module>>> = {
   "ours/host-server": () => import("./ours/host-server.ts"),
   "load/http-fan-out": () => import("./load/http-fan-out.ts"),
   "load/http-runs": () => import("./load/http-runs.ts"),
+  "load/applications": () => import("./load/applications.ts"),
   "ours/store-writes": () => import("./store.ts"),
   "ours/items-server": () => import("./ours/items-server.ts"),
   "ours/pods-server": () => import("./ours/pods-server.ts"),

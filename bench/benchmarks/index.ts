@@ -25,6 +25,7 @@ import { p10 } from "./p10.ts";
 import { p11 } from "./p11.ts";
 import { stored } from "./stored.ts";
 import { templates } from "./templates.ts";
+import { v1 } from "./v1.ts";
 import { watches } from "./watches.ts";
 
 /** All benchmarks, in the order of their numbers. */
@@ -56,4 +57,5 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   ...stored(environment),
   fanOut(environment),
   ...templates(environment),
+  v1(environment),
 ];
