@@ -7,13 +7,14 @@ import { rounds } from "#test/support/rounds.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
 import { httpReceiver, mailReceiver, type RunStatus, stepDefinition, workflowRun } from "#test/support/vela.ts";
 
-// 17.19: the server is killed with its whole process group at random moments of workflows with requests, mails and applied objects, and started
-// again. Each request and each mail arrives exactly once, and the run ends as one that nobody disturbed. SLIPWAY_CRASH_SEED repeats the moments.
+// 17.19: the server is killed with its whole process group at random moments of workflows with requests, mails and
+// applied objects, and started again. Each request and each mail arrives exactly once, and the run ends as one that
+// nobody disturbed. SLIPWAY_CRASH_SEED repeats the moments.
 
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? randomInt(2 ** 31));
 const random = seededRandom(seed);
 const kills = rounds(6, 50);
-/** So many runs are struck by each kill, each at a moment of its own: a kill costs a start of the server, a run does not. */
+/** So many runs are struck by each kill, each at a moment of its own: a kill costs a start, a run does not. */
 const atOnce = rounds(2, 4);
 /** On the busiest machine. */
 const patienceMs = 120_000;

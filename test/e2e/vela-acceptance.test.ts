@@ -21,8 +21,8 @@ import {
   workflowRun,
 } from "#test/support/vela.ts";
 
-// Applications on a real `slipway up` with a real kubectl, one server for all. Numbers are those of test/conformance/vela/README.md. The last test
-// restarts the server.
+// Applications on a real `slipway up` with a real kubectl, one server for all tests. Numbers are those of
+// test/conformance/vela/README.md. The last test restarts the server.
 
 const patience = { timeout: 60_000 };
 let directory: string;
@@ -32,7 +32,7 @@ let kubectl: Kubectl;
 const vela = velaWith(() => kubectl);
 
 async function start(): Promise<void> {
-  server = await startServer(directory, ["--vela-local-roots", repositories]);
+  server = await startServer(directory, ["--vela-local-roots", repositories, "--vela-cue-eval-timeout", "1s"]);
   kubectl = await openKubectl(kubectlPaths[0], server.kubeconfig);
 }
 

@@ -21,6 +21,8 @@ export const longest: readonly string[] = [
   "test/e2e/examples.test.ts",
   "test/e2e/wharf-run.test.ts",
   "test/crash/full-disk.test.ts",
+  "test/crash/vela-kill.test.ts",
+  "test/e2e/vela-acceptance.test.ts",
   "test/crash/wharf-hosted-kill.test.ts",
   "test/crash/tink-random.test.ts",
 ];
