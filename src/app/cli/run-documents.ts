@@ -1,7 +1,7 @@
 import type { CheckedDocument, Dialect } from "#kernel/dialect/index.ts";
 import { hasErrors, type Problem } from "#lib/base/index.ts";
-import type { ApiClient } from "#kernel/kit/index.ts";
-import { isAlreadyExists, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { type ApiClient, getOrUndefined, refTo } from "#kernel/kit/index.ts";
+import { asJson, isAlreadyExists, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { type Environment, exitCode, type Invocation, printProblems, UsageError } from "#kernel/command/index.ts";
 import type { RunOptions } from "./run-options.ts";
 import { type Document, objectsOf, type ReadDocuments, runsIn } from "./documents.ts";
@@ -36,7 +36,9 @@ export async function runDocuments(
     const started: StartedRun[] = [];
     for (const { object, dialect } of runs) {
       const type = await typeOf(session.client, object);
-      const stored = await start(session.client, type, object, namespace, invocation);
+      const isDeclared = dialect.runs.declared?.some(({ group, kind }) => group === type.group && kind === type.kind);
+      const begin = isDeclared === true ? update : start;
+      const stored = await begin(session.client, type, object, namespace, invocation);
       started.push({ stored, type, dialect, isAlone: session.isEphemeral, agentsFor: session.agentsFor });
     }
     if (invocation.options.detach === true) return detached(session, started, invocation);
@@ -112,6 +114,28 @@ async function declare(client: ApiClient, object: KubeObject, namespace: string)
     const body: unknown = JSON.parse(JSON.stringify(wanted));
     await client.patch({ type, ...place, name: wanted.metadata.name ?? "" }, { type: "merge", body: body as never });
   }
+}
+
+/** Creates or updates the object, as `slipway apply`. */
+async function update(
+  client: ApiClient,
+  type: ResourceType,
+  object: KubeObject,
+  namespace: string,
+  { environment, signal }: Invocation<RunOptions>,
+): Promise<Stored> {
+  const wanted = placed(object, type, namespace);
+  const { name } = wanted.metadata;
+  if (name === undefined) return await client.create(type, wanted, { signal });
+  const ref = refTo(type, wanted);
+  const before = await getOrUndefined(client, ref, signal);
+  const patch = { type: "apply", body: asJson(wanted), force: true } as const;
+  const stored = await client.patch(ref, patch, { fieldManager: "slipway", signal });
+  if (before !== undefined) {
+    const what = before.metadata.resourceVersion === stored.metadata.resourceVersion ? "is unchanged" : "is updated";
+    environment.err.write(`slipway: ${name} ${what}\n`);
+  }
+  return stored;
 }
 
 /** Every `slipway run` starts a new run: a name that exists gets a suffix, which is reported. */

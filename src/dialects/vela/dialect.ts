@@ -19,6 +19,7 @@ export const dialect: Dialect = {
       { group: WorkflowRun.group, kind: WorkflowRun.kind },
     ],
     aliases: ["app", "wr"],
+    declared: [{ group: Application.group, kind: Application.kind }],
     view: viewRun,
     describe: describeRun,
     accepts: runCommands,

@@ -68,6 +68,13 @@ export function nativePhaseOf(object: KubeObject): string {
   return status ?? phase ?? "";
 }
 
+/** The status is of an earlier specification. */
+function isChanged(object: KubeObject): boolean {
+  if (!isApplication(object)) return false;
+  const { observedGeneration } = (object as Application).status ?? {};
+  return observedGeneration !== undefined && observedGeneration !== object.metadata.generation;
+}
+
 /** An Application or a WorkflowRun as a run. */
 export function viewRun(object: KubeObject): RunView {
   const { apiVersion, kind, metadata } = object;
@@ -75,7 +82,9 @@ export function viewRun(object: KubeObject): RunView {
   const status = workflowStatusOf(object);
   const native = nativePhaseOf(object);
   const message = messageOf(object, status);
-  const phase = (isApplication(object) ? applicationPhases : runPhases)[native] ?? "Pending";
+  const phase = isChanged(object)
+    ? "Pending"
+    : ((isApplication(object) ? applicationPhases : runPhases)[native] ?? "Pending");
   const steps = viewSteps(object, status);
   const [startedAt, finishedAt] = [instantOf(status.startTime), instantOf(status.endTime)];
   const ref: ObjectRef = {

@@ -171,6 +171,8 @@ export interface LogPlace extends Pick<ControllerParts, "directory"> {
 export interface Runs extends RunDialect<KubeObject> {
   /** The dialect's further names for its runs. */
   readonly aliases?: readonly string[];
+  /** Kinds of runs that are desired states: running a document again updates the object of its name. */
+  readonly declared?: readonly GroupKind[];
   /** Several lines for people, without colours. */
   describe(object: KubeObject, options: DescribeOptions): string;
   readonly accepts: RunCommands;
