@@ -17,7 +17,7 @@ export const configMap = (name: string, data: Readonly<Record<string, string>>):
 });
 
 /** A component that is a host process which does nothing. */
-export const worker = (name: string, more: JsonObject = {}): JsonObject => ({
+const worker = (name: string, more: JsonObject = {}): JsonObject => ({
   name,
   type: "worker",
   properties: { image: "none", cmd: ["sleep", "600"] },

@@ -6,14 +6,13 @@ import { refusalOf, viewRun } from "./view.ts";
 const start = "2030-01-01T00:00:00Z";
 const at = Date.parse(start);
 
-const application = (spec: JsonObject, status: JsonObject = {}): KubeObject =>
-  ({
-    apiVersion: "core.oam.dev/v1beta1",
-    kind: "Application",
-    metadata: { name: "shop", namespace: "a", uid: "u", creationTimestamp: start },
-    spec,
-    status,
-  }) as KubeObject;
+const application = (spec: JsonObject, status: JsonObject = {}): KubeObject & JsonObject => ({
+  apiVersion: "core.oam.dev/v1beta1",
+  kind: "Application",
+  metadata: { name: "shop", namespace: "a", uid: "u", creationTimestamp: start },
+  spec,
+  status,
+});
 
 const components = [
   { name: "db", type: "worker" },

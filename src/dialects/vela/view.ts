@@ -297,6 +297,8 @@ function stepPhaseOf({ phase, reason, message = "" }: AnyStepStatus): StepPhase 
       // Retried.
       if (reason === "Execute") return "Waiting";
       return reason === "Terminate" ? "Canceled" : "Failed";
+    case "pending":
+    case undefined:
     default:
       return message.startsWith("Pending on Input") ? "Waiting" : "Pending";
   }

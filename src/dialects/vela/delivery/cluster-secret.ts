@@ -5,7 +5,7 @@ import type { KnownCluster } from "../policies/topology.ts";
 
 /** Secrets with this label in the system namespace are clusters. */
 export const credentialType = "cluster.core.oam.dev/cluster-credential-type";
-export const endpointType = "cluster.core.oam.dev/cluster-endpoint-type";
+const endpointType = "cluster.core.oam.dev/cluster-endpoint-type";
 
 /** The connection of a cluster's Secret; the error names what is missing, never a value. */
 export function readCluster(secret: KubeObject): Result<Connection, string> {

@@ -23,7 +23,7 @@ const cue = fakeCue({
   conflict: ({ base }) => ({ errs: base === undefined ? [] : ["spec.replicas: conflicting values 2 and 3"] }),
   named: ({ parameter = {} }) => ({
     outputs: {
-      service: { apiVersion: "v1", kind: "Service", metadata: { name: "web" }, spec: parameter as JsonObject },
+      service: { apiVersion: "v1", kind: "Service", metadata: { name: "web" }, spec: parameter },
     },
   }),
 });

@@ -1,4 +1,4 @@
-import { FakeClock, isJsonObject, type JsonObject, objectAt, ok, type Result, err } from "#lib/base/index.ts";
+import { FakeClock, isJsonObject, type JsonObject, ok, type Result, err } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import type { ResourceType } from "#kernel/model/index.ts";
@@ -154,5 +154,3 @@ export function valueOf<T>(result: Result<T, string>): T {
   if (!result.ok) throw new Error(result.error);
   return result.value;
 }
-
-export const specOf = (object: unknown): JsonObject => objectAt({ object } as JsonObject, "object", "spec") ?? {};

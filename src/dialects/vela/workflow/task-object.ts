@@ -11,7 +11,7 @@ import { type Artifact, artifactsOf } from "./step-context.ts";
 // Steps whose template renders an object instead of actions: the object's own controller does the work, and reports it
 // in the condition `workflow-progress`.
 
-export const contextAnnotation = "app.oam.dev/workflow-context";
+const contextAnnotation = "app.oam.dev/workflow-context";
 const recreateAnnotation = "slipway.dev/task-object";
 const progress = "workflow-progress";
 
