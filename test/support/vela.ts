@@ -16,14 +16,6 @@ export const configMap = (name: string, data: Readonly<Record<string, string>>):
   properties: { objects: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { ...data } }] },
 });
 
-/** A component that is a host process which does nothing. */
-const worker = (name: string, more: JsonObject = {}): JsonObject => ({
-  name,
-  type: "worker",
-  properties: { image: "none", cmd: ["sleep", "600"] },
-  ...more,
-});
-
 export const application = (name: string, spec: JsonObject): JsonObject => ({
   apiVersion: "core.oam.dev/v1beta1",
   kind: "Application",
