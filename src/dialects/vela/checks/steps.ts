@@ -43,7 +43,7 @@ export function checkSteps(
   checkCycles(nodes, found.error);
   checkInputs(steps, context, found);
   checkConditions(steps, context, found);
-  if (context.mode === "StepByStep") checkOrder(steps, found);
+  if (context.mode === "StepByStep") checkOrder(steps, context, found);
 }
 
 function checkGroup(placed: PlacedStep, { error, warn }: ProblemCollector): void {
@@ -132,9 +132,18 @@ function checkConditions(
 }
 
 /** A step that waits for a later one stops all others. */
-function checkOrder(steps: readonly PlacedStep[], { warn }: ProblemCollector): void {
+function checkOrder(steps: readonly PlacedStep[], { components = [] }: StepsContext, { warn }: ProblemCollector): void {
   const top = steps.filter(({ group }) => group === undefined);
-  for (const { step, path, index } of top) {
+  for (const placed of top) {
+    const { step, path, index } = placed;
+    const applied = appliedBy(placed);
+    const component = applied && components.find((each) => textAt(each, "name") === applied);
+    for (const dependency of textsAt(component, "dependsOn")) {
+      const of = top.filter((each) => appliedBy(each) === dependency);
+      if (of.length === 0 || of.some((each) => each.index < index)) continue;
+      const message = `component "${applied ?? ""}" depends on "${dependency}", which a later step applies`;
+      warn([...path, "properties"], "order", message, "set mode.steps to DAG, or change the order");
+    }
     for (const [at, dependency] of textsAt(step, "dependsOn").entries()) {
       const later = top.find(({ name }) => name === dependency);
       if (later === undefined || later.index <= index) continue;

@@ -8,10 +8,12 @@ import {
   component,
   identity,
   policy,
+  templates,
   testClient,
   testDelivery,
   valueOf,
 } from "../testing/fixtures.ts";
+import { fakeCue } from "../testing/fake-cue.ts";
 import { collectGarbage, releaseApplication } from "./garbage.ts";
 import { keepState } from "./keep-state.ts";
 import { evaluateServices } from "./services.ts";
@@ -246,4 +248,46 @@ test("services have the health of each component and its traits, applied resourc
   await client.delete({ type: ConfigMap, namespace: "default", name: "a" });
   const after = await evaluateServices(next());
   expect(after.services[1]).toMatchObject({ healthy: false, message: "ConfigMap default/a not found" });
+});
+
+test("services judge a component by the parameters that an override gives it", async () => {
+  const web = component("web", "webservice", { properties: { image: "nginx" } });
+  const change = policy("override", { components: [{ name: "web", properties: { image: "apache" } }] });
+  const step = {
+    name: "deploy",
+    type: "deploy",
+    stage: "post-render",
+    dependsOn: [],
+    inputs: [],
+    outputs: [],
+    properties: { policies: [change.name] },
+    subSteps: [],
+  } as const;
+  const app = application({ components: [web], policies: [change] });
+  const whole = { ...app, workflow: { ...app.workflow, steps: [step] } };
+  const seen: unknown[] = [];
+  const cue = fakeCue(templates, ({ parameter }) => {
+    seen.push(parameter);
+    return { details: {} };
+  });
+  const { delivery, next } = testDelivery(whole, { cue });
+  const changed = valueOf(await delivery.render({ ...web, properties: { image: "apache" } }));
+  valueOf(await delivery.apply([changed.workload], { cluster: "local" }, "workflow"));
+  await evaluateServices(next());
+  expect(seen).toEqual([{ image: "apache" }]);
+});
+
+test("17.17 garbage-collect: what an earlier run of the same revision applied, and the present one did not, is deleted", async () => {
+  let run = "2026-01-01T00:00:00Z";
+  const { delivery, next, client } = testDelivery(application({ components: [config("a"), config("b")] }), {
+    run: () => run,
+  });
+  await applyAll(delivery);
+  run = "2026-01-02T00:00:00Z";
+  const again = next();
+  const a = valueOf(await again.render(config("a")));
+  valueOf(await again.apply([a.workload], { cluster: "local" }, "workflow"));
+  expect((await collectGarbage(next())).deleted).toEqual(["ConfigMap default/b"]);
+  expect((await client.list(ConfigMap)).items.map(({ metadata }) => metadata.name)).toEqual(["a"]);
+  expect((await collectGarbage(next())).deleted).toEqual([]);
 });

@@ -19,7 +19,8 @@ export interface CollectOptions {
 }
 
 /**
- * Deletes the objects of other revisions that the present one does not have, in the reverse order of their application.
+ * Deletes the objects of other revisions that the present one does not have, and those of components that only an earlier
+ * run of the present one applied, in the reverse order of their application.
  * For after a successful workflow, or a failed one if `garbageSettings` says so.
  */
 export async function collectGarbage(delivery: VelaDelivery, options: CollectOptions = {}): Promise<Collection> {
@@ -28,16 +29,17 @@ export async function collectGarbage(delivery: VelaDelivery, options: CollectOpt
   const present = trackerName(app.identity, "versioned");
   const all = await trackers.all();
   const wanted = new Set((await trackers.current()).flatMap(({ objects }) => objects.map(identityOf)));
-  const outdated = all.filter(({ type, name }) => type === "versioned" && name !== present);
-  const collected = new Collector(delivery, (entry) => {
-    if (wanted.has(identityOf(entry))) return "drop";
+  const run = delivery.parts.run?.();
+  const collected = new Collector(delivery, (entry, { name }) => {
+    if (name === present && (entry.run === undefined || run === undefined || entry.run === run)) return "keep";
+    if (name !== present && wanted.has(identityOf(entry))) return "drop";
     if (entry.skipGC === true) return "drop";
     if (options.isInUse?.(entry) === true) return "keep";
     const { strategy } = retentionOf(app, subjectOf(delivery, entry));
     if (strategy === "never") return "drop";
     return strategy === "onAppDelete" ? "root" : "delete";
   });
-  for (const tracker of outdated) await collected.collect(tracker);
+  for (const tracker of all.filter(({ type }) => type === "versioned")) await collected.collect(tracker);
   return collected.result;
 }
 
@@ -68,12 +70,12 @@ type Fate = "drop" | "keep" | "root" | "delete";
 
 class Collector {
   readonly #delivery: VelaDelivery;
-  readonly #fateOf: (entry: TrackedObject) => Fate;
+  readonly #fateOf: (entry: TrackedObject, tracker: Tracker) => Fate;
   readonly #deleted: string[] = [];
   readonly #pending: string[] = [];
   readonly #left: string[] = [];
 
-  constructor(delivery: VelaDelivery, fateOf: (entry: TrackedObject) => Fate) {
+  constructor(delivery: VelaDelivery, fateOf: (entry: TrackedObject, tracker: Tracker) => Fate) {
     this.#delivery = delivery;
     this.#fateOf = fateOf;
   }
@@ -92,17 +94,17 @@ class Collector {
       const component = entry.component ?? "";
       // In order, a component goes only when those applied after it are gone.
       if (inOrder && waitingFor !== undefined && waitingFor !== component) break;
-      const isGone = await this.#settle(entry);
+      const isGone = await this.#settle(entry, tracker);
       if (isGone) gone.add(identityOf(entry));
-      else if (this.#fateOf(entry) === "delete") waitingFor ??= component;
+      else if (this.#fateOf(entry, tracker) === "delete") waitingFor ??= component;
     }
     const rest = withoutTracked(tracker, gone);
     if (rest.objects.length === 0) await trackers.drop(tracker);
     else if (gone.size > 0) await trackers.replace(rest);
   }
 
-  async #settle(entry: TrackedObject): Promise<boolean> {
-    const fate = this.#fateOf(entry);
+  async #settle(entry: TrackedObject, tracker: Tracker): Promise<boolean> {
+    const fate = this.#fateOf(entry, tracker);
     if (fate === "keep") return false;
     if (fate === "root") await this.#delivery.trackers.track("root", [entry]);
     if (fate !== "delete") return true;

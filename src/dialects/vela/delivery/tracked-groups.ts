@@ -1,7 +1,9 @@
-import { objectAt } from "#lib/base/index.ts";
+import { objectAt, textsAt } from "#lib/base/index.ts";
 import { type KubeObject } from "#kernel/model/index.ts";
 import type { App, Component } from "../app.ts";
 import { auxiliaryWorkload, label, textsOf } from "../labels.ts";
+import { overrideComponents } from "../policies/override.ts";
+import { componentRevision } from "../render/context.ts";
 import type { TrackedObject } from "./tracker.ts";
 
 /** The tracked objects of one component at one place. */
@@ -46,11 +48,26 @@ export function groupTracked(app: App, objects: readonly TrackedObject[]): reado
   });
 }
 
+/** Components as written, and as the overrides of steps change them. */
+function variantsOf({ components, policies, workflow }: App): readonly Component[] {
+  const steps = workflow.steps.flatMap((step) => [step, ...step.subSteps]);
+  const named = steps.map(({ properties }) => textsAt(properties, "policies"));
+  const changed = named.flatMap((names) =>
+    overrideComponents(
+      components,
+      names.flatMap((name) => policies.find((policy) => policy.name === name) ?? []),
+    ),
+  );
+  return [...components, ...changed];
+}
+
 /** As it was placed: overrides may have changed its type and its traits. */
 function componentOf(app: App, workload: TrackedObject, objects: readonly TrackedObject[]): Component {
   const name = workload.component ?? "";
-  const found = app.components.find((one) => one.name === name);
   const labels = textsOf(objectAt(workload.raw, "metadata", "labels"));
+  const found =
+    variantsOf(app).find((one) => one.name === name && componentRevision(one) === labels[label.revision]) ??
+    app.components.find((one) => one.name === name);
   const type = labels[label.workloadType] ?? found?.type ?? "";
   const ofComponent = objects.filter((one) => one.component === name && one.trait !== undefined);
   const isPlaced = (trait: string): boolean =>

@@ -31,6 +31,8 @@ export interface TrackedObject {
   /** Key among the rendered resources of the revision, where Secrets are kept. */
   readonly key?: string;
   readonly stage?: "PreDispatch" | "PostDispatch";
+  /** The run of the workflow that applied it last, for objects of components. */
+  readonly run?: string;
   /** Never deleted. */
   readonly skipGC?: boolean;
   /** As applied; absent for Secrets, and for objects that are only read. */

@@ -34,6 +34,8 @@ export interface DeliveryParts {
   /** Empty for a WorkflowRun. */
   readonly revisionHash: string;
   readonly allowCrossNamespace: boolean;
+  /** Names the present run of the workflow, once it has begun. */
+  readonly run?: () => string | undefined;
   /** Absent where charts cannot be read. */
   readonly charts?: ChartRenderer;
   readonly signal: AbortSignal;
@@ -260,6 +262,7 @@ export class VelaDelivery implements Delivery {
     const { strategy } = retentionOf(this.app, subject);
     const { namespace, name = "" } = object.metadata;
     const replicaKey = rendered.metadata.labels?.[label.replicaKey];
+    const run = creator === "workflow" && key !== "" ? this.parts.run?.() : undefined;
     const isStored = claim.kind === "write" && !(object.apiVersion === "v1" && object.kind === "Secret");
     const entry: TrackedObject = {
       cluster,
@@ -275,6 +278,7 @@ export class VelaDelivery implements Delivery {
       ...(replicaKey === undefined ? {} : { replicaKey }),
       ...(key === "" ? {} : { key }),
       ...(stage === undefined ? {} : { stage }),
+      ...(run === undefined ? {} : { run }),
       ...(strategy === "never" || claim.kind === "read" ? { skipGC: true } : {}),
       ...(isStored ? { raw: asJson(object) } : {}),
     };

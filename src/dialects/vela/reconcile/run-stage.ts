@@ -32,6 +32,7 @@ export function toolsOf(pass: Pass, { app, definitions, revisionHash, acting }: 
     systemNamespace: settings.systemDefinitionNamespace,
     revisionHash,
     allowCrossNamespace: settings.allowCrossNamespace,
+    run: () => pass.store.status.workflow?.startTime,
     ...(pass.charts === undefined ? {} : { charts: pass.charts }),
     signal,
   });

@@ -17,7 +17,13 @@ export async function renderPolicy(
   const inPolicy = (text: string): string => `policy "${policy.name}": ${text}`;
   const definition = await findDefinition(parts, "policy", policy.type);
   if (!definition.ok) return err(inPolicy(definition.error));
-  const context = { ...appContext(parts.app, place), name: policy.name, artifacts: artifactsOf(rendered) };
+  const steps = parts.app.workflow.steps.flatMap((step) => [step, ...step.subSteps]);
+  const context = {
+    ...appContext(parts.app, place),
+    name: policy.name,
+    artifacts: artifactsOf(rendered),
+    stepTypes: [...new Set(steps.map(({ type }) => type))],
+  };
   const source = { text: definition.value.template, file: policy.type };
   const objects = await renderObjects(parts, source, { parameter: policy.properties, context });
   if (!objects.ok) return err(inPolicy(objects.error));

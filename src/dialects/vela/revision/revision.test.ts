@@ -200,6 +200,9 @@ test("bad input: rendered objects over 1 MiB are split into shards, which the re
   });
   await writeRenderedResources(parts, revision, objects);
   expect([...(await readRenderedResources(parts, revision)).keys()]).toEqual(["a", "b", "c"]);
+  // What is rendered later may be smaller.
+  await writeRenderedResources(parts, revision, objects.slice(0, 1));
+  expect([...(await readRenderedResources(parts, revision)).keys()]).toEqual(["a"]);
 });
 
 test("a revision of the same name and another content is refused", async () => {

@@ -94,6 +94,35 @@ export async function writeRenderedResources(
   }
   // Secrets first: a reader of the ConfigMap follows its stand-ins.
   for (const [name, data] of Object.entries(configMaps)) await writeData(parts, ConfigMap, revision, name, { data });
+  await dropData(parts, ConfigMap, revision, configMaps);
+  await dropData(parts, Secret, revision, secrets);
+}
+
+/** Removes parts that smaller objects do not need any more. */
+async function dropData(
+  { client, signal }: RevisionParts,
+  type: ResourceType,
+  revision: Stored,
+  wanted: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  for (const one of await listData(client, type, revision, signal)) {
+    const { name, uid } = one.metadata;
+    if (Object.hasOwn(wanted, name)) continue;
+    await client.delete(refTo(type, one), { preconditions: { uid }, signal }).catch((thrown: unknown) => {
+      if (!isNotFound(thrown)) throw thrown;
+    });
+  }
+}
+
+async function listData(
+  client: ApiClient,
+  type: ResourceType,
+  revision: Stored,
+  signal: AbortSignal,
+): Promise<readonly Stored[]> {
+  const { namespace = "", name } = revision.metadata;
+  const { items } = await client.list(type, { namespace, labelSelector: `${label.appRevision}=${name}`, signal });
+  return items.filter((one) => isOwnedBy(one, revision));
 }
 
 async function writeData(
@@ -136,19 +165,17 @@ export async function readRenderedResources(
   { client, signal }: Pick<RevisionParts, "client" | "signal">,
   revision: Stored,
 ): Promise<ReadonlyMap<string, KubeObject>> {
-  const { namespace = "", name } = revision.metadata;
-  const labelSelector = `${label.appRevision}=${name}`;
   const found = new Map<string, KubeObject>();
   const [maps, secrets] = await Promise.all([
-    client.list(ConfigMap, { namespace, labelSelector, signal }),
-    client.list(Secret, { namespace, labelSelector, signal }),
+    listData(client, ConfigMap, revision, signal),
+    listData(client, Secret, revision, signal),
   ]);
-  for (const map of maps.items.filter((one) => isOwnedBy(one, revision)))
+  for (const map of maps)
     for (const [key, text] of Object.entries(objectAt(asJson(map), "data") ?? {})) {
       const object = typeof text === "string" ? readRendered(text) : undefined;
       if (object !== undefined && !isStandIn(object)) found.set(key, object);
     }
-  for (const secret of secrets.items.filter((one) => isOwnedBy(one, revision)))
+  for (const secret of secrets)
     for (const [key, text] of Object.entries(objectAt(asJson(secret), "data") ?? {})) {
       const object = typeof text === "string" ? readRendered(Buffer.from(text, "base64").toString()) : undefined;
       if (object !== undefined) found.set(key, object);

@@ -31,9 +31,7 @@ type Objects = Result<readonly JsonObject[], string>;
 
 /** The objects of the kustomization in a folder. */
 export function buildKustomization(files: Files, folder: string, depth = 0): Objects {
-  const name = ["kustomization.yaml", "kustomization.yml", "Kustomization"]
-    .map((each) => join(folder, each))
-    .find((each) => files.has(each));
+  const name = kustomizationIn(files, folder);
   if (name === undefined) return err(`${folder === "" ? "the source" : folder} has no kustomization.yaml`);
   if (depth > deepest) return err(`${name}: kustomizations are nested more than ${deepest} deep`);
   const read = documentsOf(files, name);
@@ -51,6 +49,49 @@ export function buildKustomization(files: Files, folder: string, depth = 0): Obj
   const generated = objectsAt(given, "configMapGenerator").map((each) => configMapOf(each, files, folder));
   const patched = patchAll([...objects, ...generated], given, files, folder);
   return patched.ok ? ok(patched.value.map((object) => transform(object, given))) : err(`${name}: ${patched.error}`);
+}
+
+const kustomizationIn = (files: Files, folder: string): string | undefined =>
+  ["kustomization.yaml", "kustomization.yml", "Kustomization"]
+    .map((each) => join(folder, each))
+    .find((each) => files.has(each));
+
+/** May read addresses in ways that do not show here. */
+const opaque: readonly string[] = ["generators", "transformers", "validators", "helmCharts"];
+/** Values, which may look like addresses. */
+const plain = /^(?:literals|commonAnnotations|commonLabels|labels|images|namespace|namePrefix|nameSuffix|metadata)$/;
+
+/** What kustomize would read from elsewhere, although the source must have everything. */
+export function foreignReference(files: Files, folder: string, depth = 0): string | undefined {
+  const name = kustomizationIn(files, folder);
+  const read = name === undefined || depth > deepest ? undefined : documentsOf(files, name);
+  if (name === undefined || read?.ok !== true) return undefined;
+  for (const given of read.value) {
+    const field = opaque.find((each) => given[each] !== undefined);
+    if (field !== undefined) return `${name}: ${field}: not supported`;
+    const address = addressIn(given);
+    if (address !== undefined) return `${name}: ${address}: what other sources have is not fetched`;
+    for (const resource of ["resources", "bases", "components"].flatMap((each) => textsAt(given, each))) {
+      const path = join(folder, resource);
+      if (files.has(path)) continue;
+      if (![...files.keys()].some((each) => path === "" || each.startsWith(`${path}/`)))
+        return `${name}: ${resource}: not found in the source, and nothing is fetched from elsewhere`;
+      const further = foreignReference(files, path, depth + 1);
+      if (further !== undefined) return further;
+    }
+  }
+  return undefined;
+}
+
+function addressIn(value: JsonValue | undefined): string | undefined {
+  if (typeof value === "string")
+    return /^(?:[\w.-]+=)?(?:[a-z][a-z0-9+.-]*:\/\/|git@|git::)/i.test(value) ? value : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [key, member] of Object.entries(value)) {
+    const found = plain.test(key) ? undefined : addressIn(member);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 const join = (folder: string, path: string): string =>

@@ -5,7 +5,7 @@ import { childEnd } from "#lib/base/index.node.ts";
 import { readYaml } from "#lib/yaml/index.ts";
 import type { ActionScope, Provider } from "../ops/provider.ts";
 import { failed, inputOf, returning } from "../ops/use-case-value.ts";
-import { buildKustomization } from "./kustomization.ts";
+import { buildKustomization, foreignReference } from "./kustomization.ts";
 import { type OpenedSource, withSource } from "./open-source.ts";
 import type { UseCaseParts } from "./parts.ts";
 
@@ -23,6 +23,8 @@ async function build(
   parts: UseCaseParts,
 ): Promise<Result<readonly JsonObject[], string>> {
   if (tree.directory !== undefined) {
+    const foreign = foreignReference(tree.files, folder);
+    if (foreign !== undefined) return err(foreign);
     const directory = join(tree.directory, folder);
     for (const words of [
       ["kustomize", "build"],

@@ -8,7 +8,7 @@ import { ok, systemClock } from "#lib/base/index.ts";
 import type { HelmRequest } from "#kernel/template/index.ts";
 import { clientWith, component, deployment, fakeApp, fakeScope } from "../ops/testing/fake-scope.ts";
 import { renderHelm } from "./helm.ts";
-import { buildKustomization } from "./kustomization.ts";
+import { buildKustomization, foreignReference } from "./kustomization.ts";
 import { renderKustomize } from "./kustomize.ts";
 import { mergeByName } from "./merge.ts";
 import type { UseCaseParts } from "./parts.ts";
@@ -204,6 +204,31 @@ test("bad input: kustomizations that need kustomize, or are broken, are refused 
   expect(build("resources: [a.yaml]\npatches: [{patch: '{kind: Pod, metadata: {name: x}}'}]")).toEqual(
     refused("no object matches"),
   );
+});
+
+test.each([
+  ["resources: [https://example.org/a.yaml]", "https://example.org/a.yaml"],
+  ["resources: [github.com/a/b/c]", "github.com/a/b/c"],
+  ["resources: [../elsewhere]", "../elsewhere"],
+  ["patches: [{ path: https://example.org/p.yaml }]", "https://example.org/p.yaml"],
+  ["configMapGenerator: [{ name: a, files: [k=http://169.254.169.254/x] }]", "169.254.169.254"],
+  ["transformers: [t.yaml]", "transformers"],
+])("kustomize is not started for a kustomization that reads from elsewhere: %s", (text, named) => {
+  const files = new Map([
+    ["top/kustomization.yaml", Buffer.from("resources: [../base]")],
+    ["base/kustomization.yaml", Buffer.from(text)],
+  ]);
+  expect(foreignReference(files, "top")).toContain(named);
+});
+
+test("a kustomization of the source's own files refers to nothing else", () => {
+  const text =
+    "resources: [a.yaml]\ncommonAnnotations: { docs: https://example.org }\nconfigMapGenerator: [{ name: a, literals: [U=https://x] }]";
+  const files = new Map([
+    ["kustomization.yaml", Buffer.from(text)],
+    ["a.yaml", Buffer.from("{}")],
+  ]);
+  expect(foreignReference(files, "")).toBeUndefined();
 });
 
 test("patches merge lists by name or type, and remove what is null or marked", () => {
