@@ -209,7 +209,12 @@ function startServer(
   controllers: () => string | undefined,
 ): Promise<ApiServer> {
   const { about, rootCertificate, accountKey, audit, yamlReaderPath } = options;
-  const reviewParts = async (): Promise<ReviewParts> => ({ client: (await started).client(), templates });
+  const { dialectOptions = {} } = options;
+  const reviewParts = async (name: string): Promise<ReviewParts> => ({
+    client: (await started).client(),
+    templates,
+    options: dialectOptions[name],
+  });
   const started = createApiServer({
     hideLogsFromViewers: options.hideLogsFromViewers === true,
     ...(about === undefined ? {} : { about: () => about(words.ports) }),
@@ -217,7 +222,9 @@ function startServer(
     clock,
     log,
     version,
-    admissions: [shared, ...dialects].flatMap(({ admission }) => admission.map((one) => reviewing(one, reviewParts))),
+    admissions: [{ ...shared, name: "" }, ...dialects].flatMap(({ admission, name }) =>
+      admission.map((one) => reviewing(one, () => reviewParts(name))),
+    ),
     artifacts: {
       kinds: dialects.flatMap(({ runs }) => runs.kinds),
       read: (namespace, digest) => artifacts.read(namespace, digest),

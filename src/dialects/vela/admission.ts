@@ -61,7 +61,12 @@ const reviewLater: Admission["review"] = async (object, parts) =>
 
 const controllersStatus: Admission["ownStatus"] = (status) => status;
 
-const definition = (kind: Kind): Admission => admissionOf(kind, { acts: specOf, ownStatus: controllersStatus });
+const definition = (kind: Kind): Admission =>
+  admissionOf(kind, {
+    acts: specOf,
+    ownStatus: controllersStatus,
+    review: async (object, parts) => (await import("./review.ts")).reviewDefinition(object, parts),
+  });
 
 export const admission: readonly Admission[] = [
   admissionOf(kinds.Application, {

@@ -1,15 +1,24 @@
-import { type JsonObject, messageOf, type Millis, textAt } from "#lib/base/index.ts";
-import { admitted, type Admitted, collectProblems, type ReviewParts } from "#kernel/dialect/index.ts";
+import { type JsonObject, messageOf, type Millis, objectAt, textAt } from "#lib/base/index.ts";
+import {
+  admitted,
+  type Admitted,
+  collectProblems,
+  type ProblemCollector,
+  type ReviewParts,
+} from "#kernel/dialect/index.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import type { Cue } from "#kernel/template/index.ts";
 import { checkDefinitions, usedTypes } from "./checks/definitions.ts";
+import { placedSteps } from "./checks/placed.ts";
 import type { Definitions } from "./definitions/definition.ts";
 import { definitionsOf, sourcesOfObjects } from "./definitions/find.ts";
 import { splitRevision, typeFacts } from "./definitions/types.ts";
 import { Application, DefinitionRevision } from "./kinds.ts";
 import { library, openCue } from "./library.ts";
-import { defaultSettings } from "./settings.ts";
+import type { VelaOptions } from "./options.ts";
+import { failureText } from "./render/failure-text.ts";
+import { completeSettings, type Settings } from "./settings.ts";
 
 /** For one question; the first one includes reading all packages. */
 const budgetMs: Millis = 5000;
@@ -33,14 +42,31 @@ export async function reviewRun(document: JsonObject, parts: ReviewParts): Promi
   }
 }
 
-async function judge(document: JsonObject, { client, templates }: ReviewParts): Promise<Admitted> {
+const settingsOf = ({ options }: ReviewParts): Settings =>
+  completeSettings((options as VelaOptions | undefined)?.settings);
+
+/** A definition may be stored before it is right: whoever uses it meets the error, so whoever writes it is warned. */
+export async function reviewDefinition(document: JsonObject, { templates }: ReviewParts): Promise<Admitted> {
+  const template = textAt(document, "spec", "schematic", "cue", "template") ?? "";
+  try {
+    const vetted = template === "" ? undefined : await cueOf(templates).vet(template);
+    if (vetted?.ok !== false) return { causes: [], warnings: [] };
+    return { causes: [], warnings: [`spec.schematic.cue.template: ${failureText(vetted.error)}`] };
+  } catch (thrown) {
+    return { causes: [], warnings: [`the template was not checked: ${messageOf(thrown)}`] };
+  }
+}
+
+async function judge(document: JsonObject, parts: ReviewParts): Promise<Admitted> {
+  const { client, templates } = parts;
   const found = collectProblems();
   const namespace = textAt(document, "metadata", "namespace") ?? "default";
-  const { systemDefinitionNamespace: systemNamespace } = defaultSettings;
+  const { systemDefinitionNamespace: systemNamespace, suspendOnFailure } = settingsOf(parts);
+  if (suspendOnFailure) warnOfConditions(document, found);
   await checkDefinitions(
     document,
     {
-      definitions: await definitionsFor(document, namespace, client),
+      definitions: await definitionsFor(document, [...new Set([namespace, systemNamespace])], systemNamespace, client),
       cue: cueOf(templates),
       systemNamespace,
       namespace,
@@ -51,14 +77,21 @@ async function judge(document: JsonObject, { client, templates }: ReviewParts): 
   return admitted(found.problems);
 }
 
+/** Runs that suspend on failure execute every step. */
+function warnOfConditions(document: JsonObject, { warn }: ProblemCollector): void {
+  for (const field of ["workflow", "workflowSpec"])
+    for (const { step, path } of placedSteps(objectAt(document, "spec", field)?.["steps"], ["spec", field, "steps"]))
+      if (step["if"] !== undefined)
+        warn([...path, "if"], "ignored", "steps run whatever their condition, because runs suspend on failure here");
+}
+
 /** Reads only the definitions that the document names; all of a type when one is missing. */
 async function definitionsFor(
   document: JsonObject,
-  namespace: string,
+  places: readonly string[],
+  systemNamespace: string,
   client: ReviewParts["client"],
 ): Promise<Definitions> {
-  const { systemDefinitionNamespace: systemNamespace } = defaultSettings;
-  const places = [...new Set([namespace, systemNamespace])];
   const wanted = usedTypes(document).flatMap(({ type, name }) => {
     const { revision } = splitRevision(name);
     const kind = revision === undefined ? typeFacts[type].kind : DefinitionRevision;

@@ -90,6 +90,8 @@ export interface Admission extends GroupKind {
 export interface ReviewParts {
   readonly client: Pick<ApiClient, "get" | "list">;
   readonly templates: ControllerParts["templates"];
+  /** Of the dialect, as its controllers have them. */
+  readonly options?: unknown;
 }
 
 /** Absent in tools that only check documents. */

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ReviewParts } from "#kernel/dialect/index.ts";
+import { ApiError } from "#kernel/model/index.ts";
+import { realHost } from "#kernel/template/testing/index.ts";
+import { reviewDefinition, reviewRun } from "./review.ts";
+
+let templates: Awaited<ReturnType<typeof realHost>>;
+beforeAll(async () => {
+  templates = await realHost();
+});
+afterAll(() => templates.close());
+
+/** Machines that run tests are slow at times. */
+const unhurried = (): ReviewParts["templates"] =>
+  new Proxy(templates, {
+    get(target, name) {
+      if (name === "ask") return (question: string, signal?: AbortSignal) => target.ask(question, signal, 60_000);
+      return Reflect.get(target, name) as unknown;
+    },
+  });
+
+const components = [{ name: "web", type: "webservice", properties: { image: "nginx" }, traits: [{ type: "scaler" }] }];
+const client = { get: () => Promise.reject(new Error("no")), list: () => Promise.reject(new Error("no")) };
+
+test("bad input: template syntax error: the definition is stored, with a warning of the place", async () => {
+  const found = await reviewDefinition(
+    { spec: { schematic: { cue: { template: "output: {\n  a: [\n}\n" } } } },
+    { client, templates: unhurried() },
+  );
+  expect(found.causes).toEqual([]);
+  expect(found.warnings).toEqual([expect.stringMatching(/^spec\.schematic\.cue\.template: .*\d+:\d+/)]);
+});
+
+test("definitions are found in the namespace of the settings, and conditions draw a warning if runs suspend", async () => {
+  const asked: string[] = [];
+  const parts = {
+    client: {
+      get: (ref: { namespace?: string }) => {
+        asked.push(ref.namespace ?? "");
+        return Promise.reject(new ApiError("NotFound", "not found"));
+      },
+      list: () => Promise.reject(new Error("not asked")),
+    } as unknown as ReviewParts["client"],
+    templates: unhurried(),
+    options: { settings: { systemDefinitionNamespace: "shared", suspendOnFailure: true } },
+  };
+  const workflow = { steps: [{ name: "a", type: "suspend", if: "always" }] };
+  const found = await reviewRun(
+    { kind: "Application", metadata: { namespace: "default" }, spec: { components, workflow } },
+    parts,
+  );
+  expect(new Set(asked)).toEqual(new Set(["default", "shared"]));
+  expect(found.warnings.join()).toContain("because runs suspend on failure here");
+});
