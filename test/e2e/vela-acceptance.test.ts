@@ -129,7 +129,9 @@ spec:
   };
   beforeAll(() => bareRepository(repositories, "charts.git", { ...chart, ...base }));
   const ours = async (name: string) =>
-    (await example(name)).replace("file:///tmp/charts.git", `file://${join(repositories, "charts.git")}`);
+    (await example(name))
+      .replace(/(?<=source: )\S+/, `file://${join(repositories, "charts.git")}`)
+      .replace(/(?<=image: )busybox/, name === "helm" ? "my-image" : "prod-image");
 
   test.each([
     ["helm", "my-image 3", "{.spec.components[0].properties.objects[0].data['image','replicas']}"],
