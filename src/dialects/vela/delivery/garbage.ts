@@ -19,9 +19,9 @@ export interface CollectOptions {
 }
 
 /**
- * Deletes the objects of other revisions that the present one does not have, and those of components that only an earlier
- * run of the present one applied, in the reverse order of their application.
- * For after a successful workflow, or a failed one if `garbageSettings` says so.
+ * Deletes the objects of other revisions that the present one does not have, and those of components that only an
+ * earlier run of the present one applied, in the reverse order of their application. For after a successful workflow,
+ * or a failed one if `garbageSettings` says so.
  */
 export async function collectGarbage(delivery: VelaDelivery, options: CollectOptions = {}): Promise<Collection> {
   const { app, trackers } = delivery;
