@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type JsonObject, ok } from "#lib/base/index.ts";
 import {
@@ -9,6 +12,7 @@ import {
   testDelivery,
 } from "../testing/fixtures.ts";
 import { fakeCue } from "../testing/fake-cue.ts";
+import type { UseCaseParts } from "../sources/parts.ts";
 import { chartRenderer } from "./charts.ts";
 
 const definitions = testDefinitions({
@@ -53,7 +57,7 @@ test("bad input: two traits that render one object are refused with both and the
   });
 });
 
-test("a chart is a component: its workload first, traits act on it, and its source is read once for a revision", async () => {
+test("a chart is a component: its workload first, and traits act on it", async () => {
   const asked: JsonObject[] = [];
   const objects = [
     { apiVersion: "v1", kind: "Service", metadata: { name: "shop" } },
@@ -63,7 +67,7 @@ test("a chart is a component: its workload first, traits act on it, and its sour
     properties: { chart: { source: "https://example.org/shop.tgz" }, values: { a: 1 } },
     traits: [{ type: "scaler", properties: { replicas: 3 } }],
   });
-  const { delivery, next } = testDelivery(application({ components: [chart] }), {
+  const { delivery } = testDelivery(application({ components: [chart] }), {
     cue,
     definitions,
     charts: async (_scope, properties) => {
@@ -79,16 +83,30 @@ test("a chart is a component: its workload first, traits act on it, and its sour
     },
   });
   expect(asked).toEqual([chart.properties]);
-  const { app, parts } = next();
-  const directory = "/nonexistent";
-  const refused = await chartRenderer({
-    templates: { renderChart: () => Promise.reject(new Error("no")) },
-    directory,
-    environment: {},
-  })(
-    { app, client: parts.client, clock: parts.clock, signal: parts.signal },
-    { chart: { repoURL: "https://charts.example.org" } },
-    await delivery.contextOf(),
-  );
-  expect(refused).toMatchObject({ ok: false, error: expect.stringContaining("chart.repoURL") as string });
+});
+
+test("the source of a chart is read once for a revision, and a failure is asked again", async () => {
+  const root = await mkdtemp(join(tmpdir(), "slipway-chart-"));
+  try {
+    await writeFile(join(root, "Chart.yaml"), "name: shop\nversion: 1.0.0\n");
+    const asked: unknown[] = [];
+    const renderChart: UseCaseParts["templates"]["renderChart"] = async ({ files, release }) => {
+      asked.push([Object.keys(files), release.namespace]);
+      return ok({ objects: [{ apiVersion: "v1", kind: "Service" }], chart: "shop 1.0.0" });
+    };
+    const directory = join(root, "cache");
+    const charts = chartRenderer({ templates: { renderChart }, directory, environment: {}, localRoots: [root] });
+    const { delivery } = testDelivery(application({ components: [] }));
+    const { app, client, clock, signal } = delivery.parts;
+    const place = await delivery.contextOf();
+    const render = (chart: JsonObject) => charts({ app, client, clock, signal }, { chart }, place);
+    for (let pass = 0; pass < 2; pass++) expect(await render({ source: root })).toMatchObject({ ok: true });
+    expect(asked).toEqual([[["Chart.yaml"], "default"]]);
+    expect(await render({ repoURL: "https://charts.example.org" })).toMatchObject({
+      ok: false,
+      error: expect.stringContaining("chart.repoURL") as string,
+    });
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
 });
