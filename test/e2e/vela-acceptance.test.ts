@@ -205,14 +205,14 @@ test("17.15 14.2 half of the replicas are new; approval completes the rollout, r
       .trim()
       .split(" ")
       .sort();
-  await expect.poll(replicas, patience).toEqual(["web-v1=4"]);
+  await expect.poll(replicas, patience).toEqual(["shop-v1=4"]);
   const release = async (version: string) => {
     await edit("blue-green", "/spec/components/0/properties/env/0/value", version);
     await vela.until("rollout/blue-green", ".status.revision", `blue-green-${version}`);
     await vela.until("rollout/blue-green", ".status.pause", "true");
   };
   await release("v2");
-  expect(await replicas()).toEqual(["web-v1=2", "web-v2=2"]);
+  expect(await replicas()).toEqual(["shop-v1=2", "shop-v2=2"]);
   expect(await vela.read("app/blue-green", "{.status.status}")).toBe("runningWorkflow");
   expect((await vela.workflowOf("blue-green")).steps?.at(-1)?.resourceRef).toMatchObject({
     kind: "Rollout",
@@ -220,11 +220,11 @@ test("17.15 14.2 half of the replicas are new; approval completes the rollout, r
   });
   await must("approve", "app/blue-green", "promote");
   await vela.until("app/blue-green", ".status.status", "running");
-  await expect.poll(replicas, patience).toEqual(["web-v2=4"]);
+  await expect.poll(replicas, patience).toEqual(["shop-v2=4"]);
   await release("v3");
   await must("reject", "app/blue-green", "promote");
   await vela.until("app/blue-green", ".status.status", "workflowFailed");
-  await expect.poll(replicas, patience).toEqual(["web-v2=4"]);
+  await expect.poll(replicas, patience).toEqual(["shop-v2=4"]);
   expect((await vela.workflowOf("blue-green")).steps?.at(-1)).toMatchObject({
     phase: "failed",
     reason: "Action",
