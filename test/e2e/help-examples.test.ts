@@ -287,7 +287,7 @@ test.each(examplesOf("apply", "wait", "delete"))("%s", async (example) => {
 test("no command was left out", () => {
   // Words with verbs behind them have the examples of those.
   const families = ["wharf vars", "wharf provisioner", "wharf api", "wharf aggregator", "wharf watchdog"];
-  // Those of the agent, of Tinkerbell, of results of builds and of what is at work for a cluster are tried beside their own tests.
+  // Those of the agent, of Tinkerbell, of results of builds, of applications and of what is at work for a cluster are tried beside their own tests.
   const tried = [
     ...steering,
     ...deciding,
@@ -312,6 +312,7 @@ test("no command was left out", () => {
     "wharf run",
     "wharf shell",
     "wharf clone",
+    ...["def", "terminate", "restart", "rollback", "debug", "dry-run"],
     ...families,
     ...["list", "create", "delete", "serve"].map((verb) => `wharf provisioner ${verb}`),
     ...["api", "aggregator", "watchdog"].map((part) => `wharf ${part} serve`),

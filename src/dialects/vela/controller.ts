@@ -14,6 +14,8 @@ import { type DefinitionSources, definitionsOf, mirroredSources } from "./defini
 import { addInstaller } from "./definitions/installer.ts";
 import { revisionKeeper } from "./definitions/revisions.ts";
 import { definitionTypes, typeFacts } from "./definitions/types.ts";
+import { addInsightController } from "./insights/insight-controller.ts";
+import { addSecurityController } from "./insights/security.ts";
 import { DefinitionRevision } from "./kinds.ts";
 import { library, openCue } from "./library.ts";
 import type { VelaOptions } from "./options.ts";
@@ -40,6 +42,8 @@ export function addControllers(manager: Manager, parts: ControllerParts<VelaOpti
   addDefinitionControllers(vela);
   addInstaller(vela, parts);
   addDeliveryControllers(vela, parts);
+  addInsightController(manager);
+  addSecurityController(manager);
 }
 
 /** What delivers applications and runs workflows. */
