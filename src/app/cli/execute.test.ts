@@ -209,7 +209,7 @@ describe("the commands themselves", () => {
 
   test("names are words, options are long, summaries begin with a capital and have no full stop", () => {
     for (const { name, summary, options } of commands) {
-      expect(name).toMatch(/^[a-z]{2,12}(?: [a-z-]{2,12}){0,2}$/);
+      expect(name).toMatch(/^[a-z-]{2,12}(?: [a-z-]{2,12}){0,2}$/);
       expect(summary, name).toMatch(/^[A-Z].*[^.]$/);
       for (const option of options) {
         expect(option.flags, name).toMatch(/^(?:-\w, )?--[a-z][a-z0-9-]+(?: <[a-z=:[\]]+>| \[[a-z]+\])?$/);

@@ -31,7 +31,7 @@ export const velaOptions: readonly OptionSpec[] = [
   option("cue-eval-timeout", "time", "longest evaluation of a CUE template (default: 2s)"),
   option("egress-deny", "cidrs", "networks that steps must not reach (default: cloud metadata)"),
   flag("forbid-cross-namespace", "refuse objects outside the application's namespace"),
-  option("system-definition-namespace", "name", "namespace of shared definitions (default: vela-system)"),
+  option("system-namespace", "name", "namespace of shared definitions (default: vela-system)"),
   option("local-roots", "dirs", "directories for templates and repositories (default: none)"),
   flag("allow-exec", "let steps of type vela-cli and exec start programs on this machine"),
   option("resync", "time", "interval between checks of idle applications (default: 5m)"),
@@ -82,7 +82,7 @@ function isNetwork(text: string): boolean {
 }
 
 function readNamespace(reader: OptionReader): string | undefined {
-  const name = "system-definition-namespace";
+  const name = "system-namespace";
   const text = reader.text(name);
   if (text !== undefined && !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text))
     reader.problem(name, `expected the name of a namespace, found ${JSON.stringify(text)}`);

@@ -23,7 +23,8 @@ function agrees(text: string, within = limits): boolean {
 
 const folder = join(import.meta.dirname, "../../../examples");
 const examples = readdirSync(folder, { recursive: true, encoding: "utf8" })
-  .filter((name) => /\.ya?ml$/.test(name))
+  // Templates of charts become YAML when they are rendered.
+  .filter((name) => /\.ya?ml$/.test(name) && !name.includes("chart/templates/"))
   .map((name) => readFileSync(join(folder, name), "utf8"));
 
 test("what people write is read without trees, but for anchors and aliases", () => {

@@ -246,16 +246,14 @@ test.each<[string, App["components"][number], JsonObject]>([
   expect(valueOf(await delivery.render(one)).workload.object).toMatchObject(expected);
 });
 
-test("two traits whose outputs have the same name both have their object, with a name of its own", async () => {
+test("two traits that render the same object are refused, and both are named", async () => {
   const expose = (port: number) => trait("expose", { port: [port] });
   const one = { ...web, traits: [expose(80), expose(81)] };
   const delivery = deliveryOf(application({ identity: named("twice"), components: [one] }));
-  const { auxiliaries } = valueOf(await delivery.render(one));
-  expect(auxiliaries.map(({ key }) => key)).toEqual(["web.expose.service", "web.expose.service.2"]);
-  expect(auxiliaries.map(({ object: { spec } }) => spec)).toMatchObject([
-    { ports: [{ port: 80 }] },
-    { ports: [{ port: 81 }] },
-  ]);
+  const rendered = await delivery.render(one);
+  expect(rendered.ok ? "" : rendered.error).toBe(
+    'component "web": trait "expose" and trait "expose" both render Service default/web',
+  );
 });
 
 test("17.16 a conflict between a patch and the workload names the trait", async () => {
