@@ -23,6 +23,8 @@ async function smallClone(): Promise<void> {
     "src/engine/index.ts": "export const a = 1;",
     "src/kernel/kit/index.ts": "export const b = 1;",
   };
+  for (const folder of ["packages", "definitions/shipped"])
+    await mkdir(join(clone, "src/dialects/vela", folder), { recursive: true });
   for (const [path, text] of Object.entries(entries)) {
     await mkdir(dirname(join(clone, path)), { recursive: true });
     await writeFile(join(clone, path), text);
