@@ -57,7 +57,7 @@ test("an Insight and a SecurityProfile get their status from a running controlle
   const stop = new AbortController();
   const running = manager.run(stop.signal);
   const metadata = (name: string) => ({ name, namespace: "default", labels: { "app.oam.dev/name": "shop" } });
-  // The seed's policy renders an Insight with nothing but the frequency.
+  // The proposal's policy renders an Insight with nothing but the frequency.
   await client.create(Insight, {
     apiVersion: "app.oam.dev/v1",
     kind: "Insight",

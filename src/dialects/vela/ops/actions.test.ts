@@ -44,7 +44,7 @@ test("a config is a Secret whose content is sensitive", async () => {
   expect(await call("op/read-config", { name: "db", namespace: "default" }, client)).toMatchObject({ kind: "error" });
 });
 
-test("a read that fails is not fatal; the seed's form waits for the object", async () => {
+test("a read that fails is not fatal; the proposal's form waits for the object", async () => {
   const value = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } };
   expect(await call("kube/read", { $params: { value } })).toMatchObject({
     kind: "continue",

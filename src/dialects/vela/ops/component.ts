@@ -21,7 +21,7 @@ export interface ComponentRequest {
   readonly cluster: string;
   readonly namespace?: string | undefined;
   readonly waitHealthy: boolean;
-  /** `workload` and `traits`, or the seed's `to` and `valueFrom`. */
+  /** `workload` and `traits`, or the proposal's `to` and `valueFrom`. */
   readonly patch?: JsonObject;
   /** An input has replaced `patch.valueFrom.field` by the value itself. */
   readonly isLiteral?: boolean;

@@ -56,7 +56,7 @@ const read: Action = async (params, scope, form) => {
   }
 };
 
-/** The seed's form: the fields name the object, and the step waits until it exists. */
+/** The proposal's form: the fields name the object, and the step waits until it exists. */
 async function readByName(params: JsonObject, scope: ActionScope): Promise<ActionResult> {
   const { apiVersion, kind } = params;
   const [name, namespace] = [textAt(params, "name") ?? "", textAt(params, "namespace") ?? namespaceOf(scope)];

@@ -26,7 +26,7 @@ async function otherSpec(params: JsonObject, scope: ActionScope): Promise<JsonOb
   return app === undefined ? `application ${namespaceOf(scope)}/${name} not found` : objectAt(asJson(app), "spec");
 }
 
-/** The seed's form loads what is rendered: of one component, or the workloads of all. */
+/** The proposal's form loads what is rendered: of one component, or the workloads of all. */
 const load: Action = async (params, scope, form) => {
   const name = textAt(params, "component");
   if (form === "legacy" && name !== undefined) {

@@ -38,7 +38,7 @@ const suspend: NativeStep = async (job, { parameter, context }) => {
   return { task: empty, outcome: { kind: "succeeded" } };
 };
 
-/** `component`, or the seed's `name`; inputs write to `value` and `patch` of the parameter. */
+/** `component`, or the proposal's `name`; inputs write to `value` and `patch` of the parameter. */
 const applyComponentStep: NativeStep = async (job, { parameter, context }) => {
   const { step } = job.place;
   const name = textAt(parameter, "component") ?? textAt(parameter, "name");
@@ -66,7 +66,7 @@ const applyComponentStep: NativeStep = async (job, { parameter, context }) => {
   return { task, outcome: { kind: "succeeded" } };
 };
 
-/** `patch {to, valueFrom}` is the seed's form; `workload` and `traits` are merged as they are. */
+/** `patch {to, valueFrom}` is the proposal's form; `workload` and `traits` are merged as they are. */
 function patchOf(parameter: JsonObject): { readonly patch?: JsonObject } {
   const patch = objectAt(parameter, "patch");
   return patch === undefined ? {} : { patch };

@@ -243,7 +243,7 @@ export function producersOf(places: readonly Place[], { name, inputs }: Step): r
   });
 }
 
-/** The seed's order: terminate first, then what failed before, then missing inputs, then the condition. */
+/** The proposal's order: terminate first, then what failed before, then missing inputs, then the condition. */
 function gateOf(from: Sources, id: string): Gate {
   const place = from.places.find((each) => each.id === id);
   return (scope) => {

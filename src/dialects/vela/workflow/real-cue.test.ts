@@ -8,7 +8,7 @@ import type { EffectAnswer } from "#kernel/couriers/index.ts";
 import { createRig, step } from "./testing/rig.ts";
 import { memoryCourier } from "#kernel/couriers/testing/index.ts";
 
-// Shipped definitions and the seed's own, with the real evaluator.
+// Shipped definitions and the proposal's own, with the real evaluator.
 
 let host: TemplateHost;
 let cue: Cue;
@@ -95,7 +95,7 @@ test.each([
   [200, "handle-200"],
   [400, "handle-400"],
   [500, "handle-500"],
-])("14.6 of the seed's handlers exactly one runs: %i", { timeout: 60_000 }, async (code, handler) => {
+])("14.6 of the proposal's handlers exactly one runs: %i", { timeout: 60_000 }, async (code, handler) => {
   const message = (name: string) => step(name, "print-message-in-status", { properties: { message: name } });
   const { rig, courier } = await rigOf(
     [
@@ -113,7 +113,7 @@ test.each([
   expect(courier.sent).toHaveLength(1);
 });
 
-test("17.14 and 17.6 the seed's apply waits for an empty status, then exports its secret", {
+test("17.14 and 17.6 the proposal's apply waits for an empty status, then exports its secret", {
   timeout: 60_000,
 }, async () => {
   const { rig } = await rigOf([
