@@ -49,10 +49,14 @@ const actingAnnotations = /^(?:app\.oam\.dev|filter\.oam\.dev|controller\.core\.
 const ownAnnotation = "slipway.dev/acts-for";
 
 function actsOfApplication(object: JsonObject): JsonValue {
+  const labels = objectAt(object, "metadata", "labels") ?? {};
+  return [...actsOfDefinition(object), labels];
+}
+
+function actsOfDefinition(object: JsonObject): readonly JsonValue[] {
   const annotations = objectAt(object, "metadata", "annotations") ?? {};
   const acting = Object.entries(annotations).filter(([name]) => actingAnnotations.test(name) && name !== ownAnnotation);
-  const labels = objectAt(object, "metadata", "labels") ?? {};
-  return [specOf(object) ?? null, Object.fromEntries(acting.sort(([a], [b]) => (a < b ? -1 : 1))), labels];
+  return [specOf(object) ?? null, Object.fromEntries(acting.sort(([a], [b]) => (a < b ? -1 : 1)))];
 }
 
 /** Loads code first. */
@@ -63,7 +67,8 @@ const controllersStatus: Admission["ownStatus"] = (status) => status;
 
 const definition = (kind: Kind): Admission =>
   admissionOf(kind, {
-    acts: specOf,
+    acts: actsOfDefinition,
+    checked: specOf,
     ownStatus: controllersStatus,
     review: async (object, parts) => (await import("./review.ts")).reviewDefinition(object, parts),
   });
@@ -82,7 +87,8 @@ export const admission: readonly Admission[] = [
     check: checkWorkflowRun,
     ownStatus: ownStatusOfRun,
     review: reviewLater,
-    acts: specOf,
+    acts: actsOfApplication,
+    checked: specOf,
   }),
   admissionOf(kinds.Workflow, {
     complete: nameWorkflow,

@@ -3,6 +3,7 @@ import { addFinalizer, getOrUndefined, type Reconciler } from "#kernel/kit/index
 import { asJson, distinctWriters, keyOf, type Stored, type Writer } from "#kernel/model/index.ts";
 import type { App } from "./app.ts";
 import { actingClient } from "./delivery/rights.ts";
+import { remembered } from "./definitions/remembered.ts";
 import { Application, type ApplicationStatus } from "./kinds.ts";
 import { trackerFinalizer } from "./labels.ts";
 import { notices } from "./notices.ts";
@@ -124,7 +125,8 @@ function scheduled(status: ApplicationStatus, at: string | undefined): Applicati
 
 /** Steps that run before the application is read. Undefined once they have all succeeded. */
 async function preRenderStage(pass: Pass): Promise<Wake | undefined> {
-  const { store, definitions } = pass;
+  const { store } = pass;
+  const definitions = remembered(pass.definitions);
   const app = parseApp(store.application);
   const early = app.workflow.steps.filter(({ stage }) => stage === "pre-render");
   if (early.length === 0) return undefined;
@@ -143,7 +145,7 @@ async function preRenderStage(pass: Pass): Promise<Wake | undefined> {
     return rest;
   });
   if (await operationStage(pass, app.workflow)) return { after: 0 };
-  const writers = await writersOfTypes(pass, app);
+  const writers = await writersOfTypes({ ...pass, definitions }, app);
   const acting = await actingClient(pass.actors, store.application, writers, pass.signal);
   if (!acting.ok) return await refuse(pass, acting.error);
   const tools = toolsOf(pass, { app, definitions, revisionHash: "", acting: acting.value });
@@ -155,7 +157,7 @@ async function preRenderStage(pass: Pass): Promise<Wake | undefined> {
 /** Who wrote the definitions of the steps. */
 async function writersOfTypes({ definitions }: Pass, { workflow, identity }: App): Promise<readonly Writer[]> {
   const writers: Writer[] = [];
-  for (const { type } of workflow.steps) {
+  for (const { type } of workflow.steps.flatMap((step) => [step, ...step.subSteps])) {
     const found = await definitions.find("workflow-step", type, identity.namespace);
     writers.push(...(found?.writers ?? []));
   }

@@ -39,8 +39,11 @@ export function gitSettings({ source, token }: GitRemote): readonly string[] {
   ];
 }
 
-/** Disables prompts and unknown SSH hosts and restricts protocols. */
-export function gitEnvironment({ source, token, user, ssh }: GitRemote, own: Environment): Environment {
+/** Disables prompts and unknown SSH hosts and restricts protocols. `none` also disables the SSH keys of the user. */
+export function gitEnvironment(
+  { source, token, user, ssh }: Omit<GitRemote, "ssh"> & { readonly ssh?: GitRemote["ssh"] | "none" },
+  own: Environment,
+): Environment {
   const password = token ?? source.password;
   const command = own["GIT_SSH_COMMAND"] ?? "ssh";
   return {
@@ -66,10 +69,11 @@ const sshWords = [
 ];
 
 /** The shell reads the command; names of files made here have neither blanks nor quotes. */
-const keyWords = (ssh: GitRemote["ssh"]): readonly string[] =>
-  ssh === undefined
-    ? []
-    : [
-        `-i '${ssh.keyFile}' -o IdentitiesOnly=yes`,
-        ...(ssh.knownHostsFile === undefined ? [] : [`-o UserKnownHostsFile='${ssh.knownHostsFile}'`]),
-      ];
+function keyWords(ssh: GitRemote["ssh"] | "none"): readonly string[] {
+  if (ssh === undefined) return [];
+  if (ssh === "none") return ["-F /dev/null", "-o IdentitiesOnly=yes", "-o IdentityAgent=none", "-o IdentityFile=none"];
+  return [
+    `-i '${ssh.keyFile}' -o IdentitiesOnly=yes`,
+    ...(ssh.knownHostsFile === undefined ? [] : [`-o UserKnownHostsFile='${ssh.knownHostsFile}'`]),
+  ];
+}

@@ -29,9 +29,13 @@ const longestRun: Millis = 120_000;
  * users, and with credentials in its environment only. The answer is its output.
  */
 export function gitIn(directory: string, remote: GitRemote, world: GitWorld): Git {
+  const kept = Object.entries(world.environment).filter(([name]) => !/^(?:GIT_(?!SSH_COMMAND$)|SSH_AUTH)/.test(name));
   const environment = {
-    ...Object.fromEntries(Object.entries(world.environment).filter(([name]) => !/^GIT_(?!SSH_COMMAND$)/.test(name))),
-    ...gitEnvironment(remote, world.environment),
+    ...Object.fromEntries(kept),
+    ...gitEnvironment({ ...remote, ssh: remote.ssh ?? "none" }, world.environment),
+    // Keys and passwords of the server's user are not for whoever writes an address.
+    HOME: nowhere,
+    GNUPGHOME: nowhere,
     GIT_CONFIG_GLOBAL: "/dev/null",
     GIT_CONFIG_NOSYSTEM: "1",
     GIT_LFS_SKIP_SMUDGE: "1",
@@ -45,6 +49,9 @@ export function gitIn(directory: string, remote: GitRemote, world: GitWorld): Gi
     return err({ reason: reasonOf(errors), message: message === "" ? `git ${words[0]} failed` : message });
   };
 }
+
+/** Must not exist. */
+const nowhere = "/nonexistent";
 
 const safely = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "protocol.ext.allow=never", "gc.auto=0"].flatMap(
   (setting) => ["-c", setting],

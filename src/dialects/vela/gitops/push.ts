@@ -159,14 +159,24 @@ async function commit(request: PushRequest, url: string, git: Git): Promise<Resu
   return pushed.ok ? ok({ commit: head.value.trim(), changed: true }) : pushed;
 }
 
+const largestIndex = 2 ** 20;
+
+/** Empty unless it is a file: a link could lead out of the repository. */
+async function readIndex(path: string): Promise<string> {
+  try {
+    const found = await lstat(path);
+    return found.isFile() && found.size <= largestIndex ? await readFile(path, "utf8") : "";
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") return "";
+    throw thrown;
+  }
+}
+
 /** Removes only files that an earlier push wrote. Links of the repository are never followed. */
 async function writeFiles({ files, folder, prune }: PushRequest, work: string): Promise<void> {
   const root = join(work, folder);
   await makeOwnDirectories(work, folder);
-  const before = await readFile(join(root, indexFile), "utf8").catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return "";
-    throw thrown;
-  });
+  const before = await readIndex(join(root, indexFile));
   const known = before.split("\n").filter((name) => /^[\w.-]+\.yaml$/.test(name));
   if (prune) for (const name of known) if (!files.has(name)) await rm(join(root, name), { force: true });
   const kept = prune ? [] : known;

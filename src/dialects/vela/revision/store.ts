@@ -1,4 +1,4 @@
-import { jsonEquals, objectAt, type JsonObject } from "#lib/base/index.ts";
+import { jsonEquals, objectAt, type JsonObject, textAt } from "#lib/base/index.ts";
 import { type ApiClient, patchStatus, refTo, retryOnConflict } from "#kernel/kit/index.ts";
 import type { Clock } from "#lib/base/index.ts";
 import {
@@ -13,9 +13,10 @@ import {
   type Stored,
 } from "#kernel/model/index.ts";
 import { ApplicationRevision } from "../kinds.ts";
-import { annotation, label, selectorOf } from "../labels.ts";
+import { annotation, label, nameOf, selectorOf } from "../labels.ts";
 import type { RenderedObject } from "../render/rendered.ts";
 import type { RevisionChoice } from "./decide.ts";
+import { jsonHash } from "./hash.ts";
 import { outdatedRevisions } from "./history.ts";
 import { isStandIn, readRendered, renderedData } from "./rendered-resources.ts";
 import { encodeSnapshot } from "./snapshot.ts";
@@ -96,6 +97,15 @@ export async function writeRenderedResources(
   for (const [name, data] of Object.entries(configMaps)) await writeData(parts, ConfigMap, revision, name, { data });
   await dropData(parts, ConfigMap, revision, configMaps);
   await dropData(parts, Secret, revision, secrets);
+  await noteDigest(parts, revision, jsonHash({ configMaps, secrets }));
+}
+
+/** In the status, which only controllers write: others may write ConfigMaps and Secrets. */
+async function noteDigest({ client, signal }: RevisionParts, revision: Stored, digest: string): Promise<void> {
+  const live = await client.get(refTo(ApplicationRevision, revision), { signal });
+  const status = objectAt(asJson(live), "status");
+  if (status?.["resourcesDigest"] === digest) return;
+  await patchStatus(client, ApplicationRevision, live, { ...status, resourcesDigest: digest });
 }
 
 /** Removes parts that smaller objects do not need any more. */
@@ -160,28 +170,36 @@ async function writeData(
   });
 }
 
-/** The rendered objects of a revision by key, Secrets included, as written by `writeRenderedResources`. */
+/** The rendered objects of a revision by key, Secrets included. Rejects if another client has changed them. */
 export async function readRenderedResources(
   { client, signal }: Pick<RevisionParts, "client" | "signal">,
   revision: Stored,
 ): Promise<ReadonlyMap<string, KubeObject>> {
+  const live = await client.get(refTo(ApplicationRevision, revision), { signal });
+  const configMaps = textsOf(await listData(client, ConfigMap, revision, signal), (text) => text);
+  const decode = (text: string): string => Buffer.from(text, "base64").toString();
+  const secrets = textsOf(await listData(client, Secret, revision, signal), decode);
+  if (jsonHash({ configMaps, secrets }) !== textAt(asJson(live), "status", "resourcesDigest"))
+    throw new Error(`the rendered objects of ${nameOf(live)} were changed by another client`);
   const found = new Map<string, KubeObject>();
-  const [maps, secrets] = await Promise.all([
-    listData(client, ConfigMap, revision, signal),
-    listData(client, Secret, revision, signal),
-  ]);
-  for (const map of maps)
-    for (const [key, text] of Object.entries(objectAt(asJson(map), "data") ?? {})) {
-      const object = typeof text === "string" ? readRendered(text) : undefined;
+  for (const texts of [...Object.values(configMaps), ...Object.values(secrets)])
+    for (const [key, text] of Object.entries(texts)) {
+      const object = readRendered(text);
       if (object !== undefined && !isStandIn(object)) found.set(key, object);
-    }
-  for (const secret of secrets)
-    for (const [key, text] of Object.entries(objectAt(asJson(secret), "data") ?? {})) {
-      const object = typeof text === "string" ? readRendered(Buffer.from(text, "base64").toString()) : undefined;
-      if (object !== undefined) found.set(key, object);
     }
   return found;
 }
+
+type Texts = Readonly<Record<string, string>>;
+
+const textsOf = (objects: readonly Stored[], decode: (text: string) => string): Readonly<Record<string, Texts>> =>
+  Object.fromEntries(
+    objects.map((one) => {
+      const data = Object.entries(objectAt(asJson(one), "data") ?? {});
+      const texts = data.map(([key, text]) => [key, decode(typeof text === "string" ? text : "")]);
+      return [one.metadata.name, Object.fromEntries(texts)];
+    }),
+  );
 
 /** Keeps the end of a run in its revision. The caller leaves sensitive variables out. */
 export async function recordRun(
@@ -189,13 +207,8 @@ export async function recordRun(
   revision: Stored,
   run: { readonly succeeded: boolean; readonly workflow?: JsonObject; readonly workflowContext?: JsonObject },
 ): Promise<void> {
-  const status = { ...objectAt(asJson(revision), "status"), ...run };
-  await patchStatus(
-    client,
-    ApplicationRevision,
-    await client.get(refTo(ApplicationRevision, revision), { signal }),
-    status,
-  );
+  const live = await client.get(refTo(ApplicationRevision, revision), { signal });
+  await patchStatus(client, ApplicationRevision, live, { ...objectAt(asJson(live), "status"), ...run });
 }
 
 /** Deletes revisions beyond the limit. Their data goes with them. */

@@ -29,6 +29,7 @@ export const ApplicationRevisionSpec = s.object({
 
 export const ApplicationRevisionStatus = s.object({
   succeeded: flag("Its workflow succeeded."),
+  resourcesDigest: text("Digest of the rendered objects."),
   workflow: s.optional(
     s.object(
       { ...workflowStatusFields, appRevision: text("Revision."), mode: text("Order of steps and sub-steps.") },

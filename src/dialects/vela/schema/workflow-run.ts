@@ -16,4 +16,5 @@ export const WorkflowRunStatus = s.object({
   conditions: Conditions,
   observedGeneration: count("The generation that was reconciled."),
   actsFor: ActsFor,
+  snapshot: text("Digest of what it was started with."),
 });

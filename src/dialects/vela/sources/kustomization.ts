@@ -64,8 +64,10 @@ const plain = /^(?:literals|commonAnnotations|commonLabels|labels|images|namespa
 /** What kustomize would read from elsewhere, although the source must have everything. */
 export function foreignReference(files: Files, folder: string, depth = 0): string | undefined {
   const name = kustomizationIn(files, folder);
-  const read = name === undefined || depth > deepest ? undefined : documentsOf(files, name);
-  if (name === undefined || read?.ok !== true) return undefined;
+  if (name === undefined) return undefined;
+  if (depth > deepest) return `${name}: more than ${deepest} folders refer to each other`;
+  const read = documentsOf(files, name);
+  if (!read.ok) return `${name}: ${read.error}`;
   for (const given of read.value) {
     const field = opaque.find((each) => given[each] !== undefined);
     if (field !== undefined) return `${name}: ${field}: not supported`;

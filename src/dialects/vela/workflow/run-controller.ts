@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type Clock, isJsonObject, jsonEquals, type Millis } from "#lib/base/index.ts";
 import { parseJson } from "#lib/json/index.ts";
 import { actionsFor, answer, openActions, type RunAction } from "#kernel/dialect/index.ts";
@@ -22,6 +23,7 @@ import {
 import type { Cue } from "#kernel/template/index.ts";
 import type { App } from "../app.ts";
 import type { Definition, Definitions } from "../definitions/definition.ts";
+import { remembered } from "../definitions/remembered.ts";
 import type { Clusters } from "../delivery/delivery.ts";
 import type { Actors } from "../delivery/rights.ts";
 import { VelaDelivery } from "../delivery/vela-delivery.ts";
@@ -91,6 +93,8 @@ class RunStore {
   readonly #parts: RunControllerParts;
   readonly #signal: AbortSignal;
   run: Stored<WorkflowRun>;
+  /** Of the snapshot in use. */
+  digest: string | undefined;
 
   constructor(parts: RunControllerParts, run: Stored<WorkflowRun>, signal: AbortSignal) {
     this.#parts = parts;
@@ -102,8 +106,9 @@ class RunStore {
     return this.run.status ?? {};
   }
 
-  async put(status: WorkflowStatus): Promise<void> {
+  async put(given: WorkflowStatus): Promise<void> {
     const before = this.status;
+    const status = this.digest === undefined ? given : { ...given, snapshot: this.digest };
     if (jsonEquals(status, before)) return;
     const next = { ...this.run, status: status as NonNullable<WorkflowRun["status"]> };
     this.run = await this.#parts.client.updateStatus<WorkflowRun>(WorkflowRun, next, { signal: this.#signal });
@@ -124,7 +129,7 @@ async function reconcileRun(
   const app = parseRun(store.run, snapshot.workflow);
   await obey(store, parts, app, signal);
   if (store.status.finished === true) return undefined;
-  const definitions = withFallback(parts.definitions, snapshot.definitions);
+  const definitions = remembered(withFallback(parts.definitions, snapshot.definitions));
   const acting = await actingFor(store.run, app, snapshot, definitions, parts);
   const clusters = parts.clustersFor(acting);
   const { client, clock, cue, settings, providers, courier } = parts;
@@ -208,16 +213,22 @@ const snapshotName = (run: Stored<WorkflowRun>): string => `workflow-${run.metad
 
 /** What the run was started with; a text says why it cannot start. */
 async function openSnapshot(
-  { run, status }: RunStore,
+  store: RunStore,
   parts: RunControllerParts,
   signal: AbortSignal,
 ): Promise<Snapshot | string> {
+  const { run, status } = store;
   const { client, clock } = parts;
   const namespace = run.metadata.namespace ?? "default";
   const ref = { type: ConfigMap, namespace, name: snapshotName(run) };
   if (status.startTime !== undefined) {
     const stored = await getOrUndefined(client, ref, signal);
-    if (stored !== undefined) return readSnapshot(stored);
+    if (stored !== undefined) {
+      const text = snapshotIn(stored);
+      store.digest = run.status?.snapshot;
+      if (digestOf(text) === store.digest) return readSnapshot(text);
+      return `ConfigMap ${namespace}/${ref.name} was changed since the run started; create the run again`;
+    }
   }
   const snapshot = await makeSnapshot(run, namespace, parts, signal);
   if (typeof snapshot === "string") return snapshot;
@@ -235,18 +246,26 @@ async function openSnapshot(
       }) as KubeObject,
     { clock, signal },
   );
+  store.digest = digestOf(text);
   return snapshot;
 }
+
+/** In the status, which only controllers write, so that nobody else decides what runs. */
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 function snapshotText(snapshot: Snapshot): string {
   const text = JSON.stringify(snapshot);
   return text.length <= snapshotLimit ? text : JSON.stringify({ ...snapshot, definitions: [] });
 }
 
-function readSnapshot(stored: KubeObject): Snapshot {
+function snapshotIn(stored: KubeObject): string {
   const data = "data" in stored && isJsonObject(stored.data) ? stored.data["snapshot"] : undefined;
-  const parsed = parseJson(typeof data === "string" ? data : "{}");
-  // Only this controller writes it.
+  return typeof data === "string" ? data : "";
+}
+
+function readSnapshot(text: string): Snapshot {
+  const parsed = parseJson(text);
+  // Its digest shows that this controller wrote it.
   return { definitions: [], ...(parsed.ok && isJsonObject(parsed.value) ? parsed.value : {}) } as unknown as Snapshot;
 }
 
