@@ -112,7 +112,7 @@ function isOf(type: string, value: JsonValue): boolean {
 
 const longest = 60;
 
-/** Texts may be secrets that somebody wrote into a document: only their type is shown. */
+/** Texts may be secrets in a document, so only their type is shown. */
 function shown(value: JsonValue): string {
   if (typeof value === "string") return "a string";
   const text = JSON.stringify(value);

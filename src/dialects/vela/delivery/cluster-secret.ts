@@ -39,7 +39,7 @@ export function readCluster(secret: KubeObject): Result<Connection, string> {
   });
 }
 
-/** Annotation of a cluster whose certificate nobody verifies, as its kubeconfig demanded. */
+/** Annotation of a cluster whose certificate is not verified, as its kubeconfig asks. */
 const skipVerification = "slipway.dev/insecure-skip-tls-verify";
 
 /** Labels for selectors, without those that say what the Secret is. */
