@@ -1,0 +1,30 @@
+import { SlipwayError } from "#lib/base/index.ts";
+
+/** The body of every refusal of `/api/v3`; clients read all five members. */
+export interface ModelError {
+  readonly Model: string;
+  readonly Key: string;
+  /** `ValidationError`, `StillInUseError`, `Conflict`, `CREATE`, `AUTH`, `INVOKE`, or an HTTP method. */
+  readonly Type: string;
+  readonly Messages: readonly string[];
+  /** The HTTP status. */
+  readonly Code: number;
+}
+
+/** A refusal on its way to the client. */
+export class Refused extends SlipwayError {
+  readonly body: ModelError;
+
+  constructor(body: ModelError) {
+    super("rebar-refused", body.Messages.join("; "));
+    this.body = body;
+  }
+}
+
+export const refusal = (
+  Code: number,
+  Type: string,
+  Model: string,
+  Key: string,
+  ...Messages: readonly string[]
+): ModelError => ({ Model, Key, Type, Messages, Code });
