@@ -8,4 +8,5 @@ export {
   portProtocols,
 } from "./channels.ts";
 export { type ConnectOptions, connectWebSocket, NotUpgraded } from "./connect.ts";
+export { acceptText, connectText, TextSocket } from "./text-socket.ts";
 export { writeTo } from "./write-to.ts";
