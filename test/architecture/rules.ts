@@ -21,6 +21,7 @@ const machineParts = [
   "src/kernel/template",
   "src/kernel/rpc",
   "src/kernel/websocket",
+  "src/kernel/certificates",
 ];
 
 export const rules: readonly Rule[] = [
@@ -58,6 +59,7 @@ export const rules: readonly Rule[] = [
     mayImport: lib,
     because: "channels carry bytes, whatever they mean",
   },
+  { folder: "src/kernel/certificates", mayImport: lib, because: "certificates are files, whoever serves with them" },
   {
     folder: "src/kernel/kit",
     mayImport: [...lib, "src/kernel/model", "src/kernel/websocket"],
@@ -173,8 +175,8 @@ export const homes: Readonly<Record<string, string>> = {
   "js-yaml": "src/lib/yaml",
   re2js: "src/lib/text",
   "@marcbachmann/cel-js": "src/lib/cel",
-  "@peculiar/x509": "src/kernel/apiserver/authz",
-  "reflect-metadata": "src/kernel/apiserver/authz",
+  "@peculiar/x509": "src/kernel/certificates",
+  "reflect-metadata": "src/kernel/certificates",
   "prom-client": "src/kernel/apiserver/http",
   pino: "src/app/server",
   picocolors: "src/kernel/command",

@@ -18,7 +18,6 @@ import { randomBytes, webcrypto } from "node:crypto";
 import type { JsonName } from "@peculiar/x509";
 import { isIP } from "node:net";
 import type { Instant } from "#lib/base/index.ts";
-import { revocableUnit } from "./client-certificate.ts";
 
 export interface KeyPair {
   readonly cert: string;
@@ -53,10 +52,6 @@ export async function createAuthority(now: Instant, name: string): Promise<KeyPa
 export async function createServing(authority: KeyPair, names: readonly string[], now: Instant): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new X509Certificate(authority.cert);
-  const alternatives = names.map((name) => ({
-    type: isIP(name) === 0 ? ("dns" as const) : ("ip" as const),
-    value: name,
-  }));
   return issue({
     subject: "CN=slipway",
     issuer: issuer.subject,
@@ -68,17 +63,41 @@ export async function createServing(authority: KeyPair, names: readonly string[]
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-      new SubjectAlternativeNameExtension(alternatives),
+      alternatives(names),
       await AuthorityKeyIdentifierExtension.create(issuer),
     ],
   });
 }
 
+/** Valid for ten years; serves for itself, to clients that do not verify or that pin it. */
+export async function createSelfSigned(names: readonly string[], now: Instant): Promise<KeyPair> {
+  const keys = await generateKeys();
+  return issue({
+    subject: "CN=slipway",
+    issuer: "CN=slipway",
+    now,
+    days: 3650,
+    keys,
+    signer: keys.privateKey,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+      alternatives(names),
+    ],
+  });
+}
+
+const alternatives = (names: readonly string[]): Extension =>
+  new SubjectAlternativeNameExtension(
+    names.map((name) => ({ type: isIP(name) === 0 ? ("dns" as const) : ("ip" as const), value: name })),
+  );
+
 export interface CertificateSubject {
   readonly user: string;
   readonly groups: readonly string[];
-  /** Valid only while its credential exists. */
-  readonly isRevocable?: boolean;
+  /** `OU`. */
+  readonly units?: readonly string[];
 }
 
 /** A client certificate (`CN` and `O`, as in Kubernetes), valid for `days` and not for serving. */
@@ -90,10 +109,10 @@ export async function createClient(
 ): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new X509Certificate(authority.cert);
-  const { user, groups, isRevocable = false } = subject;
+  const { user, groups, units = [] } = subject;
   const names = [
     ...(groups.length === 0 ? [] : [{ O: [...groups] }]),
-    ...(isRevocable ? [{ OU: [revocableUnit] }] : []),
+    ...(units.length === 0 ? [] : [{ OU: [...units] }]),
     { CN: [user] },
   ];
   return issue({
