@@ -21,7 +21,6 @@ const machineParts = [
   "src/kernel/template",
   "src/kernel/rpc",
   "src/kernel/websocket",
-  "src/kernel/certificates",
 ];
 
 export const rules: readonly Rule[] = [
@@ -59,7 +58,6 @@ export const rules: readonly Rule[] = [
     mayImport: lib,
     because: "channels carry bytes, whatever they mean",
   },
-  { folder: "src/kernel/certificates", mayImport: lib, because: "certificates are files, whoever serves with them" },
   {
     folder: "src/kernel/kit",
     mayImport: [...lib, "src/kernel/model", "src/kernel/websocket"],
@@ -175,8 +173,8 @@ export const homes: Readonly<Record<string, string>> = {
   "js-yaml": "src/lib/yaml",
   re2js: "src/lib/text",
   "@marcbachmann/cel-js": "src/lib/cel",
-  "@peculiar/x509": "src/kernel/certificates",
-  "reflect-metadata": "src/kernel/certificates",
+  "@peculiar/x509": "src/kernel/apiserver/authz",
+  "reflect-metadata": "src/kernel/apiserver/authz",
   "prom-client": "src/kernel/apiserver/http",
   pino: "src/app/server",
   picocolors: "src/kernel/command",

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
-import { createAuthority } from "#kernel/certificates/index.ts";
+import { createAuthority } from "#kernel/apiserver/authz/x509.ts";
 import { describeServerSideApply } from "#kernel/kit/client/apply.contract.ts";
 import { describeApiClient } from "#kernel/kit/client/client.contract.ts";
 import { fixedCredential, InformerFactory } from "#kernel/kit/index.ts";

@@ -5,10 +5,9 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { codeOf, type Instant, SlipwayError } from "#lib/base/index.ts";
 import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
-import type { KeyPair } from "#kernel/certificates/index.ts";
 import { newAccountKey } from "./account-tokens.ts";
 import { admin, mastersGroup } from "./identity.ts";
-import { revocableUnit } from "./client-certificate.ts";
+import type { CertificateSubject, KeyPair } from "./x509.ts";
 
 /** A listener's certificate, its authority, and the administrator's keys. All PEM. */
 export interface ServingCertificates {
@@ -43,30 +42,22 @@ export async function ensureCertificates(
   return { ca: authority.cert, cert: serving.cert, key: serving.key, client, accountKey: await ensureAccountKey(dir) };
 }
 
-export interface ClientSubject {
-  readonly user: string;
-  readonly groups: readonly string[];
-  /** Valid only while its credential exists. */
-  readonly isRevocable?: boolean;
-}
-
 /** Valid for `days` and not stored, unless its subject is revocable. Throws `no-authority` before a first start. */
 export async function issueClientCertificate(
   dir: string,
-  { user, groups, isRevocable = false }: ClientSubject,
+  subject: CertificateSubject,
   now: Instant,
   days: number,
 ): Promise<KeyPair & { readonly ca: string }> {
   await refuseShared(dir);
   const authority = await readPair(dir, "ca");
   if (authority === undefined) throw new SlipwayError("no-authority", `there is no certificate authority in ${dir}`);
-  const { createClient } = await import("#kernel/certificates/index.ts");
-  const units = isRevocable ? [revocableUnit] : [];
-  return { ...(await createClient(authority, { user, groups, units }, now, days)), ca: authority.cert };
+  const { createClient } = await import("./x509.ts");
+  return { ...(await createClient(authority, subject, now, days)), ca: authority.cert };
 }
 
 async function makeClient(dir: string, authority: KeyPair, now: Instant): Promise<KeyPair> {
-  const { createClient } = await import("#kernel/certificates/index.ts");
+  const { createClient } = await import("./x509.ts");
   return writePair(dir, "admin", await createClient(authority, { user: admin.user, groups: [mastersGroup] }, now));
 }
 
@@ -88,12 +79,12 @@ async function ensureAccountKey(dir: string): Promise<string> {
 }
 
 async function makeAuthority(dir: string, now: Instant): Promise<KeyPair> {
-  const { createAuthority } = await import("#kernel/certificates/index.ts");
+  const { createAuthority } = await import("./x509.ts");
   return writePair(dir, "ca", await createAuthority(now, "slipway-ca"));
 }
 
 async function makeServing(dir: string, authority: KeyPair, names: readonly string[], now: Instant): Promise<KeyPair> {
-  const { createServing } = await import("#kernel/certificates/index.ts");
+  const { createServing } = await import("./x509.ts");
   return writePair(dir, "server", await createServing(authority, names, now));
 }
 

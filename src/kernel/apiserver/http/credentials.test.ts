@@ -3,7 +3,7 @@ import { request as httpsRequest } from "node:https";
 import type { IncomingMessage } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createStaticToken } from "../authz/credential.ts";
-import { createAuthority, createClient, type KeyPair } from "#kernel/certificates/index.ts";
+import { createAuthority, createClient, type KeyPair } from "../authz/x509.ts";
 import { type Json, pod, startTestServer, type TestServer } from "../testing/index.ts";
 
 let api: TestServer;

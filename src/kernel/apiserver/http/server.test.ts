@@ -6,7 +6,7 @@ import { Metrics } from "#kernel/kit/index.ts";
 import { ConfigMap } from "#kernel/model/index.ts";
 import { deferred, systemClock } from "#lib/base/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
-import { createAuthority, createServing } from "#kernel/certificates/index.ts";
+import { createAuthority, createServing } from "../authz/x509.ts";
 import type { PodLogRequest } from "../verbs/sources.ts";
 import { configMap, type Json, pod, startTestServer, type TestServer, waitUntil } from "../testing/index.ts";
 

@@ -3,9 +3,8 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { type Clock, silentLog, systemClock } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { type ApiServer, type ApiServerOptions, createApiServer } from "../api-server.ts";
-import { revocableUnit } from "../authz/client-certificate.ts";
 import { ensureAdminToken } from "../authz/tokens.ts";
-import { createAuthority, createClient, createServing, type KeyPair } from "#kernel/certificates/index.ts";
+import { createAuthority, createClient, createServing, type KeyPair } from "../authz/x509.ts";
 import { memoryStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 
@@ -87,7 +86,7 @@ export async function startTestServer(
     ca: authority.cert,
     serving,
     certify: (user, groups, days, isRevocable = false) =>
-      createClient(authority, { user, groups, units: isRevocable ? [revocableUnit] : [] }, systemClock.now(), days),
+      createClient(authority, { user, groups, isRevocable }, systemClock.now(), days),
     ask: async (method, path, ask) => collect(await send(method, path, ask)),
     watch: async (path, headers = {}) => testWatch(await send("GET", path, { headers })),
     async close() {

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
 import { type ApiServer, createApiServer, ensureAdminToken } from "#kernel/apiserver/index.ts";
-import { createAuthority, createServing } from "#kernel/certificates/index.ts";
+import { createAuthority, createServing } from "#kernel/apiserver/authz/x509.ts";
 import { type DurableStore, openStore } from "#kernel/apiserver/store/open.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 

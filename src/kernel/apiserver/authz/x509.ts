@@ -18,6 +18,7 @@ import { randomBytes, webcrypto } from "node:crypto";
 import type { JsonName } from "@peculiar/x509";
 import { isIP } from "node:net";
 import type { Instant } from "#lib/base/index.ts";
+import { revocableUnit } from "./client-certificate.ts";
 
 export interface KeyPair {
   readonly cert: string;
@@ -52,6 +53,10 @@ export async function createAuthority(now: Instant, name: string): Promise<KeyPa
 export async function createServing(authority: KeyPair, names: readonly string[], now: Instant): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new X509Certificate(authority.cert);
+  const alternatives = names.map((name) => ({
+    type: isIP(name) === 0 ? ("dns" as const) : ("ip" as const),
+    value: name,
+  }));
   return issue({
     subject: "CN=slipway",
     issuer: issuer.subject,
@@ -63,41 +68,17 @@ export async function createServing(authority: KeyPair, names: readonly string[]
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-      alternatives(names),
+      new SubjectAlternativeNameExtension(alternatives),
       await AuthorityKeyIdentifierExtension.create(issuer),
     ],
   });
 }
 
-/** Valid for ten years; serves for itself, to clients that do not verify or that pin it. */
-export async function createSelfSigned(names: readonly string[], now: Instant): Promise<KeyPair> {
-  const keys = await generateKeys();
-  return issue({
-    subject: "CN=slipway",
-    issuer: "CN=slipway",
-    now,
-    days: 3650,
-    keys,
-    signer: keys.privateKey,
-    extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-      alternatives(names),
-    ],
-  });
-}
-
-const alternatives = (names: readonly string[]): Extension =>
-  new SubjectAlternativeNameExtension(
-    names.map((name) => ({ type: isIP(name) === 0 ? ("dns" as const) : ("ip" as const), value: name })),
-  );
-
 export interface CertificateSubject {
   readonly user: string;
   readonly groups: readonly string[];
-  /** `OU`. */
-  readonly units?: readonly string[];
+  /** Valid only while its credential exists. */
+  readonly isRevocable?: boolean;
 }
 
 /** A client certificate (`CN` and `O`, as in Kubernetes), valid for `days` and not for serving. */
@@ -109,10 +90,10 @@ export async function createClient(
 ): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new X509Certificate(authority.cert);
-  const { user, groups, units = [] } = subject;
+  const { user, groups, isRevocable = false } = subject;
   const names = [
     ...(groups.length === 0 ? [] : [{ O: [...groups] }]),
-    ...(units.length === 0 ? [] : [{ OU: [...units] }]),
+    ...(isRevocable ? [{ OU: [revocableUnit] }] : []),
     { CN: [user] },
   ];
   return issue({
