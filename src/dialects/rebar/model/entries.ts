@@ -1,0 +1,62 @@
+import { nameErrors } from "./names.ts";
+
+/** An entry of a task list, by what comes before its first colon. */
+export type Entry =
+  | { readonly kind: "task" | "stage" | "bootenv" | "context" | "chroot"; readonly name: string }
+  | { readonly kind: "action"; readonly plugin?: string; readonly command: string }
+  | { readonly kind: "malformed" };
+
+export function readEntry(text: string): Entry {
+  const colon = text.indexOf(":");
+  if (colon === -1) return { kind: "task", name: text };
+  const kind = text.slice(0, colon);
+  const name = text.slice(colon + 1);
+  switch (kind) {
+    case "stage":
+    case "bootenv":
+    case "context":
+    case "chroot":
+      return { kind, name };
+    case "action":
+      return readAction(name);
+    default:
+      return { kind: "malformed" };
+  }
+}
+
+function readAction(text: string): Entry {
+  const colon = text.indexOf(":");
+  return colon === -1
+    ? { kind: "action", command: text }
+    : { kind: "action", plugin: text.slice(0, colon), command: text.slice(colon + 1) };
+}
+
+/** Entries that the server executes by itself when it looks for the next job, all in one. */
+export const isRollEntry = (text: string): boolean =>
+  text.startsWith("stage:") || text.startsWith("bootenv:") || text.startsWith("context:");
+
+/** What is wrong with the words of a list, without a look at what they refer to. Stages name plugins of actions. */
+export function entryErrors(tasks: readonly string[], owner: "machine" | "stage"): readonly string[] {
+  return tasks.flatMap((text, index) => {
+    const entry = readEntry(text);
+    switch (entry.kind) {
+      case "task":
+        return nameErrors("Invalid Task", entry.name);
+      case "stage":
+        return nameErrors("Invalid Stage", entry.name);
+      case "bootenv":
+        return nameErrors("Invalid BootEnv", entry.name);
+      case "action":
+        if (entry.plugin === undefined && owner === "stage") return [`Invalid action specifier ${entry.command}`];
+        return [
+          ...(entry.plugin === undefined ? [] : nameErrors("Invalid Plugin", entry.plugin)),
+          ...nameErrors("Invalid Action", entry.command),
+        ];
+      case "malformed":
+        return [`${text} (at ${index}) is malformed`];
+      case "context":
+      case "chroot":
+        return [];
+    }
+  });
+}

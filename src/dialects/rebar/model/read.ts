@@ -1,0 +1,81 @@
+import { err, isJsonObject, type JsonObject, type JsonValue, ok, type Result, textAt } from "#lib/base/index.ts";
+import { type ModelError, refusal } from "../failure.ts";
+import { type AnyObject, type Collection, keyField, type ObjectOf } from "../objects.ts";
+import { fieldsOf } from "./fields.ts";
+import { flagsOf, withFlags } from "./flags.ts";
+import { type Reader, structOf } from "./shape.ts";
+
+const collectionsByName = Object.keys(fieldsOf);
+/** Whether `/api/v3` has a collection of this name. */
+export const isCollection = (name: string): name is Collection => collectionsByName.includes(name);
+/** Sorted. */
+export const collections: readonly Collection[] = collectionsByName.filter(isCollection).sort();
+
+const readers: ReadonlyMap<string, Reader> = new Map(
+  Object.entries(fieldsOf).map(([name, fields]) => [name, structOf(fields)]),
+);
+
+export const keyOf = (collection: Collection, object: AnyObject): string =>
+  textAt(asJson(object), keyField(collection)) ?? "";
+
+/** Objects are JSON: each field of `objects.ts` is. */
+export const asJson = (object: AnyObject): JsonObject => object as unknown as JsonObject;
+
+/**
+ * Reads what a client sent for an object: exact field names first, then names that differ in case; unknown fields are
+ * dropped. Fields that clients cannot change come from `old`, or have their defaults. Says nothing about sound names
+ * or references. A value of the wrong type is refused with code 400, type "": the listener puts its method there.
+ */
+export function readObject<C extends Collection>(
+  collection: C,
+  sent: JsonValue,
+  old?: ObjectOf[C],
+): Result<ObjectOf[C], ModelError> {
+  const problems: string[] = [];
+  const read = readers.get(collection)?.(sent, "", problems);
+  const before = old === undefined ? undefined : asJson(old);
+  if (!isJsonObject(read) || problems.length > 0) {
+    const key = textAt(before ?? read, keyField(collection)) ?? "";
+    return err(refusal(400, "", collection, key, ...problems.map((problem) => problem.replace(/^: /, ""))));
+  }
+  const object = { ...read, ...computed(before), ...keptOf[collection]?.(read, before) };
+  return ok(object as unknown as ObjectOf[C]);
+}
+
+const computed = (old: JsonObject | undefined): JsonObject => ({
+  Validated: true,
+  Available: old?.["Available"] ?? true,
+  Errors: old?.["Errors"] ?? [],
+  ReadOnly: old?.["ReadOnly"] ?? false,
+  Endpoint: "",
+  Bundle: old?.["Bundle"] ?? "BackingStore",
+});
+
+/** What else is not the client's, collection by collection. */
+const keptOf: { readonly [C in Collection]?: (read: JsonObject, old: JsonObject | undefined) => JsonObject } = {
+  machines: (read, old) => ({
+    ...(old === undefined ? { CurrentJob: "" } : { Uuid: old["Uuid"], CurrentJob: old["CurrentJob"] }),
+    Secret: secretOf(read, old),
+    Arch: read["Arch"] === "" ? "amd64" : read["Arch"],
+    Pool: "default",
+    PoolAllocated: false,
+    PoolStatus: "Free",
+    Partial: false,
+  }),
+  users: (read, old) => ({ Secret: secretOf(read, old) }),
+  tasks: (read) => ({ Meta: metaOfTask(read) }),
+  stages: () => ({ RunnerWait: true, Partial: false }),
+  profiles: () => ({ Partial: false }),
+  plugins: () => ({ Partial: false }),
+};
+
+/** A client that does not know the secret does not change it. */
+const secretOf = (read: JsonObject, old: JsonObject | undefined): JsonValue =>
+  textAt(read, "Secret") ?? textAt(old, "Secret") ?? "";
+
+function metaOfTask(read: JsonObject): JsonObject {
+  const meta = read["Meta"] as Readonly<Record<string, string>>;
+  const flags = flagsOf(meta);
+  if (flags.includes("original-exit-codes") || flags.includes("sane-exit-codes")) return meta;
+  return withFlags(meta, [...flags, "sane-exit-codes"]);
+}
