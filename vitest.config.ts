@@ -57,6 +57,7 @@ const ofControllers = isOwn
 /** Tests of what is made of files, ports, keys and processes. They are in `npm test`; a check is for the edit loop. */
 const integration = [
   "src/kernel/apiserver/{store,http,authz}/**/*.test.ts",
+  "src/kernel/doors/{door,x509}.test.ts",
   "src/kernel/kit/client/**/*.test.ts",
   "src/kernel/runtimes/{docker,process}/**/*.test.ts",
   "src/kernel/logs/**/*.test.ts",

@@ -1,2 +1,19 @@
+export { type Body, type BytesContent, type Exchange, sendBytes, sendFile, sendJson, sendStream } from "./answers.ts";
+export { boundedText, readBody } from "./body.ts";
+export type { Door, DoorOptions, Served } from "./door.ts";
+export { type AskedRequest, isLoopbackAddress } from "./entry.ts";
+export {
+  isFresh,
+  isOf,
+  loadX509,
+  readPair,
+  replaceKey,
+  selfSignedPair,
+  servesNames,
+  writePair,
+} from "./key-pairs.ts";
 export { meantOf, notedAt, type NotedServer, notedServers, noteServer } from "./noted-servers.ts";
+export { openDoor } from "./open-door.ts";
+export { DoorRefusal, type FormRefusal, type RefusalForm, type RefusalKind } from "./refusal.ts";
 export { readTokenFile, serverToken } from "./token-file.ts";
+export type { KeyPair } from "./x509.ts";

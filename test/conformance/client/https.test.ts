@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
-import { createAuthority } from "#kernel/apiserver/authz/x509.ts";
+import { loadX509 } from "#kernel/doors/index.ts";
 import { describeServerSideApply } from "#kernel/kit/client/apply.contract.ts";
 import { describeApiClient } from "#kernel/kit/client/client.contract.ts";
 import { fixedCredential, InformerFactory } from "#kernel/kit/index.ts";
@@ -17,6 +17,7 @@ describeApiClient("over HTTPS", () => fixtureOn(server, httpsClient(server)));
 describeServerSideApply("over HTTPS", () => fixtureOn(server, httpsClient(server)));
 
 test("a server whose authority the kubeconfig does not name is not trusted", async () => {
+  const { createAuthority } = await loadX509();
   const stranger = await createAuthority(systemClock.now(), "somebody-else");
   const client = httpsClient(server, { certificateAuthority: stranger.cert });
   await expect(client.raw("/version")).rejects.toMatchObject({

@@ -1,17 +1,15 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { ApiError } from "#kernel/model/index.ts";
 import { service, wharfApiV5 } from "#kernel/rpc/index.ts";
 import { isRefused, RpcClient } from "#kernel/rpc/testing/index.ts";
 import { deferred, FakeClock, type LogFields, silentLog, systemClock } from "#lib/base/index.ts";
 import { type AskedRequest, type HttpDoor, type HttpDoorOptions, openHttpDoor, refuse } from "./index.ts";
 import { createRestApi, sendJson, uintOf } from "./rest-api.ts";
-import { RestServer } from "./rest-server.ts";
 
 const { Builds } = wharfApiV5;
 const { createLogStream } = Builds.method;
@@ -202,51 +200,6 @@ describe("one address", () => {
     const client = new RpcClient(door.port);
     closers.push(() => client.close());
     expect(await client.clientStream(createLogStream, []).answer).toMatchObject({ code: "UNAVAILABLE" });
-  });
-
-  describe("that nothing can be served,", () => {
-    const serves = () => Promise.reject(new Error("not today"));
-    const askOn = async (door: HttpDoor): Promise<Socket> => {
-      const socket = await socketTo(door);
-      socket.resume().write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
-      return socket;
-    };
-
-    test("when even that cannot be told, ends the connection and nothing else, and is told to the next one", async () => {
-      const load = vi.spyOn(RestServer, "load").mockRejectedValueOnce(new Error("there is no such module"));
-      closers.push(() => load.mockRestore());
-      const door = await open({ serves });
-      await closed(await askOn(door));
-      expect((await fetch(urlOf(door, "/"))).status).toBe(503);
-    });
-
-    test("is not told to who has gone meanwhile", async () => {
-      const [asked, loaded] = [deferred<void>(), deferred<void>()];
-      const really = RestServer.load.bind(RestServer);
-      const load = vi.spyOn(RestServer, "load").mockImplementationOnce(async (...given) => {
-        asked.resolve();
-        await loaded.promise;
-        return await really(...given);
-      });
-      const connect = vi.spyOn(RestServer.prototype, "connect");
-      closers.push(
-        () => load.mockRestore(),
-        () => connect.mockRestore(),
-      );
-      const gone = deferred<void>();
-      const taken = (message: unknown): void =>
-        void (message as { readonly socket: Socket }).socket.once("close", () => gone.resolve());
-      subscribe("net.server.socket", taken);
-      const door = await open({ serves });
-      const socket = await askOn(door);
-      await asked.promise;
-      unsubscribe("net.server.socket", taken);
-      socket.resetAndDestroy();
-      await gone.promise;
-      loaded.resolve();
-      expect((await fetch(urlOf(door, "/"))).status).toBe(503);
-      expect(connect).toHaveBeenCalledTimes(1);
-    });
   });
 
   test("that is taken is told before anything is loaded", async () => {

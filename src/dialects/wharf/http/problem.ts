@@ -1,3 +1,5 @@
+import type { DoorRefusal, FormRefusal, RefusalKind } from "#kernel/doors/index.ts";
+
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -56,6 +58,28 @@ interface RefusalDetails {
 
 export const refuse = (kind: ProblemKind, detail: string, details: RefusalDetails = {}): RestRefusal =>
   new RestRefusal(kind, detail, details);
+
+const kindsOfDoors: Readonly<Record<RefusalKind, ProblemKind>> = {
+  unauthorized: "unauthorized",
+  forbidden: "forbidden",
+  "too-large": "too-large",
+  "range-not-satisfiable": "range-not-satisfiable",
+  "misdirected-request": "misdirected-request",
+  "too-many-requests": "too-many",
+  "incomplete-body": "unexpected-body-read-error",
+  "bad-upgrade": "invalid-param",
+  "internal-error": "internal-server-error",
+  "service-unavailable": "service-unavailable",
+};
+
+/** A refusal of the kernel's door in Wharf's words. */
+export const refusalOfDoor = ({ kind, message, cause }: DoorRefusal): RestRefusal =>
+  refuse(kindsOfDoors[kind], message, { cause });
+
+export const doorProblem: FormRefusal = (refusal, { path, url, headers }) => ({
+  headers: { "content-type": problemType },
+  body: jsonText(problemOf(refusalOfDoor(refusal), path), wantsIndent(url, headers["user-agent"])),
+});
 
 export function problemOf({ kind, message, errors, parameter }: RestRefusal, path: string): Problem {
   const [status, title] = kinds[kind];

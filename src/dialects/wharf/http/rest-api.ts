@@ -3,7 +3,8 @@ import { cors } from "hono/cors";
 import type { StatusCode } from "hono/utils/http-status";
 import type { HttpBindings } from "@hono/node-server";
 import { type Logger, toError } from "#lib/base/index.ts";
-import { jsonText, problemOf, problemType, refuse, RestRefusal, wantsIndent } from "./problem.ts";
+import { DoorRefusal } from "#kernel/doors/index.ts";
+import { jsonText, problemOf, problemType, refusalOfDoor, refuse, RestRefusal, wantsIndent } from "./problem.ts";
 
 export interface RestEnvironment {
   Bindings: HttpBindings;
@@ -33,6 +34,10 @@ export function createRestApi({
   });
   api.onError((thrown, context) => {
     if (thrown instanceof RestRefusal) return answer(context, thrown);
+    if (thrown instanceof DoorRefusal) {
+      for (const [name, value] of Object.entries(thrown.headers)) context.header(name, value);
+      return answer(context, refusalOfDoor(thrown));
+    }
     const { message, stack } = toError(thrown);
     log.error("a request has failed", { method: context.req.method, path: context.req.path, error: message, stack });
     return answer(context, refuse("internal-server-error", "the server has failed"));

@@ -1,5 +1,5 @@
 import { codeOf, isJsonObject, type JsonValue } from "#lib/base/index.ts";
-import { boundedText } from "../http/bounded-body.ts";
+import { boundedText } from "#kernel/doors/index.ts";
 import { refuse, wantsIndent } from "../http/problem.ts";
 import { type RestContext, sendJson, uintOf } from "../http/rest-api.ts";
 import { type Body, sendStream } from "../http/streamed-answer.ts";

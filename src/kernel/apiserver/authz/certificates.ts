@@ -1,13 +1,22 @@
-import { createPrivateKey, X509Certificate } from "node:crypto";
-import { chmod, readFile, rename, writeFile } from "node:fs/promises";
-import { isIP } from "node:net";
+import { createPrivateKey } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { codeOf, type Instant, SlipwayError } from "#lib/base/index.ts";
+import {
+  isFresh,
+  isOf,
+  type KeyPair,
+  loadX509,
+  readPair,
+  replaceKey,
+  servesNames,
+  writePair,
+} from "#kernel/doors/index.ts";
 import { makeDirectories, refuseShared } from "#lib/base/index.node.ts";
+import { codeOf, type Instant, SlipwayError } from "#lib/base/index.ts";
 import { newAccountKey } from "./account-tokens.ts";
 import { admin, mastersGroup } from "./identity.ts";
-import type { CertificateSubject, KeyPair } from "./x509.ts";
+import { revocableUnit } from "./client-certificate.ts";
 
 /** A listener's certificate, its authority, and the administrator's keys. All PEM. */
 export interface ServingCertificates {
@@ -19,8 +28,6 @@ export interface ServingCertificates {
   /** Signs tokens of ServiceAccounts. */
   readonly accountKey: string;
 }
-
-const renewBeforeMs = 30 * 86_400_000;
 
 /** Creates or renews certificates in `dir`. Throws `insecure-permissions`. The caller holds the directory's lock. */
 export async function ensureCertificates(
@@ -34,7 +41,7 @@ export async function ensureCertificates(
   const oldAuthority = await readPair(dir, "ca");
   const authority = isFresh(oldAuthority, now) ? oldAuthority : await makeAuthority(dir, now);
   const oldServing = await readPair(dir, "server");
-  const usable = isFresh(oldServing, now) && serves(oldServing, authority, wanted);
+  const usable = isFresh(oldServing, now) && isOf(oldServing, authority) && servesNames(oldServing, wanted);
   const serving = usable ? oldServing : await makeServing(dir, authority, wanted, now);
   const oldClient = await readPair(dir, "admin");
   const isGood = isFresh(oldClient, now) && isOf(oldClient, authority);
@@ -42,22 +49,30 @@ export async function ensureCertificates(
   return { ca: authority.cert, cert: serving.cert, key: serving.key, client, accountKey: await ensureAccountKey(dir) };
 }
 
+export interface ClientSubject {
+  readonly user: string;
+  readonly groups: readonly string[];
+  /** Valid only while its credential exists. */
+  readonly isRevocable?: boolean;
+}
+
 /** Valid for `days` and not stored, unless its subject is revocable. Throws `no-authority` before a first start. */
 export async function issueClientCertificate(
   dir: string,
-  subject: CertificateSubject,
+  { user, groups, isRevocable = false }: ClientSubject,
   now: Instant,
   days: number,
 ): Promise<KeyPair & { readonly ca: string }> {
   await refuseShared(dir);
   const authority = await readPair(dir, "ca");
   if (authority === undefined) throw new SlipwayError("no-authority", `there is no certificate authority in ${dir}`);
-  const { createClient } = await import("./x509.ts");
+  const { createClient } = await loadX509();
+  const subject = { user, groups, unit: isRevocable ? revocableUnit : undefined };
   return { ...(await createClient(authority, subject, now, days)), ca: authority.cert };
 }
 
 async function makeClient(dir: string, authority: KeyPair, now: Instant): Promise<KeyPair> {
-  const { createClient } = await import("./x509.ts");
+  const { createClient } = await loadX509();
   return writePair(dir, "admin", await createClient(authority, { user: admin.user, groups: [mastersGroup] }, now));
 }
 
@@ -73,69 +88,17 @@ async function ensureAccountKey(dir: string): Promise<string> {
     // Damaged or missing: a new one.
     if (codeOf(thrown) === "insecure-permissions") throw thrown;
     const pem = newAccountKey();
-    await replace(file, pem);
+    await replaceKey(file, pem);
     return pem;
   }
 }
 
 async function makeAuthority(dir: string, now: Instant): Promise<KeyPair> {
-  const { createAuthority } = await import("./x509.ts");
+  const { createAuthority } = await loadX509();
   return writePair(dir, "ca", await createAuthority(now, "slipway-ca"));
 }
 
 async function makeServing(dir: string, authority: KeyPair, names: readonly string[], now: Instant): Promise<KeyPair> {
-  const { createServing } = await import("./x509.ts");
+  const { createServing } = await loadX509();
   return writePair(dir, "server", await createServing(authority, names, now));
-}
-
-/** Is the pair complete and valid for another month? */
-function isFresh(pair: KeyPair | undefined, now: Instant): pair is KeyPair {
-  if (pair === undefined) return false;
-  try {
-    const certificate = new X509Certificate(pair.cert);
-    return (
-      Date.parse(certificate.validTo) - now > renewBeforeMs && certificate.checkPrivateKey(createPrivateKey(pair.key))
-    );
-  } catch {
-    return false;
-  }
-}
-
-/** Is the certificate of this authority and valid for all these names? */
-function serves(pair: KeyPair, authority: KeyPair, names: readonly string[]): boolean {
-  if (!isOf(pair, authority)) return false;
-  const certificate = new X509Certificate(pair.cert);
-  const carries = (name: string) => (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name));
-  return names.every((name) => carries(name) !== undefined);
-}
-
-const isOf = (pair: KeyPair, authority: KeyPair): boolean =>
-  new X509Certificate(pair.cert).verify(new X509Certificate(authority.cert).publicKey);
-
-/** Undefined when a file is missing. Refuses a key that others can read. */
-async function readPair(dir: string, name: string): Promise<KeyPair | undefined> {
-  try {
-    const [certFile, keyFile] = [join(dir, `${name}.crt`), join(dir, `${name}.key`)];
-    await refuseShared(keyFile);
-    const [cert, key] = await Promise.all([readFile(certFile, "utf8"), readFile(keyFile, "utf8")]);
-    return { cert, key };
-  } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT") return undefined;
-    throw thrown;
-  }
-}
-
-async function writePair(dir: string, name: string, pair: KeyPair): Promise<KeyPair> {
-  // The key first: a certificate without its key would be trusted.
-  await replace(join(dir, `${name}.key`), pair.key);
-  await replace(join(dir, `${name}.crt`), pair.cert);
-  return pair;
-}
-
-/** The mode is set twice, because a leftover file keeps its mode. */
-async function replace(file: string, text: string): Promise<void> {
-  const draft = `${file}.tmp`;
-  await writeFile(draft, text, { mode: 0o600 });
-  await chmod(draft, 0o600);
-  await rename(draft, file);
 }

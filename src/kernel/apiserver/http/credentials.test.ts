@@ -3,7 +3,7 @@ import { request as httpsRequest } from "node:https";
 import type { IncomingMessage } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createStaticToken } from "../authz/credential.ts";
-import { createAuthority, createClient, type KeyPair } from "../authz/x509.ts";
+import { type KeyPair, loadX509 } from "#kernel/doors/index.ts";
 import { type Json, pod, startTestServer, type TestServer } from "../testing/index.ts";
 
 let api: TestServer;
@@ -66,12 +66,11 @@ describe("a client certificate", () => {
   test.each<[string, () => Promise<KeyPair>]>([
     [
       "of another authority",
-      async () =>
-        createClient(
-          await createAuthority(Date.now(), "other"),
-          { user: "ann", groups: ["system:masters"] },
-          Date.now(),
-        ),
+      async () => {
+        const { createAuthority, createClient } = await loadX509();
+        const other = await createAuthority(Date.now(), "other");
+        return createClient(other, { user: "ann", groups: ["system:masters"] }, Date.now());
+      },
     ],
     ["that has ended", () => api.certify("ann", ["system:masters"], -1)],
     ["for servers", () => Promise.resolve(api.serving)],

@@ -6,7 +6,7 @@ import { Metrics } from "#kernel/kit/index.ts";
 import { ConfigMap } from "#kernel/model/index.ts";
 import { deferred, systemClock } from "#lib/base/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
-import { createAuthority, createServing } from "../authz/x509.ts";
+import { loadX509 } from "#kernel/doors/index.ts";
 import type { PodLogRequest } from "../verbs/sources.ts";
 import { configMap, type Json, pod, startTestServer, type TestServer, waitUntil } from "../testing/index.ts";
 
@@ -403,6 +403,7 @@ describe("closing", () => {
   test("listeners share limits and counts, and may close one by one", async () => {
     const other = await startTestServer({ limits: { maxWatches: 1 } });
     const now = systemClock.now();
+    const { createAuthority, createServing } = await loadX509();
     const tls = await createServing(await createAuthority(now, "other"), ["localhost"], now);
     const second = await other.server.listen({ port: 0, tls });
     const watch = await other.watch(`${maps}?watch=1`);

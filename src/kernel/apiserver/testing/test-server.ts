@@ -4,7 +4,8 @@ import { type Clock, silentLog, systemClock } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { type ApiServer, type ApiServerOptions, createApiServer } from "../api-server.ts";
 import { ensureAdminToken } from "../authz/tokens.ts";
-import { createAuthority, createClient, createServing, type KeyPair } from "../authz/x509.ts";
+import { revocableUnit } from "../authz/client-certificate.ts";
+import { type KeyPair, loadX509 } from "#kernel/doors/index.ts";
 import { memoryStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 
@@ -59,6 +60,7 @@ let pki: Promise<{ readonly authority: KeyPair; readonly serving: KeyPair }> | u
 
 async function makePki() {
   const now = systemClock.now();
+  const { createAuthority, createServing } = await loadX509();
   const authority = await createAuthority(now, "slipway-test");
   return { authority, serving: await createServing(authority, ["localhost", "127.0.0.1", "::1"], now) };
 }
@@ -85,8 +87,11 @@ export async function startTestServer(
     token,
     ca: authority.cert,
     serving,
-    certify: (user, groups, days, isRevocable = false) =>
-      createClient(authority, { user, groups, isRevocable }, systemClock.now(), days),
+    async certify(user, groups, days, isRevocable = false) {
+      const { createClient } = await loadX509();
+      const unit = isRevocable ? revocableUnit : undefined;
+      return createClient(authority, { user, groups, unit }, systemClock.now(), days);
+    },
     ask: async (method, path, ask) => collect(await send(method, path, ask)),
     watch: async (path, headers = {}) => testWatch(await send("GET", path, { headers })),
     async close() {

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
 import { type ApiServer, createApiServer, ensureAdminToken } from "#kernel/apiserver/index.ts";
-import { createAuthority, createServing } from "#kernel/apiserver/authz/x509.ts";
+import { loadX509 } from "#kernel/doors/index.ts";
 import { type DurableStore, openStore } from "#kernel/apiserver/store/open.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 
@@ -32,6 +32,7 @@ export interface UnreliableServer {
 
 export async function startUnreliableServer(directory: string): Promise<UnreliableServer> {
   const now = systemClock.now();
+  const { createAuthority, createServing } = await loadX509();
   const authority = await createAuthority(now, "slipway-test");
   const serving = await createServing(authority, ["localhost", "127.0.0.1"], now);
   const storeClock = new FakeClock();

@@ -1,13 +1,15 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
-import { refuse, type RestRefusal } from "./problem.ts";
+import { DoorRefusal } from "./refusal.ts";
 
 export interface EntryRules {
   /** Without a token every client is let in. */
   readonly token?: string | undefined;
   /** Lets in clients without credentials although there is a token. */
   readonly allowsAnonymous?: boolean;
+  /** Requests that need no token, such as health; default: none. */
+  readonly isOpen?: (request: AskedRequest) => boolean;
   /** Requests that may carry `token` in their query; default: none. */
   readonly takesTokenInQuery?: (request: AskedRequest) => boolean;
   /** Allowed origins of web pages, `*` for all; default: none. */
@@ -25,35 +27,36 @@ interface RequestLine {
   readonly url?: string | undefined;
 }
 
-/** Why a request is refused; undefined if allowed. Health and version need no token. Without a token, names that
- * resolve here from elsewhere (DNS rebinding) and cross-origin requests are refused, so that web pages do not count as
- * local clients. */
+/** Why a request is refused; undefined if allowed. Without a token, names that resolve here from elsewhere (DNS
+ * rebinding) and cross-origin requests are refused, so that web pages do not count as local clients. */
 export function refusalOf(
   headers: IncomingHttpHeaders,
   rules: EntryRules,
   asked: RequestLine = {},
-): RestRefusal | undefined {
-  const { token, allowsAnonymous = false, origins = [], isLoopback } = rules;
-  if (token !== undefined && !isHealth(asked)) {
+): DoorRefusal | undefined {
+  const { token, allowsAnonymous = false, origins = [], isLoopback, isOpen } = rules;
+  if (token !== undefined && isOpen?.(lineOf(asked)) !== true) {
     const { authorization } = headers;
     const given = authorization === undefined ? tokenInQuery(asked, rules) : bearerOf(authorization);
     if (given !== undefined && isSame(given, token)) return undefined;
     if (given !== undefined || !allowsAnonymous)
-      return refuse("unauthorized", "the request needs a token: Authorization: Bearer …");
+      return new DoorRefusal("unauthorized", "the request needs a token: Authorization: Bearer …", {
+        headers: { "www-authenticate": "Bearer" },
+      });
   }
   const host = hostOf(headers);
   if (isLoopback && !isLocalName(host))
-    return refuse("misdirected-request", `this server does not answer for the host ${JSON.stringify(host)}`);
+    return new DoorRefusal("misdirected-request", `this server does not answer for the host ${JSON.stringify(host)}`);
   const { origin } = headers;
   const isForeign = origin !== undefined && originHost(origin) !== host.toLowerCase();
   const isCross = ["cross-site", "same-site"].includes(String(headers["sec-fetch-site"]));
   if (!isForeign && !isCross) return undefined;
   if (origins.includes("*") || (origin !== undefined && origins.includes(origin))) return undefined;
-  return refuse("forbidden", `requests from the origin ${JSON.stringify(origin ?? "")} are not allowed`);
+  return new DoorRefusal("forbidden", `requests from the origin ${JSON.stringify(origin ?? "")} are not allowed`);
 }
 
-const isHealth = ({ method = "", url = "" }: RequestLine): boolean =>
-  method === "GET" && /^\/api\/(?:health|ping|version)\/?(?:\?|$)/.test(url);
+/** The path without its query. */
+const lineOf = ({ method = "", url = "" }: RequestLine): AskedRequest => ({ method, path: url.replace(/\?.*/s, "") });
 
 /** CORS preflight of an allowed origin; browsers send no token with it. */
 export function isAllowedPreflight(
@@ -68,9 +71,9 @@ export function isAllowedPreflight(
 /** Empty for other schemes. */
 const bearerOf = (authorization: string): string => /^Bearer +(\S+) *$/i.exec(authorization)?.[1] ?? "";
 
-function tokenInQuery({ method = "", url = "" }: RequestLine, { takesTokenInQuery }: EntryRules): string | undefined {
-  const [path = "", query = ""] = url.split(/\?(.*)/s);
-  if (takesTokenInQuery?.({ method, path }) !== true) return undefined;
+function tokenInQuery(asked: RequestLine, { takesTokenInQuery }: EntryRules): string | undefined {
+  if (takesTokenInQuery?.(lineOf(asked)) !== true) return undefined;
+  const [, query = ""] = (asked.url ?? "").split(/\?(.*)/s);
   return new URLSearchParams(query).get("token") || undefined;
 }
 

@@ -18,8 +18,8 @@ import { randomBytes, webcrypto } from "node:crypto";
 import type { JsonName } from "@peculiar/x509";
 import { isIP } from "node:net";
 import type { Instant } from "#lib/base/index.ts";
-import { revocableUnit } from "./client-certificate.ts";
 
+/** PEM. */
 export interface KeyPair {
   readonly cert: string;
   readonly key: string;
@@ -53,10 +53,6 @@ export async function createAuthority(now: Instant, name: string): Promise<KeyPa
 export async function createServing(authority: KeyPair, names: readonly string[], now: Instant): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new X509Certificate(authority.cert);
-  const alternatives = names.map((name) => ({
-    type: isIP(name) === 0 ? ("dns" as const) : ("ip" as const),
-    value: name,
-  }));
   return issue({
     subject: "CN=slipway",
     issuer: issuer.subject,
@@ -64,21 +60,38 @@ export async function createServing(authority: KeyPair, names: readonly string[]
     days: 365,
     keys,
     signer: await importKey(authority.key),
-    extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-      new SubjectAlternativeNameExtension(alternatives),
-      await AuthorityKeyIdentifierExtension.create(issuer),
-    ],
+    extensions: [...servingExtensions(names), await AuthorityKeyIdentifierExtension.create(issuer)],
   });
 }
+
+/** Valid for ten years, for clients that know the certificate itself or check none. */
+export async function createSelfSigned(names: readonly string[], now: Instant): Promise<KeyPair> {
+  const keys = await generateKeys();
+  return issue({
+    subject: "CN=slipway",
+    issuer: "CN=slipway",
+    now,
+    days: 3650,
+    keys,
+    signer: keys.privateKey,
+    extensions: servingExtensions(names),
+  });
+}
+
+const servingExtensions = (names: readonly string[]): Extension[] => [
+  new BasicConstraintsExtension(false, undefined, true),
+  new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+  new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+  new SubjectAlternativeNameExtension(
+    names.map((name) => ({ type: isIP(name) === 0 ? ("dns" as const) : ("ip" as const), value: name })),
+  ),
+];
 
 export interface CertificateSubject {
   readonly user: string;
   readonly groups: readonly string[];
-  /** Valid only while its credential exists. */
-  readonly isRevocable?: boolean;
+  /** `OU`. */
+  readonly unit?: string | undefined;
 }
 
 /** A client certificate (`CN` and `O`, as in Kubernetes), valid for `days` and not for serving. */
@@ -90,10 +103,10 @@ export async function createClient(
 ): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new X509Certificate(authority.cert);
-  const { user, groups, isRevocable = false } = subject;
+  const { user, groups, unit } = subject;
   const names = [
     ...(groups.length === 0 ? [] : [{ O: [...groups] }]),
-    ...(isRevocable ? [{ OU: [revocableUnit] }] : []),
+    ...(unit === undefined ? [] : [{ OU: [unit] }]),
     { CN: [user] },
   ];
   return issue({

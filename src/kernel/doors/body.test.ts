@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { deferred } from "#lib/base/index.ts";
-import { boundedText } from "./bounded-body.ts";
+import { boundedText } from "./body.ts";
 
 test("a body that is too long is refused when all of it has been sent, however slowly", async () => {
   const [asked, rest] = [deferred<void>(), deferred<void>()];

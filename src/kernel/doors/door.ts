@@ -1,58 +1,77 @@
 import type { Socket } from "node:net";
-import { afterAwake, type Clock, type Logger, messageOf, type Millis, sleep, SlipwayError } from "#lib/base/index.ts";
+import { type Clock, type Logger, messageOf, type Millis, sleep, SlipwayError } from "#lib/base/index.ts";
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { ApiError } from "#kernel/model/index.ts";
 import { type ConnectionSource, RpcListener, RpcPort, type RpcService } from "#kernel/rpc/index.ts";
 import { type EntryRules, isLoopbackAddress, refusalOf } from "./entry.ts";
-import { jsonText, problemOf, problemType, refuse } from "./problem.ts";
-import type { Fetch, RestLimits, RestServer } from "./rest-server.ts";
+import { type Protocol, readFirstBytes } from "./first-bytes.ts";
+import type { Answering, HttpLimits, HttpServer, HttpServerOptions, ObserveRequest } from "./http-server.ts";
+import type { KeyPair } from "./x509.ts";
+import { DoorRefusal, type FormRefusal, plainRefusal } from "./refusal.ts";
 
-export interface Served {
-  /** `app.fetch` of a hono app. */
-  readonly fetch: Fetch;
+/** What is behind a door. */
+export interface Served extends Answering {
+  /** Without TLS only. */
   readonly services?: readonly RpcService[];
-  /** Raw streams by path: `/wharf.worker.v1.Worker/StreamLogs`. */
+  /** Raw streams by path: `/package.Service/Method`. Without TLS only. */
   readonly streams?: ReadonlyMap<string, (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void>;
 }
 
-export interface HttpDoorOptions extends Omit<EntryRules, "isLoopback"> {
+export interface DoorOptions extends Omit<EntryRules, "isLoopback"> {
+  /** `host:port` with IPv6 in brackets and port 0 for any. */
   readonly address: string;
   /** Loads what is served with the first connection; the signal aborts when the door closes. If it rejects, requests
    * get 503 and the next connection retries. */
   readonly serves: (closing: AbortSignal) => Promise<Served>;
+  /** HTTPS with HTTP/1.1 only. Default: HTTP/1.1, HTTP/2 and gRPC in clear text, told apart by their first bytes. */
+  readonly tls?: KeyPair | undefined;
+  /** The service identifies its callers itself; without it a door without a token lets everybody in, and warns. */
+  readonly isIdentified?: boolean;
+  /** How refusals are worded; default: JSON with `reason` and `message`. */
+  readonly form?: FormRefusal;
+  readonly observe?: ObserveRequest;
   readonly clock: Clock;
   readonly log: Logger;
   /** Time for running requests when the door closes; default: 1 s. */
   readonly drain?: Millis;
   readonly patience?: Partial<Patience>;
+  readonly most?: Partial<DoorBounds>;
 }
 
 interface Patience {
-  /** For the first bytes and for headers. */
+  /** For the first bytes, the handshake and headers; default: 10 s. */
   readonly headersMs: Millis;
-  /** While bytes are due. */
+  /** While bytes are due; default: 2 min. */
   readonly silenceMs: Millis;
+  /** For each 64 KiB of a body; default: 1 min. */
   readonly bodyMs: Millis;
 }
 
-const maxConnections = 1024;
+interface DoorBounds {
+  /** Default: 1024. */
+  readonly connections: number;
+  /** Under way; default: 1024. */
+  readonly requests: number;
+  /** Open WebSockets; default: 1024. They count as connections too. */
+  readonly upgrades: number;
+}
+
+const usualMost: DoorBounds = { connections: 1024, requests: 1024, upgrades: 1024 };
 /** Per HTTP/2 connection. */
 const maxStreams = 256;
 const idleMs: Millis = 60_000;
 
-/** Rejects with `rpc-listen`. */
-export async function openHttpDoor(options: HttpDoorOptions): Promise<HttpDoor> {
+/** Opens a listener for a service; it loads nothing before the first connection. Rejects with `rpc-listen`. */
+export async function openDoor(options: DoorOptions): Promise<Door> {
   const port = await RpcPort.open(options.address);
-  const branch = new Branch(port.port);
-  const door = new HttpDoor(options, port, branch);
-  return await door.open();
+  return await new Door(options, port, new Branch(port.port)).open();
 }
 
-/** REST over HTTP/1.1 and HTTP/2 and gRPC at one address. Must be closed. */
-export class HttpDoor {
+/** REST, WebSockets and gRPC at one address. Must be closed. */
+export class Door {
   readonly address: string;
   readonly port: number;
-  readonly #options: HttpDoorOptions;
+  readonly #options: DoorOptions;
   readonly #rules: EntryRules;
   readonly #source: RpcPort;
   readonly #http2: Branch;
@@ -62,15 +81,17 @@ export class HttpDoor {
   #served: Promise<Behind> | undefined;
   #behind: Behind | undefined;
   /** Answers 503 while nothing is served. */
-  #away: Promise<RestServer> | undefined;
+  #away: Promise<HttpServer> | undefined;
   #why = "";
   #rpc: RpcListener | undefined;
   #closed: Promise<void> | undefined;
+  #tls: KeyPair | undefined;
 
-  constructor(options: HttpDoorOptions, source: RpcPort, http2: Branch) {
-    const { token, allowsAnonymous, takesTokenInQuery, origins } = options;
+  constructor(options: DoorOptions, source: RpcPort, http2: Branch) {
+    const { token, allowsAnonymous, isOpen, takesTokenInQuery, origins } = options;
     const { host, port } = source;
     this.#options = options;
+    this.#tls = options.tls;
     this.#source = source;
     this.#http2 = http2;
     this.port = port;
@@ -80,17 +101,22 @@ export class HttpDoor {
       token,
       isLoopback,
       ...(allowsAnonymous === undefined ? {} : { allowsAnonymous }),
+      ...(isOpen === undefined ? {} : { isOpen }),
       ...(takesTokenInQuery === undefined ? {} : { takesTokenInQuery }),
       ...(origins === undefined ? {} : { origins }),
     };
-    if (!isLoopback && token === undefined)
+    if (!isLoopback && token === undefined && options.isIdentified !== true)
       options.log.warn("no token is required: every client that reaches this address is served", {
         address: this.address,
       });
   }
 
-  async open(): Promise<HttpDoor> {
-    const { clock, log, drain = 1000 } = this.#options;
+  async open(): Promise<Door> {
+    const { clock, log, drain = 1000, tls } = this.#options;
+    if (tls !== undefined) {
+      this.#source.serve((socket) => this.#admit(socket));
+      return this;
+    }
     this.#rpc = await RpcListener.start({
       address: this.#http2,
       services: async () => (await this.#load()).served.services ?? [],
@@ -101,8 +127,14 @@ export class HttpDoor {
       log,
       drain,
     });
-    this.#source.serve((socket) => this.#sort(socket));
+    this.#source.serve((socket) => this.#admit(socket));
     return this;
+  }
+
+  /** New connections get another certificate. Only with TLS. */
+  renew(tls: KeyPair): void {
+    this.#tls = tls;
+    this.#behind?.http.renew(tls);
   }
 
   /** Lets running requests finish for the drain time; idempotent. */
@@ -111,21 +143,23 @@ export class HttpDoor {
     return this.#closed;
   }
 
-  #sort(socket: Socket): void {
-    if (this.#open >= maxConnections) return void socket.destroy();
+  #admit(socket: Socket): void {
+    if (this.#open >= this.#most.connections) return void socket.destroy();
     this.#open++;
     socket.once("close", () => {
       this.#open--;
       if (this.#open === 0) this.#onEmpty?.();
     });
+    // Who speaks TLS begins with a handshake, which has its own limit of time.
+    if (this.#tls !== undefined) return void this.#give(socket, "http1");
     readFirstBytes(socket, this.#options.clock, this.#headersMs, (protocol) => void this.#give(socket, protocol));
   }
 
-  async #give(socket: Socket, protocol: "http1" | "http2"): Promise<void> {
+  async #give(socket: Socket, protocol: Protocol): Promise<void> {
     try {
-      const { rest } = await this.#load();
+      const { http } = await this.#load();
       if (socket.destroyed) return;
-      if (protocol === "http1") rest.connect(socket);
+      if (protocol === "http1") http.connect(socket);
       else this.#http2.give(socket);
     } catch (thrown) {
       this.#options.log.error("loading the service failed", { address: this.address, error: messageOf(thrown) });
@@ -151,7 +185,7 @@ export class HttpDoor {
     }
   }
 
-  #loadAway(): Promise<RestServer> {
+  #loadAway(): Promise<HttpServer> {
     this.#away ??= this.#loadAwayNow().catch((thrown: unknown) => {
       this.#away = undefined;
       throw thrown;
@@ -159,20 +193,36 @@ export class HttpDoor {
     return this.#away;
   }
 
-  async #loadAwayNow(): Promise<RestServer> {
-    const { RestServer } = await import("./rest-server.ts");
-    return await RestServer.load((request) => this.#unavailable(request), this.#rules, this.#limits);
+  async #loadAwayNow(): Promise<HttpServer> {
+    const { HttpServer } = await import("./http-server.ts");
+    const answer = (): void => {
+      throw new DoorRefusal("service-unavailable", this.#why, { headers: { "retry-after": "10" } });
+    };
+    return await HttpServer.load({ answer, upgrade: answer }, this.#serverOptions);
   }
 
-  #unavailable(request: Request): Response {
-    const problem = problemOf(refuse("service-unavailable", this.#why), new URL(request.url).pathname);
-    const headers = { "content-type": problemType, connection: "close", "retry-after": "10" };
-    return new Response(jsonText(problem, false), { status: problem.status, headers });
+  get #serverOptions(): HttpServerOptions {
+    const { form = plainRefusal, observe, log } = this.#options;
+    return { rules: this.#rules, limits: this.#limits, form, tls: this.#tls, observe, log };
   }
 
-  get #limits(): RestLimits {
+  get #limits(): HttpLimits {
     const { silenceMs = 120_000, bodyMs = 60_000 } = this.#options.patience ?? {};
-    return { headersMs: this.#headersMs, silenceMs, bodyMs, idleMs, clock: this.#options.clock };
+    const { requests, upgrades } = this.#most;
+    const { clock } = this.#options;
+    return {
+      headersMs: this.#headersMs,
+      silenceMs,
+      bodyMs,
+      idleMs,
+      clock,
+      maxRequests: requests,
+      maxUpgrades: upgrades,
+    };
+  }
+
+  get #most(): DoorBounds {
+    return { ...usualMost, ...this.#options.most };
   }
 
   get #headersMs(): Millis {
@@ -188,13 +238,13 @@ export class HttpDoor {
   }
 
   async #loadNow(): Promise<Behind> {
-    const [{ RestServer }, served] = await Promise.all([
-      import("./rest-server.ts"),
+    const [{ HttpServer }, served] = await Promise.all([
+      import("./http-server.ts"),
       this.#options.serves(this.#closing.signal),
     ]);
-    const rest = await RestServer.load(served.fetch, this.#rules, this.#limits);
-    if (this.#closing.signal.aborted) rest.refuse();
-    this.#behind = { served, rest };
+    const http = await HttpServer.load(served, this.#serverOptions);
+    if (this.#closing.signal.aborted) http.refuse();
+    this.#behind = { served, http };
     return this.#behind;
   }
 
@@ -203,7 +253,7 @@ export class HttpDoor {
     const behind = this.#behind;
     if (behind === undefined) return false;
     if (!isCall(headers)) {
-      behind.rest.take(stream, headers, rawHeaders);
+      behind.http.take(stream, headers, rawHeaders);
       return true;
     }
     const refused = refusalOf(headers, this.#rules);
@@ -217,13 +267,13 @@ export class HttpDoor {
     const { clock, drain = 1000 } = this.#options;
     this.#source.refuse();
     // Loading gets the same time as answers.
-    this.#behind?.rest.refuse();
+    this.#behind?.http.refuse();
     this.#closing.abort();
     const patience = new AbortController();
     const wait = sleep(clock, drain, patience.signal).catch(() => undefined);
     await Promise.race([wait, Promise.all([this.#rpc?.close(), this.#isEmpty()])]);
     patience.abort();
-    this.#behind?.rest.kill();
+    this.#behind?.http.kill();
     const away = await this.#away?.catch(() => undefined);
     away?.refuse();
     away?.kill();
@@ -238,7 +288,7 @@ export class HttpDoor {
 
 interface Behind {
   readonly served: Served;
-  readonly rest: RestServer;
+  readonly http: HttpServer;
 }
 
 class Branch implements ConnectionSource {
@@ -280,40 +330,4 @@ function refuseCall(stream: ServerHttp2Stream, status: number, message: string):
     { endStream: true },
   );
   return true;
-}
-
-export type Protocol = "http1" | "http2";
-
-/** RFC 9113 3.4. No other protocol begins like this. */
-const preface = Buffer.from("PRI * HTTP/2.0");
-
-/** Calls `decide` with the protocol; the bytes stay in the socket. Destroys connections that send too little within
- * `limit`. */
-export function readFirstBytes(
-  socket: Socket,
-  clock: Clock,
-  limit: Millis,
-  decide: (protocol: Protocol) => void,
-): void {
-  let seen = Buffer.alloc(0);
-  const giveUp = (): void => void socket.destroy();
-  // Pending bytes are read before the timeout counts.
-  const cancel = afterAwake(clock, limit, giveUp);
-  const look = (): void => {
-    const more: Buffer | null = socket.read();
-    if (more !== null) seen = Buffer.concat([seen, more]);
-    if (seen.length === 0) return;
-    const compared = Math.min(seen.length, preface.length);
-    const isSame = seen.subarray(0, compared).equals(preface.subarray(0, compared));
-    if (isSame && compared < preface.length) return;
-    leave();
-    socket.unshift(seen);
-    decide(isSame ? "http2" : "http1");
-  };
-  const leave = (): void => {
-    cancel();
-    socket.off("readable", look).off("end", giveUp).off("close", leave);
-  };
-  socket.on("readable", look).on("end", giveUp).on("close", leave);
-  look();
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { type Clock, deferred, systemClock } from "#lib/base/index.ts";
-import { type Protocol, readFirstBytes } from "./door.ts";
+import { type Protocol, readFirstBytes } from "./first-bytes.ts";
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
