@@ -189,6 +189,7 @@ export const homes: Readonly<Record<string, string>> = {
   "@fastify/busboy": "src/dialects/wharf",
   saxes: "src/dialects/wharf",
   nodemailer: "src/kernel/couriers",
+  ajv: "src/dialects/rebar",
 };
 
 /** Globals that decide or wait behind the reader's back, and the places that are their home. */

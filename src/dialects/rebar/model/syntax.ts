@@ -1,5 +1,6 @@
 import type { Collection, Job, Machine, ObjectOf, Stage, Task, TemplateInfo } from "../objects.ts";
 import type { World } from "../world.ts";
+import { schemaErrors, valueErrors } from "../params/values.ts";
 import { entryErrors } from "./entries.ts";
 import {
   architectureErrors,
@@ -39,11 +40,11 @@ const checks: Checks = {
         : [`${name} is not a supported architecture`],
     ),
   ],
-  params: (param) => paramNameErrors("Invalid Name", param.Name),
-  profiles: (profile) => [
+  params: (param) => [...paramNameErrors("Invalid Name", param.Name), ...schemaErrors(param)],
+  profiles: (profile, world, old) => [
     ...nameErrors("Invalid Name", profile.Name),
     ...profilesErrors(profile.Profiles),
-    ...Object.keys(profile.Params).flatMap((name) => paramNameErrors("Invalid Param Name", name)),
+    ...valueErrors(profile.Params, world, old?.Params),
   ],
   templates: (template) => machineNameErrors("Invalid ID", template.ID),
   contexts: (context) => nameErrors("Invalid Name", context.Name),
@@ -52,7 +53,10 @@ const checks: Checks = {
     ...user.Roles.flatMap((role) => nameErrors("Invalid Role", role)),
   ],
   roles: (role) => nameErrors("Invalid Name", role.Name),
-  plugins: (plugin) => nameErrors("Invalid Name", plugin.Name),
+  plugins: (plugin, world, old) => [
+    ...nameErrors("Invalid Name", plugin.Name),
+    ...valueErrors(plugin.Params, world, old?.Params),
+  ],
 };
 
 const loaders = new Set(["386-pcbios", "amd64-uefi", "arm64-uefi"]);
@@ -82,6 +86,7 @@ function machineErrors(machine: Machine, world: World, old: Machine | undefined)
     ...profilesErrors(machine.Profiles),
     ...(machine.Tasks === old?.Tasks ? [] : entryErrors(machine.Tasks, "machine")),
     ...machine.HardwareAddrs.flatMap((mac) => (isMac(mac) ? [] : [`Invalid Hardware Address \`${mac}\``])),
+    ...valueErrors(machine.Params, world, old?.Params),
   ];
 }
 
@@ -127,7 +132,7 @@ const needsErrors = (object: {
   ...object.OptionalParams.flatMap((name) => paramNameErrors("Invalid Optional Param", name)),
 ];
 
-function stageErrors(stage: Stage): readonly string[] {
+function stageErrors(stage: Stage, world: World, old: Stage | undefined): readonly string[] {
   return [
     ...nameErrors("Invalid Name", stage.Name),
     ...(stage.BootEnv === "" ? [] : nameErrors("Invalid BootEnv", stage.BootEnv)),
@@ -135,7 +140,7 @@ function stageErrors(stage: Stage): readonly string[] {
     ...templateErrors(stage.Templates, true),
     ...profilesErrors(stage.Profiles),
     ...entryErrors(stage.Tasks, "stage"),
-    ...Object.keys(stage.Params).flatMap((name) => paramNameErrors("Invalid Param Name", name)),
+    ...valueErrors(stage.Params, world, old?.Params),
   ];
 }
 

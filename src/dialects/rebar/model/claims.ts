@@ -1,0 +1,42 @@
+import type { Claim } from "../objects.ts";
+
+const covers = (list: string, wanted: string): boolean =>
+  list === "*" || list === wanted || list.split(",").some((item) => item.trim() === "*" || item.trim() === wanted);
+
+/** `update:/Params/x` is satisfied by `update` and `update:/Params` as well, `action:boot` by `action`. */
+function coversAction(list: string, wanted: string): boolean {
+  if (covers(list, wanted)) return true;
+  const colon = wanted.indexOf(":");
+  if (colon === -1) return false;
+  const verb = wanted.slice(0, colon);
+  if (covers(list, verb)) return true;
+  const pointer = wanted.slice(colon + 1);
+  return list.split(",").some((item) => {
+    const part = item.trim();
+    return part.startsWith(`${verb}:`) && pointer.startsWith(`${part.slice(verb.length + 1)}/`);
+  });
+}
+
+/**
+ * Whether claims allow an action. Each member of a claim is `*` or a comma list. `specific` is the key of an object;
+ * an empty one asks about no certain object, which only `*` or an empty member allows.
+ */
+export const allows = (claims: readonly Claim[], scope: string, action: string, specific: string): boolean =>
+  claims.some(
+    (claim) => covers(claim.scope, scope) && coversAction(claim.action, action) && covers(claim.specific, specific),
+  );
+
+/** What an action on an object needs, as refusals name it. */
+export const requirement = (scope: string, action: string, specific: string): string =>
+  `Requires: ${scope} ${action} ${specific}`;
+
+const ofMachine = "get,actions,update,patch,action,getSecure,updateSecure";
+const readable = "params,stages,tasks,bootenvs,isos,files,info";
+
+/** What the token of a machine may do. Claims about `jobs` hold for the machine's own jobs: name these by it. */
+export const machineClaims = (uuid: string): readonly Claim[] => [
+  { scope: "machines", action: ofMachine, specific: uuid },
+  { scope: "jobs", action: "create,get,update,actions,log", specific: uuid },
+  { scope: readable, action: "get", specific: "*" },
+  { scope: "events", action: "post", specific: "*" },
+];
