@@ -1,0 +1,164 @@
+import { type Instant, isJsonObject, type JsonObject, jsonEquals, numberAt } from "#lib/base/index.ts";
+import { type Condition, withCondition } from "#kernel/kit/index.ts";
+import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { bundleLabel, kindOf, machineLabel, revisionLabel } from "../kinds.ts";
+import { type AnyObject, type Collection, type Job, keyField, type Machine, type ObjectOf } from "../objects.ts";
+import { labelOf, nameInRevision, nameOf } from "./names.ts";
+
+// Objects as Kubernetes keeps them, and as clients of `/api/v3` see them.
+
+/** The bundle of what clients write. */
+export const writable = "BackingStore";
+
+export interface Status {
+  readonly validated?: boolean;
+  readonly available?: boolean;
+  readonly errors?: readonly string[];
+  readonly conditions?: readonly Condition[];
+  /** Grows with each write of this server. */
+  readonly writes?: number;
+  /** Of a direct edit. */
+  readonly before?: JsonObject;
+}
+
+/** A stored object of one of the collections. */
+export type Kept = Stored<KubeObject & { readonly spec: JsonObject; readonly status?: Status }>;
+
+const computed = [
+  "Validated",
+  "Available",
+  "Errors",
+  "ReadOnly",
+  "Endpoint",
+  "Bundle",
+  "Partial",
+  "WorkflowComplete",
+] as const;
+const partials = new Set<Collection>(["machines", "stages", "profiles", "plugins"]);
+
+export const keyIn = (collection: Collection, spec: JsonObject): string => {
+  const key = spec[keyField(collection)];
+  return typeof key === "string" ? key : "";
+};
+
+/** An object as its fields, which are JSON. */
+export const fieldsOf = (object: AnyObject): JsonObject => object as unknown as JsonObject;
+
+export const isTaskListDone = ({ Tasks, CurrentTask }: Pick<Machine, "Tasks" | "CurrentTask">): boolean =>
+  Tasks.length === 0 || CurrentTask >= Tasks.length;
+
+/** What clients see of a spec that the server wrote, so that it is complete. */
+export function decode<C extends Collection>(
+  collection: C,
+  spec: JsonObject,
+  status: Status | undefined,
+  bundle: string,
+): ObjectOf[C] {
+  const { currentJobRecord: _current, previousJobRecord: _previous, ...fields } = spec;
+  const common = {
+    Validated: true,
+    Available: status?.available ?? false,
+    Errors: status?.errors ?? [],
+    ReadOnly: bundle !== writable,
+    Endpoint: "",
+    Bundle: bundle,
+    ...(partials.has(collection) ? { Partial: false } : {}),
+  };
+  const object = { ...fields, ...common } as unknown as ObjectOf[C];
+  if (collection !== "machines") return object;
+  return { ...object, WorkflowComplete: isTaskListDone(object as unknown as Machine) };
+}
+
+export interface Records {
+  readonly current: Job | undefined;
+  readonly previous: Job | undefined;
+}
+
+export function recordsIn(spec: JsonObject): Records {
+  const { currentJobRecord, previousJobRecord } = spec;
+  const job = (record: unknown): Job | undefined =>
+    isJsonObject(record) ? decode("jobs", record, { available: true }, writable) : undefined;
+  return { current: job(currentJobRecord), previous: job(previousJobRecord) };
+}
+
+/** The fields that are stored. */
+export function specOf(object: AnyObject, records?: Records): JsonObject {
+  const spec: Record<string, JsonObject[string]> = { ...fieldsOf(object) };
+  for (const name of computed) delete spec[name];
+  if (records?.current !== undefined) spec["currentJobRecord"] = specOf(records.current);
+  if (records?.previous !== undefined) spec["previousJobRecord"] = specOf(records.previous);
+  return spec;
+}
+
+/** A new object to be stored; `revision` is that of its bundle. */
+export function encodeNew(
+  collection: Collection,
+  object: AnyObject,
+  place: { readonly namespace: string; readonly bundle?: { readonly name: string; readonly revision: number } },
+  now: Instant,
+): KubeObject {
+  const { namespace, bundle } = place;
+  const type = kindOf[collection];
+  const spec = specOf(object);
+  const key = keyIn(collection, spec);
+  const labels =
+    collection === "jobs"
+      ? { [machineLabel]: labelOf(String(spec["Machine"])) }
+      : bundle === undefined
+        ? undefined
+        : { [bundleLabel]: labelOf(bundle.name), [revisionLabel]: String(bundle.revision) };
+  const name = bundle === undefined ? nameOf(key) : nameInRevision(key, bundle.revision);
+  return {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    metadata: { name, namespace, ...(labels === undefined ? {} : { labels }) },
+    spec,
+    status: statusOf(collection, object, undefined, now),
+  };
+}
+
+/** The next version of a stored object. */
+export function encodeNext(
+  collection: Collection,
+  object: AnyObject,
+  old: Kept,
+  now: Instant,
+  records?: Records,
+): KubeObject {
+  return {
+    ...old,
+    spec: shared(old.spec, specOf(object, records)),
+    status: statusOf(collection, object, old.status, now),
+  };
+}
+
+/** Members that are equal are the old ones, which the server neither copies nor compares. */
+function shared(old: JsonObject, spec: JsonObject): JsonObject {
+  const next: Record<string, JsonObject[string]> = {};
+  for (const [name, value] of Object.entries(spec)) next[name] = jsonEquals(old[name], value) ? old[name] : value;
+  return next;
+}
+
+export function statusOf(collection: Collection, object: AnyObject, old: Status | undefined, now: Instant): Status {
+  const { Available: available, Errors: errors } = object;
+  let conditions = old?.conditions ?? [];
+  const set = (type: string, holds: boolean): void => {
+    conditions = withCondition(conditions, { type, status: holds ? "True" : "False", reason: type }, now);
+  };
+  set("Available", available);
+  if (collection === "machines") {
+    const machine = object as Machine;
+    set("Runnable", machine.Runnable);
+    set("Complete", isTaskListDone(machine));
+  }
+  return { validated: true, available, errors, conditions, writes: (old?.writes ?? 0) + 1 };
+}
+
+/** Of a bundle's object; undefined for writable ones. */
+export function revisionOf({ metadata }: Kept): number | undefined {
+  const label = metadata.labels?.[revisionLabel];
+  return label === undefined ? undefined : Number(label);
+}
+
+export const writesOf = (object: KubeObject): number | undefined =>
+  isJsonObject(object.status) ? numberAt(object.status, "writes") : undefined;

@@ -1,0 +1,125 @@
+import { isJsonObject, type JsonObject, numberAt, textAt } from "#lib/base/index.ts";
+import { isAtLeast } from "#kernel/kit/index.ts";
+import type { KubeObject, Stored } from "#kernel/model/index.ts";
+import { collections } from "../kinds.ts";
+import { type Collection, keyField, type ObjectOf, type Prefs } from "../objects.ts";
+import type { World } from "../world.ts";
+import { builtIn, defaultPrefs } from "./built-in.ts";
+import { fieldsOf, type Kept, type Records } from "./codec.ts";
+import { type Entry, Table } from "./table.ts";
+
+export type BundleObject = Stored<KubeObject & { readonly spec: JsonObject }>;
+export const bundleName = (object: BundleObject): string => textAt(object.spec, "meta", "Name") ?? "";
+export const activeRev = (object: BundleObject): number => numberAt(object.spec, "activeRev") ?? 0;
+
+export interface Applied<C extends Collection = Collection> {
+  readonly entry: Entry<C>;
+  readonly before: Entry<C> | undefined;
+}
+
+/** All stored objects in memory, indexed by key: fed by watches, and by own writes at once. */
+export class Mirror implements World {
+  readonly #tables: { readonly [C in Collection]: Table<C> };
+  readonly #bundles = new Map<string, BundleObject>();
+  readonly #nameByRevision = new Map<number, string>();
+  #prefs: { readonly object: Kept; readonly values: Prefs } | undefined;
+
+  constructor() {
+    const bundleOf = (revision: number): string | undefined => this.#nameByRevision.get(revision);
+    const table = <C extends Collection>(collection: C): Table<C> => {
+      const field = keyField(collection);
+      const own = builtIn(collection).map((object) => [String(fieldsOf(object)[field]), object] as const);
+      return new Table<C>(collection, new Map(own), bundleOf);
+    };
+    // The keys are all collections.
+    this.#tables = Object.fromEntries(collections.map((name) => [name, table(name)])) as unknown as {
+      readonly [C in Collection]: Table<C>;
+    };
+  }
+
+  table<C extends Collection>(collection: C): Table<C> {
+    return this.#tables[collection];
+  }
+
+  get<C extends Collection>(collection: C, key: string): ObjectOf[C] | undefined {
+    return this.table(collection).get(key);
+  }
+
+  all<C extends Collection>(collection: C): readonly ObjectOf[C][] {
+    return this.table(collection).all();
+  }
+
+  get prefs(): Prefs {
+    return this.#prefs?.values ?? defaultPrefs;
+  }
+
+  get prefsObject(): Kept | undefined {
+    return this.#prefs?.object;
+  }
+
+  get bundles(): ReadonlyMap<string, BundleObject> {
+    return this.#bundles;
+  }
+
+  /** Undefined if it is not newer than what is known. */
+  put<C extends Collection>(collection: C, object: Kept): Applied<C> | undefined {
+    const applied = this.table(collection).put(object);
+    if (applied !== undefined && collection === "machines") this.#layRecords(applied.before?.records, applied.entry.records);
+    return applied;
+  }
+
+  drop<C extends Collection>(collection: C, object: Kept, isConfirmed: boolean): Entry<C> | undefined {
+    const dropped = this.table(collection).drop(object, isConfirmed);
+    if (dropped !== undefined && collection === "machines") this.#layRecords(dropped.records, undefined);
+    return dropped;
+  }
+
+  /** Returns false for what is not newer than what is known. */
+  putPrefs(object: Kept): boolean {
+    const known = this.#prefs?.object.metadata.resourceVersion;
+    if (known !== undefined && isAtLeast(known, object.metadata.resourceVersion)) return false;
+    const { values } = object.spec;
+    const texts = isJsonObject(values) ? Object.entries(values).filter(([, value]) => typeof value === "string") : [];
+    this.#prefs = { object, values: { ...defaultPrefs, ...Object.fromEntries(texts) } as Prefs };
+    return true;
+  }
+
+  putBundle(object: BundleObject): boolean {
+    const known = [...this.#bundles.values()].find(({ metadata }) => metadata.uid === object.metadata.uid);
+    if (known !== undefined && isAtLeast(known.metadata.resourceVersion, object.metadata.resourceVersion)) return false;
+    const isSwitched = known === undefined || activeRev(known) !== activeRev(object);
+    if (known !== undefined) this.#forget(known);
+    this.#bundles.set(bundleName(object), object);
+    this.#nameByRevision.set(activeRev(object), bundleName(object));
+    if (isSwitched) this.#switched();
+    return true;
+  }
+
+  dropBundle(object: BundleObject): void {
+    const known = this.#bundles.get(bundleName(object));
+    if (known?.metadata.uid !== object.metadata.uid) return;
+    this.#forget(known);
+    this.#switched();
+  }
+
+  isActive(revision: number): boolean {
+    return this.#nameByRevision.has(revision);
+  }
+
+  #forget(object: BundleObject): void {
+    this.#bundles.delete(bundleName(object));
+    this.#nameByRevision.delete(activeRev(object));
+  }
+
+  #switched(): void {
+    for (const collection of collections) this.table(collection).switched();
+  }
+
+  #layRecords(before: Records | undefined, after: Records | undefined): void {
+    const jobs = this.table("jobs");
+    const now = [after?.previous, after?.current].filter((job) => job !== undefined);
+    for (const job of [before?.current, before?.previous])
+      if (job !== undefined && !now.some(({ Uuid }) => Uuid === job.Uuid)) jobs.lay(job.Uuid, undefined);
+    for (const job of now) jobs.lay(job.Uuid, job);
+  }
+}

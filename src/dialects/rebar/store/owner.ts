@@ -1,0 +1,9 @@
+import type { KubeObject, OwnerReference, Stored } from "#kernel/model/index.ts";
+
+/** Keeps an object only as long as its owner. */
+export const ownerOf = ({ apiVersion, kind, metadata }: Stored<KubeObject>): OwnerReference => ({
+  apiVersion,
+  kind,
+  name: metadata.name,
+  uid: metadata.uid,
+});

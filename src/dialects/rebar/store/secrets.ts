@@ -1,0 +1,54 @@
+import { randomBytes } from "node:crypto";
+import { createOrUpdate, getOrUndefined } from "#kernel/kit/index.ts";
+import { asJson, type KubeObject, type OwnerReference, Secret } from "#kernel/model/index.ts";
+import { textAt } from "#lib/base/index.ts";
+import type { Parts } from "./parts.ts";
+
+// What must not be in a spec: hashes and keys. Secrets go with their owners.
+
+export type SecretParts = Pick<Parts, "client" | "namespace" | "clock">;
+
+export async function readSecret(
+  { client, namespace }: SecretParts,
+  name: string,
+  member: string,
+): Promise<Buffer | undefined> {
+  const object = await getOrUndefined(client, { type: Secret, namespace, name });
+  const text = object === undefined ? undefined : textAt(asJson(object), "data", member);
+  return text === undefined ? undefined : Buffer.from(text, "base64");
+}
+
+export async function writeSecret(
+  { client, namespace, clock }: SecretParts,
+  name: string,
+  members: Readonly<Record<string, Uint8Array>>,
+  owner?: OwnerReference,
+): Promise<void> {
+  const data = Object.fromEntries(
+    Object.entries(members).map(([member, bytes]) => [member, Buffer.from(bytes).toString("base64")]),
+  );
+  const ownerReferences = owner === undefined ? {} : { ownerReferences: [owner] };
+  await createOrUpdate<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
+    client,
+    { type: Secret, namespace, name },
+    (present) => ({
+      ...(present ?? { apiVersion: "v1", kind: Secret.kind, metadata: { name, namespace, ...ownerReferences } }),
+      data: { ...present?.data, ...data },
+    }),
+    { clock },
+  );
+}
+
+/** 32 random bytes that are made once. */
+export async function keptKey(
+  parts: SecretParts,
+  name: string,
+  member: string,
+  owner?: OwnerReference,
+): Promise<Buffer> {
+  const present = await readSecret(parts, name, member);
+  if (present !== undefined) return present;
+  await writeSecret(parts, name, { [member]: randomBytes(32) }, owner);
+  // Another process may have been faster: what is stored counts.
+  return (await readSecret(parts, name, member)) ?? Buffer.alloc(0);
+}

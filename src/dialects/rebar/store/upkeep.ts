@@ -1,0 +1,70 @@
+import { inParallel, messageOf } from "#lib/base/index.ts";
+import { collections, kindOf } from "../kinds.ts";
+import type { Collection } from "../objects.ts";
+import { refreshAll } from "./cascade.ts";
+import { completeEdit } from "./direct-edits.ts";
+import { internal } from "./events.ts";
+import { updateJob } from "./jobs.ts";
+import { changing, type Parts } from "./parts.ts";
+
+/**
+ * Repairs what a crash has left: direct edits without their effects, actions that nobody runs any more, objects of jobs
+ * that lag behind their machines, computed fields that lag behind what they depend on, and revisions of bundles that
+ * are not in force. Deletes nothing else.
+ */
+export async function repair(parts: Parts): Promise<void> {
+  for (const collection of collections) await completeAll(parts, collection);
+  await endLostActions(parts);
+  await writeRecords(parts);
+  for (const collection of collections) {
+    if (collection === "jobs") continue;
+    const keys = [...parts.mirror.table(collection).entries()].map(({ key }) => key);
+    await refreshAll(parts, collection, [...new Set(keys)]);
+  }
+  await removeInactive(parts);
+}
+
+async function completeAll(parts: Parts, collection: Collection): Promise<void> {
+  const table = parts.mirror.table(collection);
+  for (const entry of [...table.entries()].filter(({ isEdited }) => isEdited)) {
+    await changing(parts, collection, entry.key, async () => {
+      const now = table.named(entry.object.metadata.name);
+      if (now !== undefined) await completeEdit(parts, collection, now);
+    });
+  }
+}
+
+/** An action ran in the process that is gone. */
+async function endLostActions(parts: Parts): Promise<void> {
+  for (const machine of parts.mirror.all("machines")) {
+    const job = parts.mirror.get("jobs", machine.CurrentJob);
+    if (job?.State !== "running" || !job.Task.startsWith("action:")) continue;
+    await parts.logs?.append(job.Uuid, new TextEncoder().encode("The server stopped while this action ran.\n"));
+    await updateJob(parts, job.Uuid, (now) => ({ ...now, State: "failed", ExitState: "failed" }), { by: internal });
+  }
+}
+
+async function writeRecords({ mirror, projections }: Parts): Promise<void> {
+  await inParallel([...mirror.table("machines").entries()], async ({ records: { current, previous } }) => {
+    if (previous !== undefined) await projections.write(previous);
+    if (current !== undefined) await projections.write(current);
+  });
+}
+
+/** Objects of revisions that are not in force, as left by a replaced bundle or an upload that did not end. */
+export async function removeInactive({ mirror, client, namespace, log }: Parts): Promise<void> {
+  for (const collection of collections) {
+    const gone = [...mirror.table(collection).entries()].filter(
+      ({ revision }) => revision !== undefined && !mirror.isActive(revision),
+    );
+    await inParallel(gone, async ({ object }) => {
+      const ref = { type: kindOf[collection], namespace, name: object.metadata.name };
+      try {
+        await client.delete(ref, { preconditions: { uid: object.metadata.uid } });
+        mirror.drop(collection, object, false);
+      } catch (thrown) {
+        log.debug("an object of a former revision stays for now", { name: ref.name, error: messageOf(thrown) });
+      }
+    });
+  }
+}
