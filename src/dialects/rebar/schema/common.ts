@@ -50,7 +50,9 @@ export const status = s.optional(
     available: flag("Everything it refers to exists and is available."),
     errors: texts("Why it is not available."),
     conditions: s.optional(s.list(condition, { key: "type" })),
-    writes: s.optional(s.integer({ description: "Counts the server's own writes; a change without it is a direct edit." })),
+    writes: s.optional(
+      s.integer({ description: "Counts the server's own writes; a change without it is a direct edit." }),
+    ),
     before: s.optional(s.anyObject({ description: "The spec before a direct edit whose effects are still to come." })),
   }),
 );

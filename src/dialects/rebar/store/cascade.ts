@@ -1,7 +1,7 @@
 import { inParallel, jsonEquals, messageOf } from "#lib/base/index.ts";
 import { collections } from "../kinds.ts";
 import { availability } from "../model/availability.ts";
-import { dependants } from "../model/dependants.ts";
+import { dependants } from "./relations.ts";
 import type { Collection, Machine, ObjectOf } from "../objects.ts";
 import { settled } from "../rules/machine.ts";
 import { internal } from "./events.ts";
@@ -80,11 +80,7 @@ async function refresh(parts: Parts, collection: Collection, key: string): Promi
   });
 }
 
-async function rejudged<C extends Collection>(
-  parts: Parts,
-  collection: C,
-  wire: ObjectOf[C],
-): Promise<ObjectOf[C]> {
+async function rejudged<C extends Collection>(parts: Parts, collection: C, wire: ObjectOf[C]): Promise<ObjectOf[C]> {
   if (collection === "machines") return settled(wire as Machine, wire as Machine, parts.mirror) as ObjectOf[C];
   if (collection === "jobs") return wire;
   const { Errors } = availability(collection, wire, parts.mirror);

@@ -40,7 +40,7 @@ async function change(parts: Parts, collection: Collection, entry: Entry): Promi
   if (wire === undefined) return;
   // Jobs change with their machine, objects of bundles with their bundle.
   const isFixed = collection === "jobs" || wire.ReadOnly;
-  const next = isFixed ? wire : await judgeChange(parts, collection, object.spec, wire, direct);
+  const next = isFixed ? wire : await judgeChange<Collection>(parts, collection, object.spec, wire, direct);
   const { entry: after } = await parts.writer.replace(collection, entry, next, records);
   if (next !== wire) parts.events.tell(collection, "update", after.wire ?? next, internal, wire);
 }

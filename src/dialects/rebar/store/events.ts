@@ -1,8 +1,8 @@
 import { type Clock, formatInstant, type Logger, messageOf } from "#lib/base/index.ts";
-import { type AnyObject, type Collection, keyField } from "../objects.ts";
+import { keyOf } from "../model/read.ts";
+import type { AnyObject, Collection } from "../objects.ts";
 import type { RebarEvent } from "../store.ts";
 import { type Principal, principalText } from "../world.ts";
-import { fieldsOf } from "./codec.ts";
 
 export const internal: Principal = { kind: "internal" };
 
@@ -42,11 +42,10 @@ export class Events {
     by: Principal,
     original?: AnyObject,
   ): void {
-    const key = fieldsOf(object)[keyField(collection)];
     this.publish({
       Type: collection,
       Action: action,
-      Key: String(key),
+      Key: keyOf(collection, object),
       Principal: principalText(by),
       Object: object,
       Original: original ?? null,

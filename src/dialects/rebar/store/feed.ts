@@ -19,7 +19,10 @@ export async function startFeed(parts: Parts): Promise<InformerFactory> {
     informers.acquire(type, { namespace }).informer.addHandler(handler);
   };
   for (const collection of collections) follow(kindOf[collection], handlerOf(parts, collection));
-  follow(Preference, whole((object) => void parts.mirror.putPrefs(object as Kept)));
+  follow(
+    Preference,
+    whole((object) => void parts.mirror.putPrefs(object as Kept)),
+  );
   follow(ContentBundle, {
     ...whole((object) => void parts.mirror.putBundle(object as BundleObject)),
     delete: (object) => parts.mirror.dropBundle(object as BundleObject),
@@ -44,7 +47,8 @@ function handlerOf(parts: Parts, collection: Collection): InformerHandler {
     writer.whenQuiet(collection, object.metadata.name, () => {
       if (!isKept(object)) return;
       const applied = mirror.put(collection, object);
-      if (applied !== undefined && !isInitial) inBackground(parts, collection, () => changedByOthers(parts, collection, applied));
+      if (applied !== undefined && !isInitial)
+        inBackground(parts, collection, () => changedByOthers(parts, collection, applied));
     });
   return {
     add: (object, { isInitial }) => put(object, isInitial),

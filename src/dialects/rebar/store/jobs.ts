@@ -53,8 +53,7 @@ async function commit(
 ): Promise<void> {
   const { records } = entry;
   const left = next.superseded ?? current;
-  const after: Records =
-    next.job === undefined ? { ...records, current: left } : { current: next.job, previous: left };
+  const after: Records = next.job === undefined ? { ...records, current: left } : { current: next.job, previous: left };
   if (next.job !== undefined && records.previous !== undefined) await parts.projections.write(records.previous);
   const { entry: stored } = await parts.writer.replace("machines", entry, next.machine, after);
   const { events, projections } = parts;

@@ -72,4 +72,3 @@ export async function templateErrors({ renderer, world }: Judging, object: AnyOb
   const own: TemplateInfo = { Name: object.ID, Path: "", ID: "", Contents: object.Contents, Link: "", Meta: {} };
   return await renderer.check(world, [own]);
 }
-

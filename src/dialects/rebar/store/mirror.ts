@@ -2,10 +2,11 @@ import { isJsonObject, type JsonObject, numberAt, textAt } from "#lib/base/index
 import { isAtLeast } from "#kernel/kit/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import { collections } from "../kinds.ts";
-import { type Collection, keyField, type ObjectOf, type Prefs } from "../objects.ts";
+import { keyOf } from "../model/read.ts";
+import type { Collection, ObjectOf, Prefs } from "../objects.ts";
 import type { World } from "../world.ts";
 import { builtIn, defaultPrefs } from "./built-in.ts";
-import { fieldsOf, type Kept, type Records } from "./codec.ts";
+import type { Kept, Records } from "./codec.ts";
 import { type Entry, Table } from "./table.ts";
 
 export type BundleObject = Stored<KubeObject & { readonly spec: JsonObject }>;
@@ -27,9 +28,8 @@ export class Mirror implements World {
   constructor() {
     const bundleOf = (revision: number): string | undefined => this.#nameByRevision.get(revision);
     const table = <C extends Collection>(collection: C): Table<C> => {
-      const field = keyField(collection);
-      const own = builtIn(collection).map((object) => [String(fieldsOf(object)[field]), object] as const);
-      return new Table<C>(collection, new Map(own), bundleOf);
+      const own = new Map(builtIn(collection).map((object) => [keyOf(collection, object), object]));
+      return new Table<C>(collection, own, bundleOf);
     };
     // The keys are all collections.
     this.#tables = Object.fromEntries(collections.map((name) => [name, table(name)])) as unknown as {
@@ -64,7 +64,8 @@ export class Mirror implements World {
   /** Undefined if it is not newer than what is known. */
   put<C extends Collection>(collection: C, object: Kept): Applied<C> | undefined {
     const applied = this.table(collection).put(object);
-    if (applied !== undefined && collection === "machines") this.#layRecords(applied.before?.records, applied.entry.records);
+    if (applied !== undefined && collection === "machines")
+      this.#layRecords(applied.before?.records, applied.entry.records);
     return applied;
   }
 

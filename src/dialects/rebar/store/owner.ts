@@ -1,7 +1,7 @@
-import type { KubeObject, OwnerReference, Stored } from "#kernel/model/index.ts";
+import type { OwnerReference, Stored } from "#kernel/model/index.ts";
 
 /** Keeps an object only as long as its owner. */
-export const ownerOf = ({ apiVersion, kind, metadata }: Stored<KubeObject>): OwnerReference => ({
+export const ownerOf = ({ apiVersion, kind, metadata }: Stored): OwnerReference => ({
   apiVersion,
   kind,
   name: metadata.name,

@@ -77,12 +77,7 @@ export const missing = (collection: Collection, key: string): Refused =>
   new Refused(refusal(404, "", collection, key, "Not Found"));
 
 /** One writer per object at a time; `run` begins anew after a write of others. */
-export function changing<T>(
-  parts: Parts,
-  collection: Collection,
-  key: string,
-  run: () => Promise<T>,
-): Promise<T> {
+export function changing<T>(parts: Parts, collection: Collection, key: string, run: () => Promise<T>): Promise<T> {
   return parts.inTurn(lockOf(collection, key), async () => {
     for (let tries = 1; ; tries++) {
       const known = parts.mirror.table(collection).entry(key);

@@ -1,3 +1,4 @@
+import { isJsonObject } from "#lib/base/index.ts";
 import { Refused, refusal } from "../failure.ts";
 import { defaultNamespace, Preference } from "../kinds.ts";
 import type { Prefs } from "../objects.ts";
@@ -23,7 +24,9 @@ export function prefsErrors(values: Prefs, world: World): readonly string[] {
 function valueErrors(name: string, value: string, world: World): readonly string[] {
   switch (name) {
     case "defaultWorkflow":
-      return value === "" || world.get("workflows", value) !== undefined ? [] : [`${name}: Workflow ${value} does not exist`];
+      return value === "" || world.get("workflows", value) !== undefined
+        ? []
+        : [`${name}: Workflow ${value} does not exist`];
     case "defaultStage":
       return world.get("stages", value) === undefined ? [`${name}: Stage ${value} does not exist`] : [];
     case "defaultBootEnv":
@@ -83,6 +86,6 @@ export const emptyPrefs = (namespace = defaultNamespace): KubeObject => ({
 
 function withValues(object: KubeObject, values: Prefs): KubeObject {
   const { spec } = object as Kept;
-  const present = typeof spec["values"] === "object" ? spec["values"] : {};
+  const present = isJsonObject(spec["values"]) ? spec["values"] : {};
   return { ...object, spec: { ...spec, values: { ...present, ...values } } };
 }

@@ -23,7 +23,12 @@ export class Projections {
   readonly #running = new Set<Promise<void>>();
   #cancel: Cancel | undefined;
 
-  constructor(parts: { readonly mirror: Mirror; readonly writer: Writer; readonly clock: Clock; readonly log: Logger }) {
+  constructor(parts: {
+    readonly mirror: Mirror;
+    readonly writer: Writer;
+    readonly clock: Clock;
+    readonly log: Logger;
+  }) {
     this.#mirror = parts.mirror;
     this.#writer = parts.writer;
     this.#clock = parts.clock;

@@ -3,8 +3,9 @@ import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { ApiError, isAlreadyExists, isNotFound, type KubeObject } from "#kernel/model/index.ts";
 import { Refused, refusal } from "../failure.ts";
 import { kindOf } from "../kinds.ts";
-import { type AnyObject, type Collection, keyField } from "../objects.ts";
-import { encodeNew, encodeNext, fieldsOf, type Kept, type Records } from "./codec.ts";
+import { keyOf } from "../model/read.ts";
+import type { AnyObject, Collection } from "../objects.ts";
+import { encodeNew, encodeNext, type Kept, type Records } from "./codec.ts";
 import type { Applied, Mirror } from "./mirror.ts";
 import type { Entry } from "./table.ts";
 
@@ -33,7 +34,7 @@ export class Writer {
     const { client, clock, namespace } = this.#parts;
     const place = bundle === undefined ? { namespace } : { namespace, bundle };
     const encoded = encodeNew(collection, object, place, clock.now());
-    const key = String(fieldsOf(object)[keyField(collection)]);
+    const key = keyOf(collection, object);
     return await this.#alone(collection, encoded.metadata.name ?? "", async () => {
       const written = await refusing(collection, key, "POST", () => client.create(kindOf[collection], encoded));
       return this.#applied(collection, written as Kept);

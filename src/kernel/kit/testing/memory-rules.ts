@@ -38,17 +38,21 @@ export function checkEnvelope(type: ResourceType, object: KubeObject): void {
   }
 }
 
-/** Server-owned metadata of a new object; `name` is already chosen. Status is dropped. */
+/** A kind that declares none has its status, if any, in the object. */
+const hasStatusApart = (type: ResourceType): boolean => !("hasStatus" in type && type.hasStatus === false);
+
+/** Server-owned metadata of a new object; `name` is already chosen. A status subresource is dropped. */
 export function preparedForCreate(
   type: ResourceType,
   object: KubeObject,
   given: { readonly name: string; readonly uid: string; readonly now: Instant },
 ): Stored {
   checkName(type, given.name);
-  const { status: _dropped, ...rest } = object;
+  const { status, ...rest } = object;
   const { deletionTimestamp: _a, deletionGracePeriodSeconds: _b, generation: _c, ...metadata } = object.metadata;
   return {
     ...rest,
+    ...(status === undefined || hasStatusApart(type) ? {} : { status }),
     metadata: {
       ...metadata,
       name: given.name,
@@ -74,7 +78,7 @@ export interface UpdateRules {
 /** The next state of `current`, or `current` itself when nothing changes. Throws what a server refuses. */
 export function preparedForUpdate(type: ResourceType, current: Stored, wanted: KubeObject, rules: UpdateRules): Stored {
   checkPreconditions(type, current, wanted.metadata, rules.requireVersion);
-  const next = rules.subresource === "status" ? withStatusOf(current, wanted) : withoutStatusOf(current, wanted);
+  const next = rules.subresource === "status" ? withStatusOf(current, wanted) : withoutStatusOf(type, current, wanted);
   if (jsonEquals(next, current)) return current;
   if (rules.subresource !== undefined || withoutGeneration.has(type.kind) || sameContent(next, current)) return next;
   return { ...next, metadata: { ...next.metadata, generation: (current.metadata.generation ?? 0) + 1 } };
@@ -100,9 +104,10 @@ function withStatusOf(current: Stored, wanted: KubeObject): Stored {
   return wanted.status === undefined ? rest : { ...rest, status: wanted.status };
 }
 
-function withoutStatusOf(current: Stored, wanted: KubeObject): Stored {
+function withoutStatusOf(type: ResourceType, current: Stored, wanted: KubeObject): Stored {
   checkFinalizers(current, wanted);
-  const { status: _ignored, ...rest } = wanted;
+  const { status: sent, ...rest } = wanted;
+  const status = hasStatusApart(type) ? current.status : sent;
   const metadata: Record<string, unknown> = { ...wanted.metadata };
   for (const field of serverOwned) {
     if (current.metadata[field] === undefined) delete metadata[field];
@@ -112,7 +117,7 @@ function withoutStatusOf(current: Stored, wanted: KubeObject): Stored {
   return {
     ...rest,
     metadata: { ...metadata, name, uid, resourceVersion, creationTimestamp },
-    ...(current.status === undefined ? {} : { status: current.status }),
+    ...(status === undefined ? {} : { status }),
   };
 }
 
