@@ -4,7 +4,7 @@ import { nameOf } from "../labels.ts";
 import { keepingLive, keptPaths } from "../policies/apply-rules.ts";
 import { prepareObject, writeObject } from "./apply-object.ts";
 import { faultText } from "./faults.ts";
-import type { TrackedObject } from "./tracker.ts";
+import { identityOf, type TrackedObject } from "./tracker.ts";
 import type { VelaDelivery } from "./vela-delivery.ts";
 
 export interface KeptState {
@@ -41,14 +41,16 @@ export async function keepState(
   return { restored, problems };
 }
 
-function wantedOf(
-  { raw, key, namespace, name }: TrackedObject,
-  secrets: ReadonlyMap<string, KubeObject>,
-): KubeObject | undefined {
-  if (raw !== undefined) return raw as unknown as KubeObject;
-  const secret = key === undefined ? undefined : secrets.get(key);
+/** The entry says what the object is: text that was stored for another object is not applied in its place. */
+function wantedOf(entry: TrackedObject, secrets: ReadonlyMap<string, KubeObject>): KubeObject | undefined {
+  const { raw, key, cluster } = entry;
+  const found = raw === undefined ? secrets.get(key ?? "") : (raw as unknown as KubeObject);
+  if (found === undefined || (raw === undefined && found.kind !== "Secret")) return undefined;
+  const { apiVersion, kind, metadata } = found;
+  const { name = "", namespace } = metadata ?? {};
   // The same component may be placed elsewhere under another name or namespace.
-  return secret?.metadata.name === name && secret.metadata.namespace === namespace ? secret : undefined;
+  const own = identityOf({ cluster, apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) });
+  return own === identityOf(entry) ? found : undefined;
 }
 
 async function keepOne(

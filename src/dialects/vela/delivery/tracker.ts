@@ -8,7 +8,7 @@ import {
   objectAt,
   textAt,
 } from "#lib/base/index.ts";
-import { asJson, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { asJson, type KubeObject, type Stored, writersOf } from "#kernel/model/index.ts";
 import type { AppIdentity } from "../app.ts";
 import { label, trackerFinalizer } from "../labels.ts";
 
@@ -106,7 +106,10 @@ export function encodeTracker(tracker: Tracker, { name, namespace, generation }:
   };
 }
 
-/** Entries that name no object are left out. */
+/**
+ * Entries that name no object are left out. If another client than the controller wrote the tracker, what it says
+ * about the content of objects does not count.
+ */
 export function decodeTracker(stored: Stored): Tracker {
   const spec = objectAt(asJson(stored), "spec");
   const packed = textAt(spec, "compression", "data");
@@ -114,10 +117,11 @@ export function decodeTracker(stored: Stored): Tracker {
     packed === undefined
       ? listAt(spec, "managedResources")
       : JSON.parse(gunzipSync(Buffer.from(packed, "base64"), { maxOutputLength: maxUnpacked }).toString());
+  const objects = Array.isArray(list) ? list.filter(isTracked) : [];
   return {
     name: stored.metadata.name,
     type: textAt(spec, "type") === "root" ? "root" : "versioned",
-    objects: Array.isArray(list) ? list.filter(isTracked) : [],
+    objects: writersOf(stored).length === 0 ? objects : objects.map(({ raw: _raw, ...entry }) => entry),
     stored,
   };
 }
