@@ -140,9 +140,9 @@ async function preRenderStage(pass: Pass): Promise<Wake | undefined> {
   if (isSettled && !isEdited) return undefined;
   await store.change((status) => {
     const begun = withPhase({ ...status, observedGeneration: generation }, "rendering");
-    if (!isEdited) return begun;
-    const { workflow: _old, ...rest } = begun;
-    return rest;
+    if (!isEdited && status.workflow?.startTime !== undefined) return begun;
+    const { workflow, preRendered: _overlay, ...rest } = begun;
+    return isEdited || workflow === undefined ? rest : { ...rest, workflow };
   });
   if (await operationStage(pass, app.workflow)) return { after: 0 };
   const writers = await writersOfTypes({ ...pass, definitions }, app);

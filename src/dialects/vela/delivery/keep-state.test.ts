@@ -18,7 +18,7 @@ async function applied(type: "config" | "secret") {
   return { ...made, key: workload.key };
 }
 
-const login: KubeObject = {
+const login: KubeObject & { data: object } = {
   apiVersion: "v1",
   kind: "Secret",
   metadata: { name: "one", namespace: "default" },

@@ -66,6 +66,8 @@ export interface ActionScope {
    * unknown, the answer is an error and it is not done again.
    */
   once(request: OutsideRequest): Promise<ActionResult>;
+  /** Keeps the digest of an application that a pre-render step computed in the status. */
+  noteOverlay?(digest: string): void;
   /** Does what may happen again, such as GET. */
   ask(request: HttpRequest): Promise<ActionResult>;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { FakeClock, type JsonObject } from "#lib/base/index.ts";
 import { refTo } from "#kernel/kit/index.ts";
+import { ConfigMap, type KubeObject } from "#kernel/model/index.ts";
 import { clientWith, fakeApp, fakeScope, kindOf } from "../ops/testing/fake-scope.ts";
 import { firstDifference, wantedSpec } from "./compare.ts";
 import { writeBackProvider } from "./provider.ts";
@@ -80,14 +81,75 @@ test("17.15 14.5 a tool that reverts the write-back ends in a failure that names
   expect(await write()).toMatchObject({ kind: "wait" });
 });
 
+/** An application whose steps keep what they compute in a ConfigMap, and the digests in its status. */
+async function overlaid() {
+  const made = await shop({ "slipway.dev/pre-render": "overlay" });
+  const { client, live } = made;
+  const digests: string[] = [];
+  const scope = { ...made.scope, noteOverlay: (digest: string) => void digests.push(digest) };
+  const compute = (image: string) => writeBackProvider({ $params: { objects: [rendered(image)] } }, scope);
+  /** What the pass does when the step has ended. */
+  const store = async () => {
+    const body = { status: { preRendered: digests.at(-1) ?? null } };
+    await client.patch(refTo(type, await live()), { type: "merge", body }, { subresource: "status" });
+  };
+  const edit = (data: JsonObject) =>
+    client.patch(
+      { type: ConfigMap, namespace: "default", name: "shop-prerendered" },
+      { type: "merge", body: { data } },
+    );
+  const read = async () => readOverlay(await live(), { client });
+  return { ...made, compute, store, edit, read };
+}
+
+const image = (name: string) => ({ ok: true, value: { components: [{ properties: { image: name } }] } });
+
 test("an overlay leaves the live object alone and counts for its generation only", async () => {
-  const { client, clock, scope, live } = await shop({ "slipway.dev/pre-render": "overlay" });
+  const { client, compute, store, read, live } = await overlaid();
   const before = await live();
-  expect(await writeBackProvider({ $params: { objects: [rendered("o")] } }, scope)).toMatchObject({ kind: "continue" });
+  expect(await compute("o")).toMatchObject({ kind: "continue" });
   expect(await live()).toEqual(before);
-  expect(await readOverlay(before, { client, clock })).toMatchObject({ components: [{ properties: { image: "o" } }] });
-  const later = { ...before, metadata: { ...before.metadata, generation: 99 } };
-  expect(await readOverlay(later, { client, clock })).toBeUndefined();
+  await store();
+  expect(await read()).toMatchObject(image("o"));
+  const now = await live();
+  const later = { ...now, metadata: { ...now.metadata, generation: 99 } };
+  expect(await readOverlay(later, { client })).toMatchObject({ ok: false });
+});
+
+test("attack: an overlay that another client edits is not rendered", async () => {
+  const { compute, store, edit, read, live } = await overlaid();
+  await compute("o");
+  await store();
+  const forged = JSON.stringify({ components: [{ name: "web", properties: { image: "evil" } }] });
+  await edit({ spec: forged });
+  const refusal = {
+    ok: false,
+    error: "ConfigMap default/shop-prerendered was deleted or changed by another client; restart the workflow",
+  };
+  expect(await read()).toEqual(refusal);
+  await edit({ spec: forged, previous: forged, generation: String((await live()).metadata.generation) });
+  expect(await read()).toEqual(refusal);
+  expect(await compute("p")).toEqual({ kind: "fail", message: refusal.error });
+});
+
+test("attack: an overlay that no step has computed is not rendered", async () => {
+  const { client, live, read } = await overlaid();
+  const { generation } = (await live()).metadata;
+  const data = { spec: JSON.stringify({ components: [] }), generation: String(generation) };
+  const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "shop-prerendered", namespace: "default" } };
+  await client.create(ConfigMap, { ...map, data } as KubeObject);
+  expect(await read()).toEqual({ ok: true, value: undefined });
+});
+
+test("after a crash between overlay and status the earlier overlay counts, until the step is executed again", async () => {
+  const { compute, store, read } = await overlaid();
+  await compute("first");
+  await store();
+  await compute("second");
+  expect(await read()).toMatchObject(image("first"));
+  await compute("second");
+  await store();
+  expect(await read()).toMatchObject(image("second"));
 });
 
 test("bad input: templates without an application, or with several", async () => {

@@ -1,11 +1,16 @@
+import { createHash } from "node:crypto";
 import {
   type Clock,
+  err,
   formatInstant,
   type Instant,
   isJsonObject,
   type JsonObject,
   objectAt,
+  ok,
   parseInstant,
+  type Result,
+  textAt,
 } from "#lib/base/index.ts";
 import { parseJson } from "#lib/json/index.ts";
 import { type ApiClient, createOrUpdate, getOrUndefined, refTo } from "#kernel/kit/index.ts";
@@ -32,6 +37,8 @@ export interface WriteBackParts {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly signal?: AbortSignal;
+  /** Keeps the digest of an overlay in the application's status. */
+  readonly noteOverlay?: (digest: string) => void;
 }
 
 export type WriteBack =
@@ -105,28 +112,59 @@ export const usesOverlay = (application: KubeObject): boolean =>
 
 const overlayName = ({ metadata }: Stored): string => `${metadata.name}-prerendered`;
 
-/** The specification to render instead of the live one. Undefined without an overlay of this generation. */
-export async function readOverlay(live: Stored, { client, signal }: WriteBackParts): Promise<JsonObject | undefined> {
-  if (!usesOverlay(live)) return undefined;
-  const { namespace = "" } = live.metadata;
-  const found = await getOrUndefined(client, { type: ConfigMap, namespace, name: overlayName(live) }, signal);
+/** Of a specification for one generation. */
+const digestOf = (generation: number, spec: string): string =>
+  createHash("sha256").update(`${generation}\n${spec}`).digest("hex");
+
+/** Other users may edit the ConfigMap, so only what has its digest in the status counts. */
+async function overlayText(
+  live: Stored,
+  { client, signal }: Pick<WriteBackParts, "client" | "signal">,
+): Promise<Result<string | undefined, string>> {
+  const digest = textAt(asJson(live), "status", "preRendered");
+  if (!usesOverlay(live) || digest === undefined) return ok(undefined);
+  const { namespace = "", generation = 0 } = live.metadata;
+  const name = overlayName(live);
+  const found = await getOrUndefined(client, { type: ConfigMap, namespace, name }, signal);
+  // After a crash the newer text is not in the status; its step writes it again.
   const data = found === undefined ? undefined : objectAt(asJson(found), "data");
-  if (data?.["generation"] !== String(live.metadata.generation)) return undefined;
-  const spec = typeof data["spec"] === "string" ? parseJson(data["spec"]) : undefined;
+  const texts = ["spec", "previous"].flatMap((key) => textAt(data, key) ?? []);
+  const text = texts.find((one) => digestOf(generation, one) === digest);
+  return text === undefined
+    ? err(`ConfigMap ${namespace}/${name} was deleted or changed by another client; restart the workflow`)
+    : ok(text);
+}
+
+/**
+ * The specification to render instead of the live one. Undefined if no step has written one; an error says that another
+ * client changed it.
+ */
+export async function readOverlay(
+  live: Stored,
+  parts: Pick<WriteBackParts, "client" | "signal">,
+): Promise<Result<JsonObject | undefined, string>> {
+  const text = await overlayText(live, parts);
+  return text.ok ? ok(specIn(text.value)) : text;
+}
+
+function specIn(text: string | undefined): JsonObject | undefined {
+  const spec = text === undefined ? undefined : parseJson(text);
   return spec?.ok === true && isJsonObject(spec.value) ? spec.value : undefined;
 }
 
 /** Several pre-render steps add to one overlay. */
 async function writeOverlay(live: Stored, wanted: JsonObject, parts: WriteBackParts): Promise<WriteBack> {
   const { client, clock, signal } = parts;
-  const before = (await readOverlay(live, parts)) ?? specOf(live);
-  const spec = wantedSpec(before, objectAt(wanted, "spec") ?? {});
+  const before = await overlayText(live, parts);
+  if (!before.ok) return { kind: "unsettled", message: before.error };
+  const spec = JSON.stringify(wantedSpec(specIn(before.value) ?? specOf(live), objectAt(wanted, "spec") ?? {}));
   const { namespace = "", generation = 0 } = live.metadata;
+  const previous = before.value === undefined ? {} : { previous: before.value };
   const map = {
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name: overlayName(live), namespace, ownerReferences: [controllerReference(live)] },
-    data: { spec: JSON.stringify(spec), generation: String(generation) },
+    data: { spec, generation: String(generation), ...previous },
   };
   const options = { clock, fieldManager: preRenderManager, ...(signal === undefined ? {} : { signal }) };
   await createOrUpdate<typeof map>(
@@ -135,5 +173,6 @@ async function writeOverlay(live: Stored, wanted: JsonObject, parts: WriteBackPa
     (present) => (present === undefined ? map : { ...present, data: map.data, metadata: { ...present.metadata } }),
     options,
   );
+  parts.noteOverlay?.(digestOf(generation, spec));
   return { kind: "same" };
 }

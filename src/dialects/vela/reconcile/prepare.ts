@@ -38,7 +38,9 @@ export interface Prepared {
 /** Reads what the application refers to, decides its revision and checks it. The error is for people. */
 export async function prepare(pass: Pass): Promise<Result<Prepared, string>> {
   const { client, clock, signal, store, definitions: live } = pass;
-  const application = await effective(pass, store.application);
+  const effective = await withOverlay(pass, store.application);
+  if (!effective.ok) return effective;
+  const application = effective.value;
   const acting = pass.actors.clientFor(application);
   const references = await readReferences(acting, application, signal);
   if (!references.ok) return references;
@@ -64,10 +66,14 @@ export async function prepare(pass: Pass): Promise<Result<Prepared, string>> {
 }
 
 /** With what pre-render steps made of it, if that is kept beside it. */
-async function effective({ client, clock, signal }: Pass, application: Stored<Application>) {
-  const spec = await readOverlay(application, { client, clock, signal });
+async function withOverlay(
+  { client, signal }: Pass,
+  application: Stored<Application>,
+): Promise<Result<Stored<Application>, string>> {
+  const spec = await readOverlay(application, { client, signal });
+  if (!spec.ok) return spec;
   // The steps have read it as an application.
-  return spec === undefined ? application : { ...application, spec: spec as Application["spec"] };
+  return ok(spec.value === undefined ? application : { ...application, spec: spec.value as Application["spec"] });
 }
 
 /** The application as its revision has it: a pinned one ignores edits. */

@@ -50,6 +50,7 @@ export interface RunStage {
 export function runStage(pass: Pass, tools: Tools, { stage, isWoken, resources }: RunStage): Promise<PassResult> {
   const { store, client, cue, clock, log, signal, providers, courier } = pass;
   const { app, acting, clusters, definitions, delivery } = tools;
+  let preRendered: string | undefined;
   const parts = {
     cue,
     providers,
@@ -64,6 +65,9 @@ export function runStage(pass: Pass, tools: Tools, { stage, isWoken, resources }
     log,
     signal,
     print: (step: string, line: string) => pass.print(store.application, step, line),
+    noteOverlay: (digest: string) => {
+      preRendered = digest;
+    },
     ...(keepsDebugValues(app)
       ? {
           debug: (step: string, text: string) =>
@@ -77,7 +81,8 @@ export function runStage(pass: Pass, tools: Tools, { stage, isWoken, resources }
     isWoken,
     ...(stage === undefined ? {} : { stage }),
     store: async (workflow) => {
-      const status = withWorkflow(pass, app.workflow, workflow);
+      const moved = withWorkflow(pass, app.workflow, workflow);
+      const status = preRendered === undefined ? moved : { ...moved, preRendered };
       // Objects that steps have applied so far are shown with the step that applied them.
       await store.put(stage === undefined ? await withServices(status, delivery) : status);
     },

@@ -117,5 +117,6 @@ export const ApplicationStatus = s.object({
     ),
   ),
   workflowRestartScheduledAt: instant("When the workflow restarts."),
+  preRendered: text("Digest of the application that steps before rendering have computed."),
   actsFor: ActsFor,
 });

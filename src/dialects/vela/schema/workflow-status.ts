@@ -16,6 +16,7 @@ const stepFields = {
   failures: count("Failed executions since the last resume."),
   waits: count("Executions in a row that changed nothing."),
   nextTime: instant("When it is executed again, or resumes."),
+  patches: text("Digest of the patches of components that it exported."),
   gate: flag("Whether its condition let it run; absent until decided."),
 };
 

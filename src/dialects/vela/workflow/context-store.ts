@@ -206,13 +206,17 @@ export class ContextStore {
     };
   }
 
-  /** All notes whose key begins like this, in the order of the steps. */
-  notesWith(prefix: string, steps: readonly string[]): readonly JsonValue[] {
-    return steps.flatMap((step) =>
-      Object.entries(this.#content.notes[step] ?? {}).flatMap(([key, value]) =>
-        key.startsWith(prefix) && value !== undefined ? [value] : [],
-      ),
-    );
+  /** The notes of a step whose keys begin like this. */
+  notesWith(prefix: string, step: string): JsonObject {
+    const notes = Object.entries(this.#content.notes[step] ?? {});
+    return Object.fromEntries(notes.filter(([key]) => key.startsWith(prefix)));
+  }
+
+  removeNotes(step: string, keys: readonly string[]): void {
+    if (keys.length === 0) return;
+    const notes = Object.entries(this.#content.notes[step] ?? {});
+    this.#content.notes[step] = Object.fromEntries(notes.filter(([key]) => !keys.includes(key)));
+    this.#isDirty = true;
   }
 
   /** `refuse` is told when another step has set the variable to another value; the variable stays as it is. */

@@ -28,6 +28,8 @@ export interface PassParts {
   readonly signal: AbortSignal;
   /** Keeps what a step was executed with, for people. */
   readonly debug?: (stepId: string, text: string) => Promise<void>;
+  /** Keeps the digest of an application that a pre-render step computed, with the step's end. */
+  readonly noteOverlay?: (digest: string) => void;
   /** Lines that steps print. */
   readonly print?: (stepId: string, line: string) => void;
 }

@@ -1,16 +1,6 @@
-import {
-  codeOf,
-  messageOf,
-  type Instant,
-  jsonEquals,
-  type JsonObject,
-  type Millis,
-  objectAt,
-  textAt,
-} from "#lib/base/index.ts";
+import { codeOf, messageOf, type Instant, jsonEquals, type JsonObject, type Millis } from "#lib/base/index.ts";
 import { advance, type Fact, isTerminal, type Plan, type RunState, stepState } from "#engine/index.ts";
 import type { Step, VelaWorkflow } from "../app.ts";
-import { patchNote } from "../ops/builtin.ts";
 import { applyCommand, editsOf } from "./commands.ts";
 import { ContextStore } from "./context-store.ts";
 import { waitDelay } from "./delays.ts";
@@ -20,6 +10,7 @@ import { storeOutputs } from "./io.ts";
 import { messages } from "./messages.ts";
 import type { StepOutcome } from "./outcome.ts";
 import type { PassParts, Subject } from "./parts.ts";
+import { exportedPatches, patchesDigest } from "./patches.ts";
 import {
   askable,
   type Decision,
@@ -133,12 +124,10 @@ async function openTurn(parts: PassParts, input: RunInput): Promise<Turn | undef
   const places = placesOf(workflow);
   if (isFresh) store.reset();
   else store.keepSteps(startedSteps(whole, status));
-  for (const patch of store.notesWith(
-    patchNote,
-    places.map(({ step }) => step.name),
-  )) {
-    const [component, value] = [textAt(patch, "component"), objectAt(patch, "value")];
-    if (component !== undefined && value !== undefined) parts.delivery.patchComponent(component, value);
+  for (const { id, step } of places) {
+    const trust = { digest: decoded.records.get(id)?.patches, isSettled: isTerminal(stepState(decoded.run, id).phase) };
+    for (const { component, value } of exportedPatches(store, step.name, trust))
+      parts.delivery.patchComponent(component, value);
   }
   const begun = places.filter(({ id }) => stepState(decoded.run, id).phase !== "Pending").map(({ id }) => id);
   return {
@@ -361,7 +350,7 @@ function noteOutcome(turn: Turn, place: Place, outcome: StepOutcome, delays: Map
 }
 
 /** The delay grows while the message stays the same. Waking a step early does not count. */
-function recordAfter(turn: Turn, { id }: Place, outcome: StepOutcome, delays: Map<string, Millis>): StepRecord {
+function recordAfter(turn: Turn, { id, step }: Place, outcome: StepOutcome, delays: Map<string, Millis>): StepRecord {
   const { settings, clock } = turn.parts;
   const before = turn.decoded.records.get(id) ?? newRecord;
   const now = clock.now();
@@ -376,6 +365,7 @@ function recordAfter(turn: Turn, { id }: Place, outcome: StepOutcome, delays: Ma
   const { resourceRef = before.resourceRef } = outcome;
   const until = outcome.kind === "suspend" ? outcome.until : undefined;
   const nextAt = outcome.kind === "wait" ? (isEarly ? before.nextAt : now + delay) : until;
+  const patches = patchesDigest(turn.store, step.name);
   return {
     executions: before.executions + 1,
     waits,
@@ -385,6 +375,7 @@ function recordAfter(turn: Turn, { id }: Place, outcome: StepOutcome, delays: Ma
     ...(outcome.kind === "suspend" ? { isSuspended: true } : {}),
     ...(nextAt === undefined ? {} : { nextAt }),
     ...(resourceRef === undefined ? {} : { resourceRef }),
+    ...(patches === undefined ? {} : { patches }),
   };
 }
 

@@ -34,6 +34,8 @@ export interface StepRecord {
   readonly lastExecutedAt?: Instant;
   readonly message?: string;
   readonly resourceRef?: ResourceRef;
+  /** Digest of the patches of components that it exported. */
+  readonly patches?: string;
 }
 
 export const newRecord: StepRecord = { executions: 0, waits: 0, lastEnd: "none" };
@@ -103,6 +105,7 @@ function recordOf(entry: StepStatus): StepRecord {
     ...(lastExecutedAt === undefined ? {} : { lastExecutedAt }),
     ...(entry.message === undefined ? {} : { message: entry.message }),
     ...(entry.resourceRef === undefined ? {} : { resourceRef: entry.resourceRef }),
+    ...(entry.patches === undefined ? {} : { patches: entry.patches }),
   };
 }
 
@@ -230,6 +233,7 @@ function encodeStep(from: Encoding, { id, step }: Place, previous: StepStatus | 
     failures: isGroup(step) ? undefined : positive(Math.max(0, tries - (isUnderWay ? 1 : 0))),
     waits: isTerminal(state.phase) ? undefined : positive(record.waits),
     nextTime: isTerminal(state.phase) ? undefined : time(nextAt, previous?.nextTime),
+    patches: record.patches,
     gate: state.phase === "Pending" ? undefined : state.phase !== "Skipped",
   });
 }

@@ -30,6 +30,8 @@ export interface StepStatus {
   readonly waits?: number;
   readonly nextTime?: string;
   readonly gate?: boolean;
+  /** Digest of the patches of components that it exported. */
+  readonly patches?: string;
   readonly subSteps?: readonly StepStatus[];
 }
 

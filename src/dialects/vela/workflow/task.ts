@@ -199,6 +199,7 @@ function scopeOf(job: StepJob, action: CueAction, task: CueTask, said: Said, con
       said.resourceRef = object;
     },
     print: (line) => parts.print?.(stepId, secrets.mask(line)),
+    noteOverlay: (digest) => parts.noteOverlay?.(digest),
     once: (request) => once(ledgerScope(job), action.path, action.attributes, request),
     ask: async (request) => {
       const { egressDeny: denied } = parts.settings;
