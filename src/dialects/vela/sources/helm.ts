@@ -4,7 +4,7 @@ import type { Provider } from "../ops/provider.ts";
 import { failed, inputOf, returning } from "../ops/use-case-value.ts";
 import type { SourceScope, UseCaseParts } from "./parts.ts";
 import { type OpenedSource, withSource } from "./open-source.ts";
-import { readPacked, within } from "./tree.ts";
+import { readPacked, SizeBudget, within } from "./tree.ts";
 
 /** `render/helm` and `helm/render`: the objects of a chart, with the values in `parameters` or `values`. */
 export const renderHelm =
@@ -54,11 +54,14 @@ async function renderSource(
 /** Texts by path, with packed sub-charts in their folders. */
 async function unpacked(files: ReadonlyMap<string, Buffer>): Promise<Readonly<Record<string, string>>> {
   const texts: Record<string, string> = {};
+  // A chart with all its sub-charts is one source.
+  const budget = new SizeBudget();
+  for (const content of files.values()) budget.take(content.length);
   for (const [path, content] of files) {
     const packed = /^(.*\/)?charts\/([^/]+)\.tgz$/.exec(path);
     if (packed === null) texts[path] = content.toString();
     else
-      for (const [inner, part] of await readPacked(once(content)))
+      for (const [inner, part] of await readPacked(once(content), budget))
         texts[`${packed[1] ?? ""}charts/${packed[2]}/${inner}`] = part.toString();
   }
   return texts;

@@ -14,21 +14,28 @@ const mostFiles = 10_000;
 export const mostBytes = 64 * 1024 * 1024;
 const tooMuch = `expected at most ${mostFiles} files of together ${mostBytes / 1024 / 1024} MiB`;
 
-class Files {
-  readonly all = new Map<string, Buffer>();
+/** What one source may hold, with everything that is packed in it. */
+export class SizeBudget {
+  readonly #mostBytes: number;
+  #entries = 0;
   #bytes = 0;
 
-  /** False if the limits are reached. */
-  add(path: string, content: Buffer): boolean {
-    this.#bytes += content.length;
-    this.all.set(path, content);
-    return this.#bytes <= mostBytes && this.all.size <= mostFiles;
+  constructor(most = mostBytes) {
+    this.#mostBytes = most;
+  }
+
+  /** False once there is too much. */
+  take(bytes: number): boolean {
+    this.#entries += 1;
+    this.#bytes += bytes;
+    return this.#bytes <= this.#mostBytes && this.#entries <= mostFiles;
   }
 }
 
 /** Regular files below a directory. Links are left out, because they may lead anywhere. */
 export async function readTree(directory: string, folder = ""): Promise<Result<ReadonlyMap<string, Buffer>, string>> {
-  const files = new Files();
+  const files = new Map<string, Buffer>();
+  const budget = new SizeBudget();
   const waiting = [folder];
   for (const at of waiting) {
     const entries = await readdir(join(directory, at), { withFileTypes: true });
@@ -37,28 +44,32 @@ export async function readTree(directory: string, folder = ""): Promise<Result<R
       if (entry.isDirectory() && entry.name !== ".git") waiting.push(path);
       if (!entry.isFile()) continue;
       const { size } = await stat(join(directory, path));
-      if (size > mostBytes || !files.add(path, await readFile(join(directory, path)))) return err(tooMuch);
+      if (!budget.take(size)) return err(tooMuch);
+      files.set(path, await readFile(join(directory, path)));
     }
     if (waiting.length > mostFiles) return err(tooMuch);
   }
-  return ok(files.all);
+  return ok(files);
 }
 
-/** Regular files of a .tgz; of a single folder in it, its contents. */
-export async function readPacked(bytes: AsyncIterable<Buffer>): Promise<ReadonlyMap<string, Buffer>> {
-  const files = new Files();
+/** Regular files of a .tgz; of a single folder in it, its contents. Every entry counts, whether it is kept or not. */
+export async function readPacked(
+  bytes: AsyncIterable<Buffer>,
+  budget = new SizeBudget(),
+): Promise<ReadonlyMap<string, Buffer>> {
+  const files = new Map<string, Buffer>();
   await readArchive(bytes, async ({ path, type, size, body }) => {
-    const isInner = !path.startsWith("/") && !path.split("/").includes("..");
+    if (!budget.take(size)) throw new Error(tooMuch);
+    if (type !== "file") return;
     const chunks: Buffer[] = [];
-    if (size > mostBytes) throw new Error(tooMuch);
-    if (type === "file") for await (const chunk of body) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
-    if (type === "file" && isInner && !files.add(path.replace(/^\.\//, ""), Buffer.concat(chunks)))
-      throw new Error(tooMuch);
+    for await (const chunk of body) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
+    const isInner = !path.startsWith("/") && !path.split("/").includes("..");
+    if (isInner) files.set(path.replace(/^\.\//, ""), Buffer.concat(chunks));
   });
-  const tops = new Set([...files.all.keys()].map((path) => path.split("/", 1)[0]));
+  const tops = new Set([...files.keys()].map((path) => path.split("/", 1)[0]));
   const [top] = tops;
-  if (tops.size !== 1 || top === undefined || files.all.has(top)) return files.all;
-  return new Map([...files.all].map(([path, content]) => [path.slice(top.length + 1), content]));
+  if (tops.size !== 1 || top === undefined || files.has(top)) return files;
+  return new Map([...files].map(([path, content]) => [path.slice(top.length + 1), content]));
 }
 
 /** The files below a folder, by their paths within it. */
