@@ -51,7 +51,6 @@ function addDeliveryControllers(vela: VelaParts, parts: ControllerParts<VelaOpti
   const { manager, settings } = vela;
   const { client, clock, log, random } = manager;
   const { templates, directory, environment = {} } = parts;
-  const egress = new EgressRules(settings.egressDeny);
   const clusters = new ClusterConnections({
     client,
     systemNamespace: settings.systemDefinitionNamespace,
@@ -69,7 +68,7 @@ function addDeliveryControllers(vela: VelaParts, parts: ControllerParts<VelaOpti
     environment,
     localRoots: settings.localRoots,
     allowExec: settings.allowExec,
-    refuseAddress: (url: URL) => refusalOf(egress, url),
+    egress: new EgressRules(settings.egressDeny),
   };
   const delivery: ApplicationControllerParts = {
     ...vela,
@@ -82,16 +81,6 @@ function addDeliveryControllers(vela: VelaParts, parts: ControllerParts<VelaOpti
   addApplicationController(manager, delivery);
   addRunController(manager, delivery);
 }
-
-/** A name that cannot be resolved is for the program that uses it to report. */
-const refusalOf = (egress: EgressRules, { hostname }: URL): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    const refused = egress.refusal(hostname);
-    if (refused !== undefined) return resolve(refused);
-    egress.lookup(hostname, { all: true }, (failure) =>
-      resolve(failure !== null && failure.code === undefined ? failure.message : undefined),
-    );
-  });
 
 function addDefinitionControllers({ manager, settings, cue }: VelaParts): void {
   const revisions = manager.mirror<DefinitionRevision>(DefinitionRevision);

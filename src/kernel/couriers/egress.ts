@@ -6,9 +6,11 @@ import { BlockList, isIP, isIPv6, type LookupFunction } from "node:net";
 
 export class EgressRules {
   readonly #blocked = new BlockList();
+  readonly #resolve: typeof systemLookup;
 
   /** CIDR blocks; unreadable ones are refused when settings are read. */
-  constructor(denied: readonly string[]) {
+  constructor(denied: readonly string[], resolve = systemLookup) {
+    this.#resolve = resolve;
     for (const block of denied) {
       const [address = "", bits = ""] = block.split("/");
       const family = isIPv6(address) ? "ipv6" : "ipv4";
@@ -29,8 +31,20 @@ export class EgressRules {
     return isIP(bare) > 0 && this.isDenied(bare) ? deniedText(bare) : undefined;
   }
 
+  /** An address of a host that may be connected to. Rejects if the host has one that may not, or none. */
+  addressOf(host: string): Promise<string> {
+    const bare = host.replace(/^\[|\]$/g, "");
+    const refusal = this.refusal(bare);
+    return new Promise((resolve, reject) => {
+      if (refusal !== undefined) return reject(new Error(refusal));
+      this.lookup(bare, {}, (failure, address) =>
+        failure === null && typeof address === "string" ? resolve(address) : reject(failure ?? new Error("no address")),
+      );
+    });
+  }
+
   readonly lookup: LookupFunction = (host, options, done) => {
-    systemLookup(host, { ...options, all: true }, (failure, addresses) => {
+    this.#resolve(host, { ...options, all: true }, (failure, addresses) => {
       if (failure !== null) return done(failure, "", 0);
       const denied = addresses.find(({ address }) => this.isDenied(address));
       if (denied !== undefined) return done(new Error(deniedText(denied.address)), "", 0);

@@ -1,7 +1,8 @@
+import { connect, type Socket } from "node:net";
 import { createTransport } from "nodemailer";
 import { isJsonObject, messageOf } from "#lib/base/index.ts";
 import type { EffectAnswer, OutsideRequest } from "./courier.ts";
-import { EgressRules } from "./egress.ts";
+import type { EgressRules } from "./egress.ts";
 
 export type EmailRequest = Extract<OutsideRequest, { kind: "email" }>;
 
@@ -12,9 +13,8 @@ const limitMs = 30_000;
  * TLS from the start on port 465, else STARTTLS if the server offers it. Without a password nobody logs in.
  * Until the text is sent, and after the server has refused it, nothing was delivered.
  */
-export async function performEmail(request: EmailRequest, denied: readonly string[]): Promise<EffectAnswer> {
-  const rules = new EgressRules(denied);
-  const refusal = rules.refusal(request.host) ?? (await lookedUp(rules, request.host));
+export async function performEmail(request: EmailRequest, rules: EgressRules): Promise<EffectAnswer> {
+  const refusal = rules.refusal(request.host);
   if (refusal !== undefined) return { ok: false, message: refusal };
   const { username: user, password: pass } = request;
   let isSent = false;
@@ -22,6 +22,8 @@ export async function performEmail(request: EmailRequest, denied: readonly strin
     host: request.host,
     port: request.port,
     secure: request.port === implicitTls,
+    // The connection goes to the address that was checked, not to what another look-up of the name gives.
+    getSocket: (_options, done) => openSocket(request, rules, done),
     ...(pass === "" ? {} : { auth: { user, pass } }),
     connectionTimeout: limitMs,
     greetingTimeout: limitMs,
@@ -59,8 +61,22 @@ function listener(hear: (command: string) => void) {
   return { level: ignore, trace: ignore, debug, info: ignore, warn: ignore, error: ignore, fatal: ignore };
 }
 
-/** Why the host must not be reached, if so. */
-const lookedUp = (rules: EgressRules, host: string): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    rules.lookup(host, { all: true }, (failure) => resolve(failure === null ? undefined : messageOf(failure)));
+function openSocket(
+  { host, port }: EmailRequest,
+  { lookup }: EgressRules,
+  done: (failure: Error | null, socket?: { readonly connection: Socket }) => void,
+): void {
+  const socket = connect({ host, port, lookup, timeout: limitMs });
+  const fail = (failure: Error): void => {
+    socket.destroy();
+    done(failure);
+  };
+  const late = (): void => fail(new Error(`no connection within ${limitMs / 1000}s`));
+  socket.once("error", fail);
+  socket.once("timeout", late);
+  socket.once("connect", () => {
+    socket.off("error", fail);
+    socket.off("timeout", late);
+    done(null, { connection: socket });
   });
+}

@@ -52,28 +52,63 @@ async function follow(
   signal: AbortSignal,
   progress: Sending,
 ): Promise<EffectAnswer> {
+  const reached = await reach(first, rules, signal, progress);
+  if (reached !== undefined) return answerOf(reached.request, reached.response);
+  return { ok: false, message: `${first.method} ${hostOf(first.url)}: ${tooManyRedirects}`, isDone: true };
+}
+
+const tooManyRedirects = `stopped after ${mostRedirects} redirects`;
+
+/** The body of a GET request after its redirects; the answer may have any status. */
+export async function openHttp(url: string, rules: EgressRules, signal: AbortSignal): Promise<IncomingMessage> {
+  const request: HttpRequest = { kind: "http", method: "GET", url, headers: {}, timeoutMs: 0 };
+  const reached = await reach(request, rules, signal, { isSent: false });
+  if (reached === undefined) throw new Error(tooManyRedirects);
+  return reached.response;
+}
+
+interface Reached {
+  readonly request: HttpRequest;
+  readonly response: IncomingMessage;
+}
+
+/** Undefined if there are too many redirects. */
+async function reach(
+  first: HttpRequest,
+  rules: EgressRules,
+  signal: AbortSignal,
+  progress: Sending,
+): Promise<Reached | undefined> {
   let request = first;
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
     const response = await send(request, rules, signal, progress);
     const { location } = response.headers;
     const status = response.statusCode ?? 0;
-    if (location === undefined || ![301, 302, 303, 307, 308].includes(status)) return answerOf(request, response);
+    if (location === undefined || ![301, 302, 303, 307, 308].includes(status)) return { request, response };
     response.resume();
     request = redirected(request, new URL(location, request.url), status);
   }
-  const message = `${first.method} ${hostOf(first.url)}: stopped after ${mostRedirects} redirects`;
-  return { ok: false, message, isDone: true };
+  return undefined;
 }
 
-/** As browsers and Go do it; credentials do not go to other hosts. */
-function redirected(request: HttpRequest, url: URL, status: number): HttpRequest {
-  const isSameHost = url.host === new URL(request.url).host;
-  const headers = Object.entries(request.headers).filter(
-    ([name]) => isSameHost || !/^(?:authorization|cookie|www-authenticate)$/i.test(name),
-  );
-  const { body: _body, ...bare } = request;
-  const changed = status === 307 || status === 308 || request.method === "GET" ? request : { ...bare, method: "GET" };
-  return { ...changed, url: url.href, headers: Object.fromEntries(headers) };
+/** Any other header may hold a secret, whatever its name. */
+const publicHeaders = /^(?:accept(?:-language|-charset)?|content-type|content-language|user-agent)$/i;
+
+/** As browsers and Go do it, but no header of the caller's and no client certificate goes to another origin. */
+export function redirected(request: HttpRequest, url: URL, status: number): HttpRequest {
+  const { body: _body, tls, ...bare } = request;
+  const isSameOrigin = url.origin === new URL(request.url).origin;
+  const headers = Object.entries(request.headers).filter(([name]) => isSameOrigin || publicHeaders.test(name));
+  const authority = tls?.ca === undefined ? {} : { ca: tls.ca };
+  const identified = isSameOrigin ? tls : authority;
+  const keepsBody = status === 307 || status === 308 || request.method === "GET";
+  return {
+    ...bare,
+    ...(keepsBody ? (request.body === undefined ? {} : { body: request.body }) : { method: "GET" }),
+    url: url.href,
+    headers: Object.fromEntries(headers),
+    ...(tls === undefined || identified === undefined ? {} : { tls: identified }),
+  };
 }
 
 function send(

@@ -8,6 +8,7 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
 import type { OutsideRequest } from "./courier.ts";
+import { EgressRules } from "./egress.ts";
 import { take, writeOrder } from "./files.ts";
 import { performEmail } from "./perform-email.ts";
 import { performHttp } from "./perform-http.ts";
@@ -169,7 +170,10 @@ test("a mail that the server refuses was not sent; one whose connection breaks a
       socket.on("error", () => undefined);
     });
     const mail = { host: "127.0.0.1", port: await portOf(smtp), username: "", password: "", subject: "", body: "text" };
-    const answer = await performEmail({ kind: "email", ...mail, from: { address: "a@b.test" }, to: ["c@d.test"] }, []);
+    const answer = await performEmail(
+      { kind: "email", ...mail, from: { address: "a@b.test" }, to: ["c@d.test"] },
+      new EgressRules([]),
+    );
     smtp.close();
     return answer;
   };

@@ -6,6 +6,7 @@
 // taken the effect.
 import { messageOf, systemClock } from "#lib/base/index.ts";
 import type { EffectAnswer } from "./courier.ts";
+import { EgressRules } from "./egress.ts";
 import { type CourierOrder, readOrder, removeEffect, removeOrder, take, writeAnswer } from "./files.ts";
 import { performCommand } from "./perform-command.ts";
 import { performEmail } from "./perform-email.ts";
@@ -37,7 +38,7 @@ function perform({ request, denied }: CourierOrder): Promise<EffectAnswer> {
     case "http":
       return performHttp(request, { denied, clock: systemClock });
     case "email":
-      return performEmail(request, denied);
+      return performEmail(request, new EgressRules(denied));
     case "command":
       return performCommand(request, systemClock);
   }

@@ -11,6 +11,8 @@ export interface GitRemote {
   readonly user?: string | undefined;
   /** For SSH: files with the private key, which only the owner may read, and with the known hosts. */
   readonly ssh?: { readonly keyFile: string; readonly knownHostsFile?: string };
+  /** For SSH: where to connect, whatever the host's name resolves to. The host's key is still that of the name. */
+  readonly pinned?: { readonly address: string; readonly hostKeyAlias: string };
 }
 
 const userVariable = "SLIPWAY_GIT_USER";
@@ -41,7 +43,7 @@ export function gitSettings({ source, token }: GitRemote): readonly string[] {
 
 /** Disables prompts and unknown SSH hosts and restricts protocols. `none` also disables the SSH keys of the user. */
 export function gitEnvironment(
-  { source, token, user, ssh }: Omit<GitRemote, "ssh"> & { readonly ssh?: GitRemote["ssh"] | "none" },
+  { source, token, user, ssh, pinned }: Omit<GitRemote, "ssh"> & { readonly ssh?: GitRemote["ssh"] | "none" },
   own: Environment,
 ): Environment {
   const password = token ?? source.password;
@@ -52,7 +54,7 @@ export function gitEnvironment(
     GIT_ASKPASS: "",
     SSH_ASKPASS: "",
     GIT_ALLOW_PROTOCOL: source.scheme === "file" ? "https:http:ssh:git:file" : "https:http:ssh:git",
-    GIT_SSH_COMMAND: [command, ...keyWords(ssh), ...sshWords].join(" "),
+    GIT_SSH_COMMAND: [command, ...keyWords(ssh), ...pinWords(pinned), ...sshWords].join(" "),
     LC_ALL: "C",
     // Many hosts accept any user name with a token, but no empty one.
     ...(isHttp(source) && password !== undefined
@@ -67,6 +69,9 @@ const sshWords = [
   "-o ConnectTimeout=30",
   "-o ServerAliveInterval=15",
 ];
+
+const pinWords = (pinned: GitRemote["pinned"]): readonly string[] =>
+  pinned === undefined ? [] : [`-o HostName='${pinned.address}' -o HostKeyAlias='${pinned.hostKeyAlias}'`];
 
 /** The shell reads the command; names of files made here have neither blanks nor quotes. */
 function keyWords(ssh: GitRemote["ssh"] | "none"): readonly string[] {

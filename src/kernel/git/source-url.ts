@@ -21,6 +21,15 @@ export interface LocalRule {
   readonly allowedBy?: string;
 }
 
+/** Undefined for repositories of this machine, and for hosts that a shell would read as more than a name. */
+export function hostOf({ url, scheme }: SourceUrl): { readonly host: string; readonly port: string } | undefined {
+  if (scheme === "file") return undefined;
+  const short = /^(?:[^/@:]+@)?(\[[^\]/]+\]|[^/@:[\]]+):(?!\/\/)/.exec(url)?.[1];
+  const full = short === undefined && URL.canParse(url) ? new URL(url) : undefined;
+  const host = (short ?? full?.hostname ?? "").replace(/^\[|\]$/g, "").toLowerCase();
+  return /^[\w.:-]+$/.test(host) ? { host, port: full?.port ?? "" } : undefined;
+}
+
 /** Validates an address; local ones only with `allowLocal`. Errors never repeat the address, which may contain a
  * password. */
 export function readSourceUrl(

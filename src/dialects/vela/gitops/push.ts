@@ -2,7 +2,7 @@ import { lstat, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { codeOf, err, type JsonObject, objectAt, ok, type Result, sleep, textAt } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
-import { type Git, gitIn, type GitRefusal, type GitRemote } from "#kernel/git/index.ts";
+import type { Git, GitRefusal, GitRemote } from "#kernel/git/index.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { ApplicationRevision } from "../kinds.ts";
@@ -10,6 +10,7 @@ import { failed, inputOf, returning } from "../ops/use-case-value.ts";
 import type { ActionScope, Provider } from "../ops/provider.ts";
 import type { UseCaseParts } from "../sources/parts.ts";
 import { readRenderedResources } from "../revision/store.ts";
+import { withGit } from "../sources/confined-git.ts";
 import { openRemote } from "../sources/remote.ts";
 import { filesOf, indexFile, isSecret, type Layout } from "./layout.ts";
 
@@ -110,15 +111,16 @@ async function pushWithRetries(
 ): Promise<Result<Pushed, string>> {
   const work = join(directory, "work");
   await makeDirectories(work);
-  const git = gitIn(work, remote, { environment: parts.environment, clock: scope.clock, signal: scope.signal });
-  const begun = await git("init", "--quiet");
-  if (!begun.ok) return err(begun.error.message);
-  for (let attempt = 1; ; attempt++) {
-    const pushed = await pushOnce(request, remote, git, work);
-    if (pushed.ok) return pushed;
-    if (pushed.error.reason !== "Rejected" || attempt === tries) return err(`git push: ${pushed.error.message}`);
-    await sleep(scope.clock, 100 * 2 ** attempt, scope.signal);
-  }
+  return withGit(work, remote, scope, parts, async (git) => {
+    const begun = await git("init", "--quiet");
+    if (!begun.ok) return err(begun.error.message);
+    for (let attempt = 1; ; attempt++) {
+      const pushed = await pushOnce(request, remote, git, work);
+      if (pushed.ok) return pushed;
+      if (pushed.error.reason !== "Rejected" || attempt === tries) return err(`git push: ${pushed.error.message}`);
+      await sleep(scope.clock, 100 * 2 ** attempt, scope.signal);
+    }
+  });
 }
 
 async function pushOnce(

@@ -29,11 +29,23 @@ const deepest = 20;
 type Files = ReadonlyMap<string, Buffer>;
 type Objects = Result<readonly JsonObject[], string>;
 
+/** Folders that may be read, counted as often as others refer to them. */
+const mostReads = 1_000;
+
 /** The objects of the kustomization in a folder. */
-export function buildKustomization(files: Files, folder: string, depth = 0): Objects {
+export const buildKustomization = (files: Files, folder: string): Objects =>
+  buildFolder(files, folder, { depth: 0, reads: { left: mostReads } });
+
+interface Descent {
+  readonly depth: number;
+  readonly reads: { left: number };
+}
+
+function buildFolder(files: Files, folder: string, descent: Descent): Objects {
   const name = kustomizationIn(files, folder);
   if (name === undefined) return err(`${folder === "" ? "the source" : folder} has no kustomization.yaml`);
-  if (depth > deepest) return err(`${name}: kustomizations are nested more than ${deepest} deep`);
+  if (descent.depth > deepest) return err(`${name}: kustomizations are nested more than ${deepest} deep`);
+  if (descent.reads.left-- === 0) return err(`${name}: more than ${mostReads} references to kustomizations`);
   const read = documentsOf(files, name);
   if (!read.ok) return read;
   const given = read.value[0] ?? {};
@@ -42,7 +54,7 @@ export function buildKustomization(files: Files, folder: string, depth = 0): Obj
     return err(`${name}: ${unknown.join(", ")}: not supported without kustomize; install kustomize or kubectl`);
   let objects: readonly JsonObject[] = [];
   for (const resource of [...textsAt(given, "resources"), ...textsAt(given, "bases")]) {
-    const found = resourceAt(files, folder, resource, depth);
+    const found = resourceAt(files, folder, resource, descent);
     if (!found.ok) return found;
     objects = [...objects, ...found.value];
   }
@@ -56,33 +68,48 @@ const kustomizationIn = (files: Files, folder: string): string | undefined =>
     .map((each) => join(folder, each))
     .find((each) => files.has(each));
 
-/** May read addresses in ways that do not show here. */
-const opaque: readonly string[] = ["generators", "transformers", "validators", "helmCharts"];
+/**
+ * Of a kustomization that kustomize itself reads. It ignores case in names, so every other name is refused. Generators,
+ * transformers, validators and charts may read addresses in ways that do not show here.
+ */
+const readable = new Set([
+  ...known,
+  ..."components secretGenerator replacements replicas vars configurations crds buildMetadata sortOptions".split(" "),
+]);
+const referring: readonly string[] = ["resources", "bases", "components"];
 /** Values, which may look like addresses. */
 const plain = /^(?:literals|commonAnnotations|commonLabels|labels|images|namespace|namePrefix|nameSuffix|metadata)$/;
 
 /** What kustomize would read from elsewhere, although the source must have everything. */
-export function foreignReference(files: Files, folder: string, depth = 0): string | undefined {
-  const name = kustomizationIn(files, folder);
-  if (name === undefined) return undefined;
-  if (depth > deepest) return `${name}: more than ${deepest} folders refer to each other`;
-  const read = documentsOf(files, name);
-  if (!read.ok) return `${name}: ${read.error}`;
-  for (const given of read.value) {
-    const field = opaque.find((each) => given[each] !== undefined);
-    if (field !== undefined) return `${name}: ${field}: not supported`;
-    const address = addressIn(given);
-    if (address !== undefined) return `${name}: ${address}: what other sources have is not fetched`;
-    for (const resource of ["resources", "bases", "components"].flatMap((each) => textsAt(given, each))) {
-      const path = join(folder, resource);
-      if (files.has(path)) continue;
-      if (![...files.keys()].some((each) => path === "" || each.startsWith(`${path}/`)))
-        return `${name}: ${resource}: not found in the source, and nothing is fetched from elsewhere`;
-      const further = foreignReference(files, path, depth + 1);
-      if (further !== undefined) return further;
+export function foreignReference(files: Files, folder: string): string | undefined {
+  const waiting = new Map([[folder, 0]]);
+  // Each folder is read once, however many others refer to it.
+  for (const [at, depth] of waiting) {
+    const name = kustomizationIn(files, at);
+    if (name === undefined) continue;
+    if (depth > deepest) return `${name}: more than ${deepest} folders refer to each other`;
+    const read = documentsOf(files, name);
+    if (!read.ok) return `${name}: ${read.error}`;
+    for (const given of read.value) {
+      const foreign = foreignIn(given);
+      if (foreign !== undefined) return `${name}: ${foreign}`;
+      for (const resource of referring.flatMap((each) => textsAt(given, each))) {
+        const path = join(at, resource);
+        if (files.has(path)) continue;
+        if (![...files.keys()].some((each) => path === "" || each.startsWith(`${path}/`)))
+          return `${name}: ${resource}: not found in the source, and nothing is fetched from elsewhere`;
+        if (!waiting.has(path)) waiting.set(path, depth + 1);
+      }
     }
   }
   return undefined;
+}
+
+function foreignIn(given: JsonObject): string | undefined {
+  const field = Object.keys(given).find((each) => !readable.has(each));
+  if (field !== undefined) return `${field}: not supported`;
+  const address = addressIn(given);
+  return address === undefined ? undefined : `${address}: what other sources have is not fetched`;
 }
 
 function addressIn(value: JsonValue | undefined): string | undefined {
@@ -107,11 +134,11 @@ function documentsOf(files: Files, name: string): Objects {
   return ok(read.value.documents.map(({ value }) => value).filter(isJsonObject));
 }
 
-function resourceAt(files: Files, folder: string, resource: string, depth: number): Objects {
+function resourceAt(files: Files, folder: string, resource: string, { depth, reads }: Descent): Objects {
   if (/^[a-z+]+:\/\/|^git@|\?ref=/.test(resource))
     return err(`${resource}: resources of other sources are not supported without kustomize`);
   const path = join(folder, resource);
-  return files.has(path) ? documentsOf(files, path) : buildKustomization(files, path, depth + 1);
+  return files.has(path) ? documentsOf(files, path) : buildFolder(files, path, { depth: depth + 1, reads });
 }
 
 function configMapOf(given: JsonObject, files: Files, folder: string): JsonObject {

@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { err, type JsonObject, messageOf, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
-import { gitIn } from "#kernel/git/index.ts";
+import { EgressRules, openHttp } from "#kernel/couriers/index.ts";
+import type { Git } from "#kernel/git/index.ts";
+import { withGit } from "./confined-git.ts";
 import type { SourceScope, UseCaseParts } from "./parts.ts";
 import { localPath, openRemote } from "./remote.ts";
 import { readPacked, readTree, type SourceTree } from "./tree.ts";
@@ -72,8 +73,10 @@ async function checkOut(
   if (!/^\w[\w./-]*$/.test(ref)) return err(`ref: expected a branch, tag or commit, found ${JSON.stringify(ref)}`);
   const work = join(directory, "work");
   await makeDirectories(work);
-  const git = gitIn(work, remote.value, { environment: parts.environment, clock: scope.clock, signal: scope.signal });
-  const { url } = remote.value.source;
+  return withGit(work, remote.value, scope, parts, (git) => fetchInto(work, remote.value.source.url, ref, git));
+}
+
+async function fetchInto(work: string, url: string, ref: string, git: Git): Promise<Result<SourceTree, string>> {
   for (const words of [
     ["init", "--quiet"],
     ["fetch", "--quiet", "--depth=1", "--no-tags", "--", url, ref],
@@ -87,7 +90,6 @@ async function checkOut(
   return ok({ files: files.value, directory: work, ...(head.ok ? { commit: head.value.trim() } : {}) });
 }
 
-const mostRedirects = 10;
 const mostPacked = 32 * 1024 * 1024;
 const patience = 60_000;
 
@@ -97,22 +99,11 @@ async function download(
   parts: UseCaseParts,
 ): Promise<Result<SourceTree, string>> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
-  let url = new URL(source);
-  for (let count = 0; count <= mostRedirects; count++) {
-    const refusal = await parts.refuseAddress?.(url);
-    if (refusal !== undefined) return err(refusal);
-    const response = await fetch(url, { redirect: "manual", signal: limit });
-    const next = response.headers.get("location");
-    if (response.status >= 300 && response.status < 400 && next !== null) {
-      await response.body?.cancel();
-      url = new URL(next, url);
-      if (url.protocol !== "http:" && url.protocol !== "https:") return err(`redirected to ${url.protocol}`);
-      continue;
-    }
-    if (!response.ok || response.body === null) return err(`${url.origin} answered ${response.status}`);
-    return ok({ files: await readPacked(limited(Readable.fromWeb(response.body))) });
-  }
-  return err(`more than ${mostRedirects} redirects`);
+  const response = await openHttp(source, parts.egress ?? new EgressRules([]), limit);
+  const { statusCode = 0 } = response;
+  if (statusCode === 200) return ok({ files: await readPacked(limited(response)) });
+  response.destroy();
+  return err(`${new URL(source).origin} answered ${statusCode}`);
 }
 
 async function* limited(chunks: AsyncIterable<unknown>): AsyncGenerator<Buffer, void> {

@@ -1,3 +1,4 @@
+import type { EgressRules } from "#kernel/couriers/index.ts";
 import type { TemplateHost } from "#kernel/template/index.ts";
 import type { ActionScope } from "../ops/provider.ts";
 
@@ -15,6 +16,6 @@ export interface UseCaseParts {
   readonly localRoots?: readonly string[];
   /** Whether `exec/run` may start programs on this machine. */
   readonly allowExec?: boolean;
-  /** Why an address may not be reached, if so: `EgressDeny`. */
-  readonly refuseAddress?: (url: URL) => Promise<string | undefined>;
+  /** `EgressDeny`. */
+  readonly egress?: EgressRules;
 }

@@ -1,10 +1,11 @@
 import { realpath, writeFile } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { err, isJsonObject, type JsonObject, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
+import { err, isJsonObject, type JsonObject, messageOf, objectAt, ok, type Result, textAt } from "#lib/base/index.ts";
 import { getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, Secret } from "#kernel/model/index.ts";
-import { type GitRemote, readSourceUrl } from "#kernel/git/index.ts";
+import type { EgressRules } from "#kernel/couriers/index.ts";
+import { type GitRemote, hostOf, readSourceUrl, type SourceUrl } from "#kernel/git/index.ts";
 import type { SourceScope, UseCaseParts } from "./parts.ts";
 
 interface Credential {
@@ -32,18 +33,37 @@ export async function openRemote(
   if (source.value.scheme === "file") {
     const path = await localPath(source.value.url, roots);
     if (!path.ok) return path;
-  } else if (parts.refuseAddress !== undefined && URL.canParse(source.value.url)) {
-    const refusal = await parts.refuseAddress(new URL(source.value.url));
-    if (refusal !== undefined) return err(refusal);
   }
+  const placed = parts.egress === undefined ? ok({ source: source.value }) : await placeOf(source.value, parts.egress);
+  if (!placed.ok) return placed;
   const credential = await readCredential(credentials, scope);
   if (!credential.ok) return credential;
   const { user, password, sshKey, knownHosts } = credential.value;
-  const remote = { source: source.value, user, token: password };
+  const remote = { ...placed.value, user, token: password };
   if (sshKey === undefined) return ok(remote);
   const keyFile = await privateFile(directory, "key", sshKey);
   const known = knownHosts === undefined ? {} : { knownHostsFile: await privateFile(directory, "hosts", knownHosts) };
   return ok({ ...remote, ssh: { keyFile, ...known } });
+}
+
+/** Where a program that resolves names by itself connects to: the address that was checked. */
+async function placeOf(source: SourceUrl, egress: EgressRules): Promise<Result<GitRemote, string>> {
+  const { scheme, url } = source;
+  // Connections by HTTP are checked by a proxy, also those of redirects.
+  if (scheme === "file" || scheme === "http" || scheme === "https") return ok({ source });
+  const at = hostOf(source);
+  if (at === undefined) return err("expected an address with the name of a host");
+  try {
+    const address = await egress.addressOf(at.host);
+    const isPlain = at.port === "" || at.port === "22";
+    if (scheme === "ssh")
+      return ok({ source, pinned: { address, hostKeyAlias: isPlain ? at.host : `[${at.host}]:${at.port}` } });
+    const pinned = new URL(url);
+    pinned.hostname = address.includes(":") ? `[${address}]` : address;
+    return ok({ source: { ...source, url: pinned.href } });
+  } catch (thrown) {
+    return err(messageOf(thrown));
+  }
 }
 
 async function privateFile(directory: string, name: string, text: string): Promise<string> {
