@@ -56,7 +56,12 @@ test("attack: a mail goes to the address that was checked, although the name res
   const port = await portOf(smtp);
   const mail = {
     kind: "email" as const,
-    ...{ host: "mail.test", port, username: "", password: "", subject: "", body: "" },
+    host: "mail.test",
+    port,
+    username: "",
+    password: "",
+    subject: "",
+    body: "",
     from: { address: "a@b.test" },
     to: ["c@d.test"],
   };

@@ -17,8 +17,8 @@ export const writeBackProvider: Provider = async (value, scope) => {
   if (type === undefined) return failed(`no kind Application in version ${apiVersion}`);
   const live = await getOrUndefined(client, { type, namespace, name }, signal);
   if (live === undefined) return failed(`application "${namespace}/${name}" not found`);
-  const { noteOverlay } = scope;
-  const parts = { client, clock, signal, ...(noteOverlay === undefined ? {} : { noteOverlay }) };
+  const noteOverlay = (digest: string) => scope.noteOverlay?.(digest);
+  const parts = { client, clock, signal, noteOverlay };
   const written = await writeBack(type, live, wanted.value, parts);
   switch (written.kind) {
     case "same":

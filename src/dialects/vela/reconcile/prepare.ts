@@ -73,7 +73,7 @@ async function withOverlay(
   const spec = await readOverlay(application, { client, signal });
   if (!spec.ok) return spec;
   // The steps have read it as an application.
-  return ok(spec.value === undefined ? application : { ...application, spec: spec.value as Application["spec"] });
+  return ok(spec.value === undefined ? application : { ...application, spec: spec.value });
 }
 
 /** The application as its revision has it: a pinned one ignores edits. */
