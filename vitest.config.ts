@@ -6,6 +6,9 @@ import { rounds } from "./test/support/rounds.ts";
 /** In CI the order of files and the cases of properties are the same every time; anywhere else chance looks for more. */
 const chance = process.env["CI"] === undefined ? {} : { seed: 1 };
 
+/** Of each file: cases that are the same every time where a change is judged, and what it costs. */
+const [fixedChance, processorTime] = ["test/support/fixed-chance.ts", "test/support/processor-time.ts"];
+
 // Unit-like projects share processes without isolation: ten times faster on two cores, and it shows hidden global state. Processes,
 // not threads: the storage engine's native code does not survive the end of a thread that has it open.
 // One process a core: by itself vitest leaves a core free, which on two cores doubles the time.
@@ -18,7 +21,7 @@ const shared = {
   hookTimeout: 60_000,
   expect: { poll: { timeout: 40_000 } },
   sequence: { shuffle: { files: true }, ...chance },
-  setupFiles: "test/support/fixed-chance.ts",
+  setupFiles: [fixedChance, processorTime] as string[],
 } as const;
 // Tests that start real programs mostly wait for them: two more files than there are cores run at a time, which has the cores busy. Each
 // has its own servers, free ports and directories.
@@ -27,6 +30,7 @@ const programs = {
   isolate: true,
   maxWorkers: availableParallelism() + 2,
   sequence: { groupOrder: 1 },
+  setupFiles: [processorTime] as string[],
   testTimeout: 120_000,
   hookTimeout: 120_000,
   // What is looked at is mostly a program's answer: looking more often would keep the cores from those that are waited for.

@@ -94,12 +94,12 @@ const settings: SiteOptions["settings"] = {
 };
 
 /**
- * Every state meets every fault in the long form. A change is judged by every sixth state of each fault, so that each state meets one or
- * two of them. SLIPWAY_CRASH_STATES names the states to try instead.
+ * Every state meets every fault in the long form. A change is judged by every eighth state of each of the eight faults, so that each state meets
+ * one of them. SLIPWAY_CRASH_STATES names the states to try instead.
  */
 async function openPlace(site: Site, fault: number): Promise<Place> {
   const only = process.env["SLIPWAY_CRASH_STATES"]?.split(",");
-  const chosen = states.filter(({ name }, at) => only?.includes(name) ?? rounds((at + fault + 5) % 6 === 0, true));
+  const chosen = states.filter(({ name }, at) => only?.includes(name) ?? rounds((at + fault + 5) % 8 === 0, true));
   return Promise.all(chosen.map(async (state) => [state, await Cell.open(site, state.name)] as const));
 }
 

@@ -13,7 +13,7 @@ import { httpReceiver, mailReceiver, type RunStatus, stepDefinition, workflowRun
 
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? randomInt(2 ** 31));
 const random = seededRandom(seed);
-const kills = rounds(6, 50);
+const kills = rounds(2, 50);
 /** So many runs are struck by each kill, each at a moment of its own: a kill costs a start, a run does not. */
 const atOnce = rounds(2, 4);
 /** On the busiest machine. */
@@ -167,8 +167,8 @@ async function live(
 }
 
 test(`17.19 requests and mails of workflows arrive exactly once, though the server is killed ${kills} times`, async () => {
-  // The first one finds everything cold.
-  await live(["first"], () => Promise.resolve());
+  // The first one finds everything cold, as it is after a kill; with many kills the moments are those of a server that has worked before.
+  for (const name of rounds<readonly string[]>([], ["first"])) await live([name], () => Promise.resolve());
   const begun = systemClock.monotonic();
   const [undisturbed] = await live(["undisturbed"], () => Promise.resolve());
   const wholeMs = systemClock.monotonic() - begun;

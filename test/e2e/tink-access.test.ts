@@ -186,7 +186,7 @@ test("a token of one agent opens nothing for another", async () => {
 });
 
 /** More than a hundred. */
-const madeUp = rounds(300, 2_000);
+const madeUp = rounds(120, 2_000);
 
 test("with --tink-anonymous-auth other users are let in, and made-up ids store at most a hundred agents", async () => {
   const address = agentAddress(await up("--tink-listen", "127.0.0.1:0", "--tink-anonymous-auth"));

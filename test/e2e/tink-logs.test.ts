@@ -150,7 +150,7 @@ test("a cancel is requested until the agent has stopped the action, and canceled
 });
 
 /** Of a log of at most ten. */
-const mebibytes = rounds(30, 100);
+const mebibytes = rounds(20, 100);
 
 test("many MiB leave the last ten with a line that says what is missing, and values that are masked are nowhere", async () => {
   startAgent();

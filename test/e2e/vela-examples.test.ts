@@ -2,9 +2,12 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commands } from "#app/cli/commands/index.ts";
+import { commandLine } from "#test/support/command-line.ts";
+import { SharedTemplates } from "#test/support/shared-templates.ts";
 import {
   endRunner,
   exec,
+  type Finished,
   removeDirectory,
   root,
   slipwayBin,
@@ -19,12 +22,21 @@ import { configMap } from "#test/support/vela.ts";
 
 const directories = { home: "", data: "" };
 let server: TestServer;
+let templates: SharedTemplates;
 
-const run = (line: string, directory = directories.home) =>
-  exec("bash", ["-c", `slipway() { "${process.execPath}" "${slipwayBin}" "$@"; }; ${line}`], {
-    cwd: directory,
-    env: { HOME: directories.home, SLIPWAY_KUBECONFIG: server.kubeconfig },
-  });
+const environment = () => ({ HOME: directories.home, SLIPWAY_KUBECONFIG: server.kubeconfig });
+
+/** Command lines in this process, where CUE is loaded once; those with words of the shell are typed into one. */
+async function run(line: string, directory = directories.home): Promise<Finished> {
+  const [program, ...words] = line.split(" ");
+  if (program === "slipway" && !/["'$|<>&;*\\]/.test(line)) {
+    const host = { openTemplates: () => Promise.resolve(templates) };
+    const cli = await commandLine({ directory, home: directories.home, variables: environment(), host });
+    return await cli.run(...words);
+  }
+  const shell = ["-c", `slipway() { "${process.execPath}" "${slipwayBin}" "$@"; }; ${line}`];
+  return await exec("bash", shell, { cwd: directory, env: environment() });
+}
 const must = async (line: string, directory?: string): Promise<string> => {
   const { code, out, err } = await run(line, directory);
   expect(code, `${line}\n${err}${out}`).toBe(0);
@@ -70,6 +82,7 @@ template: {
 beforeAll(async () => {
   directories.home = await temporaryDirectory();
   directories.data = join(directories.home, "data");
+  templates = await SharedTemplates.open();
   server = await startServer(directories.data);
   await mkdir(join(directories.home, "definitions"));
   for (const file of ["my-trait.cue", "old.cue", "definitions/my-trait.cue"])
@@ -81,6 +94,7 @@ beforeAll(async () => {
 }, 120_000);
 
 afterAll(async () => {
+  await templates.end();
   await server.stop();
   await endRunner(directories.data);
   await removeDirectory(directories.home);

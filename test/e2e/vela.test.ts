@@ -1,9 +1,6 @@
-import { once } from "node:events";
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { readYaml } from "#lib/yaml/index.ts";
 import { type Kubectl, kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
 import {
@@ -240,54 +237,6 @@ test(
   },
   busy,
 );
-
-describe("17.15 14.6 steps that depend on the answer of a server", () => {
-  let web: Server;
-  let answer = 200;
-  let requests = 0;
-  let url = "";
-
-  beforeAll(async () => {
-    web = createServer((_request, response) => {
-      requests += 1;
-      response.writeHead(answer).end("{}");
-    });
-    web.listen(0, "127.0.0.1");
-    await once(web, "listening");
-    url = `http://127.0.0.1:${(web.address() as AddressInfo).port}/`;
-  });
-  afterAll(() => void web.close());
-
-  const handled = (name: string) =>
-    application(
-      name,
-      [worker(`${name}-web`)],
-      `
-    mode: {steps: DAG}
-    steps:
-      - {name: request, type: request, properties: {url: "${url}"}}
-      - {name: handle-200, type: deploy, if: request.output.responseCode == 200}
-      - {name: handle-400, type: print-message-in-status, if: request.output.responseCode == 400, properties: {message: bad}}
-      - {name: always, type: print-message-in-status, if: always, dependsOn: [handle-200, handle-400], properties: {message: told}}`,
-    );
-
-  test.each([
-    [200, "succeeded", "skipped"],
-    [400, "skipped", "succeeded"],
-  ])(
-    "answered %d exactly one handler runs",
-    async (code, first, second) => {
-      answer = code;
-      requests = 0;
-      await apply(handled(`asked-${code}`));
-      await reaches(`app/asked-${code}`, ".status.workflow.finished", "true");
-      const phases = await status(`app/asked-${code}`, ".status.workflow.steps[*].phase");
-      expect(phases).toBe(`succeeded ${first} ${second} succeeded`);
-      expect(requests).toBe(1);
-    },
-    busy,
-  );
-});
 
 test(
   "17.10 17.15 the steps of a group start together, and slipway run waits until the application is healthy",

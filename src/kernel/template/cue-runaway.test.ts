@@ -24,7 +24,7 @@ test.each([
     `${Array.from({ length: 60 }, (_, at) => `a${at + 1}: "\\(a${at})\\(a${at})"`).join("\n")}\na0: "xxxxxxxx"\noutput: a: a60`,
   ],
 ])("%s ends in time or memory, and the next question is answered", { timeout: 60_000 }, async (_what, text) => {
-  const cue = createCue({ templates: host, packages: {}, budgetMs: 4000 });
+  const cue = createCue({ templates: host, packages: {}, budgetMs: 2500 });
   const before = host.replaced.time + host.replaced.memory;
   const [runaway, behind] = await Promise.all([cue.render({ text }), cue.render(good)]);
   if (runaway.ok) return expect.fail("it has ended");
@@ -39,7 +39,7 @@ test.each([
   ["parentheses", `output: a: ${"(".repeat(20_000)}1${")".repeat(20_000)}`],
   ["a template in itself", "#A: {a: #A}\noutput: #A"],
 ])("17.22 %s that are thousands deep end in a failure", { timeout: 60_000 }, async (_what, text) => {
-  const cue = createCue({ templates: host, packages: {}, budgetMs: 4000 });
+  const cue = createCue({ templates: host, packages: {}, budgetMs: 2500 });
   const [deep, behind] = await Promise.all([cue.render({ text }), cue.render(good)]);
   expect(deep.ok).toBe(false);
   expect(behind).toMatchObject({ ok: true, value: { output: { kind: "A" } } });

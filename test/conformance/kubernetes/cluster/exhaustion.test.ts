@@ -19,7 +19,7 @@ import { attackNames, attackOf } from "./suite/attacks.ts";
  * GETs of one measurement, and how long it takes at least: ATTACK_SECONDS. Figures to be told take 3, since some attacks come to little
  * more than one request a second. Then each attack is compared to the idle server just before it, else to what it was at first.
  */
-const samples = rounds(200, 500);
+const samples = rounds(150, 500);
 const seconds = process.env["ATTACK_SECONDS"];
 const measureMs = 1000 * Number(seconds ?? rounds(0.3, 1));
 /**
@@ -28,11 +28,11 @@ const measureMs = 1000 * Number(seconds ?? rounds(0.3, 1));
  */
 const memoryLimit = 300;
 const connectionMegabytes = 0.05;
-const largeList = 10_000;
-const slowReaders = rounds(50, 200);
+const largeList = rounds(4_000, 10_000);
+const slowReaders = rounds(25, 200);
 /** The process may have no more files open; the rest is for the files themselves. */
 const mostFiles = Number(/Max open files +(\d+)/.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? 1024) - 200;
-const manyConnections = Math.min(Number(process.env["IDLE_CONNECTIONS"] ?? rounds(2_000, 10_000)), mostFiles);
+const manyConnections = Math.min(Number(process.env["IDLE_CONNECTIONS"] ?? rounds(500, 10_000)), mostFiles);
 
 let directory: string;
 let server: TestServer;
