@@ -1,3 +1,5 @@
+export { ByteLogs, type ByteLogsOptions } from "./byte-logs.ts";
+export { fileName } from "./file-name.ts";
 export { endOfReceived } from "./followed-end.ts";
 export { removeLog, type Rotation } from "./log-files.ts";
 export { type FeedChunk, type FeedPlace, feedStart, readFeed } from "./log-feed.ts";
@@ -7,5 +9,6 @@ export { Masker, withoutValues } from "./masker.ts";
 export { readLogs } from "./read-logs.ts";
 export { type ReceivedChunk, ReceivedLog } from "./received-log.ts";
 export { readReceived } from "./received-state.ts";
+export { type Held, OpenPool, type OpenPoolOptions } from "./open-pool.ts";
 export type { LogStream } from "./record.ts";
 export { writeWhole } from "./rotate.ts";

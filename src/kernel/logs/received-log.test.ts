@@ -175,8 +175,8 @@ test("chunks that many bring at once are committed together, each durable when i
   ));
 
 test("the file up to which a log is durable stays, also when it is flushed between a rotation and the first chunk after it", async () => {
-  const line = `${"x".repeat(1_000_000)}\n`;
-  const block = line.repeat(40);
+  const line = `${"x".repeat(100_000)}\n`;
+  const block = line.repeat(400);
   const found: number[] = [];
   // The disk decides whether it is that moment; nearly always it is one of a few.
   for (let round = 0; round < 5 && !found.includes(2); round++)

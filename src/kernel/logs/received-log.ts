@@ -1,12 +1,10 @@
 import { aborted, type Deferred, deferred, type Instant } from "#lib/base/index.ts";
+import { GroupCommit } from "./group-commit.ts";
 import { LineStamper } from "./line-stamper.ts";
 import type { Rotation } from "./log-files.ts";
 import { mostExtra, ReceivedFiles } from "./received-files.ts";
 import { nothingReceived, readReceived, type ReceivedState, writeReceived } from "./received-state.ts";
 import type { LogStream } from "./record.ts";
-
-// A chunk is accepted, written, readable, flushed, durable. At most one write and one flush are in progress; chunks
-// that arrive meanwhile share the next one.
 
 export interface ReceivedChunk {
   /** Counts the chunks of a source from 1. */
@@ -19,17 +17,14 @@ export interface ReceivedChunk {
 }
 
 interface Reached {
-  /** Chunks accepted since the log was opened. */
-  readonly count: number;
-  /** Files begun since, up to that of the state. */
+  /** Files begun since the log was opened, up to that of the state. */
   readonly rotations: number;
   readonly state: ReceivedState;
 }
 
-interface Waiting extends Pick<ReceivedState, "source" | "seq" | "isEnded"> {
+interface Piece extends Pick<ReceivedState, "source" | "seq" | "isEnded"> {
   readonly bytes: Buffer;
   readonly at: Instant;
-  readonly written: Deferred<void>;
 }
 
 /**
@@ -40,27 +35,26 @@ interface Waiting extends Pick<ReceivedState, "source" | "seq" | "isEnded"> {
 export class ReceivedLog {
   readonly #path: string;
   readonly #files: ReceivedFiles;
-  #waiting: Waiting[] = [];
-  /** The last accepted chunk. Never rejects. */
-  #last: Promise<unknown> = Promise.resolve();
-  #accepted: Pick<ReceivedState, "source" | "seq"> & { readonly count: number };
+  readonly #commit: GroupCommit<Piece>;
+  #accepted: Pick<ReceivedState, "source" | "seq">;
   /** What is in the files, durable or not. */
   #written: Reached;
   #durable: Reached;
   /** Files begun since opening; reported with their content, because until then a flush does not make them durable. */
   #begun = 0;
-  /** Neither rejects. */
-  #writing: Promise<void> | undefined;
-  #flushing: Promise<void> | undefined;
   #change: Deferred<void> = deferred();
-  /** The content of the files is unknown since. */
-  #failure: { readonly thrown: unknown } | undefined;
 
   private constructor(path: string, files: ReceivedFiles, state: ReceivedState) {
     this.#path = path;
     this.#files = files;
-    this.#accepted = { source: state.source, seq: state.seq, count: 0 };
-    this.#written = this.#durable = { count: 0, rotations: 0, state };
+    this.#accepted = { source: state.source, seq: state.seq };
+    this.#written = this.#durable = { rotations: 0, state };
+    this.#commit = new GroupCommit({
+      fits: (waiting) => this.#fitting(waiting),
+      write: (batch) => this.#write(batch),
+      flush: () => this.#flush(),
+      onFailure: () => this.#tell(),
+    });
   }
 
   /** Removes what was never acknowledged. The first chunk creates the files. */
@@ -85,7 +79,7 @@ export class ReceivedLog {
    * follow the last one, is skipped (0). A new source replaces the former one with its first chunk.
    */
   async append(source: string, chunk: ReceivedChunk): Promise<number> {
-    this.#check();
+    this.#commit.check();
     if (chunk.seq !== this.seqOf(source) + 1) return 0;
     const bytes = recordsOf(chunk);
     await this.#accept({ source, seq: chunk.seq, isEnded: bytes.length === 0, bytes, at: chunk.at });
@@ -94,25 +88,20 @@ export class ReceivedLog {
 
   /** Resolves when everything up to that number was accepted, the signal aborts, or the log fails. */
   async arrived(source: string, seq: number, signal: AbortSignal): Promise<void> {
-    const isOver = (): boolean => this.seqOf(source) >= seq || this.#failure !== undefined || signal.aborted;
+    const isOver = (): boolean => this.seqOf(source) >= seq || this.#commit.hasFailed || signal.aborted;
     if (isOver()) return;
     const gone = aborted(signal);
     while (!isOver()) await Promise.race([this.#change.promise, gone]);
   }
 
   /** Resolves when everything appended before is durable. */
-  async commit(): Promise<void> {
-    const { count } = this.#accepted;
-    await this.#last;
-    while (this.#durable.count < count && this.#failure === undefined) await this.#flush();
-    // The log may be opened again after a rejection: writing must have stopped.
-    if (this.#failure !== undefined) await this.#rest();
-    this.#check();
+  commit(): Promise<void> {
+    return this.#commit.commit();
   }
 
   /** Marks the log complete, durably. */
   async end(): Promise<void> {
-    this.#check();
+    this.#commit.check();
     const { source, seq } = this.#accepted;
     await this.#accept({ source, seq, isEnded: true, bytes: Buffer.alloc(0), at: 0 });
     await this.commit();
@@ -125,31 +114,19 @@ export class ReceivedLog {
 
   /** Commits nothing. The last call. */
   async close(): Promise<void> {
-    await this.#rest();
+    await this.#commit.rest();
     try {
-      if (this.#failure === undefined) await this.#files.prune(this.#unflushed);
+      if (!this.#commit.hasFailed) await this.#files.prune(this.#unflushed);
     } finally {
       await this.#files.close();
     }
   }
 
-  #check(): void {
-    if (this.#failure !== undefined) throw this.#failure.thrown;
-  }
-
-  async #rest(): Promise<void> {
-    while (this.#writing !== undefined || this.#flushing !== undefined)
-      await Promise.all([this.#writing, this.#flushing]);
-  }
-
-  #accept(piece: Omit<Waiting, "written">): Promise<void> {
-    const written = deferred<void>();
-    this.#waiting.push({ ...piece, written });
-    this.#last = written.promise.catch(() => undefined);
-    this.#accepted = { source: piece.source, seq: piece.seq, count: this.#accepted.count + 1 };
-    this.#writing ??= this.#writeAll();
+  #accept(piece: Piece): Promise<void> {
+    const written = this.#commit.accept(piece);
+    this.#accepted = { source: piece.source, seq: piece.seq };
     this.#tell();
-    return written.promise;
+    return written;
   }
 
   #tell(): void {
@@ -162,80 +139,42 @@ export class ReceivedLog {
     return this.#begun - this.#durable.rotations;
   }
 
-  async #writeAll(): Promise<void> {
-    // Chunks of one turn are one write.
-    await Promise.resolve();
-    try {
-      for (let batch = this.#take(); batch.length > 0; batch = this.#take()) await this.#write(batch);
-    } catch (thrown) {
-      this.#fail(thrown);
-    } finally {
-      this.#writing = undefined;
-    }
-  }
-
-  /** As much as the file has room for, at least one chunk. */
-  #take(): readonly Waiting[] {
+  /** As much as the file has room for. */
+  #fitting(waiting: readonly Piece[]): number {
     let { room } = this.#files;
-    if (this.#failure !== undefined) return [];
     let taken = 0;
-    for (const { bytes } of this.#waiting) {
+    for (const { bytes } of waiting) {
       room -= bytes.length;
       if (taken > 0 && room < 0) break;
       taken++;
     }
-    return this.#waiting.splice(0, taken);
+    return taken;
   }
 
-  async #write(batch: readonly Waiting[]): Promise<void> {
+  async #write(batch: readonly Piece[]): Promise<void> {
     const [first, last] = [batch[0], batch.at(-1)];
     if (first === undefined || last === undefined) return;
-    try {
-      if (first.bytes.length > this.#files.room) await this.#rotate(first.at);
-      const parts = batch.flatMap(({ bytes }) => (bytes.length === 0 ? [] : [bytes]));
-      if (parts.length > 0) await this.#files.write(parts);
-      const { source, seq, isEnded } = last;
-      const state = { ...this.#files.end, source, seq, isEnded };
-      this.#written = { count: this.#written.count + batch.length, rotations: this.#begun, state };
-      for (const { written } of batch) written.resolve();
-    } catch (thrown) {
-      for (const { written } of batch) written.reject(thrown);
-      throw thrown;
-    }
+    if (first.bytes.length > this.#files.room) await this.#rotate(first.at);
+    const parts = batch.flatMap(({ bytes }) => (bytes.length === 0 ? [] : [bytes]));
+    if (parts.length > 0) await this.#files.write(parts);
+    const { source, seq, isEnded } = last;
+    this.#written = { rotations: this.#begun, state: { ...this.#files.end, source, seq, isEnded } };
   }
 
   /** A file is removed only when its successor is durable. */
   async #rotate(at: Instant): Promise<void> {
-    while (this.#unflushed >= mostExtra && this.#failure === undefined) await this.#flush();
-    this.#check();
+    while (this.#unflushed >= mostExtra && !this.#commit.hasFailed) await this.#commit.flush();
+    this.#commit.check();
     await this.#files.prune(this.#unflushed);
     await this.#files.rotate(at);
     this.#begun++;
   }
 
-  /** One at a time. */
-  #flush(): Promise<void> {
-    this.#flushing ??= this.#flushWritten().finally(() => {
-      this.#flushing = undefined;
-    });
-    return this.#flushing;
-  }
-
-  async #flushWritten(): Promise<void> {
+  async #flush(): Promise<void> {
     const reached = this.#written;
-    try {
-      await this.#files.flush();
-      await writeReceived(this.#path, reached.state);
-      this.#durable = reached;
-    } catch (thrown) {
-      this.#fail(thrown);
-    }
-  }
-
-  #fail(thrown: unknown): void {
-    this.#failure ??= { thrown };
-    for (const { written } of this.#waiting.splice(0)) written.reject(thrown);
-    this.#tell();
+    await this.#files.flush();
+    await writeReceived(this.#path, reached.state);
+    this.#durable = reached;
   }
 }
 
