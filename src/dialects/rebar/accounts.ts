@@ -1,0 +1,22 @@
+import type { JsonValue } from "#lib/base/index.ts";
+import type { Write } from "./store.ts";
+
+/** What is kept in Secrets. */
+export interface Accounts {
+  /** Signs tokens; at least 32 bytes. Another key revokes all tokens. */
+  readonly tokenKey: Uint8Array;
+  /** Takes as long for users that do not exist. */
+  isPassword(user: string, password: string): Promise<boolean>;
+  /** Also changes the user's `Secret`, which revokes the user's tokens. */
+  setPassword(user: string, password: string, write: Write): Promise<void>;
+}
+
+export type SecureOwner = "machines" | "profiles" | "stages" | "plugins";
+
+/** Sealed values of secure params (NaCl boxes). */
+export interface SecureParams {
+  /** 32 bytes in base64, made on first use. */
+  publicKey(owner: SecureOwner, key: string): Promise<string>;
+  /** Rejects if the value was not sealed for this owner. */
+  open(owner: SecureOwner, key: string, sealed: JsonValue): Promise<JsonValue>;
+}

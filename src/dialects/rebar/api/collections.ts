@@ -1,0 +1,161 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { refusal, Refused } from "../failure.ts";
+import { type AnyObject, type Collection, type Job, keyField } from "../objects.ts";
+import type { World } from "../world.ts";
+import { memberOf, readJson, readObjectBody } from "./bodies.ts";
+import { type Answer, type Call, created, demand, denied, found, isRead, noRoute, notFound, writeOf } from "./call.ts";
+import type { ApiParts } from "./parts.ts";
+import { changedPointers, patched, pointersOfPatch } from "./patching.ts";
+import { listObjects } from "./listing.ts";
+import { onWire, shaped, shapeOf } from "./wire.ts";
+
+/** The objects of a collection. Sub-resources are routes of their own. */
+
+/** A key of a URL, which may be `Index:value` of a unique index. */
+export function resolveKey(world: World, collection: Collection, text: string): string {
+  const colon = text.indexOf(":");
+  if (colon < 0 || world.get(collection, text) !== undefined) return text;
+  const [index, value] = [text.slice(0, colon), text.slice(colon + 1)];
+  if (index === "Key" || index === keyField(collection)) return value;
+  if (index !== "Name" || collection !== "machines") return text;
+  return world.all("machines").find(({ Name }) => Name === value)?.Uuid ?? value;
+}
+
+/** Claims on a job may name its machine. */
+export function mayTouch({ caller }: Call, world: World, collection: Collection, action: string, key: string): boolean {
+  if (caller.may(collection, action, key)) return true;
+  if (collection !== "jobs") return false;
+  const job = world.get("jobs", key);
+  return job !== undefined && caller.may("jobs", action, job.Machine);
+}
+
+export function demandOn(call: Call, world: World, collection: Collection, action: string, key: string): void {
+  if (!mayTouch(call, world, collection, action, key)) throw denied(collection, action, key);
+}
+
+/** The object, if there is one that the caller may get; else 404. */
+export function objectFor(call: Call, world: World, collection: Collection, key: string): AnyObject {
+  const object = world.get(collection, key);
+  if (object === undefined || !mayTouch(call, world, collection, "get", key))
+    throw notFound(call.method, collection, key);
+  return object;
+}
+
+export function answerCollection(parts: ApiParts, collection: Collection, call: Call): Answer | Promise<Answer> {
+  if (isRead(call.method)) return listObjects(parts, collection, call);
+  if (call.method === "POST") return createObject(parts, collection, call);
+  throw noRoute(call);
+}
+
+export function answerObject(
+  parts: ApiParts,
+  collection: Collection,
+  key: string,
+  call: Call,
+): Answer | Promise<Answer> {
+  switch (call.method) {
+    case "GET":
+    case "HEAD":
+      return readOne(parts, collection, key, call);
+    case "PUT":
+      return replaceObject(parts, collection, key, call);
+    case "PATCH":
+      return patchObject(parts, collection, key, call);
+    case "DELETE":
+      return removeObject(parts, collection, key, call);
+    default:
+      throw noRoute(call);
+  }
+}
+
+async function readOne(parts: ApiParts, collection: Collection, key: string, call: Call): Promise<Answer> {
+  const object = objectFor(call, parts.store.world, collection, key);
+  const shape = shapeOf(call);
+  const body = shaped(collection, onWire(collection, object), shape);
+  return found(shape?.isDecoded === true ? await parts.decoded(call, collection, key, body) : body);
+}
+
+async function createObject({ store }: ApiParts, collection: Collection, call: Call): Promise<Answer> {
+  const sent = await readObjectBody(call);
+  const key = memberOf(sent, keyField(collection));
+  demand(call, collection, "create", typeof key === "string" ? key : "");
+  return created(onWire(collection, await store.create(collection, sent, writeOf(call))));
+}
+
+async function replaceObject({ store }: ApiParts, collection: Collection, key: string, call: Call): Promise<Answer> {
+  const sent = await readObjectBody(call);
+  const named = memberOf(sent, keyField(collection));
+  if (named !== undefined && named !== key)
+    throw new Refused(refusal(400, "PUT", collection, key, `Key change from ${key} to ${textOf(named)} not allowed`));
+  const mayAll = mayTouch(call, store.world, collection, "update", key);
+  if (!mayAll && store.world.get(collection, key) === undefined) throw denied(collection, "update", key);
+  const write = writeOf(call, key);
+  const next = await store.update(
+    collection,
+    key,
+    (object) => {
+      if (!mayAll)
+        demandPointers(call, store.world, collection, key, changedPointers(onWire(collection, object), sent));
+      return sent;
+    },
+    write,
+  );
+  return found(onWire(collection, next));
+}
+
+async function patchObject({ store }: ApiParts, collection: Collection, key: string, call: Call): Promise<Answer> {
+  const patch = await readJson(call);
+  if (!Array.isArray(patch))
+    throw new Refused(refusal(400, "PATCH", collection, key, "expected a JSON patch: a list of operations"));
+  if (!mayTouch(call, store.world, collection, "update", key))
+    demandPointers(call, store.world, collection, key, pointersOfPatch(patch));
+  const names = { model: collection, key, words: "Patch error" } as const;
+  const next = await store
+    .update(
+      collection,
+      key,
+      (object) => shapedAs(collection, key, patched(onWire(collection, object), patch, names)),
+      writeOf(call, key),
+    )
+    .catch((thrown: unknown) => {
+      throw undecodable(thrown);
+    });
+  return found(onWire(collection, next));
+}
+
+/** A patch whose result has another shape is 406. */
+function undecodable(thrown: unknown): unknown {
+  if (!(thrown instanceof Refused) || thrown.body.Code !== 400) return thrown;
+  return new Refused({ ...thrown.body, Type: "PATCH", Code: 406 });
+}
+
+function shapedAs(collection: Collection, key: string, value: JsonValue): JsonObject {
+  if (isJsonObject(value)) return value;
+  throw new Refused(refusal(406, "PATCH", collection, key, "the patch must leave a JSON object"));
+}
+
+/** A patch that only tests needs the right to look. */
+function demandPointers(
+  call: Call,
+  world: World,
+  collection: Collection,
+  key: string,
+  pointers: readonly string[],
+): void {
+  for (const pointer of pointers.length === 0 ? [""] : pointers)
+    demandOn(call, world, collection, `update:${pointer}`, key);
+}
+
+async function removeObject(
+  { store, logs }: ApiParts,
+  collection: Collection,
+  key: string,
+  call: Call,
+): Promise<Answer> {
+  demandOn(call, store.world, collection, "delete", key);
+  const removed = await store.remove(collection, key, writeOf(call));
+  if (collection === "jobs") await logs.remove((removed as Job).Uuid);
+  return found(onWire(collection, removed));
+}
+
+const textOf = (value: JsonValue): string => (typeof value === "string" ? value : JSON.stringify(value));

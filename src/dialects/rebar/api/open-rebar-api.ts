@@ -1,0 +1,150 @@
+import { type Clock, type JsonObject, isJsonObject, type Logger, messageOf } from "#lib/base/index.ts";
+import { type Door, type KeyPair, openDoor } from "#kernel/doors/index.ts";
+import type { Upgrade } from "#kernel/websocket/index.ts";
+import { join } from "node:path";
+import type { Accounts, SecureParams } from "../accounts.ts";
+import { EventStreams } from "../events/event-stream.ts";
+import { Refused } from "../failure.ts";
+import type { JobLogs } from "../logs.ts";
+import type { Collection } from "../objects.ts";
+import type { Actions } from "../plugins/actions.ts";
+import type { Renderer } from "../render.ts";
+import type { RebarStore } from "../store.ts";
+import { BlobStore } from "./blob-store.ts";
+import type { Call } from "./call.ts";
+import { Callers, unknownCaller } from "./callers.ts";
+import { apiHandler, prefix, targetOf } from "./handler.ts";
+import type { ServerFacts } from "./info.ts";
+import { decodeParams } from "./params.ts";
+import type { ApiParts } from "./parts.ts";
+import { staticHandler } from "./static-server.ts";
+import { isParamOwner } from "./wire.ts";
+
+export interface RebarApiOptions {
+  readonly store: RebarStore;
+  readonly renderer: Renderer;
+  readonly logs: JobLogs;
+  readonly accounts: Accounts;
+  readonly secure: SecureParams;
+  readonly actions: Actions;
+  /** Keeps `files` and `isos`. */
+  readonly dataDirectory: string;
+  /** Of `/api/v3`: `127.0.0.1:8092`. */
+  readonly https: { readonly address: string; readonly tls: KeyPair };
+  /** Of static files: `127.0.0.1:8091`; undefined: none. */
+  readonly http: { readonly address: string } | undefined;
+  /** What `/info` says besides the ports. */
+  readonly facts: Omit<ServerFacts, "apiPort" | "filePort">;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface RebarApi {
+  /** `host:port`. */
+  readonly https: { readonly address: string; readonly port: number };
+  readonly http: { readonly address: string; readonly port: number } | undefined;
+  close(): Promise<void>;
+}
+
+/** Opens the listeners of `/api/v3` and of static files. Rejects if a port is taken. */
+export async function openRebarApi(options: RebarApiOptions): Promise<RebarApi> {
+  const { store, clock, log, https, http, facts } = options;
+  const ports = { apiPort: 0, filePort: 0 };
+  const parts = partsOf(options, () => ({ ...facts, ...ports }));
+  const streams = new EventStreams(store, clock);
+  const answer = apiHandler(parts);
+  const api = await openDoor({
+    address: https.address,
+    tls: https.tls,
+    isIdentified: true,
+    serves: async () => ({ answer, upgrade: (upgrade) => openStream(parts, streams, upgrade) }),
+    form: ({ status, message }) => ({
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ Model: "", Key: "", Type: "AUTH", Messages: [message], Code: status }),
+    }),
+    clock,
+    log,
+  });
+  ports.apiPort = api.port;
+  const files = await openFiles(parts, http?.address, options).catch(async (thrown: unknown) => {
+    await api.close();
+    throw thrown;
+  });
+  ports.filePort = files?.port ?? 0;
+  return {
+    https: api,
+    http: files,
+    async close() {
+      streams.close();
+      await Promise.all([api.close(), files?.close()]);
+    },
+  };
+}
+
+const openFiles = async (
+  parts: ApiParts,
+  address: string | undefined,
+  { clock, log }: RebarApiOptions,
+): Promise<Door | undefined> =>
+  address === undefined
+    ? undefined
+    : await openDoor({
+        address,
+        // Machines have no credentials before they boot; nothing but boot files is served.
+        isIdentified: true,
+        serves: async () => ({ answer: staticHandler(parts) }),
+        clock,
+        log,
+      });
+
+function partsOf(options: RebarApiOptions, facts: () => ServerFacts): ApiParts {
+  const { store, renderer, logs, accounts, secure, actions, dataDirectory, clock, log } = options;
+  return {
+    store,
+    renderer,
+    logs,
+    accounts,
+    secure,
+    actions,
+    files: new BlobStore(join(dataDirectory, "files")),
+    isos: new BlobStore(join(dataDirectory, "isos")),
+    callers: new Callers({ world: store.world, accounts, clock }),
+    facts,
+    clock,
+    log,
+    decoded: (call, collection, key, object) => decoded({ secure, store }, call, collection, key, object),
+  };
+}
+
+async function decoded(
+  parts: Pick<ApiParts, "secure" | "store">,
+  call: Call,
+  collection: Collection,
+  key: string,
+  object: JsonObject,
+): Promise<JsonObject> {
+  const { Params } = object;
+  if (!isParamOwner(collection) || !isJsonObject(Params)) return object;
+  return { ...object, Params: await decodeParams(parts, call, collection, key, Params) };
+}
+
+/** `GET /ws`: takes the connection over, or refuses with a status and nothing else. */
+async function openStream({ callers, clock, log }: ApiParts, streams: EventStreams, upgrade: Upgrade): Promise<void> {
+  const { request, socket } = upgrade;
+  const { path, query } = targetOf(request.url ?? "");
+  try {
+    if (path !== `${prefix}/ws`) return refuse(socket, "404 Not Found");
+    const caller = await callers.identify(request, query);
+    if (caller === unknownCaller) return refuse(socket, "401 Unauthorized", "WWW-Authenticate: dr-provision\r\n");
+    const { acceptText } = await import("#kernel/websocket/index.ts");
+    streams.add(await acceptText(upgrade, clock), caller);
+  } catch (thrown) {
+    if (thrown instanceof Refused) return refuse(socket, `${thrown.body.Code} Refused`);
+    log.warn("opening an event stream failed", { error: messageOf(thrown) });
+    socket.destroy();
+  }
+}
+
+function refuse(socket: Upgrade["socket"], status: string, headers = ""): void {
+  socket.end(`HTTP/1.1 ${status}\r\n${headers}Connection: close\r\nContent-Length: 0\r\n\r\n`);
+}

@@ -1,0 +1,29 @@
+import type { Clock, JsonObject, Logger } from "#lib/base/index.ts";
+import type { Accounts, SecureParams } from "../accounts.ts";
+import type { JobLogs } from "../logs.ts";
+import type { Collection } from "../objects.ts";
+import type { Renderer } from "../render.ts";
+import type { RebarStore } from "../store.ts";
+import type { Actions } from "../plugins/actions.ts";
+import type { Call } from "./call.ts";
+import type { Callers } from "./callers.ts";
+import type { ServerFacts } from "./info.ts";
+import type { BlobStore } from "./blob-store.ts";
+
+/** What routes are made of. */
+export interface ApiParts {
+  readonly store: RebarStore;
+  readonly renderer: Renderer;
+  readonly logs: JobLogs;
+  readonly accounts: Accounts;
+  readonly secure: SecureParams;
+  readonly actions: Actions;
+  readonly files: BlobStore;
+  readonly isos: BlobStore;
+  readonly callers: Callers;
+  readonly facts: () => ServerFacts;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Opens sealed params of an object that the caller may see decoded. */
+  decoded(call: Call, collection: Collection, key: string, object: JsonObject): Promise<JsonObject>;
+}

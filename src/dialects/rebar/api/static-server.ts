@@ -1,0 +1,107 @@
+import { messageOf } from "#lib/base/index.ts";
+import { Refused } from "../failure.ts";
+import type { Machine } from "../objects.ts";
+import { BlobRefusal, segmentsOf } from "./blob-store.ts";
+import { type Exchange, targetOf } from "./handler.ts";
+import type { ApiParts } from "./parts.ts";
+import { sendBytes } from "./sending.ts";
+import { Readable } from "node:stream";
+
+/** Serves `files`, `isos` and the rendered templates of machines' boot environments and stages. Read-only. */
+export function staticHandler(parts: ApiParts): (exchange: Exchange) => Promise<void> {
+  return async (exchange) => {
+    const { request, response } = exchange;
+    const refuse = (code: number) => {
+      if (response.headersSent) response.destroy();
+      else response.writeHead(code, { "Content-Length": 0 }).end();
+    };
+    try {
+      if (request.method !== "GET" && request.method !== "HEAD") return refuse(404);
+      if (!(await serve(parts, exchange))) refuse(404);
+    } catch (thrown) {
+      if (thrown instanceof BlobRefusal || thrown instanceof URIError) return refuse(404);
+      if (thrown instanceof Refused) return refuse(thrown.body.Code);
+      parts.log.error("serving a file failed", { error: messageOf(thrown) });
+      refuse(500);
+    }
+  };
+}
+
+async function serve(parts: ApiParts, exchange: Exchange): Promise<boolean> {
+  const { request, response } = exchange;
+  const segments = segmentsOf(decodeURIComponent(targetOf(request.url ?? "/").path));
+  const [first = "", ...rest] = segments;
+  const call = { method: request.method ?? "", path: segments, request, response };
+  if (first === "files" || first === "isos") {
+    const store = parts[first];
+    const blob = await store.find(rest.join("/"));
+    if (blob === undefined) return false;
+    sendBytes(call, { size: blob.size, read: (start, end) => store.read(blob, start, end) });
+    return true;
+  }
+  const content = await renderedAt(parts, segments.join("/"));
+  if (content === undefined) return false;
+  const bytes = Buffer.from(content);
+  sendBytes(call, {
+    size: bytes.length,
+    headers: { "Content-Type": "text/plain; charset=utf-8" },
+    read: (start, end) => Readable.from([bytes.subarray(start, end)]),
+  });
+  return true;
+}
+
+/**
+ * The template that is rendered to this path now. Paths may contain anything of a machine, so every machine is asked;
+ * those whose UUID, name or address the path contains come first, which finds nearly all.
+ */
+async function renderedAt(parts: ApiParts, path: string): Promise<string | undefined> {
+  const { world } = parts.store;
+  const unknown = await renderedFor(parts, undefined, path);
+  if (unknown !== undefined) return unknown;
+  const machines = world.all("machines");
+  const named = machines.filter((machine) => isNamedIn(machine, path));
+  for (const machine of named) {
+    const content = await renderedFor(parts, machine, path);
+    if (content !== undefined) return content;
+  }
+  const others = machines.filter((machine) => !named.includes(machine)).slice(0, mostOthers);
+  for (const machine of others) {
+    const content = await renderedFor(parts, machine, path);
+    if (content !== undefined) return content;
+  }
+  return undefined;
+}
+
+/** Strangers may ask for any path, and rendering costs. */
+const mostOthers = 20;
+
+const isNamedIn = ({ Uuid, Name, Address, HardwareAddrs }: Machine, path: string): boolean => {
+  const lower = path.toLowerCase();
+  const hex = Address.split(".")
+    .map((part) => Number(part).toString(16).padStart(2, "0"))
+    .join("");
+  return [Uuid, Name, Address, hex, ...HardwareAddrs.flatMap((mac) => [mac, mac.replaceAll(":", "-")])].some(
+    (word) => word.length > 2 && lower.includes(word.toLowerCase()),
+  );
+};
+
+async function renderedFor(
+  { store: { world }, renderer }: ApiParts,
+  machine: Machine | undefined,
+  path: string,
+): Promise<string | undefined> {
+  const bootEnv = machine === undefined ? (world.prefs["unknownBootEnv"] ?? "") : machine.BootEnv;
+  const subjects = [
+    { collection: "bootenvs", name: bootEnv, templates: world.get("bootenvs", bootEnv)?.Templates },
+    ...(machine === undefined
+      ? []
+      : [{ collection: "stages", name: machine.Stage, templates: world.get("stages", machine.Stage)?.Templates }]),
+  ] as const;
+  for (const { collection, name, templates = [] } of subjects) {
+    if (templates.length === 0) continue;
+    const rendered = await renderer.actions(world, { collection, name, machine, os: "" });
+    const action = rendered.ok ? rendered.value.find(({ Path }) => Path.replace(/^\/+/, "") === path) : undefined;
+    if (action !== undefined) return action.Content;
+  }
+  return undefined;
+}

@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+import { isJsonObject, type JsonObject, type JsonValue, messageOf, textAt } from "#lib/base/index.ts";
+import type { ActionOutcome } from "./actions.ts";
+
+export type CommandRun = (described: JsonValue, sent: JsonObject, signal: AbortSignal) => Promise<ActionOutcome>;
+
+/** Of output kept from a program or service. */
+const mostOutput = 2 ** 20;
+
+const failed = (reason: string, output = ""): ActionOutcome => ({ kind: "failed", reason, output });
+
+const resultOf = (text: string): ActionOutcome => ({ kind: "done", result: parsed(text) });
+
+function parsed(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    // Plain text is a result, too.
+    return text;
+  }
+}
+
+/** `argv`, or an object with it. The program gets JSON on its standard input and the server's PATH, nothing else. */
+export async function runExec(described: JsonValue, sent: JsonObject, signal: AbortSignal): Promise<ActionOutcome> {
+  const list = isJsonObject(described) ? described["argv"] : described;
+  const argv = Array.isArray(list) ? list.filter((item) => typeof item === "string") : [];
+  const [program, ...args] = argv;
+  if (program === undefined) return failed("exec/commands: expected a list of a program and its arguments");
+  return await new Promise((resolve) => {
+    const child = spawn(program, args, { signal, stdio: "pipe", env: { PATH: "/usr/local/bin:/usr/bin:/bin" } });
+    const [output, errors] = [new Bounded(), new Bounded()];
+    child.stdout.on("data", (chunk: Buffer) => output.add(chunk));
+    child.stderr.on("data", (chunk: Buffer) => errors.add(chunk));
+    child.once("error", (thrown) => resolve(failed(messageOf(thrown), errors.text)));
+    child.once("close", (code, killed) => {
+      if (code === 0) return resolve(resultOf(output.text));
+      resolve(failed(killed === null ? `exit code ${code}` : `killed by ${killed}`, output.text + errors.text));
+    });
+    // The program need not read its input.
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(JSON.stringify(sent));
+  });
+}
+
+/** POSTs to the plugin's `http/url`. */
+export async function runHttp(
+  described: JsonValue,
+  params: JsonObject,
+  command: string,
+  sent: JsonObject,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const url = textAt(described, "url") ?? textAt(params, "http/url");
+  if (url === undefined || !URL.canParse(url)) return failed("http/url: expected a URL");
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ command, ...sent }),
+      // Redirects would carry the machine elsewhere.
+      redirect: "error",
+      signal,
+    });
+    const output = new Bounded();
+    for await (const chunk of response.body ?? []) output.add(Buffer.from(chunk));
+    return response.ok ? resultOf(output.text) : failed(`${url} answered ${response.status}`, output.text);
+  } catch (thrown) {
+    return failed(`${url}: ${messageOf(thrown)}`);
+  }
+}
+
+/** Keeps the beginning. */
+class Bounded {
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+
+  add(chunk: Buffer): void {
+    if (this.#size >= mostOutput) return;
+    this.#chunks.push(chunk.subarray(0, mostOutput - this.#size));
+    this.#size += chunk.length;
+  }
+
+  get text(): string {
+    return Buffer.concat(this.#chunks).toString("utf8");
+  }
+}
