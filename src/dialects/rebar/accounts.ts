@@ -5,10 +5,12 @@ import type { Write } from "./store.ts";
 export interface Accounts {
   /** Signs tokens; at least 32 bytes. Another key revokes all tokens. */
   readonly tokenKey: Uint8Array;
-  /** Takes as long for users that do not exist. */
-  isPassword(user: string, password: string): Promise<boolean>;
-  /** Also changes the user's `Secret`, which revokes the user's tokens. */
-  setPassword(user: string, password: string, write: Write): Promise<void>;
+  readonly passwords: {
+    /** Takes as long for users that do not exist. */
+    check(user: string, password: string): Promise<boolean>;
+    /** Also changes the user's `Secret`, which revokes the user's tokens. */
+    set(user: string, password: string, write: Write): Promise<void>;
+  };
 }
 
 export type SecureOwner = "machines" | "profiles" | "stages" | "plugins";
@@ -17,6 +19,6 @@ export type SecureOwner = "machines" | "profiles" | "stages" | "plugins";
 export interface SecureParams {
   /** 32 bytes in base64, made on first use. */
   publicKey(owner: SecureOwner, key: string): Promise<string>;
-  /** Rejects if the value was not sealed for this owner. */
-  open(owner: SecureOwner, key: string, sealed: JsonValue): Promise<JsonValue>;
+  /** `owner` is a machine's UUID, or the name of another owner. Rejects if the value was not sealed for it. */
+  open(owner: string, sealed: JsonValue): Promise<JsonValue>;
 }

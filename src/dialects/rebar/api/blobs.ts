@@ -1,8 +1,8 @@
+import { sendBytes } from "#kernel/doors/index.ts";
 import { refusal, Refused } from "../failure.ts";
 import { isType } from "./bodies.ts";
 import { BlobRefusal, type BlobStore, segmentsOf } from "./blob-store.ts";
 import { type Answered, type Call, created, demand, done, found, isRead, isSet, noRoute, notFound } from "./call.ts";
-import { sendBytes } from "./sending.ts";
 
 /** `/files` and `/isos`: content that machines download. */
 export async function answerBlobs(scope: "files" | "isos", store: BlobStore, call: Call): Promise<Answered> {
@@ -44,12 +44,12 @@ async function send(scope: string, store: BlobStore, path: string, call: Call): 
   const blob = call.caller.may(scope, "get", path) ? await store.find(path) : undefined;
   if (blob === undefined) throw notFound(call.method, scope, path);
   const sum = await store.sha256(blob);
-  const tag = `"SHA256:${sum}"`;
-  const headers = { "X-DRP-SHA256SUM": sum, ETag: tag };
-  if (call.request.headers["if-none-match"] === tag) {
-    call.response.writeHead(304, headers).end();
-    return undefined;
-  }
-  sendBytes(call, { size: blob.size, headers, read: (start, end) => store.read(blob, start, end) });
+  sendBytes(call, {
+    size: blob.size,
+    contentType: "application/octet-stream",
+    sha256: `SHA256:${sum}`,
+    headers: { "X-DRP-SHA256SUM": sum },
+    read: (start, end) => store.read(blob, start, end),
+  });
   return undefined;
 }

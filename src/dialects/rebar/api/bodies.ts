@@ -1,36 +1,10 @@
-import type { IncomingMessage } from "node:http";
 import { isJsonObject, type JsonObject, type JsonValue, messageOf } from "#lib/base/index.ts";
-import { refusal, Refused } from "../failure.ts";
+import { boundedText } from "#kernel/doors/index.ts";
 import { badRequest, type Call } from "./call.ts";
 
 /** Of bodies that are kept in memory. */
 export const mostBytes = 16 * 2 ** 20;
 export const mostContentBytes = 64 * 2 ** 20;
-
-/** Throws 413 for more than `most` bytes. */
-export function readBytes(request: IncomingMessage, most: number): Promise<Buffer> {
-  const told = Number(request.headers["content-length"] ?? 0);
-  if (told > most) return Promise.reject(tooLarge(most));
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > most) reject(tooLarge(most));
-      else chunks.push(chunk);
-    });
-    request.once("end", () => {
-      const [first] = chunks;
-      resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks));
-    });
-    request.once("close", () => {
-      if (!request.complete) reject(badRequest("", "", "", "the body ended before it was complete"));
-    });
-  });
-}
-
-const tooLarge = (most: number): Refused =>
-  new Refused(refusal(413, "", "", "", `expected a body of at most ${most} bytes`));
 
 /** The body as JSON; throws 400 for another content type or malformed JSON. */
 export async function readJson(call: Call, most = mostBytes): Promise<JsonValue> {
@@ -38,7 +12,7 @@ export async function readJson(call: Call, most = mostBytes): Promise<JsonValue>
   const [model = "", key = ""] = path;
   const type = request.headers["content-type"] ?? "";
   if (!isType(type, "application/json")) throw badRequest(method, model, key, `Invalid content type: ${type}`);
-  const text = (await readBytes(request, most)).toString("utf8");
+  const text = await boundedText(request, most);
   try {
     return JSON.parse(text) as JsonValue;
   } catch (thrown) {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Write } from "../store.ts";
 import { refusal, Refused } from "../failure.ts";
+import { requirement } from "../model/claims.ts";
 import type { Caller } from "./callers.ts";
 
 /** A request of a caller who has proved who they are. */
@@ -46,9 +47,7 @@ export function demand({ caller }: Call, scope: string, action: string, specific
 }
 
 export const denied = (scope: string, action: string, specific: string): Refused =>
-  new Refused(
-    refusal(403, "AUTH", scope, specific, "Cannot access URL", `Requires: ${scope} ${action} ${specific || "*"}`),
-  );
+  new Refused(refusal(403, "AUTH", scope, specific, "Cannot access URL", requirement(scope, action, specific)));
 
 export const isSet = (query: URLSearchParams, name: string): boolean => query.get(name) === "true";
 

@@ -2,17 +2,10 @@ import type { IncomingMessage } from "node:http";
 import type { Clock, Instant } from "#lib/base/index.ts";
 import type { Accounts } from "../accounts.ts";
 import { refusal, Refused } from "../failure.ts";
-import type { Role } from "../objects.ts";
+import type { Claim } from "../objects.ts";
 import type { Principal, World } from "../world.ts";
-import {
-  allows,
-  type Claims,
-  compileClaims,
-  createOnlyClaims,
-  machineClaims,
-  ownClaims,
-  profileClaims,
-} from "./claims.ts";
+import { allows, machineClaims } from "../model/claims.ts";
+import { createOnlyClaims, ownClaims, profileClaims } from "./claims.ts";
 import { Passwords } from "./passwords.ts";
 import { openToken, secretsOf, type TokenSubject } from "./tokens.ts";
 
@@ -46,8 +39,6 @@ export interface CallerParts {
 export class Callers {
   readonly #parts: CallerParts;
   readonly #passwords: Passwords;
-  /** Claims of roles and machines, compiled once; roles are replaced when they change. */
-  readonly #byRole = new WeakMap<Role, Claims>();
 
   /** Signatures that were checked. */
   readonly #byTokenText = new Map<string, KnownToken>();
@@ -120,20 +111,20 @@ export class Callers {
       case "user":
         return this.#userMay(subject.name, subject.roles);
       case "machine":
-        return allowing(compileClaims(machineClaims(subject.machine)));
+        return allowing(machineClaims(subject.machine));
       case "job":
         return this.#jobMay(subject.machine, subject.job);
       case "profile":
-        return allowing(compileClaims(profileClaims(subject.profile)));
+        return allowing(profileClaims(subject.profile));
       case "create":
-        return allowing(compileClaims(createOnlyClaims));
+        return allowing(createOnlyClaims);
     }
   }
 
   /** Looks the roles up with every question: event streams stay open while roles change. */
   #userMay(name: string, only: readonly string[] | undefined): Caller["may"] {
     const { world } = this.#parts;
-    const own = compileClaims(ownClaims(name));
+    const own = ownClaims(name);
     return (scope, action, specific) => {
       const roles = world.get("users", name)?.Roles ?? [];
       for (const role of roles)
@@ -144,9 +135,9 @@ export class Callers {
 
   #jobMay(machine: string, job: string): Caller["may"] {
     const { world } = this.#parts;
-    const own = compileClaims(machineClaims(machine));
+    const own = machineClaims(machine);
     const task = world.get("tasks", world.get("jobs", job)?.Task ?? "");
-    const extra = compileClaims(task?.ExtraClaims ?? []);
+    const extra = task?.ExtraClaims ?? [];
     return (scope, action, specific) =>
       allows(own, scope, action, specific) ||
       allows(extra, scope, action, specific) ||
@@ -155,15 +146,12 @@ export class Callers {
 
   #roleAllows(name: string, scope: string, action: string, specific: string): boolean {
     const role = this.#parts.world.get("roles", name);
-    if (role === undefined) return false;
-    let claims = this.#byRole.get(role);
-    if (claims === undefined) this.#byRole.set(role, (claims = compileClaims(role.Claims)));
-    return allows(claims, scope, action, specific);
+    return role !== undefined && allows(role.Claims, scope, action, specific);
   }
 }
 
 const allowing =
-  (claims: Claims): Caller["may"] =>
+  (claims: readonly Claim[]): Caller["may"] =>
   (scope, action, specific) =>
     allows(claims, scope, action, specific);
 

@@ -2,6 +2,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import { refusal, Refused } from "../failure.ts";
 import { type AnyObject, type Collection, type Job, keyField } from "../objects.ts";
 import type { World } from "../world.ts";
+import { findObject } from "../model/filter.ts";
+import { keyOf } from "../model/read.ts";
 import { memberOf, readJson, readObjectBody } from "./bodies.ts";
 import { type Answer, type Call, created, demand, denied, found, isRead, noRoute, notFound, writeOf } from "./call.ts";
 import type { ApiParts } from "./parts.ts";
@@ -13,12 +15,9 @@ import { onWire, shaped, shapeOf } from "./wire.ts";
 
 /** A key of a URL, which may be `Index:value` of a unique index. */
 export function resolveKey(world: World, collection: Collection, text: string): string {
-  const colon = text.indexOf(":");
-  if (colon < 0 || world.get(collection, text) !== undefined) return text;
-  const [index, value] = [text.slice(0, colon), text.slice(colon + 1)];
-  if (index === "Key" || index === keyField(collection)) return value;
-  if (index !== "Name" || collection !== "machines") return text;
-  return world.all("machines").find(({ Name }) => Name === value)?.Uuid ?? value;
+  if (!text.includes(":")) return text;
+  const object = findObject(world, collection, text);
+  return object === undefined ? text : keyOf(collection, object);
 }
 
 /** Claims on a job may name its machine. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { messageOf, toError } from "#lib/base/index.ts";
+import { DoorRefusal } from "#kernel/doors/index.ts";
 import { type ModelError, refusal, Refused } from "../failure.ts";
 import type { Answer, Answered, Call, Route } from "./call.ts";
 import { unknownCaller } from "./callers.ts";
@@ -13,7 +14,7 @@ export interface Exchange {
 
 export const prefix = "/api/v3";
 
-/** Answers requests for `/api/v3`. Does not reject. */
+/** Answers requests for `/api/v3`. Rejects with refusals that the door words. */
 export function apiHandler(parts: ApiParts): (exchange: Exchange) => Promise<void> {
   const routes = routesOf(parts);
   return async (exchange) => {
@@ -87,6 +88,8 @@ function endUnread(request: IncomingMessage, response: ServerResponse): void {
 const mostDropped = 64 * 1024;
 
 function sendFailure({ log }: ApiParts, exchange: Exchange, thrown: unknown): void {
+  // The door words these.
+  if (thrown instanceof DoorRefusal) throw thrown;
   const { request, response } = exchange;
   const { path } = targetOf(request.url ?? "");
   const method = request.method ?? "";

@@ -1,9 +1,10 @@
 import { Readable } from "node:stream";
+import { readBody, sendBytes } from "#kernel/doors/index.ts";
 import { refusal, Refused } from "../failure.ts";
 import { firstLine } from "../job-logs/file-job-logs.ts";
 import type { Job } from "../objects.ts";
 import type { World } from "../world.ts";
-import { isType, memberOf, mostBytes, readBytes, readObjectBody } from "./bodies.ts";
+import { isType, memberOf, mostBytes, readObjectBody } from "./bodies.ts";
 import {
   type Answer,
   type Answered,
@@ -18,7 +19,6 @@ import {
 } from "./call.ts";
 import { demandOn, objectFor } from "./collections.ts";
 import type { ApiParts } from "./parts.ts";
-import { sendBytes } from "./sending.ts";
 import { makeToken } from "./tokens.ts";
 
 /** `POST /jobs`: what the machine does next. */
@@ -82,6 +82,8 @@ const jobFor = (call: Call, world: World, key: string): Job => {
   return job;
 };
 
+const contentType = "application/octet-stream";
+
 export async function jobLog({ store, logs }: ApiParts, key: string, call: Call): Promise<Answered> {
   const { method, request } = call;
   if (method === "PUT") {
@@ -91,18 +93,22 @@ export async function jobLog({ store, logs }: ApiParts, key: string, call: Call)
     const type = request.headers["content-type"] ?? "";
     if (!isType(type, "application/octet-stream"))
       throw new Refused(refusal(415, method, "jobs", key, `Invalid content type: ${type}`));
-    await logs.append(key, await readBytes(request, mostBytes));
+    await logs.append(key, await readBody(request, mostBytes));
     return done;
   }
   if (!isRead(method)) throw noRoute(call);
   jobFor(call, store.world, key);
   demandOn(call, store.world, "jobs", "log", key);
   const size = await logs.size(key);
-  if (size !== undefined) sendBytes(call, { size, read: (start, end) => logs.read(key, start, end) });
+  if (size !== undefined) sendBytes(call, { size, contentType, read: (start, end) => logs.read(key, start, end) });
   else {
     // Nothing has been written yet.
     const line = Buffer.from(firstLine(key));
-    sendBytes(call, { size: line.length, read: (start, end) => Readable.from([line.subarray(start, end)]) });
+    sendBytes(call, {
+      size: line.length,
+      contentType,
+      read: (start, end) => Readable.from([line.subarray(start, end)]),
+    });
   }
   return undefined;
 }

@@ -15,7 +15,7 @@ import type { Call } from "./call.ts";
 import { Callers, unknownCaller } from "./callers.ts";
 import { apiHandler, prefix, targetOf } from "./handler.ts";
 import type { ServerFacts } from "./info.ts";
-import { decodeParams } from "./params.ts";
+import { decodeParams, type Owned } from "./params.ts";
 import type { ApiParts } from "./parts.ts";
 import { staticHandler } from "./static-server.ts";
 import { isParamOwner } from "./wire.ts";
@@ -124,8 +124,9 @@ async function decoded(
   object: JsonObject,
 ): Promise<JsonObject> {
   const { Params } = object;
-  if (!isParamOwner(collection) || !isJsonObject(Params)) return object;
-  return { ...object, Params: await decodeParams(parts, call, collection, key, Params) };
+  const owner = isParamOwner(collection) ? parts.store.world.get(collection, key) : undefined;
+  if (owner === undefined || !isJsonObject(Params)) return object;
+  return { ...object, Params: await decodeParams(parts, call, { collection, object: owner } as Owned, Params) };
 }
 
 /** `GET /ws`: takes the connection over, or refuses with a status and nothing else. */

@@ -1,8 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { refusal, Refused } from "../failure.ts";
-import { asJson } from "../model/read.ts";
+import { asJson, keyOf } from "../model/read.ts";
 import type { ObjectOf } from "../objects.ts";
-import { aggregateOf, composedOf, valueOf } from "../params/lookup.ts";
+import { aggregateParams, composeParam, findParam, type ParamOwner as OwnerInWorld } from "../params/lookup.ts";
+import type { World } from "../world.ts";
 import { readJson, readObjectBody } from "./bodies.ts";
 import {
   type Answer,
@@ -22,6 +23,9 @@ import { patched, pointersOfPatch } from "./patching.ts";
 import { type ParamOwner, picked } from "./wire.ts";
 
 type Owner = ObjectOf[ParamOwner];
+
+/** An object with its collection. */
+export type Owned = OwnerInWorld;
 
 /** `/P/K/params[/PKEY]`; names of params may contain slashes. */
 export async function answerParams(
@@ -55,39 +59,32 @@ async function readParams(
   if (owner === undefined) throw notFound(call.method, collection, key);
   const isAggregate = isSet(query, "aggregate");
   const isComposed = isSet(query, "compose");
+  const owned = { collection, object: owner } as Owned;
   if (name !== "") {
     const value = isComposed
-      ? composed(parts, collection, owner, name)
-      : single(parts, collection, owner, name, isAggregate);
-    if (!isSet(query, "decode")) return found(value ?? null);
-    const opened = await parts.decoded(call, collection, key, { Params: value === undefined ? {} : { [name]: value } });
-    const values = opened["Params"];
-    return found((isJsonObject(values) ? values[name] : undefined) ?? null);
+      ? composed(world, owned, name)
+      : isAggregate
+        ? findParam(world, owned, name)?.value
+        : own(owner, name);
+    if (value === undefined) return found(null);
+    const shown = isSet(query, "decode")
+      ? await decodeParams(parts, call, owned, { [name]: value })
+      : { [name]: value };
+    return found(shown[name] ?? null);
   }
-  const all = isAggregate || isComposed ? aggregateOf(world, collection, owner) : owner.Params;
+  const all = isAggregate || isComposed ? aggregateParams(world, owned) : owner.Params;
   const names = listOfWords(query.get("params"));
   const chosen = names === undefined ? all : picked(all, names);
-  if (!isSet(query, "decode")) return found(chosen);
-  return found((await parts.decoded(call, collection, key, { Params: chosen }))["Params"]);
+  return found(isSet(query, "decode") ? await decodeParams(parts, call, owned, chosen) : chosen);
 }
 
-const single = (
-  { store }: ApiParts,
-  collection: ParamOwner,
-  owner: Owner,
-  name: string,
-  isAggregate: boolean,
-): JsonValue | undefined =>
-  isAggregate
-    ? valueOf(store.world, collection, owner, name)
-    : Object.hasOwn(owner.Params, name)
-      ? owner.Params[name]
-      : undefined;
+const own = ({ Params }: Owner, name: string): JsonValue | undefined =>
+  Object.hasOwn(Params, name) ? Params[name] : undefined;
 
-function composed({ store }: ApiParts, collection: ParamOwner, owner: Owner, name: string): JsonValue | undefined {
-  const result = composedOf(store.world, collection, owner, name);
+function composed(world: World, owned: Owned, name: string): JsonValue | undefined {
+  const result = composeParam(world, owned, name);
   if (result.ok) return result.value;
-  throw new Refused(refusal(409, "GET", collection, name, result.error));
+  throw new Refused(refusal(409, "GET", owned.collection, name, result.error));
 }
 
 async function replaceParams(parts: ApiParts, collection: ParamOwner, key: string, call: Call): Promise<Answer> {
@@ -175,20 +172,25 @@ function demandParams(
   for (const pointer of pointers) demandOn(call, parts.store.world, collection, `update:/Params${pointer}`, key);
 }
 
-/** Opens sealed values of secure params; needs `getSecure`. */
+/** Opens sealed values of secure params, each with the key of the object that has it; needs `getSecure`. */
 export async function decodeParams(
-  { secure, store }: Pick<ApiParts, "secure" | "store">,
-  call: Call,
-  collection: ParamOwner,
-  key: string,
+  { secure, store: { world } }: Pick<ApiParts, "secure" | "store">,
+  { caller }: Call,
+  owned: Owned,
   params: JsonObject,
 ): Promise<JsonObject> {
-  const { world } = store;
   const sealed = Object.keys(params).filter((name) => world.get("params", name)?.Secure === true);
   if (sealed.length === 0) return params;
-  if (!call.caller.may(collection, "getSecure", key)) throw denied(collection, "getSecure", key);
+  const { collection } = owned;
+  const key = keyOf(collection, owned.object);
+  if (!caller.may(collection, "getSecure", key)) throw denied(collection, "getSecure", key);
   const opened = await Promise.all(
-    sealed.map(async (name) => [name, await secure.open(collection, key, params[name] ?? null)] as const),
+    sealed.map(async (name) => {
+      const value = params[name] ?? null;
+      const owner = findParam(world, owned, name)?.owner;
+      // The default of a schema is not sealed.
+      return [name, owner === undefined ? value : await secure.open(owner, value)] as const;
+    }),
   );
   return { ...params, ...Object.fromEntries(opened) };
 }

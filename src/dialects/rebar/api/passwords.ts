@@ -68,7 +68,7 @@ export class Passwords {
 
   async #verify(world: World, user: string, password: string, digest: string): Promise<PasswordAnswer> {
     const secret = world.get("users", user)?.Secret;
-    const isRight = await this.#accounts.isPassword(user, password);
+    const isRight = await this.#accounts.passwords.check(user, password);
     if (!isRight || secret === undefined || world.get("users", user)?.Secret !== secret) return "wrong";
     this.#remembered.delete(digest);
     this.#remembered.set(digest, { until: this.#clock.now() + rememberMs, secret });

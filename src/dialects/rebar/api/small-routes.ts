@@ -1,7 +1,7 @@
 import { networkInterfaces } from "node:os";
 import { type JsonObject, textAt } from "#lib/base/index.ts";
 import { refusal, Refused } from "../failure.ts";
-import { indexesOf } from "../model/filter.ts";
+import { describeIndexes } from "../model/indexes.ts";
 import { collections, isCollection } from "../model/read.ts";
 import { principalText } from "../world.ts";
 import { readObjectBody } from "./bodies.ts";
@@ -69,9 +69,9 @@ export function answerObjects(call: Call): Answer {
 export function answerIndexes(call: Call): Answer {
   if (!isRead(call.method)) throw noRoute(call);
   const [, type, ...rest] = call.path;
-  if (type === undefined) return found(Object.fromEntries(collections.map((name) => [name, indexesOf(name)])));
+  if (type === undefined) return found(Object.fromEntries(collections.map((name) => [name, describeIndexes(name)])));
   if (!isCollection(type)) throw notFound(call.method, "indexes", type);
-  const indexes = indexesOf(type);
+  const indexes = describeIndexes(type);
   const name = rest.join("/");
   return found(name === "" ? indexes : (indexes[name] ?? {}));
 }

@@ -1,10 +1,11 @@
 import { messageOf } from "#lib/base/index.ts";
-import { Refused } from "../failure.ts";
-import type { Machine } from "../objects.ts";
+import { DoorRefusal, sendBytes } from "#kernel/doors/index.ts";
+import type { Machine, TemplateInfo } from "../objects.ts";
+import type { RenderSubject } from "../render.ts";
+import type { World } from "../world.ts";
 import { BlobRefusal, segmentsOf } from "./blob-store.ts";
 import { type Exchange, targetOf } from "./handler.ts";
 import type { ApiParts } from "./parts.ts";
-import { sendBytes } from "./sending.ts";
 import { Readable } from "node:stream";
 
 /** Serves `files`, `isos` and the rendered templates of machines' boot environments and stages. Read-only. */
@@ -20,7 +21,7 @@ export function staticHandler(parts: ApiParts): (exchange: Exchange) => Promise<
       if (!(await serve(parts, exchange))) refuse(404);
     } catch (thrown) {
       if (thrown instanceof BlobRefusal || thrown instanceof URIError) return refuse(404);
-      if (thrown instanceof Refused) return refuse(thrown.body.Code);
+      if (thrown instanceof DoorRefusal) throw thrown;
       parts.log.error("serving a file failed", { error: messageOf(thrown) });
       refuse(500);
     }
@@ -28,23 +29,26 @@ export function staticHandler(parts: ApiParts): (exchange: Exchange) => Promise<
 }
 
 async function serve(parts: ApiParts, exchange: Exchange): Promise<boolean> {
-  const { request, response } = exchange;
+  const { request } = exchange;
   const segments = segmentsOf(decodeURIComponent(targetOf(request.url ?? "/").path));
   const [first = "", ...rest] = segments;
-  const call = { method: request.method ?? "", path: segments, request, response };
   if (first === "files" || first === "isos") {
     const store = parts[first];
     const blob = await store.find(rest.join("/"));
     if (blob === undefined) return false;
-    sendBytes(call, { size: blob.size, read: (start, end) => store.read(blob, start, end) });
+    sendBytes(exchange, {
+      size: blob.size,
+      contentType: "application/octet-stream",
+      read: (start, end) => store.read(blob, start, end),
+    });
     return true;
   }
   const content = await renderedAt(parts, segments.join("/"));
   if (content === undefined) return false;
   const bytes = Buffer.from(content);
-  sendBytes(call, {
+  sendBytes(exchange, {
     size: bytes.length,
-    headers: { "Content-Type": "text/plain; charset=utf-8" },
+    contentType: "text/plain; charset=utf-8",
     read: (start, end) => Readable.from([bytes.subarray(start, end)]),
   });
   return true;
@@ -90,18 +94,25 @@ async function renderedFor(
   machine: Machine | undefined,
   path: string,
 ): Promise<string | undefined> {
-  const bootEnv = machine === undefined ? (world.prefs["unknownBootEnv"] ?? "") : machine.BootEnv;
-  const subjects = [
-    { collection: "bootenvs", name: bootEnv, templates: world.get("bootenvs", bootEnv)?.Templates },
-    ...(machine === undefined
-      ? []
-      : [{ collection: "stages", name: machine.Stage, templates: world.get("stages", machine.Stage)?.Templates }]),
-  ] as const;
-  for (const { collection, name, templates = [] } of subjects) {
+  for (const { subject, templates } of subjectsOf(world, machine)) {
     if (templates.length === 0) continue;
-    const rendered = await renderer.actions(world, { collection, name, machine, os: "" });
+    const rendered = await renderer.actions(world, { ...subject, machine, os: "" });
     const action = rendered.ok ? rendered.value.find(({ Path }) => Path.replace(/^\/+/, "") === path) : undefined;
     if (action !== undefined) return action.Content;
   }
   return undefined;
+}
+
+interface Candidate {
+  readonly subject: Pick<RenderSubject, "collection" | "name">;
+  readonly templates: readonly TemplateInfo[];
+}
+
+function subjectsOf(world: World, machine: Machine | undefined): readonly Candidate[] {
+  const bootEnv = machine === undefined ? (world.prefs["unknownBootEnv"] ?? "") : machine.BootEnv;
+  const stage = machine?.Stage ?? "";
+  return [
+    { subject: { collection: "bootenvs", name: bootEnv }, templates: world.get("bootenvs", bootEnv)?.Templates ?? [] },
+    { subject: { collection: "stages", name: stage }, templates: world.get("stages", stage)?.Templates ?? [] },
+  ];
 }

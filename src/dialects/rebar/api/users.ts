@@ -56,6 +56,6 @@ export async function userPassword({ store, accounts }: ApiParts, name: string, 
   if (password === undefined)
     throw new Refused(refusal(400, "PUT", "users", name, "expected a Password that is not empty"));
   if (store.world.get("users", name) === undefined) throw notFound("PUT", "users", name);
-  await accounts.setPassword(name, password, writeOf(call));
+  await accounts.passwords.set(name, password, writeOf(call));
   return found(store.world.get("users", name));
 }
