@@ -3,7 +3,7 @@ import type { Machine, Plugin } from "../objects.ts";
 import type { RebarStore } from "../store.ts";
 import { type Principal, principalText, type World } from "../world.ts";
 import { asJson } from "../model/read.ts";
-import { type CommandRun, runExec, runHttp } from "./run-command.ts";
+import { type ActionOutcome, type CommandRun, runExec, runHttp } from "./run-command.ts";
 
 /** Something a plugin can do with a machine, as clients see it. */
 export interface AvailableAction {
@@ -23,11 +23,6 @@ export interface ActionRequest {
   readonly params: JsonObject;
   readonly by: Principal;
 }
-
-/** `unknown`: no plugin offers it; `failed`: it ran, or could not. */
-export type ActionOutcome =
-  | { readonly kind: "done"; readonly result: JsonValue }
-  | { readonly kind: "unknown" | "invalid" | "failed"; readonly reason: string; readonly output: string };
 
 export interface Actions {
   available(machine: Machine): readonly AvailableAction[];

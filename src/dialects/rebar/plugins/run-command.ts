@@ -1,6 +1,10 @@
 import { spawn } from "node:child_process";
 import { isJsonObject, type JsonObject, type JsonValue, messageOf, textAt } from "#lib/base/index.ts";
-import type { ActionOutcome } from "./actions.ts";
+
+/** `unknown`: no plugin offers it; `failed`: it ran, or could not. */
+export type ActionOutcome =
+  | { readonly kind: "done"; readonly result: JsonValue }
+  | { readonly kind: "unknown" | "invalid" | "failed"; readonly reason: string; readonly output: string };
 
 export type CommandRun = (described: JsonValue, sent: JsonObject, signal: AbortSignal) => Promise<ActionOutcome>;
 
