@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ReviewParts } from "#kernel/dialect/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
+import { library } from "./library.ts";
 import { reviewDefinition, reviewRun } from "./review.ts";
 
 let templates: Awaited<ReturnType<typeof realHost>>;
@@ -51,4 +52,16 @@ test("definitions are found in the namespace of the settings, and conditions dra
   );
   expect(new Set(asked)).toEqual(new Set(["default", "shared"]));
   expect(found.warnings.join()).toContain("because runs suspend on failure here");
+});
+
+test("templates that come with Slipway are stored without a question to CUE", async () => {
+  const asked: string[] = [];
+  const templates = { ask: (question: string) => Promise.reject(new Error(String(asked.push(question)))) };
+  const parts = { client, templates: templates as unknown as ReviewParts["templates"] };
+  const review = async (template: string) =>
+    (await reviewDefinition({ spec: { schematic: { cue: { template } } } }, parts)).warnings;
+  for (const { template } of await library.definitions()) expect(await review(template)).toEqual([]);
+  expect(asked).toEqual([]);
+  expect(await review("parameter: {}")).toEqual([expect.stringContaining("the template was not checked")]);
+  expect(asked).not.toEqual([]);
 });

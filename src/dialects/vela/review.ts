@@ -49,13 +49,17 @@ const settingsOf = ({ options }: ReviewParts): Settings =>
 export async function reviewDefinition(document: JsonObject, { templates }: ReviewParts): Promise<Admitted> {
   const template = textAt(document, "spec", "schematic", "cue", "template") ?? "";
   try {
-    const vetted = template === "" ? undefined : await cueOf(templates).vet(template);
+    const vetted = template === "" || (await isShipped(template)) ? undefined : await cueOf(templates).vet(template);
     if (vetted?.ok !== false) return { causes: [], warnings: [] };
     return { causes: [], warnings: [`spec.schematic.cue.template: ${failureText(vetted.error)}`] };
   } catch (thrown) {
     return { causes: [], warnings: [`the template was not checked: ${messageOf(thrown)}`] };
   }
 }
+
+/** Tests have checked those; a server that installs them would load CUE at its start, and ask it about a hundred. */
+const isShipped = async (template: string): Promise<boolean> =>
+  (await library.definitions()).some((shipped) => shipped.template === template);
 
 async function judge(document: JsonObject, parts: ReviewParts): Promise<Admitted> {
   const { client, templates } = parts;
