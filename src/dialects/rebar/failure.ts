@@ -4,7 +4,10 @@ import { SlipwayError } from "#lib/base/index.ts";
 export interface ModelError {
   readonly Model: string;
   readonly Key: string;
-  /** `ValidationError`, `StillInUseError`, `Conflict`, `CREATE`, `AUTH`, `INVOKE`, or an HTTP method; empty: the listener sets the method. */
+  /**
+   * `ValidationError`, `StillInUseError`, `Conflict`, `CREATE`, `AUTH`, `INVOKE`, or an HTTP method. Empty: the listener
+   * sets the method.
+   */
   readonly Type: string;
   readonly Messages: readonly string[];
   /** The HTTP status. */

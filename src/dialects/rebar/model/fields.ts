@@ -1,10 +1,27 @@
+import { isJsonObject } from "#lib/base/index.ts";
 import type { Collection } from "../objects.ts";
 import { zeroTime } from "../objects.ts";
-import { anything, type Fields, flag, integer, listOf, mapOf, structOf, text, textOr, uuid } from "./shape.ts";
+import {
+  anything,
+  type Fields,
+  flag,
+  integer,
+  listOf,
+  mapOf,
+  type Reader,
+  structOf,
+  text,
+  textOr,
+  uuid,
+} from "./shape.ts";
 
-const texts = listOf(text);
+// What is right already is the same list or map afterwards, so that comparing it with the old one costs nothing.
+const textList = listOf(text);
+const texts: Reader = (value, at, problems) =>
+  Array.isArray(value) && value.every((item) => typeof item === "string") ? value : textList(value, at, problems);
 const textMap = mapOf(text);
-const values = mapOf(anything);
+const valueMap = mapOf(anything);
+const values: Reader = (value, at, problems) => (isJsonObject(value) ? value : valueMap(value, at, problems));
 const claims = listOf(structOf({ scope: text, action: text, specific: text }));
 
 const templates = listOf(structOf({ Name: text, Path: text, ID: text, Contents: text, Link: text, Meta: textMap }));

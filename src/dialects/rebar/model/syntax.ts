@@ -44,6 +44,7 @@ const checks: Checks = {
   profiles: (profile, world, old) => [
     ...nameErrors("Invalid Name", profile.Name),
     ...profilesErrors(profile.Profiles),
+    ...Object.keys(profile.Params).flatMap((name) => paramNameErrors("Invalid Param Name", name)),
     ...valueErrors(profile.Params, world, old?.Params),
   ],
   templates: (template) => machineNameErrors("Invalid ID", template.ID),

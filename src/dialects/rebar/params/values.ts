@@ -2,7 +2,6 @@ import { isJsonObject, jsonEquals, type JsonValue, valueAt } from "#lib/base/ind
 import { isBase64 } from "#lib/schema/index.ts";
 import type { Param, Params } from "../objects.ts";
 import type { World } from "../world.ts";
-import { paramNameErrors } from "../model/names.ts";
 import { compileSchema } from "./json-schema.ts";
 
 /** A sealed value, as it travels: see section 9.7 of the API's description. */
@@ -20,8 +19,7 @@ export function valueErrors(values: Params, world: World, old?: Params): readonl
   return Object.entries(values).flatMap(([name, value]) => {
     if (value === undefined || (old !== undefined && Object.hasOwn(old, name) && jsonEquals(old[name], value)))
       return [];
-    const errors = paramNameErrors("Invalid Param Name", name);
-    return errors.length > 0 ? errors : valueError(name, value, world.get("params", name));
+    return valueError(name, value, world.get("params", name));
   });
 }
 

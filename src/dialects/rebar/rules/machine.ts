@@ -49,12 +49,15 @@ export function createMachine(sent: JsonObject, world: World, made: MadeMachine)
   const unsound = syntaxErrors("machines", asked, world);
   const entered = asked.Workflow === "" ? enterFirstStage(asked, world) : enterWorkflow(asked, world);
   const machine = settled({ ...asked, ...entered, Runnable: true }, undefined, world);
-  if (unsound.length === 0 && (made.isForced === true || machine.Available)) {
-    const refused = made.isForced === true ? [] : onlyUnknownErrors(machine.BootEnv, world);
-    return refused.length === 0 ? ok(machine) : invalid(asked, refused);
-  }
-  const ofChange = [...assignErrors(machine, world), ...onlyUnknownErrors(machine.BootEnv, world)];
-  const others = machine.Errors.filter((error) => !ofChange.includes(error));
+  const forbidden = onlyUnknownErrors(machine.BootEnv, world);
+  if (unsound.length === 0 && (made.isForced === true || (machine.Available && forbidden.length === 0)))
+    return ok(machine);
+  // What a workflow that cannot be used would lead to says nothing new.
+  const isEntered = workflowUseErrors(machine.Uuid, machine.Workflow, world).length === 0;
+  const ofChange = [...assignErrors(isEntered ? machine : asked, world), ...forbidden];
+  const others = (isEntered ? machine.Errors : availability("machines", asked, world).Errors).filter(
+    (error) => !ofChange.includes(error),
+  );
   return invalid(asked, [...prefixed(asked, unsound), ...ofChange, ...prefixed(asked, others)]);
 }
 
@@ -228,8 +231,11 @@ const assignErrors = (machine: Machine, world: World): readonly string[] => [
 /** Only what is assigned now is refused; what went away later makes the machine unavailable. */
 function newAssignErrors(old: Machine, machine: Machine, world: World): readonly string[] {
   const isNewBootEnv = machine.BootEnv !== old.BootEnv;
+  if (machine.Workflow !== old.Workflow) {
+    const ofWorkflow = workflowUseErrors(machine.Uuid, machine.Workflow, world);
+    if (ofWorkflow.length > 0) return ofWorkflow;
+  }
   return [
-    ...(machine.Workflow === old.Workflow ? [] : workflowUseErrors(machine.Uuid, machine.Workflow, world)),
     ...(machine.Stage === old.Stage ? [] : stageUseErrors(machine.Stage, world)),
     ...(isNewBootEnv ? bootEnvUseErrors(machine.BootEnv, world) : []),
     ...(isNewBootEnv ? onlyUnknownErrors(machine.BootEnv, world) : []),
