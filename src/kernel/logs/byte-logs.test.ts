@@ -11,7 +11,11 @@ const withLogs = (
   withDirectory(async (parent) => {
     const directory = join(parent, "jobs");
     const logs = new ByteLogs({ directory, ...options });
-    await use(logs, directory).finally(() => logs.close());
+    try {
+      await use(logs, directory);
+    } finally {
+      await logs.close();
+    }
   });
 
 async function textOf(pieces: AsyncIterable<Buffer>): Promise<string> {

@@ -27,7 +27,10 @@ export class ByteLogs {
     const { maxBytes = 1024 ** 3, openFiles = 256 } = options;
     this.#options = options;
     this.#open = new OpenPool({
-      open: (path) => ByteLog.open(path, maxBytes),
+      async open(path) {
+        await makeDirectories(options.directory, 0o700);
+        return await ByteLog.open(path, maxBytes);
+      },
       close: (log) => log.close(),
       mostOpen: openFiles,
     });
@@ -35,8 +38,7 @@ export class ByteLogs {
 
   /** Resolves when the bytes are durable; rejects with `log-full`, or with the system's error. */
   async append(name: string, bytes: Uint8Array): Promise<void> {
-    const { directory, begin } = this.#options;
-    await makeDirectories(directory, 0o700);
+    const { begin } = this.#options;
     const { opened, release } = await this.#open.acquire(this.#pathOf(name));
     let isGood = true;
     try {

@@ -18,7 +18,7 @@ export interface OpenPoolOptions<T> {
 export interface Held<T> {
   readonly opened: T;
   /** Once. False: an operation failed, so that the next one opens it anew. */
-  release(isGood?: boolean): Promise<void>;
+  readonly release: (isGood?: boolean) => Promise<void>;
 }
 
 interface Entry<T> {
@@ -129,10 +129,10 @@ export class OpenPool<T> {
   async #release(key: string, entry: Entry<T>, isGood: boolean): Promise<void> {
     entry.users--;
     const isKnown = this.#entries.get(key) === entry;
-    if (!isGood && isKnown) this.#entries.delete(key);
+    const stays = isGood && isKnown && !(this.#isClosed && entry.users === 0);
+    if (isKnown && !stays) this.#entries.delete(key);
     if (entry.users > 0) return;
-    if (isGood && isKnown && !this.#isClosed) await this.#rest(key, entry);
-    else await this.#end(key, entry);
+    await (stays ? this.#rest(key, entry) : this.#end(key, entry));
     this.#waiting.shift()?.();
   }
 

@@ -1,7 +1,8 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "#lib/base/index.ts";
-import { fileName, logPath, logsIn } from "../logs/places.ts";
+import { fileName } from "#kernel/logs/index.ts";
+import { logPath, logsIn } from "../logs/places.ts";
 import type { Execution } from "./work.ts";
 
 // What an agent keeps in its state directory:

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { hashName } from "#lib/base/index.node.ts";
-import type { Rotation } from "#kernel/logs/index.ts";
+import { fileName, type Rotation } from "#kernel/logs/index.ts";
 
 // Logs of actions on agents and servers: `<workflow uid>/<action id>.log`.
 
@@ -15,11 +14,3 @@ export const logFolder = (directory: string, uid: string): string => join(direct
 
 export const logPath = (directory: string, uid: string, action: string): string =>
   join(logFolder(directory, uid), `${fileName(action)}.log`);
-
-const longest = 100;
-
-/** The text if it is a valid file name, else a unique substitute. Ids are foreign input. */
-export function fileName(text: string): string {
-  if (/^[A-Za-z0-9_-][A-Za-z0-9_.-]*$/.test(text) && text.length <= longest) return text;
-  return `${text.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, longest)}-${hashName([text], 8)}`;
-}

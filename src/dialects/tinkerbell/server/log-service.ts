@@ -1,10 +1,10 @@
 import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
-import type { ReceivedLog } from "#kernel/logs/index.ts";
+import type { Held, ReceivedLog } from "#kernel/logs/index.ts";
 import { agentV1, type CallContext, RpcError, type RpcService, service } from "#kernel/rpc/index.ts";
 import type { WorkflowState } from "../state.ts";
 import { type Caller, type Identify, notValid } from "./caller.ts";
 import { chunkIn, type TaggedChunk } from "./log-chunk.ts";
-import type { HeldLog, LogShelf } from "./log-shelf.ts";
+import type { LogShelf } from "./log-shelf.ts";
 import { asUnavailable } from "./record-event.ts";
 import { parseWorkflowId } from "./workflow-id.ts";
 
@@ -39,7 +39,7 @@ interface Open {
   readonly action: string;
   readonly agentID: string;
   readonly uid: string;
-  readonly held: HeldLog;
+  readonly held: Held<ReceivedLog>;
 }
 
 /** Receives logs of actions. An answer means that the chunks are durable; otherwise the agent sends them again. */
@@ -95,10 +95,10 @@ class Intake {
     const { uid, held } = await this.#logOf(chunk);
     const delay = shelf.delayOf(uid, chunk.data.length);
     if (delay > 0) await sleep(clock, delay, this.#call.signal);
-    if (this.#isOverlapping) await this.#awaitTurn(held.log, chunk.seq - 1);
+    if (this.#isOverlapping) await this.#awaitTurn(held.opened, chunk.seq - 1);
     // The canceled caller asks how far the log is; later chunks would contradict that answer.
     this.#call.signal.throwIfAborted();
-    const written = held.log.append(this.#source, chunk).then((grown) => {
+    const written = held.opened.append(this.#source, chunk).then((grown) => {
       shelf.grown(uid, grown);
       this.#uncommitted += grown;
     });
@@ -130,11 +130,11 @@ class Intake {
     this.#uncommitted = 0;
     this.#parts.onGrown();
     const all = [...this.#open.values()];
-    await Promise.all(all.map(({ held }) => held.log.commit()));
+    await Promise.all(all.map(({ held }) => held.opened.commit()));
     return all.map(({ workflow, action, held }) => ({
       workflowId: workflow,
       actionId: action,
-      seq: BigInt(held.log.durableSeqOf(this.#source)),
+      seq: BigInt(held.opened.durableSeqOf(this.#source)),
     }));
   }
 
@@ -143,7 +143,7 @@ class Intake {
     for (const { held } of this.#open.values()) {
       const isGood =
         isWhole ||
-        (await held.log.commit().then(
+        (await held.opened.commit().then(
           () => true,
           () => false,
         ));

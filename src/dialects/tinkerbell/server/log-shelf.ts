@@ -1,10 +1,10 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type Cancel, type Clock, codeOf, type Millis } from "#lib/base/index.ts";
+import { type Clock, codeOf, type Millis } from "#lib/base/index.ts";
 import { TokenBucket } from "#kernel/kit/index.ts";
-import { ReceivedLog } from "#kernel/logs/index.ts";
+import { fileName, type Held, OpenPool, ReceivedLog } from "#kernel/logs/index.ts";
 import { RpcError } from "#kernel/rpc/index.ts";
-import { fileName, logFolder, logPath, logRotation } from "../logs/places.ts";
+import { logFolder, logPath, logRotation } from "../logs/places.ts";
 
 // Output is foreign: a log is a ring, a workflow has a rate limit, all logs together have a size limit. Nothing is
 // acknowledged before it is on the disk, so refused chunks are not lost.
@@ -15,19 +15,6 @@ export interface LogShelfOptions {
   readonly clock: Clock;
   /** Of all logs together. */
   readonly maxBytes: number;
-}
-
-export interface HeldLog {
-  readonly log: ReceivedLog;
-  /** `isWhole`: no operation on it failed. */
-  release(isWhole: boolean): Promise<void>;
-}
-
-interface Taken {
-  log: Promise<ReceivedLog>;
-  users: number;
-  /** Set without writers: prevents closing. */
-  forget?: Cancel;
 }
 
 /** Each costs an open file. */
@@ -43,11 +30,7 @@ const costOfChunk = 512;
 /** Logs on this server's disk, each with one writer at a time for all its streams. */
 export class LogShelf {
   readonly #options: LogShelfOptions;
-  /** By path: open logs, idle ones in order of last use. */
-  readonly #taken = new Map<string, Taken>();
-  #idle = 0;
-  readonly #closing = new Map<string, Promise<void>>();
-  #isClosed = false;
+  readonly #open: OpenPool<ReceivedLog>;
   readonly #rates = new Map<string, TokenBucket>();
   readonly #sizes = new Map<string, number>();
   /** All remaining logs belong to unfinished workflows. */
@@ -55,23 +38,26 @@ export class LogShelf {
 
   constructor(options: LogShelfOptions) {
     this.#options = options;
+    this.#open = new OpenPool({
+      open: (path) => ReceivedLog.open(path, logRotation),
+      close: (log) => log.close(),
+      // Another process may have removed the files.
+      isGood: (log) => log.isThere(),
+      refusal: () => new RpcError("UNAVAILABLE", "too many logs are written at once"),
+      idleFor: { clock: options.clock, ms: idleFor },
+      mostIdle: maxIdle,
+      mostOpen: maxOpen,
+    });
   }
 
-  /** Opens or shares a log. Rejects with UNAVAILABLE if there is no room. */
-  async open(uid: string, action: string): Promise<HeldLog> {
+  /** Opens or shares a log, which must be released. Rejects with UNAVAILABLE if there is no room. */
+  async open(uid: string, action: string): Promise<Held<ReceivedLog>> {
     if (this.#isFull) throw new RpcError("UNAVAILABLE", "this server has no room for more logs");
-    const path = logPath(this.#options.directory, uid, action);
-    const taken = this.#take(path);
-    try {
-      return { log: await taken.log, release: (isWhole) => this.#release(path, taken, isWhole) };
-    } catch (thrown) {
-      await this.#release(path, taken, false);
-      throw thrown;
-    }
+    return await this.#open.acquire(logPath(this.#options.directory, uid, action));
   }
 
   isTaken(uid: string, action: string): boolean {
-    return (this.#taken.get(logPath(this.#options.directory, uid, action))?.users ?? 0) > 0;
+    return this.#open.isTaken(logPath(this.#options.directory, uid, action));
   }
 
   delayOf(uid: string, bytes: number): Millis {
@@ -107,7 +93,7 @@ export class LogShelf {
 
   async remove(name: string): Promise<void> {
     const folder = join(this.#options.directory, name, "/");
-    for (const [path, taken] of this.#taken) if (path.startsWith(folder)) await this.#forget(path, taken);
+    await this.#open.closeIdle((path) => path.startsWith(folder));
     await rm(join(this.#options.directory, name), { recursive: true, force: true });
     this.#sizes.delete(name);
     this.#isFull &&= this.isOverfull;
@@ -120,69 +106,8 @@ export class LogShelf {
 
   /** Closes idle logs now and the rest when their writers end. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    for (const [path, taken] of this.#taken) await this.#forget(path, taken);
+    await this.#open.close();
   }
-
-  /** A log with a failed operation is reopened by the next writer, which repairs it. */
-  async #release(path: string, taken: Taken, isWhole: boolean): Promise<void> {
-    taken.users--;
-    const isKnown = this.#taken.get(path) === taken;
-    if (!isWhole && isKnown) this.#taken.delete(path);
-    if (taken.users > 0) return;
-    if (!isWhole || !isKnown || this.#isClosed) return await this.#close(path, taken);
-    this.#taken.delete(path);
-    this.#taken.set(path, taken);
-    this.#idle++;
-    taken.forget = this.#options.clock.after(idleFor, () => void this.#forget(path, taken));
-    const [oldest] = this.#idle > maxIdle ? [...this.#taken].filter(([, { users }]) => users === 0) : [];
-    if (oldest !== undefined) await this.#forget(...oldest);
-  }
-
-  async #forget(path: string, taken: Taken): Promise<void> {
-    if (taken.users > 0 || this.#taken.get(path) !== taken) return;
-    this.#wake(taken);
-    await this.#close(path, taken);
-  }
-
-  /** Never rejects: the writers know of the failure. */
-  async #close(path: string, taken: Taken): Promise<void> {
-    if (this.#taken.get(path) === taken) this.#taken.delete(path);
-    const done = taken.log.then((log) => log.close()).catch(() => undefined);
-    this.#closing.set(path, done);
-    await done;
-    if (this.#closing.get(path) === done) this.#closing.delete(path);
-  }
-
-  #wake(taken: Taken): void {
-    if (taken.forget === undefined) return;
-    taken.forget();
-    delete taken.forget;
-    this.#idle--;
-  }
-
-  #take(path: string): Taken {
-    const known = this.#taken.get(path);
-    if (known !== undefined) {
-      // Another process may have removed the files.
-      if (known.users++ === 0) known.log = known.log.then((log) => whereItWas(log, path));
-      this.#wake(known);
-      return known;
-    }
-    if (this.#taken.size - this.#idle >= maxOpen)
-      throw new RpcError("UNAVAILABLE", "too many logs are written at once");
-    const before = this.#closing.get(path) ?? Promise.resolve();
-    const taken: Taken = { log: before.then(() => ReceivedLog.open(path, logRotation)), users: 1 };
-    this.#taken.set(path, taken);
-    return taken;
-  }
-}
-
-/** The log, or a new one if its file is gone. */
-async function whereItWas(log: ReceivedLog, path: string): Promise<ReceivedLog> {
-  if (await log.isThere()) return log;
-  await log.close().catch(() => undefined); // What it could not remove has gone, too.
-  return await ReceivedLog.open(path, logRotation);
 }
 
 const orNone = (thrown: unknown): readonly string[] => {

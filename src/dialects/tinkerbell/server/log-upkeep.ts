@@ -1,7 +1,7 @@
 import { type Cancel, type Clock, type Instant, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
-import { readReceived } from "#kernel/logs/index.ts";
+import { fileName, readReceived } from "#kernel/logs/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import { fileName, logPath } from "../logs/places.ts";
+import { logPath } from "../logs/places.ts";
 import { isTerminal } from "../state.ts";
 import type { LogShelf } from "./log-shelf.ts";
 import type { WorkflowPlace } from "./workflow-id.ts";
@@ -92,7 +92,7 @@ export class LogUpkeep {
     const passed = clock.now() - finishedAt;
     if (shelf.isTaken(uid, action) || (passed >= 0 && passed < lateLines)) return false;
     const held = await shelf.open(uid, action);
-    const isWhole = await held.log.end().then(
+    const isWhole = await held.opened.end().then(
       () => true,
       () => false,
     );

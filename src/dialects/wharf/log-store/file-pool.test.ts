@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openFilesBelow } from "#test/support/open-files.ts";
 import { deferred } from "#lib/base/index.ts";
-import { FilePool } from "./file-pool.ts";
+import { createFilePool } from "./file-pool.ts";
 import { inDirectory } from "./testing/log-lines.ts";
 
 test("a pool that is closed keeps no file: not those in use, and not those that somebody uses later", () =>
   inDirectory(async (directory) => {
-    const pool = new FilePool();
+    const pool = createFilePool();
     const go = deferred<void>();
     const [one, two] = [join(directory, "one"), join(directory, "two")];
     const using = pool.use(one, async (handle) => {

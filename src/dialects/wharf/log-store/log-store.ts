@@ -5,7 +5,7 @@ import { type Clock, codeOf, inParallel, type Logger, messageOf, silentLog } fro
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { type BuildLog, type Inserted, type LogParts, openBuildLog } from "./build-log.ts";
 import { logError } from "./errors.ts";
-import { FilePool } from "./file-pool.ts";
+import { createFilePool } from "./file-pool.ts";
 import { type BuildFollowing, followBuild, followStep, PageReader, type StepFollowing } from "./follow-build.ts";
 import { LogIntake } from "./log-intake.ts";
 import type { LogPage } from "./read-page.ts";
@@ -64,7 +64,7 @@ export class LogStore {
   constructor({ directory, clock, log = silentLog, openFiles, idleBuilds = mostIdle }: LogStoreOptions) {
     this.#directory = directory;
     this.#idleBuilds = idleBuilds;
-    this.#parts = { pool: new FilePool(openFiles), clock, log };
+    this.#parts = { pool: createFilePool(openFiles), clock, log };
   }
 
   /** Stores new lines; a line is identified by step and workerLogId, lines without one (0) are always new. Resolves
@@ -158,7 +158,7 @@ export class LogStore {
       const build = await opened?.build.catch(() => undefined);
       await build?.remove();
       const [from, to] = [this.#pathOf(buildId), join(this.#directory, removed, randomUUID())];
-      await this.#parts.pool.drop(`${from}/`);
+      await this.#parts.pool.forget((path) => path.startsWith(`${from}/`));
       try {
         await rename(from, to);
       } catch (thrown) {
