@@ -8,7 +8,7 @@ import { onWire, shaped, shapeOf } from "./wire.ts";
 
 /** A list, filtered and paged. Callers who may not list get an empty one. */
 export async function listObjects(parts: ApiParts, collection: Collection, call: Call): Promise<Answer> {
-  const { store, decoded } = parts;
+  const { store } = parts;
   const { caller } = call;
   const maySee = caller.may(collection, "list", "*")
     ? undefined
@@ -21,7 +21,9 @@ export async function listObjects(parts: ApiParts, collection: Collection, call:
   const body =
     shape?.isDecoded === true
       ? await Promise.all(
-          objects.map((object, index) => decoded(call, collection, keyOf(collection, object), shown[index] ?? {})),
+          objects.map((object, index) =>
+            parts.decoded(call, collection, keyOf(collection, object), shown[index] ?? {}),
+          ),
         )
       : shown;
   return { ...found(body), headers: countsOf(total, filtered, objects.length) };

@@ -88,24 +88,21 @@ function subResources(parts: ApiParts, collection: Collection): Readonly<Record<
       return route(key, call);
     };
   const owned = isParamOwner(collection) ? paramRoutes(parts, collection) : {};
-  switch (collection) {
-    case "jobs":
-      return {
-        plugin_actions: actions,
-        actions: one((key, call) => jobActions(parts, key, call)),
-        log: one((key, call) => jobLog(parts, key, call)),
-      };
-    case "machines":
-      return { ...owned, actions, token: one((key, call) => machineToken(parts, key, call)) };
-    case "users":
-      return {
-        actions,
-        token: one((key, call) => userToken(parts, key, call)),
-        password: one((key, call) => userPassword(parts, key, call)),
-      };
-    default:
-      return { ...owned, actions };
-  }
+  if (collection === "jobs")
+    return {
+      plugin_actions: actions,
+      actions: one((key, call) => jobActions(parts, key, call)),
+      log: one((key, call) => jobLog(parts, key, call)),
+    };
+  if (collection === "machines")
+    return { ...owned, actions, token: one((key, call) => machineToken(parts, key, call)) };
+  if (collection === "users")
+    return {
+      actions,
+      token: one((key, call) => userToken(parts, key, call)),
+      password: one((key, call) => userPassword(parts, key, call)),
+    };
+  return { ...owned, actions };
 }
 
 const paramRoutes = (parts: ApiParts, collection: ParamOwner): Readonly<Record<string, SubRoute>> => ({
