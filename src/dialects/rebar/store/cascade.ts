@@ -1,7 +1,7 @@
 import { inParallel, jsonEquals, messageOf } from "#lib/base/index.ts";
 import { collections } from "../kinds.ts";
 import { availability } from "../model/availability.ts";
-import { dependants } from "./relations.ts";
+import { dependants } from "../model/dependants.ts";
 import type { Collection, Machine, ObjectOf } from "../objects.ts";
 import { settled } from "../rules/machine.ts";
 import { internal } from "./events.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import { Refused, refusal } from "../failure.ts";
-import { inUse } from "./relations.ts";
+import { inUse } from "../model/dependants.ts";
 import { keyOf } from "../model/read.ts";
 import { alreadyExists } from "../model/refusals.ts";
 import { type Collection, keyField, type Machine, type ObjectOf } from "../objects.ts";

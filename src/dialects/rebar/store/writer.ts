@@ -1,6 +1,6 @@
 import { type Clock, messageOf } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
-import { ApiError, isAlreadyExists, isNotFound, type KubeObject } from "#kernel/model/index.ts";
+import { ApiError, isAlreadyExists, isNotFound } from "#kernel/model/index.ts";
 import { Refused, refusal } from "../failure.ts";
 import { kindOf } from "../kinds.ts";
 import { keyOf } from "../model/read.ts";
@@ -51,7 +51,7 @@ export class Writer {
     const { client, clock } = this.#parts;
     const next = encodeNext(collection, object, entry.object, clock.now(), records);
     return await this.#alone(collection, entry.object.metadata.name, async () => {
-      const written = await refusing(collection, entry.key, "PUT", () => this.#put(client, collection, next));
+      const written = await refusing(collection, entry.key, "PUT", () => client.update(kindOf[collection], next));
       return this.#applied(collection, written as Kept);
     });
   }
@@ -62,7 +62,7 @@ export class Writer {
     const status = { validated: false, available: false, errors };
     await this.#alone(collection, object.metadata.name, async () => {
       const next = { ...object, status };
-      const written = await refusing(collection, key, "PUT", () => this.#put(client, collection, next));
+      const written = await refusing(collection, key, "PUT", () => client.update(kindOf[collection], next));
       this.#applied(collection, written as Kept);
     });
   }
@@ -111,12 +111,6 @@ export class Writer {
     const known = mirror.table(collection).named(name);
     if (found !== undefined) mirror.put(collection, found as Kept);
     else if (known !== undefined) mirror.drop(collection, known.object, false);
-  }
-
-  /** Without an update of the whole, the kind's status is part of the main one anyway. */
-  #put(client: ApiClient, collection: Collection, object: KubeObject): Promise<KubeObject> {
-    const type = kindOf[collection];
-    return client.updateWhole?.(type, object) ?? client.update(type, object);
   }
 
   #applied<C extends Collection>(collection: C, object: Kept): Applied<C> {
