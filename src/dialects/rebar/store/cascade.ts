@@ -43,11 +43,7 @@ export async function cascade(parts: Parts, changed: readonly ObjectKey[]): Prom
 }
 
 /** Returns the keys of those that have changed. */
-export async function refreshAll(
-  parts: Parts,
-  collection: Collection,
-  keys: readonly string[],
-): Promise<readonly string[]> {
+async function refreshAll(parts: Parts, collection: Collection, keys: readonly string[]): Promise<readonly string[]> {
   const changed: string[] = [];
   const one = async (key: string): Promise<void> => {
     try {
@@ -59,6 +55,15 @@ export async function refreshAll(
   };
   await inParallel(keys, one, atOnce);
   return changed;
+}
+
+/** For a switch of bundles, which may change anything. */
+export async function refreshEverything(parts: Parts): Promise<void> {
+  for (const collection of collections) {
+    if (collection === "jobs") continue;
+    const keys = [...parts.mirror.table(collection).entries()].map(({ key }) => key);
+    await refreshAll(parts, collection, [...new Set(keys)]);
+  }
 }
 
 /** Brings what is computed of an object up to date. A machine that is not available does not run. */

@@ -8,7 +8,7 @@ import type { Kept } from "./codec.ts";
 import { completeEdit } from "./direct-edits.ts";
 import { internal } from "./events.ts";
 import { writeRecordsOf } from "./jobs.ts";
-import type { Applied, BundleObject } from "./mirror.ts";
+import type { Applied, StoredBundle } from "./mirror.ts";
 import { changing, type Parts } from "./parts.ts";
 
 /** Mirrors everything that is stored, and takes care of what others write. Resolves when all was read. */
@@ -24,8 +24,8 @@ export async function startFeed(parts: Parts): Promise<InformerFactory> {
     whole((object) => void parts.mirror.putPrefs(object as Kept)),
   );
   follow(ContentBundle, {
-    ...whole((object) => void parts.mirror.putBundle(object as BundleObject)),
-    delete: (object) => parts.mirror.dropBundle(object as BundleObject),
+    ...whole((object) => void parts.mirror.putBundle(object as StoredBundle)),
+    delete: (object) => parts.mirror.dropBundle(object as StoredBundle),
   });
   try {
     await informers.readable(signal);

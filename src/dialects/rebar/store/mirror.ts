@@ -9,9 +9,9 @@ import { builtIn, defaultPrefs } from "./built-in.ts";
 import type { Kept, Records } from "./codec.ts";
 import { type Entry, Table } from "./table.ts";
 
-export type BundleObject = Stored<KubeObject & { readonly spec: JsonObject }>;
-export const bundleName = (object: BundleObject): string => textAt(object.spec, "meta", "Name") ?? "";
-export const activeRev = (object: BundleObject): number => numberAt(object.spec, "activeRev") ?? 0;
+export type StoredBundle = Stored<KubeObject & { readonly spec: JsonObject }>;
+export const bundleName = (object: StoredBundle): string => textAt(object.spec, "meta", "Name") ?? "";
+export const activeRev = (object: StoredBundle): number => numberAt(object.spec, "activeRev") ?? 0;
 
 export interface Applied<C extends Collection = Collection> {
   readonly entry: Entry<C>;
@@ -21,7 +21,7 @@ export interface Applied<C extends Collection = Collection> {
 /** All stored objects in memory, indexed by key: fed by watches, and by own writes at once. */
 export class Mirror implements World {
   readonly #tables: { readonly [C in Collection]: Table<C> };
-  readonly #bundles = new Map<string, BundleObject>();
+  readonly #bundles = new Map<string, StoredBundle>();
   readonly #nameByRevision = new Map<number, string>();
   #prefs: { readonly object: Kept; readonly values: Prefs } | undefined;
 
@@ -57,7 +57,7 @@ export class Mirror implements World {
     return this.#prefs?.object;
   }
 
-  get bundles(): ReadonlyMap<string, BundleObject> {
+  get bundles(): ReadonlyMap<string, StoredBundle> {
     return this.#bundles;
   }
 
@@ -85,7 +85,7 @@ export class Mirror implements World {
     return true;
   }
 
-  putBundle(object: BundleObject): boolean {
+  putBundle(object: StoredBundle): boolean {
     const known = [...this.#bundles.values()].find(({ metadata }) => metadata.uid === object.metadata.uid);
     if (known !== undefined && isAtLeast(known.metadata.resourceVersion, object.metadata.resourceVersion)) return false;
     const isSwitched = known === undefined || activeRev(known) !== activeRev(object);
@@ -96,7 +96,7 @@ export class Mirror implements World {
     return true;
   }
 
-  dropBundle(object: BundleObject): void {
+  dropBundle(object: StoredBundle): void {
     const known = this.#bundles.get(bundleName(object));
     if (known?.metadata.uid !== object.metadata.uid) return;
     this.#forget(known);
@@ -107,7 +107,7 @@ export class Mirror implements World {
     return this.#nameByRevision.has(revision);
   }
 
-  #forget(object: BundleObject): void {
+  #forget(object: StoredBundle): void {
     this.#bundles.delete(bundleName(object));
     this.#nameByRevision.delete(activeRev(object));
   }

@@ -20,7 +20,7 @@ import { type ActionEnd, type ActionRequest, missing, type Parts } from "./parts
 import { Passwords } from "./passwords.ts";
 import { setPrefs } from "./prefs.ts";
 import { Projections } from "./projections.ts";
-import { keptKey } from "./secrets.ts";
+import { keptKey, TokenKey } from "./secrets.ts";
 import { repair } from "./upkeep.ts";
 import { Writer } from "./writer.ts";
 
@@ -35,6 +35,8 @@ export interface OpenStoreOptions {
   readonly signal: AbortSignal;
   /** Checks templates before they are stored. */
   readonly renderer?: Pick<Renderer, "check">;
+  /** What bundles may require of the server; without it that is not checked. */
+  readonly features?: readonly string[];
   /** For what the server itself writes into logs of jobs. */
   readonly logs?: JobLogs;
   /** Runs an `action:` entry. Without it such entries fail. */
@@ -46,7 +48,7 @@ export interface OpenStoreOptions {
 export interface OpenStore extends RebarStore {
   readonly passwords: Pick<Passwords, "set" | "check">;
   /** 32 bytes that sign tokens. */
-  tokenKey(): Promise<Uint8Array>;
+  readonly tokenKey: Uint8Array;
   /** 32 bytes that open sealed values of this object, made on first use. */
   sealKey(collection: Collection, key: string): Promise<Uint8Array>;
   /** Ends after the writes that are under way. */
@@ -61,6 +63,7 @@ export async function openRebarStore(options: OpenStoreOptions): Promise<OpenSto
   try {
     await firstStart(parts, options.firstUser);
     await repair(parts);
+    await parts.tokens.read();
   } catch (thrown) {
     stop.abort(thrown);
     await informers.close();
@@ -74,7 +77,7 @@ export async function openRebarStore(options: OpenStoreOptions): Promise<OpenSto
 }
 
 function partsOf(options: OpenStoreOptions): { readonly parts: Parts; readonly stop: AbortController } {
-  const { client, clock, log, random, namespace = defaultNamespace, renderer, logs, runAction } = options;
+  const { client, clock, log, random, namespace = defaultNamespace, renderer, logs, features, runAction } = options;
   const stop = new AbortController();
   const mirror = new Mirror();
   const writer = new Writer({ client, namespace, clock, mirror });
@@ -90,9 +93,11 @@ function partsOf(options: OpenStoreOptions): { readonly parts: Parts; readonly s
     writer,
     events: new Events(clock, log),
     projections: new Projections({ mirror, writer, clock, log }),
+    tokens: new TokenKey({ client, namespace, clock }),
     inTurn: keyedSerializer<string>(),
     renderer,
     logs,
+    features,
     runAction,
     async complete(collection, key) {
       const entry = mirror.table(collection).entry(key);
@@ -125,7 +130,9 @@ function storeOver(parts: Parts, close: () => Promise<void>): OpenStore {
     publish: (event) => events.publish(event),
     bundles: bundlesOf(parts),
     passwords: new Passwords(parts),
-    tokenKey: () => keptKey(parts, "rebar-tokens", "key"),
+    get tokenKey() {
+      return parts.tokens.key;
+    },
     sealKey: (collection, key) => sealKey(parts, collection, key),
     close,
   };

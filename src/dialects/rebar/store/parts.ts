@@ -10,6 +10,7 @@ import type { Principal, World } from "../world.ts";
 import type { Events } from "./events.ts";
 import type { Mirror } from "./mirror.ts";
 import type { Projections } from "./projections.ts";
+import type { TokenKey } from "./secrets.ts";
 import type { Writer } from "./writer.ts";
 
 /** An `action:` entry of a machine's tasks, whose job is running. */
@@ -42,9 +43,12 @@ export interface Parts {
   readonly writer: Writer;
   readonly events: Events;
   readonly projections: Projections;
+  readonly tokens: TokenKey;
   readonly inTurn: <T>(key: string, work: () => T | Promise<T>) => Promise<T>;
   readonly renderer: Pick<Renderer, "check"> | undefined;
   readonly logs: JobLogs | undefined;
+  /** What bundles may require; undefined: not checked. */
+  readonly features: readonly string[] | undefined;
   readonly runAction: ((request: ActionRequest) => Promise<ActionEnd>) | undefined;
   /** Completes what others have written directly; see `direct-edits.ts`. */
   readonly complete: (collection: Collection, key: string) => Promise<void>;

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { Refused, refusal } from "../failure.ts";
 import type { Write } from "../store.ts";
 import { update } from "./changes.ts";
@@ -15,9 +15,6 @@ const secretOf = (user: string): string => `rebar-user.${nameOf(user)}`;
 /** Passwords of users, as scrypt hashes in Secrets. */
 export class Passwords {
   readonly #parts: Parts;
-  /** What was right lately: a hash per request would take the server's time. Forgotten with the user's `Secret`. */
-  readonly #right = new Map<string, { readonly secret: string; readonly mark: Buffer }>();
-  readonly #markKey = randomBytes(32);
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -32,23 +29,17 @@ export class Passwords {
     const salt = randomBytes(16);
     const hashed = password === "" ? Buffer.alloc(0) : Buffer.concat([salt, await hashOf(password, salt)]);
     await writeSecret(parts, secretOf(user), { [member]: hashed }, ownerOf(entry.object));
-    this.#right.delete(user);
     await update(parts, "users", user, (now) => ({ ...fieldsOf(now), Secret: randomText(parts, 16) }), write);
   }
 
   /** False for unknown users too. */
   async check(user: string, password: string): Promise<boolean> {
-    const secret = this.#parts.mirror.get("users", user)?.Secret;
-    const mark = createHmac("sha256", this.#markKey).update(password).digest();
-    const right = this.#right.get(user);
-    if (right !== undefined && right.secret === secret && timingSafeEqual(right.mark, mark)) return true;
-    const stored = secret === undefined ? undefined : await readSecret(this.#parts, secretOf(user), member);
+    const isUser = this.#parts.mirror.get("users", user) !== undefined;
+    const stored = isUser ? await readSecret(this.#parts, secretOf(user), member) : undefined;
     // Whoever asks cannot tell by the time whether the user exists.
     const known = stored === undefined || stored.length < 48 ? undefined : stored;
     const hashed = await hashOf(password, known?.subarray(0, 16) ?? Buffer.alloc(16));
-    if (secret === undefined || known === undefined || !timingSafeEqual(known.subarray(16), hashed)) return false;
-    this.#right.set(user, { secret, mark });
-    return true;
+    return known !== undefined && timingSafeEqual(known.subarray(16), hashed);
   }
 }
 

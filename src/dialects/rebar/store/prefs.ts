@@ -47,22 +47,24 @@ function valueErrors(name: string, value: string, world: World): readonly string
   }
 }
 
-/** Replaces the values sent, in one write. Secret ones are the caller's to keep. */
+/** Replaces the values sent, in one write. Secret ones go where secrets are, and change the key of all tokens. */
 export async function setPrefs(parts: Parts, values: Prefs, write: Write): Promise<Prefs> {
   const { mirror, clock, client, namespace, events } = parts;
   return await parts.inTurn(collection, async () => {
     const errors = prefsErrors(values, mirror);
     if (errors.length > 0) throw new Refused(refusal(400, "", collection, "", ...errors));
     const before = mirror.prefs;
+    const shown = Object.fromEntries(Object.entries(values).filter(([name]) => !secretPrefs.includes(name)));
+    for (const name of secretPrefs) if (values[name] !== undefined) await parts.tokens.renew(values[name]);
     const ref = { type: Preference, namespace, name: prefsName };
     const { object } = await createOrUpdate<KubeObject>(
       client,
       ref,
-      (present) => withValues(present ?? emptyPrefs(namespace), values),
+      (present) => withValues(present ?? emptyPrefs(namespace), shown),
       { clock },
     );
     mirror.putPrefs(object as Kept);
-    for (const [name, value] of Object.entries(values)) {
+    for (const [name, value] of Object.entries(shown)) {
       if (before[name] === value) continue;
       events.publish({
         Type: "prefs",

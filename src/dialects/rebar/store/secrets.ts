@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { createOrUpdate, getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, type OwnerReference, Secret } from "#kernel/model/index.ts";
 import { textAt } from "#lib/base/index.ts";
@@ -51,4 +51,31 @@ export async function keptKey(
   await writeSecret(parts, name, { [member]: randomBytes(32) }, owner);
   // Another process may have been faster: what is stored counts.
   return (await readSecret(parts, name, member)) ?? Buffer.alloc(0);
+}
+
+const tokenSecret = "rebar-tokens";
+
+/** Signs tokens; another key invalidates all of them. */
+export class TokenKey {
+  readonly #parts: SecretParts;
+  #key: Uint8Array = new Uint8Array();
+
+  constructor(parts: SecretParts) {
+    this.#parts = parts;
+  }
+
+  get key(): Uint8Array {
+    return this.#key;
+  }
+
+  async read(): Promise<void> {
+    this.#key = await keptKey(this.#parts, tokenSecret, "key");
+  }
+
+  /** `text` is what an administrator has chosen. */
+  async renew(text: string): Promise<void> {
+    const key = createHmac("sha256", this.#key).update(text).digest();
+    await writeSecret(this.#parts, tokenSecret, { key });
+    this.#key = key;
+  }
 }

@@ -1,9 +1,11 @@
-import { inParallel, messageOf } from "#lib/base/index.ts";
-import { collections, kindOf } from "../kinds.ts";
+import { inParallel, messageOf, objectsAt, textAt } from "#lib/base/index.ts";
+import { collections, isCollection, kindOf } from "../kinds.ts";
 import type { Collection } from "../objects.ts";
-import { refreshAll } from "./cascade.ts";
+import { refreshEverything } from "./cascade.ts";
 import { completeEdit } from "./direct-edits.ts";
 import { internal } from "./events.ts";
+import { activeRev } from "./mirror.ts";
+import { nameOf } from "./names.ts";
 import { updateJob } from "./jobs.ts";
 import { changing, type Parts } from "./parts.ts";
 
@@ -16,11 +18,8 @@ export async function repair(parts: Parts): Promise<void> {
   for (const collection of collections) await completeAll(parts, collection);
   await endLostActions(parts);
   await writeRecords(parts);
-  for (const collection of collections) {
-    if (collection === "jobs") continue;
-    const keys = [...parts.mirror.table(collection).entries()].map(({ key }) => key);
-    await refreshAll(parts, collection, [...new Set(keys)]);
-  }
+  await refreshEverything(parts);
+  await removeReplaced(parts);
   await removeInactive(parts);
 }
 
@@ -66,5 +65,19 @@ export async function removeInactive({ mirror, client, namespace, log }: Parts):
         log.debug("an object of a former revision stays for now", { name: ref.name, error: messageOf(thrown) });
       }
     });
+  }
+}
+
+/** Writable objects that an upload was allowed to replace; the bundle's objects hide them since the switch. */
+export async function removeReplaced({ mirror, writer }: Parts): Promise<void> {
+  for (const bundle of mirror.bundles.values()) {
+    for (const one of objectsAt(bundle.spec, "replaces")) {
+      const [collection, key] = [textAt(one, "collection") ?? "", textAt(one, "key") ?? ""];
+      if (!isCollection(collection)) continue;
+      const table = mirror.table(collection);
+      const hidden = table.named(nameOf(key));
+      if (hidden !== undefined && table.entry(key)?.revision === activeRev(bundle))
+        await writer.remove(collection, hidden);
+    }
   }
 }
