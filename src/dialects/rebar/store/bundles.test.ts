@@ -1,7 +1,7 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import { expect, test } from "vitest";
 import { asJson } from "../model/read.ts";
-import { addWorkflow, byUser, openOver, storeFixture } from "../testing/store-fixture.ts";
+import { addWorkflow, byUser, openOver, storeFixture } from "./testing/store-fixture.ts";
 
 const script = (Contents: string): JsonObject => ({ Templates: [{ Name: "run", Contents }] });
 const bundle = (meta: JsonObject, sections: JsonObject): JsonObject => ({

@@ -1,4 +1,4 @@
-import { type Instant, isJsonObject, type JsonObject, jsonEquals, numberAt } from "#lib/base/index.ts";
+import { type Instant, isJsonObject, type JsonObject, jsonEquals, numberAt, textAt } from "#lib/base/index.ts";
 import { type Condition, withCondition } from "#kernel/kit/index.ts";
 import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import { bundleLabel, kindOf, machineLabel, revisionLabel } from "../kinds.ts";
@@ -103,7 +103,7 @@ export function encodeNew(
   const key = keyIn(collection, spec);
   const labels =
     collection === "jobs"
-      ? { [machineLabel]: labelOf(String(spec["Machine"])) }
+      ? { [machineLabel]: labelOf(textAt(spec, "Machine") ?? "") }
       : bundle === undefined
         ? undefined
         : { [bundleLabel]: labelOf(bundle.name), [revisionLabel]: String(bundle.revision) };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Job } from "../objects.ts";
-import { addWorkflow, byServer, byUser, storeFixture, type StoreFixture } from "../testing/store-fixture.ts";
+import { addWorkflow, byServer, byUser, storeFixture, type StoreFixture } from "./testing/store-fixture.ts";
 
 async function machineWith(fixture: StoreFixture): Promise<string> {
   await addWorkflow(fixture.store);

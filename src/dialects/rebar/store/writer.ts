@@ -63,7 +63,7 @@ export class Writer {
     await this.#alone(collection, object.metadata.name, async () => {
       const next = { ...object, status };
       const written = await refusing(collection, key, "PUT", () => client.update(kindOf[collection], next));
-      this.#applied(collection, written as Kept);
+      this.#applied(collection, written);
     });
   }
 

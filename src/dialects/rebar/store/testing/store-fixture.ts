@@ -2,9 +2,9 @@ import { silentLog, systemClock } from "#lib/base/index.ts";
 import { systemRandom } from "#lib/base/index.node.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import { kinds } from "../kinds.ts";
-import type { RebarEvent, Write } from "../store.ts";
-import { type OpenStore, openRebarStore, type OpenStoreOptions } from "../store/open-store.ts";
+import { kinds } from "../../kinds.ts";
+import type { RebarEvent, Write } from "../../store.ts";
+import { type OpenStore, openRebarStore, type OpenStoreOptions } from "../open-store.ts";
 
 export const byUser: Write = { by: { kind: "user", name: "rocketskates" } };
 export const byServer: Write = { by: { kind: "internal" } };
