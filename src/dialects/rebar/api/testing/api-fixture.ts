@@ -73,7 +73,7 @@ export class ApiFixture {
       store,
       renderer: plainRenderer,
       logs,
-      accounts: { tokenKey: await store.tokenKey(), passwords: store.passwords },
+      accounts: { tokenKey: store.tokenKey, passwords: store.passwords },
       secure: plainSecure,
       actions: openActions({
         store,
