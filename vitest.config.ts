@@ -64,7 +64,7 @@ const integration = [
   "src/kernel/doors/{door,x509}.test.ts",
   "src/kernel/kit/client/**/*.test.ts",
   "src/kernel/runtimes/{docker,process}/**/*.test.ts",
-  "src/kernel/logs/**/*.test.ts",
+  "src/kernel/streams/**/*.test.ts",
   "src/kernel/template/{cue-host,cue-runaway,template-host,runaway,thread,render.prop}.test.ts",
   "src/kernel/rpc/**/*.test.ts",
   "src/kernel/artifacts/read-archive.prop.test.ts",

@@ -13,7 +13,7 @@ const lib = ["src/lib/"];
 const machineParts = [
   "src/kernel/specs",
   "src/kernel/kit",
-  "src/kernel/logs",
+  "src/kernel/streams",
   "src/kernel/artifacts",
   "src/kernel/couriers",
   "src/kernel/git",
@@ -63,7 +63,7 @@ export const rules: readonly Rule[] = [
     mayImport: [...lib, "src/kernel/model", "src/kernel/websocket"],
     because: "the kit must work against any Kubernetes API",
   },
-  { folder: "src/kernel/logs", mayImport: [...lib, "src/kernel/model"], because: "logs stand on lib and model" },
+  { folder: "src/kernel/streams", mayImport: [...lib, "src/kernel/model"], because: "streams stand on lib and model" },
   {
     folder: "src/kernel/artifacts",
     mayImport: [...lib, "src/kernel/model"],
@@ -76,13 +76,13 @@ export const rules: readonly Rule[] = [
   },
   {
     folder: "src/kernel/git",
-    mayImport: [...lib, "src/kernel/model", "src/kernel/logs"],
+    mayImport: [...lib, "src/kernel/model", "src/kernel/streams"],
     because: "Git is a program of the machine, whoever needs a repository",
   },
   {
     folder: "src/kernel/runtimes",
-    mayImport: [...lib, "src/kernel/model", "src/kernel/logs"],
-    because: "runtimes know logs, nothing else of the kernel",
+    mayImport: [...lib, "src/kernel/model", "src/kernel/streams"],
+    because: "runtimes know streams, nothing else of the kernel",
   },
   {
     folder: "src/kernel/template",

@@ -10,7 +10,7 @@ import { readResults } from "#dialects/wharf/results/read-results.ts";
 import { createResults } from "#dialects/wharf/results/results-store.ts";
 import { newBuild } from "#dialects/wharf/results/testing/new-build.ts";
 import { openStore } from "#kernel/apiserver/index.ts";
-import { readLogs } from "#kernel/logs/index.ts";
+import { readLogs } from "#kernel/streams/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
 import { isAlive, lockOwner } from "#lib/base/index.node.ts";

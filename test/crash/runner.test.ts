@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { readLogs } from "#kernel/logs/index.ts";
+import { readLogs } from "#kernel/streams/index.ts";
 import type { Runtime, Task, TaskStatus } from "#kernel/runtimes/index.ts";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
 import { runnerBundle, shellTask, testRuntime } from "#kernel/runtimes/testing/index.ts";

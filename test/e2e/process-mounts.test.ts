@@ -2,7 +2,7 @@ import { lockOwner } from "#lib/base/index.node.ts";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readLogs } from "#kernel/logs/index.ts";
+import { readLogs } from "#kernel/streams/index.ts";
 import type { Runtime, Task } from "#kernel/runtimes/index.ts";
 import { outcomeOf } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
-import type { LogRequest } from "#kernel/logs/index.ts";
+import type { LogRequest } from "#kernel/streams/index.ts";
 import type { Build } from "./kinds.ts";
 import type { LogStore } from "./log-store/log-store.ts";
 import { inDirectory, lineOf, linesOf, withStore } from "./log-store/testing/log-lines.ts";

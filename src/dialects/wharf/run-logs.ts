@@ -1,4 +1,4 @@
-import type { LogRequest } from "#kernel/logs/index.ts";
+import type { LogRequest } from "#kernel/streams/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import { type Clock, parseInstant } from "#lib/base/index.ts";
 import type { LogOpener } from "#kernel/dialect/index.ts";

@@ -1,4 +1,4 @@
-import type { LogRequest } from "#kernel/logs/index.ts";
+import type { LogRequest } from "#kernel/streams/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { PodStreams } from "#kernel/kit/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { type Clock, err, messageOf, type Millis, ok, oneLine, type Result } from "#lib/base/index.ts";
 import { childEnd } from "#lib/base/index.node.ts";
-import { withoutValues } from "#kernel/logs/index.ts";
+import { withoutValues } from "#kernel/streams/index.ts";
 import { gitEnvironment, type GitRemote, gitSettings } from "./access.ts";
 import { type GitFailure, gitFailureOf } from "./failure.ts";
 

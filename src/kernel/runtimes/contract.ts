@@ -1,5 +1,5 @@
 import type { Cancel, Instant, Millis } from "#lib/base/index.ts";
-import type { Rotation } from "#kernel/logs/index.ts";
+import type { Rotation } from "#kernel/streams/index.ts";
 import type { Interaction, InteractionOptions } from "./interaction.ts";
 
 /** A host directory or file shown at `target`. Both paths are absolute; later mounts may be inside earlier ones. */
@@ -20,7 +20,7 @@ export interface Task {
   readonly env: Readonly<Record<string, string>>;
   /** Absolute, as the mounts show it. Entered before the task becomes its user. */
   readonly workingDirectory: string;
-  /** In the format of `#kernel/logs`. The file appears with the first output. */
+  /** In the format of `#kernel/streams`. The file appears with the first output. */
   readonly logPath: string;
   /** Default: 10 MiB x 5. */
   readonly logRotation?: Rotation;

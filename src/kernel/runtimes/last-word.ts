@@ -2,7 +2,7 @@ import { replaceFile } from "#lib/base/index.node.ts";
 import { constants } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { codeOf } from "#lib/base/index.ts";
-import { Masker } from "#kernel/logs/index.ts";
+import { Masker } from "#kernel/streams/index.ts";
 
 /** A task may have replaced its file: pipes must not be waited for, nor links be followed with our rights. */
 const reading = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

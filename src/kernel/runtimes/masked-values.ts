@@ -1,4 +1,4 @@
-import { withoutValues } from "#kernel/logs/index.ts";
+import { withoutValues } from "#kernel/streams/index.ts";
 import type { Task } from "./contract.ts";
 
 export const maskedValues = (names: readonly string[], env: Readonly<Record<string, string>>): readonly string[] =>

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Millis } from "#lib/base/index.ts";
-import { readLogs } from "#kernel/logs/index.ts";
+import { readLogs } from "#kernel/streams/index.ts";
 import type { Runtime, Task, TaskOutcome, TaskStatus } from "./contract.ts";
 
 /** What a runtime's own test gives to the suite: the runtime, and tasks that behave in known ways on it. */

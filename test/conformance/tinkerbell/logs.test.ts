@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Place } from "#dialects/tinkerbell/server/testing/place.ts";
 import { logPath } from "#dialects/tinkerbell/logs/places.ts";
-import { readLogs } from "#kernel/logs/index.ts";
+import { readLogs } from "#kernel/streams/index.ts";
 import { type Answer, PythonClient } from "./python-client.ts";
 
 // Output pushed by a client that shares no code with the server, made of the published interface by a stock compiler.

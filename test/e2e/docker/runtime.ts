@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { codeOf, silentLog, systemClock } from "#lib/base/index.ts";
-import { readLogs } from "#kernel/logs/index.ts";
+import { readLogs } from "#kernel/streams/index.ts";
 import { createDockerRuntime } from "#kernel/runtimes/docker/docker-runtime.ts";
 import type { Runtime, Task } from "#kernel/runtimes/index.ts";
 import { interactionContract } from "#kernel/runtimes/interaction.contract.ts";

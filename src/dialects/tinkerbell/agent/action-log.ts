@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Clock, Instant } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
-import { LogWriter, readLogs, removeLog } from "#kernel/logs/index.ts";
+import { LogWriter, readLogs, removeLog } from "#kernel/streams/index.ts";
 import { logRotation } from "../logs/places.ts";
 import { writingFileOf } from "./places.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
-import { LogWriter, readLogs } from "#kernel/logs/index.ts";
+import { LogWriter, readLogs } from "#kernel/streams/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { logPath, logRotation, logsIn } from "../logs/places.ts";
 import { Place } from "../server/testing/place.ts";

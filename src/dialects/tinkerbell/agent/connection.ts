@@ -1,4 +1,4 @@
-import type { FeedChunk } from "#kernel/logs/index.ts";
+import type { FeedChunk } from "#kernel/streams/index.ts";
 import type { AgentEvent } from "../events.ts";
 import type { Answer, Resumed } from "./agent-state.ts";
 import type { LogPush } from "./log-push.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isJsonObject } from "#lib/base/index.ts";
 import { readTextIfPresent, replaceFile } from "#lib/base/index.node.ts";
-import { type FeedPlace, feedStart } from "#kernel/logs/index.ts";
+import { type FeedPlace, feedStart } from "#kernel/streams/index.ts";
 
 // How far an action's log was sent, in a file beside it. The place is noted before a batch is sent; after a crash the
 // server says how much arrived, so nothing is sent twice or left out.

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { feedStart, LogWriter } from "#kernel/logs/index.ts";
+import { feedStart, LogWriter } from "#kernel/streams/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { logRotation } from "../logs/places.ts";
 import { clearLog } from "./action-log.ts";

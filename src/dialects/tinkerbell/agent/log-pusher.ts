@@ -11,7 +11,7 @@ import {
   sleep,
 } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
-import { type FeedChunk, readFeed } from "#kernel/logs/index.ts";
+import { type FeedChunk, readFeed } from "#kernel/streams/index.ts";
 import { logsIn } from "../logs/places.ts";
 import { retryDelay } from "./backoff.ts";
 import type { LogSink } from "./connection.ts";

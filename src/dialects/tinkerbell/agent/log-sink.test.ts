@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { feedStart } from "#kernel/logs/index.ts";
+import { feedStart } from "#kernel/streams/index.ts";
 import type { CallOptions } from "#kernel/rpc/index.ts";
 import { newPush } from "./log-push.ts";
 import { logFeaturesIn, logSink } from "./log-sink.ts";

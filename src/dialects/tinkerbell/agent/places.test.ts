@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { fileName } from "#kernel/logs/index.ts";
+import { fileName } from "#kernel/streams/index.ts";
 import { keyOf, logPathOf, removeWork, uidOf, workDirectoryOf } from "./places.ts";
 import { agentWorkflow, execution } from "./testing/executions.ts";
 

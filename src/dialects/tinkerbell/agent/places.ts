@@ -1,7 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "#lib/base/index.ts";
-import { fileName } from "#kernel/logs/index.ts";
+import { fileName } from "#kernel/streams/index.ts";
 import { logPath, logsIn } from "../logs/places.ts";
 import type { Execution } from "./work.ts";
 

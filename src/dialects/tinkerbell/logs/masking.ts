@@ -1,4 +1,4 @@
-import { Masker } from "#kernel/logs/index.ts";
+import { Masker } from "#kernel/streams/index.ts";
 import { type KubeObject, maskAnnotation } from "#kernel/model/index.ts";
 
 // Values to mask in logs. The protocol has no field for their names, so a variable of the action carries them; foreign

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { fileName, type Rotation } from "#kernel/logs/index.ts";
+import { fileName, type Rotation } from "#kernel/streams/index.ts";
 
 // Logs of actions on agents and servers: `<workflow uid>/<action id>.log`.
 

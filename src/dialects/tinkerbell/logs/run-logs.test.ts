@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
-import { type LogRequest, ReceivedLog } from "#kernel/logs/index.ts";
+import { type LogRequest, ReceivedLog } from "#kernel/streams/index.ts";
 import { logPath, logRotation, logsIn } from "./places.ts";
 import { openActionLog } from "./run-logs.ts";
 import type { WorkflowState } from "../state.ts";

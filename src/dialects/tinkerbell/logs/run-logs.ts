@@ -1,5 +1,5 @@
 import { aborted, type Clock, type Instant, type Millis, sleep } from "#lib/base/index.ts";
-import { endOfReceived, type LogRequest, readingOf, readLogs, readReceived } from "#kernel/logs/index.ts";
+import { endOfReceived, type LogRequest, readingOf, readLogs, readReceived } from "#kernel/streams/index.ts";
 import { badRequest } from "#kernel/model/index.ts";
 import type { LogPlace } from "#kernel/dialect/index.ts";
 import { logPath, logsIn } from "./places.ts";

@@ -1,5 +1,5 @@
 import type { Instant } from "#lib/base/index.ts";
-import type { LogStream, ReceivedChunk } from "#kernel/logs/index.ts";
+import type { LogStream, ReceivedChunk } from "#kernel/streams/index.ts";
 import { agentV1, type MessageShape, RpcError } from "#kernel/rpc/index.ts";
 
 // Validates chunks of logs, which end up in files that people read.

@@ -1,5 +1,5 @@
 import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
-import type { Held, ReceivedLog } from "#kernel/logs/index.ts";
+import type { Held, ReceivedLog } from "#kernel/streams/index.ts";
 import { agentV1, type CallContext, RpcError, type RpcService, service } from "#kernel/rpc/index.ts";
 import type { WorkflowState } from "../state.ts";
 import { type Caller, type Identify, notValid } from "./caller.ts";

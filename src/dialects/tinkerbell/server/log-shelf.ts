@@ -2,7 +2,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, codeOf, type Millis } from "#lib/base/index.ts";
 import { TokenBucket } from "#kernel/kit/index.ts";
-import { fileName, type Held, OpenPool, ReceivedLog } from "#kernel/logs/index.ts";
+import { fileName, type Held, OpenPool, ReceivedLog } from "#kernel/streams/index.ts";
 import { RpcError } from "#kernel/rpc/index.ts";
 import { logFolder, logPath, logRotation } from "../logs/places.ts";
 

@@ -1,5 +1,5 @@
 import { type Cancel, type Clock, type Instant, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
-import { fileName, readReceived } from "#kernel/logs/index.ts";
+import { fileName, readReceived } from "#kernel/streams/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { logPath } from "../logs/places.ts";
 import { isTerminal } from "../state.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { openFilesBelow } from "#test/support/open-files.ts";
-import { readLogs, readReceived } from "#kernel/logs/index.ts";
+import { readLogs, readReceived } from "#kernel/streams/index.ts";
 import { agentV1 } from "#kernel/rpc/index.ts";
 import { type Headers, isRefused } from "#kernel/rpc/testing/index.ts";
 import { logPath } from "../logs/places.ts";

@@ -1,6 +1,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { type Clock, codeOf } from "#lib/base/index.ts";
-import { LogWriter, type LogRequest, readingOf, readLogs } from "#kernel/logs/index.ts";
+import { LogWriter, type LogRequest, readingOf, readLogs } from "#kernel/streams/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import type { LogPlace } from "#kernel/dialect/index.ts";
 import { workflowStatusOf } from "../view.ts";

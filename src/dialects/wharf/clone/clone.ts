@@ -4,7 +4,7 @@ import { join, sep } from "node:path";
 import { type Clock, codeOf, err, messageOf, type Millis, ok, oneLine, type Result, sleep } from "#lib/base/index.ts";
 import { childEnd } from "#lib/base/index.node.ts";
 import { gitEnvironment, type GitFailure, gitFailureOf } from "#kernel/git/index.ts";
-import { withoutValues } from "#kernel/logs/index.ts";
+import { withoutValues } from "#kernel/streams/index.ts";
 import { type CloneRequest, cloneSteps, type GitStep } from "./clone-steps.ts";
 
 export interface CloneWorld {

@@ -1,4 +1,4 @@
-import { withoutValues } from "#kernel/logs/index.ts";
+import { withoutValues } from "#kernel/streams/index.ts";
 import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { BuildPlan, EnvEntry, Mount, Overlay, StagePlan, StepPlan } from "../plan/step-plan.ts";
 import { secretTexts } from "../variables/secret-texts.ts";

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { OpenPool } from "#kernel/logs/index.ts";
+import { OpenPool } from "#kernel/streams/index.ts";
 
 export type FilePool = OpenPool<FileHandle>;
 

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { type Clock, codeOf, type Deferred, deferred, type Instant, messageOf } from "#lib/base/index.ts";
-import { Masker, writeWhole } from "#kernel/logs/index.ts";
+import { Masker, writeWhole } from "#kernel/streams/index.ts";
 import { resultsError } from "./errors.ts";
 import { LineCutter } from "./line-cutter.ts";
 import type { LinePage } from "./line-page.ts";

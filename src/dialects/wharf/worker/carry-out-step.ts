@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { reasons } from "#engine/index.ts";
-import { withoutValues } from "#kernel/logs/index.ts";
+import { withoutValues } from "#kernel/streams/index.ts";
 import { codeOf, messageOf, type Millis, type Result } from "#lib/base/index.ts";
 import { removeTree } from "#lib/base/index.node.ts";
 import type { StepPlan } from "../plan/step-plan.ts";

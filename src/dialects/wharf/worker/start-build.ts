@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { withoutValues } from "#kernel/logs/index.ts";
+import { withoutValues } from "#kernel/streams/index.ts";
 import type { BuildPlan } from "../plan/step-plan.ts";
 import {
   type BuildEnd,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { LogRequest } from "#kernel/logs/index.ts";
+import type { LogRequest } from "#kernel/streams/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import { kind, s, toCrds } from "#lib/schema/index.ts";
 import { Credential, credentialHash, newCredential, newToken } from "../authz/credential.ts";

@@ -1,4 +1,4 @@
-import type { LogRequest } from "#kernel/logs/index.ts";
+import type { LogRequest } from "#kernel/streams/index.ts";
 import { badRequest, type KubeObject, unknownResource } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { ApiContext } from "./context.ts";

@@ -1,6 +1,6 @@
 import type { LogOptions } from "#kernel/kit/index.ts";
 import type { GroupKind } from "#engine/index.ts";
-import type { LogRequest } from "#kernel/logs/index.ts";
+import type { LogRequest } from "#kernel/streams/index.ts";
 import { ApiError, type KubeObject } from "#kernel/model/index.ts";
 import type { PodSessions } from "#kernel/runtimes/index.ts";
 

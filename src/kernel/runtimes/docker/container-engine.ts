@@ -1,5 +1,5 @@
 import { type Clock, err, type Instant, type JsonObject, type Millis, ok, type Result } from "#lib/base/index.ts";
-import type { Rotation } from "#kernel/logs/index.ts";
+import type { Rotation } from "#kernel/streams/index.ts";
 import type { ImageFacts, RegistryLogin } from "../contract.ts";
 import { type AddressSurroundings, engineAddress, formatAddress, isLocal } from "./engine/engine-address.ts";
 import { getFiles, modifiedAt, putFiles } from "./container-files.ts";

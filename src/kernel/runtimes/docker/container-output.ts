@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { LogStream } from "#kernel/logs/index.ts";
+import type { LogStream } from "#kernel/streams/index.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 import { isRefusal } from "./engine/engine-errors.ts";
 import { FrameReader } from "./engine/stream-frames.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
-import { readLogs } from "#kernel/logs/index.ts";
+import { readLogs } from "#kernel/streams/index.ts";
 import { containerTask, plainSandbox, plainSetup, temporaryDirectory } from "../testing/index.ts";
 import { ScriptedEngine } from "../testing/scripted-engine.ts";
 import type { Runtime, Task } from "../contract.ts";

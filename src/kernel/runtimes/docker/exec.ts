@@ -1,4 +1,4 @@
-import { Masker } from "#kernel/logs/index.ts";
+import { Masker } from "#kernel/streams/index.ts";
 import type { ExecResult } from "../contract.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 import { textOf } from "./engine/members.ts";

@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { type Instant, isJsonObject, type JsonObject, type Millis, parseInstant } from "#lib/base/index.ts";
-import { withoutValues } from "#kernel/logs/index.ts";
+import { withoutValues } from "#kernel/streams/index.ts";
 import type { TaskOutcome } from "../contract.ts";
 import { maskedIn } from "./output.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { type Clock, type Instant, isJsonObject, type JsonObject, parseInstant } from "#lib/base/index.ts";
-import { LogWriter, removeLog, type Rotation } from "#kernel/logs/index.ts";
+import { LogWriter, removeLog, type Rotation } from "#kernel/streams/index.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 import { FrameReader } from "./engine/stream-frames.ts";
 import { maskLastWord } from "../last-word.ts";

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
-import { LogWriter } from "#kernel/logs/index.ts";
+import { LogWriter } from "#kernel/streams/index.ts";
 import type { Runtime, RuntimeCapabilities, Task, TaskOutcome, TaskStatus } from "../contract.ts";
 import { outcomeOf, runtimeContract } from "../runtime.contract.ts";
 import { FakeProcesses, temporaryDirectory } from "../testing/index.ts";

@@ -1,5 +1,5 @@
 import { type Cancel, type Clock, type Instant, type Millis } from "#lib/base/index.ts";
-import { LogWriter } from "#kernel/logs/index.ts";
+import { LogWriter } from "#kernel/streams/index.ts";
 import type { Runtime, RuntimeCapabilities, Task, TaskOutcome, TaskStatus } from "../contract.ts";
 import type { Interaction, InteractionOptions } from "../interaction.ts";
 import { runtimeClosed } from "../errors.ts";

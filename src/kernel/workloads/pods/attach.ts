@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { deferred } from "#lib/base/index.ts";
-import { type LogStream, readLogs } from "#kernel/logs/index.ts";
+import { type LogStream, readLogs } from "#kernel/streams/index.ts";
 import { badRequest } from "#kernel/model/index.ts";
 import type { Interaction, Runtime } from "#kernel/runtimes/index.ts";
 import type { RunningContainer } from "./container-reach.ts";

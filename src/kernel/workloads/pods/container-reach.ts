@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { type Clock, deferred, onAbort } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import { readLogs, removeLog } from "#kernel/logs/index.ts";
+import { readLogs, removeLog } from "#kernel/streams/index.ts";
 import {
   type ContainerHost,
   type ExecResult,

@@ -1,7 +1,7 @@
 import { newestExecution } from "./container-view.ts";
 import { type Clock, onAbort } from "#lib/base/index.ts";
 import type { LogOptions } from "#kernel/kit/index.ts";
-import { type LogRequest, readingOf, readLogs } from "#kernel/logs/index.ts";
+import { type LogRequest, readingOf, readLogs } from "#kernel/streams/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import { hasEnded, type Runtime } from "#kernel/runtimes/index.ts";
 import { type ContainerStatus, isFinished, type PodObject, allContainers, allStatuses } from "../pod-types.ts";

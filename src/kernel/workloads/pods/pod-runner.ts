@@ -27,7 +27,7 @@ import {
   withCondition,
 } from "#kernel/kit/index.ts";
 import { keyOf, PersistentVolumeClaim, Pod, type Stored } from "#kernel/model/index.ts";
-import { removeLog } from "#kernel/logs/index.ts";
+import { removeLog } from "#kernel/streams/index.ts";
 import {
   type ContainerHost,
   type Runtime,

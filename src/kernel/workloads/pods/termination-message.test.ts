@@ -2,7 +2,7 @@ import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
-import { LogWriter } from "#kernel/logs/index.ts";
+import { LogWriter } from "#kernel/streams/index.ts";
 import { temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
 import type { Container } from "../pod-types.ts";
 import { shellPod } from "../testing/index.ts";

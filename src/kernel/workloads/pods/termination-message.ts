@@ -1,4 +1,4 @@
-import { readLogs } from "#kernel/logs/index.ts";
+import { readLogs } from "#kernel/streams/index.ts";
 import { outputVariable } from "#kernel/model/index.ts";
 import { longestLastWord, readLastWord } from "#kernel/runtimes/index.ts";
 import type { Container, PodObject } from "../pod-types.ts";

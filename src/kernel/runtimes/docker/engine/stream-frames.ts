@@ -1,4 +1,4 @@
-import type { LogStream } from "#kernel/logs/index.ts";
+import type { LogStream } from "#kernel/streams/index.ts";
 
 // Output of a container without a terminal comes in frames, as the Engine API describes at "Attach to a container":
 //

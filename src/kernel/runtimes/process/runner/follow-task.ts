@@ -1,7 +1,7 @@
 import { constants } from "node:os";
 import { afterAwake, type Cancel, type Clock, codeOf, deferred, type Instant, type Millis } from "#lib/base/index.ts";
 import { isAlive, type ProcessIdentity, signalGroup } from "#lib/base/index.node.ts";
-import { type LogStream, LogWriter, withoutValues } from "#kernel/logs/index.ts";
+import { type LogStream, LogWriter, withoutValues } from "#kernel/streams/index.ts";
 import type { TaskOutcome } from "../../contract.ts";
 import { maskLastWord } from "../../last-word.ts";
 import type { NamespaceTools } from "./host-command.ts";
