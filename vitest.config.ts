@@ -23,12 +23,12 @@ const shared = {
   sequence: { shuffle: { files: true }, ...chance },
   setupFiles: [fixedChance, processorTime] as string[],
 } as const;
-// Tests that start real programs mostly wait for them: two more files than there are cores run at a time, which has the cores busy. Each
+// Tests that start real programs mostly wait for them: three more files than there are cores run at a time, which has the cores busy. Each
 // has its own servers, free ports and directories.
 const programs = {
   pool: "forks",
   isolate: true,
-  maxWorkers: availableParallelism() + 2,
+  maxWorkers: availableParallelism() + 3,
   sequence: { groupOrder: 1 },
   setupFiles: [processorTime] as string[],
   testTimeout: 120_000,
@@ -58,14 +58,24 @@ const ofControllers = isOwn
       "test/crash/tink-acceptance.test.ts",
     ];
 
-/** Tests of what is made of files, ports, keys and processes. They are in `npm test`; a check is for the edit loop. */
+/**
+ * Tests of what is made of files, ports, keys, processes and the template module, and those that try every moment of a death. They are in
+ * `npm test`; a check is for the edit loop.
+ */
 const integration = [
   "src/kernel/apiserver/{store,http,authz}/**/*.test.ts",
   "src/kernel/doors/{door,x509}.test.ts",
   "src/kernel/kit/client/**/*.test.ts",
   "src/kernel/runtimes/{docker,process}/**/*.test.ts",
   "src/kernel/streams/**/*.test.ts",
-  "src/kernel/template/{cue-host,cue-runaway,template-host,runaway,thread,render.prop}.test.ts",
+  "src/kernel/template/{cue-host,cue-runaway,helm,template-host,runaway,thread,render.prop}.test.ts",
+  "src/kernel/couriers/**/*.test.ts",
+  "src/lib/base/{process-lock,child-end}.node.test.ts",
+  "src/dialects/tinkerbell/preview/**/*.test.ts",
+  "src/dialects/vela/{gitops,sources}/**/*.test.ts",
+  "src/dialects/vela/definitions/shipped-{cue,steps}.test.ts",
+  "src/dialects/vela/workflow/{crash,real-cue}.test.ts",
+  "src/dialects/vela/review.test.ts",
   "src/kernel/rpc/**/*.test.ts",
   "src/kernel/artifacts/read-archive.prop.test.ts",
   "src/dialects/tinkerbell/{agent,server}/**/*.grpc.test.ts",

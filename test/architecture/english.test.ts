@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { commands } from "#app/cli/commands/index.ts";
-import { readSource, root, sourceFiles } from "./sources.ts";
+import { readSource, root, sourceFiles, walk } from "./sources.ts";
 
 // What users read is plain technical English. These patterns are the ones that readers stumble over most; each has a plain replacement.
 
@@ -59,22 +59,20 @@ const pagesIn = (folder: string): readonly string[] =>
   readdirSync(`${root}${folder}`).flatMap((name) => (name.endsWith(".md") ? `${folder}/${name}` : []));
 
 /** Texts in the sources that hold several words, where messages are made: literals and the pieces of templates. */
-function* textsIn(node: unknown): Generator<string> {
-  if (typeof node !== "object" || node === null) return;
-  if (Array.isArray(node)) {
-    for (const child of node) yield* textsIn(child);
-    return;
-  }
-  const item = node as Readonly<Record<string, unknown>>;
-  if (item["type"] === "Literal" && typeof item["value"] === "string") yield item["value"];
-  if (item["type"] === "TemplateElement") yield (item["value"] as { readonly raw: string }).raw;
-  for (const child of Object.values(item)) yield* textsIn(child);
+function textsIn(tree: unknown): readonly string[] {
+  const found: string[] = [];
+  walk(tree, ({ type, value }) => {
+    if (type === "Literal" && typeof value === "string") found.push(value);
+    if (type === "TemplateElement") found.push((value as { readonly raw: string }).raw);
+    return true;
+  });
+  return found;
 }
 
 test("messages and descriptions in the sources are plain English", () => {
   const sources = sourceFiles("src").filter((path) => !/\.(?:test|contract)\.ts$|\/testing\/|\/gen\//.test(path));
   const faults = sources.flatMap((path) =>
-    [...textsIn(readSource(path).program.body)]
+    textsIn(readSource(path).program.body)
       .filter((text) => text.trim().split(" ").length > 2)
       .flatMap((text) => inWords(path, text)),
   );

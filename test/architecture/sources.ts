@@ -36,12 +36,31 @@ export const trackedFiles = (folder: string): string[] =>
     .split("\n")
     .filter((path) => isWritten(path) && existsSync(`${root}${path}`));
 
+/** `program` is decoded where it is first looked at, which costs more than to parse it. */
 export function readSource(path: string): Source {
   const text = readFileSync(`${root}${path}`, "utf8");
   const parsed = parseSync(path, text, { sourceType: "module" });
   const fatal = parsed.errors[0];
   if (fatal !== undefined) throw new Error(`${path}: ${fatal.message}`);
-  return { path, text, program: parsed.program, imports: importsOf(parsed.module, text) };
+  return {
+    path,
+    text,
+    get program() {
+      return parsed.program;
+    },
+    imports: importsOf(parsed.module, text),
+  };
+}
+
+/** Shows every node of a syntax tree, parents first; `visit` returns whether it also wants what is in the node. */
+export function walk(node: unknown, visit: (node: Readonly<Record<string, unknown>>) => boolean): void {
+  if (typeof node !== "object" || node === null) return;
+  if (Array.isArray(node)) {
+    for (const child of node) walk(child, visit);
+    return;
+  }
+  const item = node as Readonly<Record<string, unknown>>;
+  if (visit(item)) for (const key in item) walk(item[key], visit);
 }
 
 type ModuleRecord = ReturnType<typeof parseSync>["module"];
