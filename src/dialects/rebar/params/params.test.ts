@@ -81,6 +81,12 @@ describe("composed values", () => {
     expect(compose({ default: [3] }, [1, 2], [2])).toEqual({ ok: true, value: [1, 2, 2, 3] });
   });
 
+  test("a profile that is in itself counts once", () => {
+    const world = new MemoryWorld({ profiles: [{ Name: "pr", Params: { pp: [1] }, Profiles: ["pr"] }] });
+    const owner: ParamOwner = { collection: "profiles", object: world.get("profiles", "pr") ?? expect.fail() };
+    expect(composeParam(world, owner, "pp")).toEqual({ ok: true, value: [1] });
+  });
+
   test("anything else does not compose", () => {
     expect(compose({}, 1, 2)).toEqual({ ok: false, error: "Cannot compose freeform" });
     expect(compose({}, [1], { a: 1 })).toEqual({ ok: false, error: "Cannot compose freeform" });

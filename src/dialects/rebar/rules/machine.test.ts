@@ -195,9 +195,11 @@ describe("the workflow of a machine", () => {
 
   test("may be empty: then it is complete", () => {
     const scene = new Scene(world());
-    expect(scene.patch({ Workflow: "empty" })).toBe(null);
-    expect(scene.machine).toMatchObject({ Tasks: [], WorkflowComplete: true, Stage: "none", Runnable: true });
+    expect(scene.patch({ Workflow: "empty", Stage: "s1", BootEnv: "e1" })).toBe(null);
+    const still = { Tasks: [], WorkflowComplete: true, Stage: "none", BootEnv: "local", Runnable: true };
+    expect(scene.machine).toMatchObject(still);
     expect(scene.postCode()).toBe(204);
+    expect(create({ Name: "m1", Workflow: "empty" })).toMatchObject({ value: { Tasks: [], CurrentTask: 0 } });
   });
 });
 

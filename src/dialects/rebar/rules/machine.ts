@@ -48,7 +48,9 @@ export function createMachine(sent: JsonObject, world: World, made: MadeMachine)
   const asked = withDefaults(read.value, sent, world, made);
   const unsound = syntaxErrors("machines", asked, world);
   const entered = asked.Workflow === "" ? enterFirstStage(asked, world) : enterWorkflow(asked, world);
-  const machine = settled({ ...asked, ...entered, Runnable: true }, undefined, world);
+  const Tasks = entered.Tasks ?? [];
+  const CurrentTask = Tasks.length === 0 ? 0 : -1;
+  const machine = settled({ ...asked, ...entered, CurrentTask, Runnable: true }, undefined, world);
   const forbidden = onlyUnknownErrors(machine.BootEnv, world);
   if (unsound.length === 0 && (made.isForced === true || (machine.Available && forbidden.length === 0)))
     return ok(machine);
@@ -80,8 +82,7 @@ function enterFirstStage(machine: Machine, world: World): Partial<Machine> {
   const stage = world.get("stages", machine.Stage);
   const tasks = stage === undefined || stage.Tasks.length === 0 ? machine.Tasks : stage.Tasks;
   const bootEnv = stage === undefined || stage.BootEnv === "" ? machine.BootEnv : stage.BootEnv;
-  const Tasks = expandPrerequisites(tasks, world, { from: 0, bootEnv });
-  return { Tasks, BootEnv: bootEnv, CurrentTask: Tasks.length === 0 ? 0 : -1 };
+  return { Tasks: expandPrerequisites(tasks, world, { from: 0, bootEnv }), BootEnv: bootEnv };
 }
 
 /** A workflow begins with its first stage at once, before any task runs. */
@@ -134,7 +135,7 @@ function consequences(old: Machine, changed: Machine, world: World, how: HowToCh
   const context = baseContext(changed.Meta);
   if (changed.Workflow !== old.Workflow) {
     if (changed.Workflow === "") return removeWorkflow(old, changed, world);
-    return sets({ ...enterWorkflow({ ...changed, BootEnv: old.BootEnv }, world), Context: context });
+    return sets({ ...enterWorkflow({ ...changed, Stage: old.Stage, BootEnv: old.BootEnv }, world), Context: context });
   }
   if (changed.Workflow !== "") {
     const errors = heldErrors(old, changed, world);

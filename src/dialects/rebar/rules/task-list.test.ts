@@ -46,6 +46,15 @@ test("stages of a workflow that are not there count as empty", () => {
   expect(tasksOfWorkflow(world.send("workflows", { Name: "w1", Stages: ["nope"] }), world)).toEqual(["stage:nope"]);
 });
 
+test("15.15 a restart does not cross a stage in another boot environment", () => {
+  const staged = new MemoryWorld({
+    stages: ["e1", "e2", "", "e1"].map((BootEnv, index) => ({ Name: `s${index}`, BootEnv })),
+  });
+  const list = ["stage:s0", "stage:s1", "stage:s2", "stage:s3", "foo1"];
+  expect(restartIndex(list, 4, "e1", staged)).toBe(3);
+  expect(restartIndex(list, 2, "e2", staged)).toBe(1);
+});
+
 test("a restart and a context have no place in an empty list", () => {
   expect(restartIndex([], 3, "local", world)).toBe(-1);
   expect(contextAt([], -1, "base")).toBe("base");
