@@ -250,13 +250,26 @@ export class ContextStore {
     return this.#content.counter;
   }
 
-  /** The largest variable if all together are too large. */
+  /** The largest part if all together are too large. */
   excess(): { readonly name: string; readonly bytes: number } | undefined {
     if (sizeOf(this.#content) <= storeLimit) return undefined;
-    const { vars, secretVars, outputs, secretOutputs } = this.#content;
-    const all = [vars, secretVars, outputs, secretOutputs].flatMap((part) => Object.entries(part));
+    const { vars, secretVars, outputs, secretOutputs, notes, ledger } = this.#content;
+    const named = (what: string, part: Readonly<Record<string, unknown>>) =>
+      Object.entries(part).map(([step, value]) => [`${what} of step ${step}`, value] as const);
+    const all = [
+      ...[vars, secretVars, outputs, secretOutputs].flatMap((part) => Object.entries(part)),
+      ...named("notes", notes),
+      ...named("answers", ledger),
+    ];
     const sized = all.map(([name, value]) => ({ name, bytes: sizeOf(value) }));
     return sized.sort((a, b) => b.bytes - a.bytes)[0];
+  }
+
+  /** Forgets what a step has left, but not which effects it has begun. */
+  forgetStep(step: string): void {
+    for (const [name, owner] of Object.entries(this.#content.owners)) if (owner === step) this.#removeVariable(name);
+    for (const part of [this.#content.outputs, this.#content.secretOutputs, this.#content.notes]) delete part[step];
+    this.#isDirty = true;
   }
 
   removeVariable(name: string): void {

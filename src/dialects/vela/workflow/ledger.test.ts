@@ -41,3 +41,29 @@ test("@always sends again what may have been sent", async () => {
   expect(courier.sent).toHaveLength(2);
   expect(rig.phases()).toEqual({ a: "succeeded" });
 });
+
+test("attack: an answer that cannot be stored fails the step for good, and the request is not sent again", async () => {
+  const large: EffectAnswer = { ok: true, value: { statusCode: 200, body: "x".repeat(2 * 2 ** 20) } };
+  const { rig, courier } = await rigWith("post", [large]);
+  await rig.run();
+  expect(rig.phases()).toEqual({ a: "failed/Action" });
+  expect(rig.step("a").message).toMatch(
+    /^POST hooks\.test: the answer of 2049 KiB does not fit .* \(900 KiB\); it may have been done and is not repeated/,
+  );
+  expect(courier.sent).toHaveLength(1);
+  expect(JSON.stringify(await rig.store()).length).toBeLessThan(10_000);
+});
+
+test("attack: what a step puts into variables or notes beyond the limit fails the step, and is not stored", async () => {
+  const value = { path: "large", value: "x".repeat(2 * 2 ** 20) };
+  const patch = { type: "patch", component: "web", value: { text: value.value } };
+  const exports = { variable: value, patch };
+  for (const [name, given] of Object.entries(exports)) {
+    const exporting = { actions: [{ path: "export", use: "op/export", value: given }] };
+    const rig = await createRig({ steps: [step("a", "exporting")], templates: { exporting } });
+    await rig.run();
+    expect(rig.phases(), name).toEqual({ a: "failed/Output" });
+    expect(rig.step("a").message).toContain("exceed 900 KiB; the largest is");
+    expect(JSON.stringify(await rig.store()).length).toBeLessThan(10_000);
+  }
+});

@@ -4,7 +4,7 @@ import { messageOf } from "#lib/base/index.ts";
 import { failure } from "../ops/form.ts";
 import type { ActionResult } from "../ops/provider.ts";
 import { type ContextStore, type LedgerEntry, StoreFailure } from "./context-store.ts";
-import type { Courier, Delivery, OutsideRequest } from "#kernel/couriers/index.ts";
+import type { Courier, Delivery, EffectAnswer, OutsideRequest } from "#kernel/couriers/index.ts";
 import { messages } from "./messages.ts";
 import type { LastEnd } from "./state.ts";
 
@@ -91,9 +91,9 @@ function conclude(
   if (answer !== undefined) settled(entry.effect);
   if (answer?.ok === true) {
     store.setEntries(step, [...others, { ...entry, answer: answer.value }]);
-    return { kind: "continue", result: answer.value };
+    if (store.excess() === undefined) return { kind: "continue", result: answer.value };
   }
-  const { message, isDone } = answer ?? { message: messages.unknownOutcome(nameOf(request)), isDone: true };
+  const { message, isDone } = failureIn(answer, request);
   if (isDone !== true || entry.isRepeated === true) {
     store.setEntries(step, others);
     return failure(message);
@@ -101,6 +101,14 @@ function conclude(
   const lasting = answer === undefined ? message : messages.notRepeated(message);
   store.setEntries(step, [...others, { ...entry, failure: lasting }]);
   return { kind: "fail", message: lasting };
+}
+
+/** An answer that cannot be kept is as good as lost: without it the effect would be repeated. */
+function failureIn(answer: EffectAnswer | undefined, request: OutsideRequest) {
+  if (answer === undefined) return { message: messages.unknownOutcome(nameOf(request)), isDone: true };
+  if (!answer.ok) return answer;
+  const bytes = Buffer.byteLength(JSON.stringify(answer.value));
+  return { message: messages.answerTooLarge(nameOf(request), bytes), isDone: true };
 }
 
 /** Without anything that could be secret, such as the query of a URL. */

@@ -12,6 +12,8 @@ export const messages = {
     `conflict: variable ${name} was set to another value by step ${owner}`,
   storeTooLarge: (name: string, bytes: number) =>
     `the variables of the workflow exceed 900 KiB; the largest is ${name} with ${Math.ceil(bytes / 1024)} KiB`,
+  answerTooLarge: (what: string, bytes: number) =>
+    `${what}: the answer of ${Math.ceil(bytes / 1024)} KiB does not fit into the variables of the workflow (900 KiB)`,
   preCheck: (error: string) => `pre check error: ${error}`,
   conditionFalse: "skipped because its condition is false",
   dependencyNotSucceeded: (name: string, phase: string) => `skipped because step ${name} is ${phase}`,

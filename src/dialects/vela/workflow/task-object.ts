@@ -5,6 +5,8 @@ import type { CueObjects } from "#kernel/template/index.ts";
 import type { StepOutcome } from "./outcome.ts";
 import { stepReasons } from "./status.ts";
 import type { StepJob } from "./job.ts";
+import { WorkflowRun } from "../kinds.ts";
+import { nameOf, ownerOf } from "../labels.ts";
 import { isSecret } from "../ops/form.ts";
 import { type Artifact, artifactsOf } from "./step-context.ts";
 
@@ -156,6 +158,20 @@ const withoutSecrets = (artifacts: Readonly<Record<string, Artifact>>): JsonObje
     ]),
   );
 
+/** Of this application or run, or of another WorkflowRun, which cannot be told from an earlier one of this name. */
+function isOwn({ subject: { app, owner } }: StepJob, live: Stored): boolean {
+  const { name, namespace } = app.identity;
+  const labelled = ownerOf(live);
+  const isRun = owner.kind === WorkflowRun.kind;
+  return (
+    (!isRun && labelled?.name === name && labelled.namespace === namespace) ||
+    (live.metadata.ownerReferences ?? []).some(
+      ({ uid, kind, apiVersion }) =>
+        uid === owner.metadata.uid || (isRun && kind === owner.kind && apiVersion === owner.apiVersion),
+    )
+  );
+}
+
 /** A condition of an earlier run would end this one at once. */
 async function forgetProgress(job: StepJob, object: KubeObject, isRecreated: boolean): Promise<string | undefined> {
   const { actingClient: client, signal } = job.parts;
@@ -165,6 +181,10 @@ async function forgetProgress(job: StepJob, object: KubeObject, isRecreated: boo
   const ref = { type, name, ...(type.namespaced && namespace !== undefined ? { namespace } : {}) };
   const live = await getOrUndefined(client, ref, signal);
   if (live === undefined) return undefined;
+  if (!isOwn(job, live)) {
+    const refusal = `${nameOf(live)} exists and is not of ${nameOf(job.subject.owner)}, so it is not deleted`;
+    return isRecreated ? refusal : undefined;
+  }
   if (isRecreated) {
     await client.delete(ref, { signal, preconditions: { uid: live.metadata.uid } });
     return undefined;

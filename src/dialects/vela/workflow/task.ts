@@ -28,11 +28,19 @@ export async function executeStep(job: StepJob): Promise<StepOutcome> {
     const native = nativeSteps[job.place.step.type];
     const end = native === undefined ? await runTemplate(job, prepared) : await native(job, prepared);
     await noteDebugValue(job, end);
-    return await finish(job, end);
+    return withinLimit(job, await finish(job, end));
   } catch (thrown) {
     if (job.parts.signal.aborted || thrown instanceof StoreFailure) return { kind: "interrupted" };
     return { kind: "error", message: job.secrets.mask(`step ${job.place.step.name}: ${messageOf(thrown)}`) };
   }
+}
+
+/** What cannot be stored would end every pass before its end is recorded. */
+function withinLimit({ store, place }: StepJob, outcome: StepOutcome): StepOutcome {
+  const excess = store.excess();
+  if (excess === undefined) return outcome;
+  store.forgetStep(place.step.name);
+  return { kind: "failed", reason: stepReasons.output, message: messages.storeTooLarge(excess.name, excess.bytes) };
 }
 
 async function noteDebugValue({ parts, stepId, secrets }: StepJob, { task }: TaskEnd): Promise<void> {
