@@ -203,21 +203,44 @@ test("the short name wf stays that of Slipway's own Workflow", () => {
 const person = { user: "jane", groups: ["system:authenticated"] } as const;
 
 /** Lets a person write applications and their status, but not act as a controller. */
-async function allowStatus(): Promise<ApiClient> {
+async function allowStatus(
+  name = "apps",
+  group = "core.oam.dev",
+  resources: readonly string[] = ["applications", "applications/status"],
+): Promise<ApiClient> {
   const rbac = "rbac.authorization.k8s.io/v1";
   const of = async (kind: string, object: JsonObject) => {
     const type = await client.resourceType(rbac, kind);
     if (type === undefined) throw new Error(kind);
-    await client.create(type, { apiVersion: rbac, kind, metadata: { name: "apps" }, ...object });
+    await client.create(type, { apiVersion: rbac, kind, metadata: { name }, ...object });
   };
-  const resources = ["applications", "applications/status"];
-  await of("ClusterRole", { rules: [{ apiGroups: ["core.oam.dev"], resources, verbs: ["*"] }] });
+  await of("ClusterRole", { rules: [{ apiGroups: [group], resources: [...resources], verbs: ["*"] }] });
   await of("ClusterRoleBinding", {
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "apps" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
     subjects: [{ kind: "User", name: person.user, apiGroup: "rbac.authorization.k8s.io" }],
   });
   return server.client(person);
 }
+
+test("attack: a right to the status of rollouts is none to approve one", async () => {
+  const jane = await allowStatus("rollouts", "app.oam.dev", ["rollouts", "rollouts/status"]);
+  const type = await client.resourceType("app.oam.dev/v1", "Rollout");
+  if (type === undefined) throw new Error("Rollout is not served");
+  const rollout = await client.create(type, {
+    apiVersion: "app.oam.dev/v1",
+    kind: "Rollout",
+    metadata: { name: "guarded", namespace: "default" },
+    spec: { application: "guarded", newRevision: "guarded-v2", components: [] },
+  } as KubeObject);
+  const edit = (body: JsonObject, as: ApiClient) =>
+    as.patch(refTo(type, rollout), { type: "merge", body: { status: body } }, { subresource: "status" });
+  await edit({ phase: "paused", pause: true, revision: "guarded-v2" }, client);
+  for (const body of [{ pause: false }, { approved: true }, { phase: "promoting" }])
+    expect(await refusalOf(edit(body, jane))).toEqual([
+      expect.stringContaining("its status is written by its controllers alone"),
+    ]);
+  await expect(edit({ pause: false }, client)).resolves.toMatchObject({ status: { pause: false } });
+});
 
 test("people steer a run by its status and change nothing else in it", async () => {
   const jane = await allowStatus();

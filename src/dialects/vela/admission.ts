@@ -108,8 +108,9 @@ export const admission: readonly Admission[] = [
   admissionOf(kinds.DefinitionRevision, { acts: specOf }),
   admissionOf(kinds.ApplicationRevision, { acts: specOf, ownStatus: controllersStatus }),
   admissionOf(kinds.ResourceTracker, { acts: specOf, ownStatus: controllersStatus }),
-  admissionOf(kinds.Rollout, { acts: specOf, ownStatus: ({ pause: _pause, approved: _approved, ...own }) => own }),
   ...[
+    // Approvals included: a right to the status is none to approve. RunActions are, and the server names their author.
+    kinds.Rollout,
     kinds.TrafficShift,
     kinds.Insight,
     kinds.SecurityProfile,

@@ -40,6 +40,13 @@ export const notices = {
       `no step of the workflow applies ${components.length === 1 ? "component" : "components"} ${components.join(", ")}`,
       "Apply",
     ),
+  /** For policy `security` with `audit`. */
+  operation: (what: string, by?: string) =>
+    normal(
+      "WorkflowOperation",
+      by === undefined ? `${what} by an edit of the application` : `${what} by ${by}`,
+      "Audit",
+    ),
   collected: (count: number) =>
     normal("GarbageCollected", `${count} outdated ${count === 1 ? "object was" : "objects were"} deleted`, "Delete"),
   notCollected: (why: string) => warning("FailedGC", why, "Delete"),

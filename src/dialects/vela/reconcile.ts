@@ -2,7 +2,8 @@ import { formatTime, parseInstant } from "#lib/base/index.ts";
 import { addFinalizer, getOrUndefined, type Reconciler } from "#kernel/kit/index.ts";
 import { asJson, distinctWriters, keyOf, type Stored, type Writer } from "#kernel/model/index.ts";
 import type { App } from "./app.ts";
-import { actingClient } from "./delivery/rights.ts";
+import { actingClient, limitedClient } from "./delivery/rights.ts";
+import { isAudited, workflowAccount } from "./insights/security.ts";
 import { remembered } from "./definitions/remembered.ts";
 import { Application, type ApplicationStatus } from "./kinds.ts";
 import { trackerFinalizer } from "./labels.ts";
@@ -22,6 +23,7 @@ import { resyncOf } from "./reconcile/settings.ts";
 import { StatusStore } from "./reconcile/status-store.ts";
 import { allObjects, renderAll, type RenderedApp } from "./render/render-all.ts";
 import { ensureRevision, recordRun, writeRenderedResources } from "./revision/store.ts";
+import { editsOf } from "./workflow/commands.ts";
 
 // A pass over an application, in the order that the original promises: components are rendered, then policies, then
 // the revision is stored, and only then a step runs. Everything that must survive a crash is stored before the next
@@ -174,7 +176,8 @@ async function deliver(pass: Pass, prepared: Prepared): Promise<Wake> {
   const { application } = store;
   const acting = await actingClient(pass.actors, application, status.actsFor ?? [], pass.signal);
   if (!acting.ok) return await refuse(pass, acting.error);
-  const tools = toolsOf(pass, { app, definitions, revisionHash: choice.hash, acting: acting.value });
+  const parts = { app, definitions, revisionHash: choice.hash, acting: acting.value };
+  let tools = toolsOf(pass, parts);
   if (await operationStage(pass, app.workflow, decideRollout(pass))) return { after: 0 };
   const rendered = await renderAll(tools.delivery.renderParts, await tools.delivery.contextOf());
   if (!rendered.ok) return await refuseRendering(pass, rendered.error.stage, rendered.error.problems.join("; "));
@@ -182,7 +185,16 @@ async function deliver(pass: Pass, prepared: Prepared): Promise<Wake> {
   if (!(await policyStage(pass, tools, rendered.value))) return later;
   const isOver = store.status.workflow?.finished === true;
   const resources = { resources: choice.name, isWoken: pass.isWoken };
+  const account = workflowAccount(app);
+  if (!isOver && account !== undefined) {
+    const limited = limitedClient(pass.actors, application, status.actsFor ?? [], account);
+    if (!limited.ok) return await refuse(pass, limited.error);
+    tools = toolsOf(pass, { ...parts, acting: limited.value });
+  }
+  if (!isOver && isAudited(app)) recordEdits(pass);
   const result = isOver ? undefined : await runStage(pass, tools, resources);
+  // Trackers are read anew, because the steps have written them.
+  if (!isOver && account !== undefined) tools = toolsOf(pass, parts);
   await followTracked(pass, tools);
   if (store.status.workflow?.finished !== true) {
     const resync = { after: resyncOf(store.application, pass.settings) };
@@ -190,6 +202,11 @@ async function deliver(pass: Pass, prepared: Prepared): Promise<Wake> {
   }
   const inUse = await inUseOf(pass, application);
   return await finishedStage(pass, tools, { revision, revisions: [...revisions, revision], ...inUse });
+}
+
+/** Commands that people gave by editing the status. */
+function recordEdits({ store, record }: Pass): void {
+  for (const { kind } of editsOf(store.status.workflow)) record(store.application, notices.operation(kind));
 }
 
 async function followTracked(pass: Pass, { delivery }: Tools): Promise<void> {

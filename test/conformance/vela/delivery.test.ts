@@ -12,9 +12,9 @@ import { clusterSecret } from "#dialects/vela/delivery/cluster-secret.ts";
 import { collectGarbage, releaseApplication } from "#dialects/vela/delivery/garbage.ts";
 import { detachCluster, joinCluster, listClusters } from "#dialects/vela/delivery/joining.ts";
 import { keepState } from "#dialects/vela/delivery/keep-state.ts";
-import { actingClient, type Actors } from "#dialects/vela/delivery/rights.ts";
+import { actingClient, type Actors, limitedClient, readingClient } from "#dialects/vela/delivery/rights.ts";
 import { VelaDelivery } from "#dialects/vela/delivery/vela-delivery.ts";
-import { Application, ResourceTracker } from "#dialects/vela/kinds.ts";
+import { Application, ResourceTracker, Workflow } from "#dialects/vela/kinds.ts";
 import { application, component, identity, valueOf } from "#dialects/vela/testing/fixtures.ts";
 import { startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
 import { sharedOf } from "#kernel/dialect/index.ts";
@@ -370,6 +370,78 @@ test("annotation service-account-name: the ServiceAccount acts, if the writers m
   const { workload } = valueOf(await delivery.render(web));
   const refused = await delivery.apply([workload], local, "workflow");
   expect(refused.ok ? "" : refused.error).toContain("system:serviceaccount:default:deployer");
+});
+
+const accountUser = (name: string) => ({
+  user: `system:serviceaccount:default:${name}`,
+  groups: ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"],
+});
+
+test("attack: what a ServiceAccount wrote back does not lock its application out, nor let it act without its people", async () => {
+  await grant({ kind: "ServiceAccount", name: "writer", namespace: "default" }, "writer", configs);
+  const account = { "app.oam.dev/service-account-name": "writer" };
+  const [carl, writer] = [{ user: "dora", groups: ["system:authenticated"] }, accountUser("writer")];
+  const noted = (...writers: readonly object[]): Stored => {
+    const one = writtenBy("", account);
+    const annotations = { ...account, [actsForAnnotation]: JSON.stringify(writers) };
+    return { ...one, metadata: { ...one.metadata, annotations } };
+  };
+  await grant({ kind: "User", name: "dora" }, "dora", {
+    verbs: ["impersonate"],
+    apiGroups: [""],
+    resources: ["serviceaccounts"],
+    resourceNames: ["writer"],
+  });
+  // A step wrote a part of it as the account, or all of it.
+  for (const stored of [noted(carl, writer), noted(writer)]) {
+    const client = valueOf(await actingClient(actors, stored, [], signal));
+    const app = application({ identity: named("back"), components: [oneConfig("by-writer")] });
+    expect(await applied(deliveryOf(app, client))).toHaveLength(1);
+  }
+  // Everybody else still needs the right, and reads only what they and the account may read.
+  const eve = noted({ user: "eve", groups: ["system:authenticated"] }, writer);
+  expect(await actingClient(actors, eve, [], signal)).toMatchObject({ ok: false });
+  const ref = { type: Workflow, namespace: "default", name: "none" };
+  await grant({ kind: "User", name: "dora" }, "dora-reads", {
+    verbs: ["get"],
+    apiGroups: ["core.oam.dev"],
+    resources: ["workflows"],
+  });
+  await expect(readingClient(actors, noted(carl, writer)).get(ref)).rejects.toThrow("not found");
+  await expect(readingClient(actors, noted(writer)).get(ref)).rejects.toThrow("cannot get");
+});
+
+test("attack: policy security limits steps to what both its account and the writers may do", async () => {
+  const secrets = { verbs: ["*"], apiGroups: [""], resources: ["secrets"] };
+  await grant({ kind: "User", name: "fred" }, "fred", configs);
+  await grant({ kind: "ServiceAccount", name: "shop-workflow", namespace: "default" }, "shop-workflow", {
+    verbs: ["*"],
+    apiGroups: [""],
+    resources: ["configmaps", "secrets"],
+  });
+  await grant({ kind: "User", name: "gwen" }, "gwen", secrets);
+  const made = async (user: string | undefined, object: KubeObject): Promise<string> => {
+    const stored = writtenBy(user ?? "");
+    const { annotations: _none, ...metadata } = stored.metadata;
+    const of = user === undefined ? { ...stored, metadata } : stored;
+    const client = valueOf(limitedClient(actors, of, [], "shop-workflow"));
+    const delivery = deliveryOf(application({ identity: named("limited") }), client);
+    const done = await delivery.applyObject(object, local);
+    return done.ok ? "done" : done.error;
+  };
+  const one = (kind: string, name: string): KubeObject => ({ apiVersion: "v1", kind, metadata: { name } });
+  expect(await made("fred", one("ConfigMap", "limited-a"))).toBe("done");
+  // The account may, and the writer may not; the writer may, and the account may not.
+  expect(await made("fred", one("Secret", "limited-b"))).toContain('"fred" cannot');
+  expect(await made("gwen", one("ConfigMap", "limited-c"))).toContain('"gwen" cannot');
+  // An administrator's application is limited by the account alone.
+  expect(await made(undefined, one("Secret", "limited-d"))).toBe("done");
+  expect(await made(undefined, one("Service", "limited-e"))).toContain("system:serviceaccount:default:shop-workflow");
+  const two = writtenBy("fred", { "app.oam.dev/service-account-name": "deployer" });
+  expect(limitedClient(actors, two, [], "shop-workflow")).toMatchObject({
+    ok: false,
+    error: expect.stringContaining("remove one") as string,
+  });
 });
 
 test("a cluster is joined by its kubeconfig's connection, used over HTTPS by who may use it, listed and detached", async () => {

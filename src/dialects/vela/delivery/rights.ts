@@ -1,6 +1,7 @@
-import { err, isTrueAt, type JsonObject, objectAt, ok, type Result } from "#lib/base/index.ts";
+import { err, isTrueAt, objectAt, ok, type Result } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import {
+  actsForAnnotation,
   asJson,
   distinctWriters,
   isForbidden,
@@ -9,6 +10,7 @@ import {
   type ResourceType,
   type Stored,
   type Writer,
+  writersNote,
   writersOf,
 } from "#kernel/model/index.ts";
 import { annotation } from "../labels.ts";
@@ -55,12 +57,67 @@ export async function isAllowed(client: ApiClient, right: Right, signal: AbortSi
   }
 }
 
-const asRecord = ({ user, groups }: Writer): JsonObject => ({ user, groups });
+/** As if these users had written the object and all that it refers to. */
+function writtenBy(application: Stored, writers: readonly Writer[]): Stored {
+  const { [actsForAnnotation]: _before, ...others } = application.metadata.annotations ?? {};
+  const note = writersNote(writers);
+  const annotations = note === undefined ? others : { ...others, [actsForAnnotation]: note };
+  const status = { ...objectAt(asJson(application), "status"), actsFor: [] };
+  return { ...application, metadata: { ...application.metadata, annotations }, status } as Stored;
+}
+
+const accountWriter = (namespace: string, name: string): Writer => ({
+  user: `system:serviceaccount:${namespace}:${name}`,
+  groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+});
+
+const namedAccount = ({ metadata }: Stored): string => metadata.annotations?.[annotation.serviceAccount] ?? "";
+
+/**
+ * Who wrote the application, without the ServiceAccount that acts for it: that one may not read what the application
+ * refers to, and what its steps wrote back they wrote for these writers.
+ */
+function peopleOf(application: Stored, others: readonly Writer[] = []): readonly Writer[] {
+  const all = distinctWriters([...writersOf(application), ...others]);
+  const name = namedAccount(application);
+  if (name === "") return all;
+  const account = accountWriter(application.metadata.namespace ?? "", name);
+  const people = all.filter(({ user }) => user !== account.user);
+  return all.length > 0 && people.length === 0 ? [account] : people;
+}
+
+/** The client that reads what an application refers to. */
+export const readingClient = (actors: Actors, application: Stored): ApiClient =>
+  actors.clientFor(writtenBy(application, peopleOf(application)));
+
+/**
+ * The client for the steps of an application with policy `security`: it has the rights that the account and all writers
+ * have. The policy's objects are made with the writers' rights, but an account of that name may have more. Only after
+ * `actingClient` has checked who may impersonate the account that the annotation names.
+ */
+export function limitedClient(
+  actors: Actors,
+  application: Stored,
+  others: readonly Writer[],
+  account: string,
+): Result<ApiClient, string> {
+  const named = namedAccount(application);
+  if (named !== "" && named !== account)
+    return err(
+      `policy security runs the workflow as ${account} and annotation ${annotation.serviceAccount} as ${named}; remove one`,
+    );
+  const limit = accountWriter(application.metadata.namespace ?? "", account);
+  const writers = named === account ? [] : peopleOf(application, others);
+  // Without recorded writers `clientFor` would have the controller's own rights.
+  if (writers.length > 0) return ok(actors.clientFor(writtenBy(application, distinctWriters([...writers, limit]))));
+  const client = actors.clientAs(limit);
+  return client === undefined ? err("this control plane cannot act as a ServiceAccount") : ok(client);
+}
 
 /**
  * The client for what an application does. `others` wrote what it refers to (`snapshotWriters`). It has the rights that
  * all of these writers have or, with annotation `app.oam.dev/service-account-name`, those of the ServiceAccount, which
- * each writer must be allowed to impersonate.
+ * each writer but the account itself must be allowed to impersonate.
  */
 export async function actingClient(
   actors: Actors,
@@ -68,20 +125,20 @@ export async function actingClient(
   others: readonly Writer[],
   signal: AbortSignal,
 ): Promise<Result<ApiClient, string>> {
-  const actsFor = distinctWriters([...writersOf(application), ...others]);
-  const status = { ...objectAt(asJson(application), "status"), actsFor: actsFor.map(asRecord) };
-  const writers = actors.clientFor({ ...application, status });
-  const { annotations = {}, namespace = "" } = application.metadata;
-  const name = annotations[annotation.serviceAccount];
-  if (name === undefined || name === "") return ok(writers);
+  const people = peopleOf(application, others);
+  const writers = actors.clientFor(writtenBy(application, people));
+  const { namespace = "" } = application.metadata;
+  const name = namedAccount(application);
+  if (name === "") return ok(writers);
   if (subdomainRule(name) !== undefined)
     return err(`annotation ${annotation.serviceAccount}: invalid name ${JSON.stringify(name)}`);
+  const account = accountWriter(namespace, name);
   const right = { verb: "impersonate", group: "", resource: "serviceaccounts", namespace, name };
-  if (!(await isAllowed(writers, right, signal)))
+  const isItself = people.every(({ user }) => user === account.user) && people.length > 0;
+  if (!isItself && !(await isAllowed(writers, right, signal)))
     return err(
       `the writers of the application may not act as ServiceAccount ${namespace}/${name}: they need the right to impersonate it`,
     );
-  const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
-  const client = actors.clientAs({ user: `system:serviceaccount:${namespace}:${name}`, groups });
+  const client = actors.clientAs(account);
   return client === undefined ? err("this control plane cannot act as a ServiceAccount") : ok(client);
 }

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { seededRandom } from "#kernel/kit/testing/index.ts";
 import { Manager } from "#kernel/kit/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
-import { ApplicationRevision } from "../kinds.ts";
+import { Application, ApplicationRevision } from "../kinds.ts";
 import { clientWith, fakeApp } from "../ops/testing/fake-scope.ts";
 import { Insight } from "../schema/insight.ts";
 import { SecurityProfile } from "../schema/security-profile.ts";
@@ -50,7 +50,7 @@ test("records are kept once, for the window only, and as they were first known",
 });
 
 test("an Insight and a SecurityProfile get their status from a running controller", async () => {
-  const client = clientWith([ApplicationRevision]);
+  const client = clientWith([Application, ApplicationRevision]);
   const manager = new Manager({ client, clock: systemClock, log: silentLog, random: seededRandom(1) });
   addInsightController(manager);
   addSecurityController(manager);
@@ -71,6 +71,13 @@ test("an Insight and a SecurityProfile get their status from a running controlle
     metadata: metadata("p"),
     spec,
   });
+  const policies = [{ name: "s", type: "security", properties: { rbac: "enabled" } }];
+  await client.create(Application, {
+    apiVersion: "core.oam.dev/v1beta1",
+    kind: "Application",
+    metadata: { name: "shop", namespace: "default" },
+    spec: { components: [], policies },
+  });
   const revision = {
     apiVersion: "core.oam.dev/v1beta1",
     kind: "ApplicationRevision",
@@ -88,7 +95,9 @@ test("an Insight and a SecurityProfile get their status from a running controlle
     expect(await client.get({ type: SecurityProfile, namespace: "default", name: "p" })).toMatchObject({
       status: {
         serviceAccount: "shop-workflow",
-        message: "the workflow runs as shop-workflow; operations are recorded as Events",
+        message: expect.stringMatching(
+          /^steps have only the rights that both shop-workflow and the writers .*; operations are not recorded$/,
+        ) as string,
       },
     });
   });
@@ -108,5 +117,20 @@ test("the policy security names the account of the workflow, if rights are limit
     false,
     false,
   ]);
-  expect(profileStatus({ secretBackend: "vault" }).message).toContain("vault is not supported");
+});
+
+test("attack: a profile claims only what the application's own policy puts into force", () => {
+  const application = (properties: Readonly<Record<string, string>>) => ({
+    metadata: { name: "shop" } as never,
+    spec: { policies: [{ name: "s", type: "security", properties }] },
+  });
+  expect(profileStatus({}, undefined)).toEqual({ message: "the application does not exist, so nothing is in force" });
+  expect(profileStatus({ secretBackend: "vault" }, application({}))).toEqual({
+    message: expect.stringMatching(
+      /^the workflow has the rights of its writers; operations are not recorded; .* vault is not supported/,
+    ) as string,
+  });
+  const all = profileStatus({}, application({ rbac: "enabled", audit: "enabled" }));
+  expect(all).toMatchObject({ serviceAccount: "shop-workflow" });
+  expect(all.message).toContain("recorded as Events");
 });

@@ -2,7 +2,9 @@ import { parseInstant } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { actionsFor, answer, openActions, type RunAction } from "#kernel/dialect/index.ts";
 import type { VelaWorkflow } from "../app.ts";
+import { isAudited } from "../insights/security.ts";
 import { Application } from "../kinds.ts";
+import { notices } from "../notices.ts";
 import { applyCommand, type Command } from "../workflow/commands.ts";
 import type { WorkflowStatus } from "../workflow/status.ts";
 import type { DecideStep, Pass } from "./parts.ts";
@@ -39,8 +41,13 @@ export async function operationStage(
   const [action] = openActions(actionsFor(pass.actions, Application, pass.key));
   if (action === undefined) return false;
   const verdict = await carryOut(pass, workflow, action, decideStep);
-  const { client, clock, signal } = pass;
+  const { client, clock, signal, store, record } = pass;
   await answer(client, action, verdict, clock.now(), signal);
+  if (verdict.phase === "Done" && isAudited(store.application.spec)) {
+    const { action: verb, step } = action.spec;
+    const what = step === undefined ? verb : `${verb} of step "${step}"`;
+    record(store.application, notices.operation(what, action.status?.by ?? "an unknown user"));
+  }
   return verdict.phase !== "Refused";
 }
 

@@ -14,6 +14,7 @@ import type { App, Step } from "../app.ts";
 import { checkApplication } from "../checks/application.ts";
 import type { Definitions, DefinitionType } from "../definitions/definition.ts";
 import { notFoundMessage } from "../definitions/find.ts";
+import { readingClient } from "../delivery/rights.ts";
 import { builtInTypes } from "../definitions/types.ts";
 import { type Application, Policy, Workflow } from "../kinds.ts";
 import { textsOf } from "../labels.ts";
@@ -41,7 +42,7 @@ export async function prepare(pass: Pass): Promise<Result<Prepared, string>> {
   const effective = await withOverlay(pass, store.application);
   if (!effective.ok) return effective;
   const application = effective.value;
-  const acting = pass.actors.clientFor(application);
+  const acting = readingClient(pass.actors, application);
   const references = await readReferences(acting, application, signal);
   if (!references.ok) return references;
   const draft = parseApp(application, undefined, references.value);
