@@ -201,6 +201,37 @@ test("17.15 14.2 half of the replicas are new; approval completes the rollout, r
   await kubectl.must(["delete", "app", "blue-green"]);
 });
 
+test("attack: with policy security steps do only what their account may do, and operations are Events", async () => {
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "taken" } };
+  const steps = [
+    { name: "map", type: "apply-component", properties: { component: "locked-map" } },
+    { name: "hold", type: "suspend" },
+    { name: "take", type: "apply-object", properties: { value: secret } },
+  ];
+  const policies = [{ name: "limits", type: "security", properties: { rbac: "enabled", audit: "enabled" } }];
+  await vela.apply(
+    application("locked", { components: [configMap("locked-map", { a: "1" })], policies, workflow: { steps } }),
+  );
+  await vela.until("app/locked", ".status.workflow.status", "suspending");
+  await must("resume", "app/locked");
+  await expect
+    .poll(async () => (await vela.workflowOf("locked")).steps?.at(-1)?.message, patience)
+    .toContain("locked-workflow");
+  expect(await kubectl.must(["get", "secret", "taken", "--ignore-not-found"])).toBe("");
+  await must("terminate", "app/locked");
+  const events = ["get", "events", "--field-selector=involvedObject.name=locked,reason=WorkflowOperation"];
+  await expect
+    .poll(
+      async () => (await kubectl.must([...events, "-o", "jsonpath={.items[*].message}"])).split(" ").sort(),
+      patience,
+    )
+    .toEqual(["by", "by", "cancel", "resume", "slipway:admin", "slipway:admin"]);
+  expect(await kubectl.must(["get", "securityprofiles", "-o", "jsonpath={.items[*].status.message}"])).toMatch(
+    /^steps have only the rights that both locked-workflow .*; operations on the workflow are recorded as Events$/,
+  );
+  await kubectl.must(["delete", "app", "locked"]);
+});
+
 // A change is judged by the pool of threads itself, in cue-runaway.test.ts.
 test.runIf(rounds(false, true))(
   "17.22 templates without end do not keep the steps of others from their end",

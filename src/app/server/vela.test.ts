@@ -231,7 +231,7 @@ test("attack: a right to the status of rollouts is none to approve one", async (
     kind: "Rollout",
     metadata: { name: "guarded", namespace: "default" },
     spec: { application: "guarded", newRevision: "guarded-v2", components: [] },
-  } as KubeObject);
+  });
   const edit = (body: JsonObject, as: ApiClient) =>
     as.patch(refTo(type, rollout), { type: "merge", body: { status: body } }, { subresource: "status" });
   await edit({ phase: "paused", pause: true, revision: "guarded-v2" }, client);

@@ -63,7 +63,7 @@ function writtenBy(application: Stored, writers: readonly Writer[]): Stored {
   const note = writersNote(writers);
   const annotations = note === undefined ? others : { ...others, [actsForAnnotation]: note };
   const status = { ...objectAt(asJson(application), "status"), actsFor: [] };
-  return { ...application, metadata: { ...application.metadata, annotations }, status } as Stored;
+  return { ...application, metadata: { ...application.metadata, annotations }, status };
 }
 
 const accountWriter = (namespace: string, name: string): Writer => ({
