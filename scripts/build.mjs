@@ -52,7 +52,8 @@ export const common = {
   bundle: true,
   platform: "node",
   target: "node20.19",
-  external: ["lmdb"],
+  // The second is a megabyte that few programs load.
+  external: ["lmdb", "jq-wasm"],
   minifySyntax: true,
   minifyWhitespace: true,
   legalComments: "none",

@@ -189,6 +189,7 @@ export const homes: Readonly<Record<string, string>> = {
   "@fastify/busboy": "src/dialects/wharf",
   saxes: "src/dialects/wharf",
   nodemailer: "src/kernel/couriers",
+  "jq-wasm": "src/dialects/rebar",
   ajv: "src/dialects/rebar",
 };
 

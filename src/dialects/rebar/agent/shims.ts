@@ -1,5 +1,6 @@
-import { access, constants, mkdir, writeFile } from "node:fs/promises";
+import { access, constants, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { makeDirectories } from "#lib/base/index.node.ts";
 
 /** Programs that scripts of public content call. `jq` and `drpjq` are one program. */
 const programs: Readonly<Record<string, string>> = { drpcli: "drpcli", drpjq: "jq", jq: "jq" };
@@ -12,7 +13,7 @@ export async function writeShims(directory: string, slipway: readonly string[], 
   const missing: string[] = [];
   for (const name of Object.keys(programs)) if (!(await isFound(name, path))) missing.push(name);
   if (missing.length === 0) return path;
-  await mkdir(directory, { recursive: true, mode: 0o755 });
+  await makeDirectories(directory, 0o755);
   for (const name of missing) {
     const words = [...slipway, "rebar", programs[name] ?? name, "--"].map(quoted).join(" ");
     await writeFile(join(directory, name), `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });

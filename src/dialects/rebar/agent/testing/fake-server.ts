@@ -102,7 +102,8 @@ export class FakeServer {
     const [refused] = refusal < 0 ? [] : this.refusals.splice(refusal, 1);
     const [code, answer] =
       refused === undefined ? this.#result(what, path, body) : refusedBy(refused.code, path, refused.messages);
-    response.writeHead(code, { "content-type": "application/json" });
+    const counted = Array.isArray(answer) ? { "x-drp-list-filter-count": `${answer.length}` } : {};
+    response.writeHead(code, { "content-type": "application/json", ...counted });
     response.end(code === 204 || request.method === "HEAD" ? undefined : JSON.stringify(answer));
   }
 
@@ -118,10 +119,30 @@ export class FakeServer {
       return [200, [...(this.actions.get(textAt(this.objects.get(`jobs/${key}`), "Task") ?? "") ?? [])]];
     if (part === "params" && what.startsWith("POST")) this.params.set(rest.join("/"), body);
     if (part === "params") return [200, this.params.get(rest.join("/")) ?? null];
+    if (collection === "meta") return this.#partOf(`${key}/${part}`, "Meta", what, body);
+    if (key === "" && what.startsWith("POST")) return this.#create(collection, body as JsonObject);
+    const list = [...this.objects].filter(([name]) => name.startsWith(`${collection}/`)).map(([, object]) => object);
+    if (key === "") return [200, list];
     const name = `${collection}/${key}`;
     const object = this.objects.get(name);
     if (object === undefined) return refusedBy(404, path, ["Not Found"]);
+    if (what.startsWith("DELETE")) this.objects.delete(name);
     return what.startsWith("PATCH") ? this.#patch(name, object, body) : [200, object];
+  }
+
+  #create(collection: string, object: JsonObject): readonly [number, JsonValue] {
+    this.objects.set(`${collection}/${textAt(object, "Name") ?? textAt(object, "Uuid") ?? ""}`, object);
+    return [201, object];
+  }
+
+  /** A map of an object that has an address of its own. */
+  #partOf(name: string, part: string, what: string, patch: JsonValue): readonly [number, JsonValue] {
+    const object = this.objects.get(name) ?? {};
+    if (!what.startsWith("PATCH")) return [200, object[part] ?? {}];
+    const changed = applyJsonPatch(object[part] ?? {}, patch);
+    if (!changed.ok) return refusedBy(409, name, [changed.error.message]);
+    this.change(name, { [part]: changed.value });
+    return [200, changed.value];
   }
 
   #patch(name: string, object: JsonObject, patch: JsonValue): readonly [number, JsonValue] {
