@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
+import { codeOf, messageOf } from "#lib/base/index.ts";
 import { readBody, sendBytes } from "#kernel/doors/index.ts";
 import { refusal, Refused } from "../failure.ts";
-import { firstLine } from "../job-logs/file-job-logs.ts";
+import { firstLine } from "../job-logs.ts";
 import type { Job } from "../objects.ts";
 import type { World } from "../world.ts";
 import { isType, memberOf, mostBytes, readObjectBody } from "./bodies.ts";
@@ -93,7 +94,10 @@ export async function jobLog({ store, logs }: ApiParts, key: string, call: Call)
     const type = request.headers["content-type"] ?? "";
     if (!isType(type, "application/octet-stream"))
       throw new Refused(refusal(415, method, "jobs", key, `Invalid content type: ${type}`));
-    await logs.append(key, await readBody(request, mostBytes));
+    const bytes = await readBody(request, mostBytes);
+    await logs.append(key, bytes).catch((thrown: unknown) => {
+      throw codeOf(thrown) === "log-full" ? new Refused(refusal(413, method, "jobs", key, messageOf(thrown))) : thrown;
+    });
     return done;
   }
   if (!isRead(method)) throw noRoute(call);

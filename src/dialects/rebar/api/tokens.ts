@@ -89,7 +89,7 @@ function readSubject(value: JsonObject): TokenSubject | undefined {
   const [name, machine, job, profile] = ["name", "machine", "job", "profile"].map((member) => textAt(value, member));
   const by = textAt(value, "by");
   const grantor = by === undefined ? {} : { by };
-  switch (textAt(value, "kind")) {
+  switch (textAt(value, "kind") ?? "") {
     case "user": {
       const roles = value["roles"] === undefined ? {} : { roles: textsAt(value, "roles") };
       return name === undefined ? undefined : { kind: "user", name, ...roles, ...grantor };

@@ -7,7 +7,7 @@ import { type JsonValue, ok, textAt, silentLog, systemClock } from "#lib/base/in
 import { connectText, type TextSocket } from "#kernel/websocket/index.ts";
 import { selfSignedPair } from "#kernel/doors/index.ts";
 import type { SecureParams } from "../../accounts.ts";
-import { FileJobLogs } from "../../job-logs/file-job-logs.ts";
+import { openJobLogs } from "../../job-logs.ts";
 import { openActions } from "../../plugins/actions.ts";
 import type { Renderer } from "../../render.ts";
 import type { OpenStore } from "../../store/open-store.ts";
@@ -59,7 +59,10 @@ export class ApiFixture {
   readonly api: RebarApi;
   readonly agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
 
-  private constructor(store: OpenStore, root: string, api: RebarApi) {
+  readonly #closeLogs: () => Promise<void>;
+
+  private constructor(store: OpenStore, root: string, api: RebarApi, closeLogs: () => Promise<void>) {
+    this.#closeLogs = closeLogs;
     this.store = store;
     this.root = root;
     this.api = api;
@@ -67,7 +70,7 @@ export class ApiFixture {
 
   static async open(): Promise<ApiFixture> {
     const root = await mkdtemp(join(tmpdir(), "slipway-rebar-api-"));
-    const logs = new FileJobLogs(join(root, "logs"));
+    const logs = openJobLogs(join(root, "logs"));
     const store = await openOver(rebarMemory(), { firstUser, renderer: plainRenderer, logs });
     const api = await openRebarApi({
       store,
@@ -87,7 +90,7 @@ export class ApiFixture {
       clock: systemClock,
       log: silentLog,
     });
-    return new ApiFixture(store, root, api);
+    return new ApiFixture(store, root, api, () => logs.close());
   }
 
   ask(method: string, path: string, { body, bytes, headers = {}, auth }: Ask = {}): Promise<Reply> {
@@ -143,6 +146,7 @@ export class ApiFixture {
     this.agent.destroy();
     await this.api.close();
     await this.store.close();
+    await this.#closeLogs();
     await rm(this.root, { recursive: true, force: true });
   }
 }
