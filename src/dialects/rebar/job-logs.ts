@@ -1,4 +1,4 @@
-import { ByteLogs } from "#kernel/logs/index.ts";
+import { ByteLogs } from "#kernel/streams/index.ts";
 
 /** What the log of a job begins with. */
 export const firstLine = (job: string): string => `Log for Job: ${job}\n`;

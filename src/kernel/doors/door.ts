@@ -88,7 +88,7 @@ export class Door {
   #tls: KeyPair | undefined;
 
   constructor(options: DoorOptions, source: RpcPort, http2: Branch) {
-    const { token, allowsAnonymous, isOpen, takesTokenInQuery, origins } = options;
+    const { token, allowsAnonymous, isOpen, takesTokenInQuery, origins, hosts } = options;
     const { host, port } = source;
     this.#options = options;
     this.#tls = options.tls;
@@ -102,6 +102,7 @@ export class Door {
       isLoopback,
       ...(allowsAnonymous === undefined ? {} : { allowsAnonymous }),
       ...(isOpen === undefined ? {} : { isOpen }),
+      ...(hosts === undefined ? {} : { hosts }),
       ...(takesTokenInQuery === undefined ? {} : { takesTokenInQuery }),
       ...(origins === undefined ? {} : { origins }),
     };

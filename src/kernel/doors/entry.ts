@@ -14,6 +14,8 @@ export interface EntryRules {
   readonly takesTokenInQuery?: (request: AskedRequest) => boolean;
   /** Allowed origins of web pages, `*` for all; default: none. */
   readonly origins?: readonly string[];
+  /** `Host` names that mean this server, besides those of this machine; lower case. Default: none. */
+  readonly hosts?: readonly string[];
   readonly isLoopback: boolean;
 }
 
@@ -34,7 +36,7 @@ export function refusalOf(
   rules: EntryRules,
   asked: RequestLine = {},
 ): DoorRefusal | undefined {
-  const { token, allowsAnonymous = false, origins = [], isLoopback, isOpen } = rules;
+  const { token, allowsAnonymous = false, origins = [], hosts = [], isLoopback, isOpen } = rules;
   if (token !== undefined && isOpen?.(lineOf(asked)) !== true) {
     const { authorization } = headers;
     const given = authorization === undefined ? tokenInQuery(asked, rules) : bearerOf(authorization);
@@ -45,7 +47,7 @@ export function refusalOf(
       });
   }
   const host = hostOf(headers);
-  if (isLoopback && !isLocalName(host))
+  if (isLoopback && !isLocalName(host) && !hosts.includes(host.toLowerCase()))
     return new DoorRefusal("misdirected-request", `this server does not answer for the host ${JSON.stringify(host)}`);
   const { origin } = headers;
   const isForeign = origin !== undefined && originHost(origin) !== host.toLowerCase();

@@ -64,3 +64,8 @@ test("a machine is created, read, changed, replaced and deleted", async () => {
     Code: 404,
   });
 });
+
+test("the original client's proxy on a Unix socket is served, names that resolve here from elsewhere are not", async () => {
+  expect((await api.ask("GET", "/info", { headers: { host: "unix" } })).code).toBe(200);
+  expect((await api.ask("GET", "/info", { headers: { host: "evil.example" } })).code).toBe(421);
+});

@@ -57,6 +57,8 @@ export async function openRebarApi(options: RebarApiOptions): Promise<RebarApi> 
     address: https.address,
     tls: https.tls,
     isIdentified: true,
+    // The original client has a proxy on a Unix socket for its own children, which keeps this name.
+    hosts: ["unix"],
     serves: async () => ({ answer, upgrade: (upgrade) => openStream(parts, streams, upgrade) }),
     form: ({ status, message }) => ({
       headers: { "content-type": "application/json" },
