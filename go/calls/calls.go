@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"slipway/template/cuelang"
+	"slipway/template/rebar"
 	"slipway/template/workflow"
 )
 
@@ -38,6 +39,8 @@ var operations = map[string]operation{
 	"cueVet":             cued(cuelang.Vet),
 	"cueReadDefinition":  cued(cuelang.ReadDefinition),
 	"cueWriteDefinition": cued(cuelang.WriteDefinition),
+	"rebarRender":        attempted(rebar.Render),
+	"rebarCheck":         attempted(func(request rebar.CheckRequest) (*rebar.Checked, error) { return rebar.Check(request), nil }),
 }
 
 // Reply answers one question. It never fails: whatever is wrong is part of the answer.
@@ -76,6 +79,21 @@ func asked[Q, V any](run func(Q) (*V, *workflow.Failure)) operation {
 		value, failure := run(request)
 		if failure != nil {
 			return Answer{Failure: failure}, nil
+		}
+		return Answer{Value: value}, nil
+	}
+}
+
+// attempted makes an operation of a function whose errors are misuse.
+func attempted[Q, V any](run func(Q) (*V, error)) operation {
+	return func(question []byte) (Answer, error) {
+		var request Q
+		if err := json.Unmarshal(question, &request); err != nil {
+			return Answer{}, err
+		}
+		value, err := run(request)
+		if err != nil {
+			return Answer{}, err
 		}
 		return Answer{Value: value}, nil
 	}

@@ -1,7 +1,6 @@
 package cuelang
 
 import (
-	"container/list"
 	"fmt"
 
 	"cuelang.org/go/cue"
@@ -10,6 +9,8 @@ import (
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
+
+	"slipway/template/lru"
 )
 
 // A context keeps what it has ever compiled, so it is replaced after so many compilations.
@@ -27,16 +28,16 @@ type engine struct {
 	compilations int
 	expressions  int
 	// sources are texts of packages by their hash; they outlive contexts.
-	sources *cache[map[string]string]
+	sources *lru.Cache[map[string]string]
 	// packages are parsed, by the same hash.
-	packages  *cache[packages]
-	templates *cache[*template]
-	tasks     *cache[cue.Value]
+	packages  *lru.Cache[packages]
+	templates *lru.Cache[*template]
+	tasks     *lru.Cache[cue.Value]
 }
 
 type packages map[string]*build.Instance
 
-var shared = &engine{sources: newCache[map[string]string](maxPackageSets)}
+var shared = &engine{sources: lru.New[map[string]string](maxPackageSets)}
 
 // refresh replaces the context when it has grown. Values of the old one must not meet those of the new one.
 func (e *engine) refresh() {
@@ -44,9 +45,9 @@ func (e *engine) refresh() {
 		return
 	}
 	e.context, e.compilations = cuecontext.New(), 0
-	e.packages = newCache[packages](maxPackageSets)
-	e.templates = newCache[*template](maxTemplates)
-	e.tasks = newCache[cue.Value](maxTasks)
+	e.packages = lru.New[packages](maxPackageSets)
+	e.templates = lru.New[*template](maxTemplates)
+	e.tasks = lru.New[cue.Value](maxTasks)
 }
 
 // packagesOf returns the packages with this hash; the second result is false if they have to be sent.
@@ -55,12 +56,12 @@ func (e *engine) packagesOf(hash string, sources map[string]string) (packages, b
 		return nil, true, nil
 	}
 	if sources != nil {
-		e.sources.put(hash, sources)
+		e.sources.Put(hash, sources, 1)
 	}
-	if known, isKnown := e.packages.get(hash); isKnown {
+	if known, isKnown := e.packages.Get(hash); isKnown {
 		return known, true, nil
 	}
-	texts, isKnown := e.sources.get(hash)
+	texts, isKnown := e.sources.Get(hash)
 	if !isKnown {
 		return nil, false, nil
 	}
@@ -68,7 +69,7 @@ func (e *engine) packagesOf(hash string, sources map[string]string) (packages, b
 	if problems != nil {
 		return nil, true, problems
 	}
-	e.packages.put(hash, parsed)
+	e.packages.Put(hash, parsed, 1)
 	return parsed, true, nil
 }
 
@@ -115,42 +116,6 @@ func (e *engine) buildFile(file *ast.File, known packages, options ...cue.BuildO
 		return cue.Value{}, err
 	}
 	return e.context.BuildInstance(instance, options...), nil
-}
-
-// cache keeps the values that were used last.
-type cache[V any] struct {
-	limit int
-	items map[string]*list.Element
-	order *list.List
-}
-
-type cached[V any] struct {
-	key   string
-	value V
-}
-
-func newCache[V any](limit int) *cache[V] {
-	return &cache[V]{limit: limit, items: map[string]*list.Element{}, order: list.New()}
-}
-
-func (c *cache[V]) get(key string) (V, bool) {
-	if element, isKnown := c.items[key]; isKnown {
-		c.order.MoveToFront(element)
-		return element.Value.(cached[V]).value, true
-	}
-	var none V
-	return none, false
-}
-
-func (c *cache[V]) put(key string, value V) {
-	if element, isKnown := c.items[key]; isKnown {
-		c.order.Remove(element)
-	}
-	c.items[key] = c.order.PushFront(cached[V]{key, value})
-	if oldest := c.order.Back(); c.order.Len() > c.limit {
-		c.order.Remove(oldest)
-		delete(c.items, oldest.Value.(cached[V]).key)
-	}
 }
 
 // Reset drops everything but the sources of packages.

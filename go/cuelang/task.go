@@ -46,7 +46,7 @@ func (e *engine) taskValue(task Task) (cue.Value, *Failed) {
 	e.refresh()
 	keys := task.keys()
 	for count := len(task.Done); count >= 0; count-- {
-		value, isKnown := e.tasks.get(keys[count])
+		value, isKnown := e.tasks.Get(keys[count])
 		if !isKnown && count > 0 {
 			continue
 		}
@@ -63,7 +63,7 @@ func (e *engine) taskValue(task Task) (cue.Value, *Failed) {
 			}
 			value = filled
 		}
-		e.tasks.put(keys[len(task.Done)], value)
+		e.tasks.Put(keys[len(task.Done)], value, 1)
 		return value, nil
 	}
 	return cue.Value{}, nil

@@ -106,7 +106,7 @@ func (e *engine) upgraded(compiled *template, fill func() cue.Value) (*template,
 
 func (e *engine) template(given Template, known packages) (*template, *Failed) {
 	key := strings.Join([]string{given.Packages, given.File, given.Text}, "\x00")
-	if compiled, isKnown := e.templates.get(key); isKnown {
+	if compiled, isKnown := e.templates.Get(key); isKnown {
 		return compiled, nil
 	}
 	parsed, err := parseTemplate(given.Text, given.File)
@@ -134,7 +134,7 @@ func (e *engine) template(given Template, known packages) (*template, *Failed) {
 		return nil, failed(problemsOf(err, codeSyntax))
 	}
 	compiled := &template{value: value, parameter: name, file: completed, packages: known, added: 2}
-	e.templates.put(key, compiled)
+	e.templates.Put(key, compiled, 1)
 	return compiled, nil
 }
 

@@ -23,8 +23,8 @@ func endsInDigit(text string) bool {
 	return last >= 0 && '0' <= text[last] && text[last] <= '9'
 }
 
-// netmaskToPrefixLength counts the leading ones of an IPv4 mask; a mask with holes counts 0, as net.IPMask says.
-func netmaskToPrefixLength(mask string) (int, error) {
+// NetmaskToPrefixLength counts the leading ones of an IPv4 mask; a mask with holes counts 0, as net.IPMask says.
+func NetmaskToPrefixLength(mask string) (int, error) {
 	address := net.ParseIP(mask)
 	if address == nil {
 		return 0, fmt.Errorf("invalid netmask format: %s", mask)

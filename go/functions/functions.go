@@ -33,7 +33,7 @@ func New(options Options) template.FuncMap {
 	}
 	maps.Copy(all, template.FuncMap{
 		"formatPartition":       formatPartition,
-		"netmaskToPrefixLength": netmaskToPrefixLength,
+		"netmaskToPrefixLength": NetmaskToPrefixLength,
 		"toYaml":                toYaml,
 		"fromYaml":              fromYaml,
 	})
