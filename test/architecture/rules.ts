@@ -191,6 +191,7 @@ export const homes: Readonly<Record<string, string>> = {
   nodemailer: "src/kernel/couriers",
   "jq-wasm": "src/dialects/rebar",
   ajv: "src/dialects/rebar",
+  tweetnacl: "src/dialects/rebar/secure",
 };
 
 /** Globals that decide or wait behind the reader's back, and the places that are their home. */

@@ -1,5 +1,5 @@
-import type { Result } from "#lib/base/index.ts";
-import type { Machine, TemplateInfo } from "./objects.ts";
+import type { JsonObject, JsonValue, Result } from "#lib/base/index.ts";
+import type { Machine, ObjectOf } from "./objects.ts";
 import type { ModelError } from "./failure.ts";
 import type { World } from "./world.ts";
 
@@ -10,6 +10,8 @@ export interface JobAction {
   /** Cleaned; empty: `Content` is a script. */
   readonly Path: string;
   readonly Content: string;
+  /** Of stages and boot environments: the file below the file root that is served instead of the content. */
+  readonly Link?: string;
   readonly Meta: Readonly<Record<string, string>>;
 }
 
@@ -22,8 +24,12 @@ export interface RenderPlace {
   /** A token of the machine; without one, one that may only create machines. */
   machineToken(machine: Machine | undefined, seconds: number): string;
   profileToken(profile: string, seconds: number): string;
-  /** Opens a sealed value of the owner: a machine's UUID, or a profile's, stage's or plugin's name. */
-  open(owner: string, sealed: unknown): unknown;
+  /** As of `SecureParams`. */
+  open(owner: string, sealed: JsonValue): Promise<JsonValue>;
+  /** What `GET /info` answers. */
+  info?(): JsonObject;
+  /** Whether machines can install from this directory below the file root, such as `centos-7/install`. */
+  hasTree?(path: string): boolean;
 }
 
 export interface RenderSubject {
@@ -32,11 +38,15 @@ export interface RenderSubject {
   readonly machine: Machine | undefined;
   /** Keeps templates for this system; empty: all. */
   readonly os: string;
+  /** Of the interface that asks. */
+  readonly mac?: string;
+  /** The server as the one who asks reaches it; default: the renderer's place. */
+  readonly urls?: Pick<RenderPlace, "provisionerUrl" | "apiUrl">;
 }
 
 export interface Renderer {
   /** The subject's templates in their order, rendered now. The error has one message for each problem. */
   actions(world: World, subject: RenderSubject): Promise<Result<readonly JobAction[], ModelError>>;
-  /** Problems of templates that do not parse, before they are stored. */
-  check(world: World, templates: readonly TemplateInfo[]): Promise<readonly string[]>;
+  /** Problems of templates of an object that do not parse, before it is stored. */
+  check(object: ObjectOf["tasks" | "stages" | "bootenvs" | "templates"]): Promise<readonly string[]>;
 }

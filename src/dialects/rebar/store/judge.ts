@@ -4,7 +4,7 @@ import { availability } from "../model/availability.ts";
 import { asJson, keyOf, readObject } from "../model/read.ts";
 import { unsoundObject } from "../model/refusals.ts";
 import { syntaxErrors } from "../model/syntax.ts";
-import type { AnyObject, Collection, Machine, ObjectOf, TemplateInfo } from "../objects.ts";
+import type { AnyObject, Collection, Machine, ObjectOf } from "../objects.ts";
 import { changeMachine, createMachine } from "../rules/machine.ts";
 import type { Write } from "../store.ts";
 import type { World } from "../world.ts";
@@ -65,10 +65,10 @@ async function judged<C extends Collection>(
   return { ...object, ...availability(collection, object, world) };
 }
 
-export async function templateErrors({ renderer, world }: Judging, object: AnyObject): Promise<readonly string[]> {
+export async function templateErrors(
+  { renderer }: Pick<Judging, "renderer" | "world">,
+  object: AnyObject,
+): Promise<readonly string[]> {
   if (renderer === undefined) return [];
-  if ("Templates" in object) return object.Templates.length === 0 ? [] : await renderer.check(world, object.Templates);
-  if (!("ID" in object)) return [];
-  const own: TemplateInfo = { Name: object.ID, Path: "", ID: "", Contents: object.Contents, Link: "", Meta: {} };
-  return await renderer.check(world, [own]);
+  return "ID" in object || "Templates" in object ? await renderer.check(object) : [];
 }
