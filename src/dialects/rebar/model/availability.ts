@@ -9,7 +9,7 @@ export interface Availability {
 
 const available: Availability = { Available: true, Errors: [] };
 
-/** Whether every reference of an object leads to one that may be used; templates are the renderer's to check. */
+/** Whether every reference of an object resolves to an available object. The renderer checks templates. */
 export function availability<C extends Collection>(collection: C, object: ObjectOf[C], world: World): Availability {
   const errors = referenceErrors(collection, object, world);
   return errors.length === 0 ? available : { Available: false, Errors: errors };
@@ -30,7 +30,7 @@ const referring: Referring = {
 const referenceErrors = <C extends Collection>(collection: C, object: ObjectOf[C], world: World): readonly string[] =>
   referring[collection]?.(object, world) ?? [];
 
-/** What prevents the use of an object; nothing if it may be used. `label` begins the text. */
+/** Returns no message if the object exists and is available. `label` starts the message. */
 function unusable(world: World, collection: Collection, key: string, label: string): readonly string[] {
   const found = world.get(collection, key);
   if (found === undefined) return [`${label} does not exist`];
@@ -78,7 +78,7 @@ function workflowErrors(workflow: Workflow, world: World): readonly string[] {
 const profileErrors = (profiles: readonly string[], world: World): readonly string[] =>
   profiles.flatMap((profile, index) => unusable(world, "profiles", profile, `Profile ${profile} (at ${index})`));
 
-/** One look per entry, as machines are judged whenever something they use changes. */
+/** One lookup per entry: machines are re-evaluated whenever an object they use changes. */
 function taskErrors(tasks: readonly string[], world: World): readonly string[] {
   const errors: string[] = [];
   for (const [index, text] of tasks.entries()) {
@@ -95,7 +95,7 @@ function taskErrors(tasks: readonly string[], world: World): readonly string[] {
 
 const networkLoaders = new Set(["pxelinux", "pxelinux-mac", "ipxe", "ipxe-mac"]);
 
-/** A boot environment that machines boot from the network needs a system and a template for its loader. */
+/** A net-bootable boot environment needs an operating system and a boot loader template. */
 function bootEnvErrors(bootEnv: BootEnv): readonly string[] {
   const errors: string[] = [];
   if ((bootEnv.OnlyUnknown || bootEnv.Kernel !== "") && bootEnv.OS.Name === "") {

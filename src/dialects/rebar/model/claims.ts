@@ -18,22 +18,22 @@ function coversAction(list: string, wanted: string): boolean {
 }
 
 /**
- * Whether claims allow an action. Each member of a claim is `*` or a comma list. `specific` is the key of an object;
- * an empty one asks about no certain object, which only `*` or an empty member allows.
+ * Whether claims allow an action. Each member of a claim is `*` or a comma list. `specific` is an object's key; the
+ * empty string stands for no particular object and requires `*`.
  */
 export const allows = (claims: readonly Claim[], scope: string, action: string, specific: string): boolean =>
   claims.some(
     (claim) => covers(claim.scope, scope) && coversAction(claim.action, action) && covers(claim.specific, specific),
   );
 
-/** What an action on an object needs, as refusals name it. */
+/** The text of a refusal that names the missing claim. */
 export const requirement = (scope: string, action: string, specific: string): string =>
   `Requires: ${scope} ${action} ${specific}`;
 
 const ofMachine = "get,actions,update,patch,action,getSecure,updateSecure";
 const readable = "params,stages,tasks,bootenvs,isos,files,info";
 
-/** What the token of a machine may do. Claims about `jobs` hold for the machine's own jobs: name these by it. */
+/** The claims of a machine token. For `jobs`, pass the UUID of the job's machine as `specific`. */
 export const machineClaims = (uuid: string): readonly Claim[] => [
   { scope: "machines", action: ofMachine, specific: uuid },
   { scope: "jobs", action: "create,get,update,actions,log", specific: uuid },

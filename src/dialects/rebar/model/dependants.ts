@@ -9,7 +9,7 @@ export interface Reference {
 }
 
 interface Using extends Reference {
-  /** As people know it: machines by name. */
+  /** Display name; machines have one besides their key. */
   readonly name: string;
 }
 
@@ -29,7 +29,7 @@ const users = <C extends Collection>(
 const hasEntry = (tasks: readonly string[], kind: string, name: string): boolean =>
   tasks.includes(kind === "" ? name : `${kind}:${name}`);
 
-/** Who refers to an object directly. Machines refer to what they are in and to all entries of their lists. */
+/** Objects that refer to an object directly. Machines refer to every entry of their task lists. */
 function usersOf(collection: Collection, key: string, world: World): readonly Using[] {
   switch (collection) {
     case "templates":
@@ -72,16 +72,16 @@ function usersOf(collection: Collection, key: string, world: World): readonly Us
 }
 
 /**
- * Objects to judge again when one has changed, come or gone: those that refer to it, in an order in which each comes
- * after what it refers to. What depends on these in turn follows when they are written.
+ * Objects to re-evaluate after an object was created, changed or deleted: its direct referrers, each after the ones it
+ * refers to. Indirect referrers follow once these have changed.
  */
 export const dependants = (collection: Collection, key: string, world: World): readonly Reference[] =>
   usersOf(collection, key, world)
-    // A task without a prerequisite is never stored, so that nothing about it changes.
+    // A missing prerequisite prevents storing a task, so it never affects availability.
     .filter((using) => !(collection === "tasks" && using.collection === "tasks"))
     .map((using) => ({ collection: using.collection, key: using.key }));
 
-/** Templates are named by ID in lists, and as `"ID"` in texts; a text that only looks so is judged for nothing. */
+/** Finds templates by ID and by a quoted `"ID"` in template text. False positives only cost a re-evaluation. */
 function templateUsers(id: string, world: World): readonly Using[] {
   const names = new Set([id]);
   const templates = world.all("templates");
@@ -116,12 +116,12 @@ const labels: { readonly [C in Collection]?: string } = {
   users: "User",
 };
 
-/** Why an object may not be deleted, or nothing. */
+/** Returns the refusal if an object may not be deleted. */
 export function inUse(collection: Collection, key: string, world: World): ModelError | undefined {
   if (collection === "profiles" && key === "global") {
     return refusal(422, "ValidationError", collection, key, "Profile global cannot be deleted");
   }
-  // Whoever has a role that goes is judged again, and not available then.
+  // Users of a deleted role become unavailable.
   if (collection === "roles") return undefined;
   const label = `${labels[collection] ?? collection} ${key} is in use by`;
   const messages = [

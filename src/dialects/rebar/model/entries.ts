@@ -1,6 +1,6 @@
 import { nameErrors } from "./names.ts";
 
-/** An entry of a task list, by what comes before its first colon. */
+/** An entry of a task list, classified by its prefix. */
 export type Entry =
   | { readonly kind: "task" | "stage" | "bootenv" | "context" | "chroot"; readonly name: string }
   | { readonly kind: "action"; readonly plugin?: string; readonly command: string }
@@ -31,11 +31,11 @@ function readAction(text: string): Entry {
     : { kind: "action", plugin: text.slice(0, colon), command: text.slice(colon + 1) };
 }
 
-/** Entries that the server executes by itself when it looks for the next job, all in one. */
+/** Entries that the server applies itself while looking for the next job. */
 export const isRollEntry = (text: string): boolean =>
   text.startsWith("stage:") || text.startsWith("bootenv:") || text.startsWith("context:");
 
-/** What is wrong with the words of a list, without a look at what they refer to. Stages name plugins of actions. */
+/** Checks the syntax of entries, not their references. In stages, actions must name a plugin. */
 export function entryErrors(tasks: readonly string[], owner: "machine" | "stage"): readonly string[] {
   return tasks.flatMap((text, index) => {
     const entry = readEntry(text);

@@ -6,6 +6,7 @@ import {
   type Fields,
   flag,
   integer,
+  label,
   listOf,
   mapOf,
   type Reader,
@@ -15,16 +16,16 @@ import {
   uuid,
 } from "./shape.ts";
 
-// What is right already is the same list or map afterwards, so that comparing it with the old one costs nothing.
+// Valid lists and maps are returned as they are, so comparing them with the old ones is one identity check.
 const textList = listOf(text);
 const texts: Reader = (value, at, problems) =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : textList(value, at, problems);
-const textMap = mapOf(text);
+const labels = mapOf(label);
 const valueMap = mapOf(anything);
 const values: Reader = (value, at, problems) => (isJsonObject(value) ? value : valueMap(value, at, problems));
 const claims = listOf(structOf({ scope: text, action: text, specific: text }));
 
-const templates = listOf(structOf({ Name: text, Path: text, ID: text, Contents: text, Link: text, Meta: textMap }));
+const templates = listOf(structOf({ Name: text, Path: text, ID: text, Contents: text, Link: text, Meta: labels }));
 
 const architecture = structOf({
   IsoFile: text,
@@ -60,7 +61,7 @@ const common: Fields = {
   Available: flag,
   Errors: texts,
   ReadOnly: flag,
-  Meta: textMap,
+  Meta: labels,
   Endpoint: text,
   Bundle: textOr("BackingStore"),
   Description: text,
@@ -69,7 +70,7 @@ const named: Fields = { ...common, Name: text };
 const documented: Fields = { ...named, Documentation: text };
 const needs: Fields = { RequiredParams: texts, OptionalParams: texts };
 
-/** What every object has on the wire, and what is there when a client leaves it out. */
+/** The wire fields of every collection, with the default of each. */
 export const fieldsOf: Readonly<Record<Collection, Fields>> = {
   machines: {
     ...named,
@@ -148,7 +149,7 @@ export const fieldsOf: Readonly<Record<Collection, Fields>> = {
     BootParams: text,
     Templates: templates,
     OnlyUnknown: flag,
-    Loaders: textMap,
+    Loaders: labels,
   },
   params: { ...documented, Secure: flag, Schema: (value) => value ?? {} },
   profiles: { ...documented, Params: values, Profiles: texts, Partial: flag },

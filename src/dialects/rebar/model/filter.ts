@@ -9,13 +9,13 @@ import { type Comparable, comparablesOf, type Index, indexesOf, isUnordered, rea
 
 export interface Listed<T> {
   readonly objects: readonly T[];
-  /** All that there are. */
+  /** Number of visible objects. */
   readonly total: number;
-  /** All that the filters keep, before offset and limit. */
+  /** Number of objects after filters, before offset and limit. */
   readonly filtered: number;
 }
 
-/** Words of a query that are no filters. */
+/** Query parameters that are not filters. */
 const reserved = new Set(
   "sort reverse offset limit slim params decode aggregate compose force token range-only partial".split(" "),
 );
@@ -24,8 +24,8 @@ const bad = (collection: Collection, text: string): Result<never, ModelError> =>
   err(refusal(406, "", collection, "", text));
 
 /**
- * The objects that a query asks for. `isVisible` leaves out what the caller may not see, before anything is counted.
- * Values of one filter are alternatives; all filters must hold. The order is by key unless sorted.
+ * Filters, sorts and pages a collection. Repeated values of one filter are alternatives; different filters must all
+ * match. The default order is by key. `isVisible` excludes objects the caller may not see from results and counts.
  */
 export function listOf<C extends Collection>(
   world: World,
@@ -83,7 +83,7 @@ interface ValuesReader {
 
 const aText = { kind: "string" } as const;
 
-/** By index, by `Meta.key`, or by the value of a param. */
+/** Filters by index, by `Meta.key`, or by the aggregate value of a param. */
 function valuesReader(
   world: World,
   collection: Collection,
@@ -136,7 +136,7 @@ function testOf({ kind }: Pick<Index, "kind">, text: string): Result<Test, strin
   const [, name = "Eq", args = text] = call ?? [];
   if (name === "Re") return patternTest(args);
   const operator = Object.hasOwn(operators, name) ? operators[name] : undefined;
-  // What only looks like a call is a value.
+  // An unknown operator is part of a literal value.
   if (operator === undefined)
     return readComparable(kind, text).ok ? testOf({ kind }, `Eq(${text})`) : err(`unknown operator ${name}`);
   const parts = pairs.has(name) || lists.has(name) ? args.split(",").map((part) => part.trim()) : [args];
@@ -150,7 +150,7 @@ function testOf({ kind }: Pick<Index, "kind">, text: string): Result<Test, strin
   return ok((values) => operator(values, wanted));
 }
 
-/** Values over this length do not match: patterns run in time linear in it, for every object. */
+/** Longer values never match: matching is linear in the length, for every object. */
 const longestMatched = 10_000;
 
 function patternTest(pattern: string): Result<Test, string> {
@@ -195,8 +195,7 @@ function pageOf(query: URLSearchParams): Result<{ readonly offset: number; reado
 }
 
 /**
- * What `slim=Meta,Params` and `params=a,b` leave of an object. Objects that lack something say so with `Partial`, as
- * far as they have that field.
+ * Applies `slim=Meta,Params` and `params=a,b` to an object, and sets `Partial` on slimmed objects that have the field.
  */
 export function slimmed<T extends AnyObject>(object: T, query: URLSearchParams): T {
   const slim = (query.get("slim") ?? "").split(",");
@@ -214,7 +213,7 @@ export function slimmed<T extends AnyObject>(object: T, query: URLSearchParams):
   };
 }
 
-/** An object by its key, or by `Index:value` of a unique index, such as `Name:m1.example`. */
+/** Finds an object by its key, or by `Index:value` with a unique index, such as `Name:m1.example`. */
 export function findObject<C extends Collection>(world: World, collection: C, key: string): ObjectOf[C] | undefined {
   const direct = world.get(collection, key);
   const colon = key.indexOf(":");

@@ -12,7 +12,7 @@ export const withFlags = (meta: Meta, flags: readonly string[]): Meta => {
   return meta["feature-flags"] === text ? meta : { ...meta, "feature-flags": text };
 };
 
-/** The flags of a machine follow from its boot environment and stage. Agents look for `change-stage-v2`. */
+/** Merges the flags of boot environment and stage. Agents require `change-stage-v2`. */
 export function machineFlags(bootEnv: Meta | undefined, stage: Meta | undefined): readonly string[] {
   const flags = ["change-stage-v2", ...flagsOf(bootEnv), ...flagsOf(stage)];
   return flags.includes("original-change-stage") ? flags.filter((flag) => flag !== "change-stage-v2") : flags;

@@ -5,11 +5,11 @@ import { asJson } from "./read.ts";
 
 type IndexKind = "string" | "boolean" | "uuid" | "ip" | "time" | "strings" | "keys";
 
-/** What lists can be filtered and sorted by. */
+/** A field that lists can be filtered and sorted by. */
 export interface Index {
   readonly kind: IndexKind;
   readonly isUnique: boolean;
-  /** Undefined for an object that has no value. */
+  /** Undefined if the object has no value. */
   readonly valueOf: (object: AnyObject) => JsonValue | undefined;
 }
 
@@ -118,7 +118,7 @@ const truths: Readonly<Record<string, boolean>> = {
   ...Object.fromEntries(["0", "f", "F", "false", "False", "FALSE"].map((text) => [text, false])),
 };
 
-/** A value as a client writes it in a query, in a form that compares with values of objects. */
+/** Parses a query value so that it compares with values of objects. */
 export function readComparable(kind: IndexKind, text: string): Result<Comparable, string> {
   switch (kind) {
     case "boolean": {
@@ -147,7 +147,7 @@ export function readComparable(kind: IndexKind, text: string): Result<Comparable
 const ipNumber = (text: string): number =>
   text === "" ? -1 : text.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
 
-/** The values that an object has under an index: one, or all of a list or map. */
+/** The values of an object under an index: one, or every item of a list or key of a map. */
 export function comparablesOf(index: Index, object: AnyObject): readonly Comparable[] {
   const value = index.valueOf(object);
   if (index.kind === "strings") return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];

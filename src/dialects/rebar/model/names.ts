@@ -1,4 +1,4 @@
-/** Names start with a letter; at least two characters, as the original's expressions demand. */
+// Names have at least two characters, as in the original.
 const nameSyntax = /^\p{L}[\p{L}\p{N} _.-]+$/u;
 const machineNameSyntax = /^[\p{L}\p{N}][\p{L}\p{N} _.-]+$/u;
 const userNameSyntax = /^\p{L}[\p{L}\p{N} _.@-]+$/u;
@@ -14,7 +14,7 @@ const checked =
   (what: string, name: string): readonly string[] =>
     syntax.test(name) ? [] : invalid(what, name);
 
-/** Each returns what is wrong: nothing, or one text such as ``Invalid Name `x` ``. */
+/** Each returns no message, or one such as ``Invalid Name `x` ``. */
 export const nameErrors = checked(nameSyntax);
 export const machineNameErrors = checked(machineNameSyntax);
 export const userNameErrors = checked(userNameSyntax);
@@ -24,7 +24,7 @@ export const isUuid = (text: string): boolean => uuidSyntax.test(text);
 export const isMac = (text: string): boolean => mac48.test(text) || macDots.test(text);
 export const isIpv4 = (text: string): boolean => ipv4.test(text) && !text.endsWith(".");
 
-/** Names of architectures by what else they are called. */
+/** Architectures and their aliases. */
 const architectures: Readonly<Record<string, readonly string[]>> = {
   amd64: ["x86_64"],
   "386": ["486", "686", "i386", "i486", "i686"],

@@ -28,11 +28,11 @@ describe("names of fields", () => {
 });
 
 test("every value of another type is named with its place", () => {
-  const sent = { Runnable: "yes", Tasks: ["a", 1], Meta: { a: 1 }, CurrentTask: 1.5, Fingerprint: [], Profiles: "x" };
+  const sent = { Runnable: "yes", Tasks: ["a", 1], Meta: { a: [] }, CurrentTask: 1.5, Fingerprint: [], Profiles: "x" };
   const read = readObject("machines", sent);
   expect(read).toMatchObject({ ok: false, error: { Code: 400, Model: "machines", Type: "" } });
   expect(messages(read)).toEqual([
-    "Meta.a: expected a string, found a number",
+    "Meta.a: expected a string, found a list",
     "Profiles: expected a list, found a string",
     "Tasks[1]: expected a string, found a number",
     "CurrentTask: expected an integer, found a number",
@@ -67,6 +67,13 @@ test("tasks have sane exit codes unless they say otherwise, and stages wait for 
   expect(flags("b, a")).toMatchObject({ value: { Meta: { "feature-flags": "a,b,sane-exit-codes" } } });
   expect(flags("original-exit-codes")).toMatchObject({ value: { Meta: { "feature-flags": "original-exit-codes" } } });
   expect(readObject("stages", { RunnerWait: false })).toMatchObject({ value: { RunnerWait: true } });
+});
+
+test("labels may be booleans and numbers, as in YAML", () => {
+  const Meta = { clipboard: true, order: 10, icon: null };
+  expect(readObject("params", { Meta })).toMatchObject({
+    value: { Meta: { clipboard: "true", order: "10", icon: "" } },
+  });
 });
 
 test("numbers and null in params stay what they are", () => {

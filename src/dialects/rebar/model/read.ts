@@ -6,7 +6,7 @@ import { flagsOf, withFlags } from "./flags.ts";
 import { type Reader, structOf } from "./shape.ts";
 
 const collectionsByName = Object.keys(fieldsOf);
-/** Whether `/api/v3` has a collection of this name. */
+/** Whether a collection of this name exists. */
 export const isCollection = (name: string): name is Collection => collectionsByName.includes(name);
 /** Sorted. */
 export const collections: readonly Collection[] = collectionsByName.filter(isCollection).sort();
@@ -18,13 +18,13 @@ const readers: ReadonlyMap<string, Reader> = new Map(
 export const keyOf = (collection: Collection, object: AnyObject): string =>
   textAt(asJson(object), keyField(collection)) ?? "";
 
-/** Objects are JSON: each field of `objects.ts` is. */
+/** Every field of `objects.ts` is JSON. */
 export const asJson = (object: AnyObject): JsonObject => object as unknown as JsonObject;
 
 /**
- * Reads what a client sent for an object: exact field names first, then names that differ in case; unknown fields are
- * dropped. Fields that clients cannot change come from `old`, or have their defaults. Says nothing about sound names
- * or references. A value of the wrong type is refused with code 400, type "": the listener puts its method there.
+ * Reads an object that a client sent: exact field names first, then names that differ only in case; unknown fields are
+ * dropped. Fields that clients cannot change are taken from `old`, or get their defaults. Names and references are not
+ * checked. Values of the wrong type are refused with code 400 and an empty `Type`.
  */
 export function readObject<C extends Collection>(
   collection: C,
@@ -51,7 +51,7 @@ const computed = (old: JsonObject | undefined): JsonObject => ({
   Bundle: old?.["Bundle"] ?? "BackingStore",
 });
 
-/** What else is not the client's, collection by collection. */
+/** Further fields that clients cannot change, by collection. */
 const keptOf: { readonly [C in Collection]?: (read: JsonObject, old: JsonObject | undefined) => JsonObject } = {
   machines: (read, old) => ({
     ...(old === undefined ? { CurrentJob: "" } : { Uuid: old["Uuid"], CurrentJob: old["CurrentJob"] }),
@@ -69,7 +69,7 @@ const keptOf: { readonly [C in Collection]?: (read: JsonObject, old: JsonObject 
   plugins: () => ({ Partial: false }),
 };
 
-/** A client that does not know the secret does not change it. */
+/** An empty secret keeps the old one. */
 const secretOf = (read: JsonObject, old: JsonObject | undefined): JsonValue =>
   textAt(read, "Secret") ?? textAt(old, "Secret") ?? "";
 

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 
 /**
- * Reads one value of what a client sent. Absent and null give the default. A value of another type is a problem, named
- * with its place, and gives the default too, so that all problems are found at once.
+ * Reads one value that a client sent. Absent and null give the default. A value of the wrong type adds a problem with
+ * its path and gives the default, so all problems are reported at once.
  */
 export type Reader = (value: JsonValue | undefined, at: string, problems: string[]) => JsonValue;
 export type Fields = Readonly<Record<string, Reader>>;
@@ -27,9 +27,12 @@ export const textOr = (fallback: string): Reader => scalar("a string", isText, f
 export const text = textOr("");
 export const flag = scalar("a boolean", isFlag, false);
 export const integer = scalar("an integer", isInteger, 0);
-/** Any JSON; null where nothing was sent. */
+/** A value of `Meta`. Booleans and numbers become strings, because real content has `clipboard: true`. */
+export const label: Reader = (value, at, problems) =>
+  typeof value === "boolean" || typeof value === "number" ? String(value) : text(value, at, problems);
+/** Any JSON value; null if absent. */
 export const anything: Reader = (value) => value ?? null;
-/** UUIDs are compared as text, so they have one form. */
+/** Lower case, because UUIDs are compared as strings. */
 export const uuid: Reader = (value, at, problems) => {
   const read = text(value, at, problems);
   return typeof read === "string" ? read.toLowerCase() : read;
@@ -52,7 +55,7 @@ export const mapOf =
       problems.push(`${at}: expected a map, found ${typeName(value)}`);
       return {};
     }
-    // fromEntries defines members, so that the key `__proto__` is one like all others.
+    // fromEntries defines members, so the key `__proto__` is an ordinary one.
     return Object.fromEntries(
       Object.entries(value).flatMap(([key, one]) =>
         one === undefined ? [] : [[key, item(one, `${at}.${key}`, problems)]],
@@ -60,7 +63,7 @@ export const mapOf =
     );
   };
 
-/** An object with these fields and no others: unknown ones are dropped, as real content has misspelled ones. */
+/** An object with exactly these fields. Unknown fields are dropped, because real content has misspelled ones. */
 export function structOf(fields: Fields): Reader {
   const entries = Object.entries(fields);
   const byFolded = new Map(entries.map(([name]) => [name.toLowerCase(), name]));
@@ -77,7 +80,7 @@ export function structOf(fields: Fields): Reader {
   };
 }
 
-/** Go's rule: a field has its exact name, or else one that differs in case only. */
+/** Go's rule: an exact field name wins over one that differs only in case. */
 function exactNames(sent: JsonObject, fields: Fields, byFolded: ReadonlyMap<string, string>): JsonObject {
   const others = Object.keys(sent).filter((name) => !Object.hasOwn(fields, name));
   if (others.length === 0) return sent;

@@ -63,9 +63,8 @@ const checks: Checks = {
 const loaders = new Set(["386-pcbios", "amd64-uefi", "arm64-uefi"]);
 
 /**
- * What is unsound in an object by itself: such an object is never stored. Messages have no `KEY: ` prefix. Templates
- * are parsed by the renderer, not here. What is the same in `old`, which was stored, is not judged again where that
- * costs time.
+ * Errors that prevent storing an object. Messages have no `KEY: ` prefix. The renderer parses templates. Expensive
+ * checks are skipped for values that are unchanged from `old`, which was stored before.
  */
 export const syntaxErrors = <C extends Collection>(
   collection: C,
@@ -176,7 +175,7 @@ function templateErrors(templates: readonly TemplateInfo[], needsPath: boolean):
 
 const systems = ["any", "darwin", "freebsd", "linux", "netbsd", "openbsd", "solaris", "windows", "esxi"];
 
-/** Either all templates of a task say for which systems they are, or none does. */
+/** Either every template of a task has `Meta.OS`, or none has. */
 function systemErrors(templates: readonly TemplateInfo[]): readonly string[] {
   const unknown = templates.flatMap((template, index) =>
     (template.Meta["OS"] ?? "")
@@ -190,7 +189,7 @@ function systemErrors(templates: readonly TemplateInfo[]): readonly string[] {
   return [...unknown, ...(isMixed ? ["Cannot mix templates with OS metadata and templates without OS metadata"] : [])];
 }
 
-/** Every prerequisite exists, and no task needs itself over any way. Each task is looked at once. */
+/** Prerequisites must exist and must not be cyclic. Visits each task once. */
 function prerequisiteErrors(task: Task, world: World): readonly string[] {
   const missing = task.Prerequisites.filter((name) => name !== task.Name && world.get("tasks", name) === undefined);
   if (missing.length > 0) return missing.map((name) => `Task ${task.Name} missing prerequisite ${name}`);

@@ -3,14 +3,14 @@ import { err, isJsonObject, type JsonObject, type JsonValue, messageOf, ok, type
 import { formatChecks } from "#lib/schema/index.ts";
 import { compileRe2, matchRe2 } from "#lib/text/index.ts";
 
-/** Says what is wrong with a value, or nothing. */
+/** Returns what is wrong with a value, or undefined. */
 export type ValueCheck = (value: JsonValue) => string | undefined;
 
-/** Largest schema of a param. Compiling takes a millisecond for ten parts. */
+/** Largest schema of a param, in JSON values. Compiling ten of them takes about a millisecond. */
 const mostParts = 2_000;
 const deepest = 64;
 
-/** Patterns come from users: they run in linear time, and what would take long is an error instead of an answer. */
+/** Patterns come from users, so they match in linear time; a match that would take too long throws. */
 const linearPattern = (pattern: string) => {
   const compiled = compileRe2(pattern);
   if (!compiled.ok) throw new Error(compiled.error);
@@ -26,7 +26,7 @@ const linearPattern = (pattern: string) => {
 
 const makeAjv = (): Ajv =>
   new Ajv({
-    // Schemas of real content have keywords of their own, such as `isrequired`.
+    // Real content uses unknown keywords, such as `isrequired`.
     strict: false,
     logger: false,
     addUsedSchema: false,
@@ -44,8 +44,8 @@ const checks = new WeakMap<JsonObject, Result<ValueCheck, string>>();
 const anyValue: ValueCheck = () => undefined;
 
 /**
- * Compiles a JSON Schema of drafts 4 to 7. References lead into the schema itself; formats that are not known say
- * nothing. The result is kept as long as the schema object, which nobody may change.
+ * Compiles a JSON Schema of drafts 4 to 7. References must stay within the schema; unknown formats are ignored. The
+ * result is cached by identity of the schema, which must not be modified.
  */
 export function compileSchema(schema: JsonValue): Result<ValueCheck, string> {
   if (schema === true || schema === null) return ok(anyValue);
@@ -67,7 +67,7 @@ function compile(schema: JsonObject): Result<ValueCheck, string> {
   } catch (thrown) {
     return err(messageOf(thrown).replace(/^schema is invalid: data/, "schema"));
   } finally {
-    // Else every schema there ever was is kept.
+    // Otherwise Ajv keeps every schema it has ever compiled.
     if (isJsonObject(modern)) ajv().removeSchema(modern);
   }
 }
@@ -85,14 +85,14 @@ function complaint(validate: ValidateFunction, value: JsonValue): string | undef
   return `${place}${first.message ?? "does not match the schema"}${allowed}`;
 }
 
-/** Keywords whose values are no schemas, whatever is in them. */
+/** Keywords whose values are not schemas. */
 const plain = new Set(["enum", "const", "default", "examples", "required", "type", "title", "description", "pattern"]);
-/** Keywords whose members are schemas with names. */
+/** Keywords whose members are named schemas. */
 const named = new Set(["properties", "patternProperties", "definitions", "$defs", "dependencies"]);
 
 /**
- * Draft 4 in the words of draft 7: `exclusiveMinimum: true` is a number there. `$schema` and identifiers go, since a
- * param's schema is known by its param only.
+ * Converts draft 4 to draft 7, where `exclusiveMinimum` is a number. Removes `$schema` and identifiers: a param's
+ * schema has no other name than its param.
  */
 function modernize(value: JsonValue, depth: number, budget: { parts: number }): JsonValue {
   if (--budget.parts < 0 || depth > deepest) {

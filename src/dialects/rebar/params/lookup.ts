@@ -3,7 +3,7 @@ import type { Machine, Params, Plugin, Profile, Stage } from "../objects.ts";
 import type { World } from "../world.ts";
 import { defaultOf } from "./values.ts";
 
-/** Who has params of its own: the collections with a `params` sub-resource. */
+/** An object with params of its own. */
 export type ParamOwner =
   | { readonly collection: "machines"; readonly object: Machine }
   | { readonly collection: "stages"; readonly object: Stage }
@@ -11,12 +11,12 @@ export type ParamOwner =
   | { readonly collection: "plugins"; readonly object: Plugin };
 
 export interface ParamSource {
-  /** To whom sealed values are sealed: a machine's UUID, otherwise a name. */
+  /** The owner of sealed values: a machine's UUID, otherwise a name. */
   readonly owner: string;
   readonly values: Params;
 }
 
-/** Everything that gives values, most specific first: the first that has a key decides, whatever its value is. */
+/** All sources of values, most specific first. The first one with a key wins, whatever its value is. */
 export function paramSources(world: World, { collection, object }: ParamOwner): readonly ParamSource[] {
   switch (collection) {
     case "machines": {
@@ -42,7 +42,7 @@ export function paramSources(world: World, { collection, object }: ParamOwner): 
   }
 }
 
-/** Profiles in order, each followed by those in it; one that was met before adds nothing. */
+/** Profiles in order, each followed by its nested profiles. Repeated profiles are skipped. */
 function profileSources(world: World, names: readonly string[], met: readonly string[] = []): readonly ParamSource[] {
   const seen = new Set(met);
   const sources: ParamSource[] = [];
@@ -67,7 +67,7 @@ export interface FoundParam {
 const memberOf = (values: Params, name: string): JsonValue | undefined =>
   Object.hasOwn(values, name) ? values[name] : undefined;
 
-/** The value that holds for an owner, or the param's default. */
+/** The effective value for an owner, or the param's default. */
 export function findParam(world: World, owner: ParamOwner, name: string): FoundParam | undefined {
   const own = memberOf(owner.object.Params, name);
   if (own !== undefined) {
@@ -82,15 +82,15 @@ export function findParam(world: World, owner: ParamOwner, name: string): FoundP
   return fallback === undefined ? undefined : { value: fallback };
 }
 
-/** All values that hold for an owner, without defaults. */
+/** The effective values for an owner, without defaults. */
 export function aggregateParams(world: World, owner: ParamOwner): Params {
   const entries = paramSources(world, owner).map(({ values }) => Object.entries(values));
   return Object.fromEntries(entries.reverse().flat());
 }
 
 /**
- * One value made of all that there are, the default included: maps are merged deeply, lists are joined, the most
- * specific first. Undefined if there is none. `open` opens what is sealed to an owner.
+ * Combines all values, including the default: maps are merged deeply, lists are concatenated, most specific first.
+ * Undefined if there is no value. `open` unseals a value of an owner.
  */
 export function composeParam(
   world: World,

@@ -4,7 +4,7 @@ import type { Param, Params } from "../objects.ts";
 import type { World } from "../world.ts";
 import { compileSchema } from "./json-schema.ts";
 
-/** A sealed value, as it travels: see section 9.7 of the API's description. */
+/** Whether a value is SecureData: `Key`, `Nonce` and `Payload` in base64. */
 export const isSealed = (value: JsonValue | undefined): boolean =>
   isJsonObject(value) &&
   Object.keys(value).length === 3 &&
@@ -13,7 +13,7 @@ export const isSealed = (value: JsonValue | undefined): boolean =>
     return typeof part === "string" && part !== "" && isBase64(part);
   });
 
-/** What is wrong with values by their params; those that `old` has as well were checked when it was stored. */
+/** Checks values against their params. Values that are unchanged from `old` are not checked again. */
 export function valueErrors(values: Params, world: World, old?: Params): readonly string[] {
   if (values === old) return [];
   return Object.entries(values).flatMap(([name, value]) => {
@@ -25,13 +25,13 @@ export function valueErrors(values: Params, world: World, old?: Params): readonl
 
 function valueError(name: string, value: JsonValue, param: Param | undefined): readonly string[] {
   if (param === undefined) return [];
-  // Plain text of what should have been sealed is not repeated.
+  // The message must not repeat the plain text of a secret.
   if (param.Secure) return isSealed(value) ? [] : [`Key '${name}': expected SecureData with Key, Nonce and Payload`];
   const wrong = openValueError(param, value);
   return wrong === undefined ? [] : [`Key '${name}': invalid val '${shown(value)}': ${wrong}`];
 }
 
-/** What is wrong with the value of a param, sealed or not, once it is open. */
+/** Checks an unsealed value against the param's schema. */
 export function openValueError(param: Param, value: JsonValue): string | undefined {
   const check = compileSchema(param.Schema);
   return check.ok ? check.value(value) : `the schema of the param is unusable: ${check.error}`;
@@ -42,7 +42,7 @@ const shown = (value: JsonValue): string => {
   return text.length <= 200 ? text : `${text.slice(0, 200)}…`;
 };
 
-/** What is wrong with a param's schema, and with the default in it. */
+/** Checks a param's schema and its default. */
 export function schemaErrors(param: Param): readonly string[] {
   const check = compileSchema(param.Schema);
   if (!check.ok) return [`Invalid Schema: ${check.error}`];
@@ -52,6 +52,6 @@ export function schemaErrors(param: Param): readonly string[] {
   return wrong === undefined ? [] : [`Error in default value: ${wrong}`];
 }
 
-/** The value of last resort; a member that is null counts. */
+/** The schema's default; an explicit null counts. */
 export const defaultOf = (param: Param): JsonValue | undefined =>
   isJsonObject(param.Schema) && Object.hasOwn(param.Schema, "default") ? param.Schema["default"] : undefined;

@@ -13,7 +13,7 @@ import { isComplete, settled } from "./machine.ts";
 export interface JobRequest {
   readonly Machine: string;
   readonly Context: string;
-  /** Empty: the server chooses. */
+  /** Empty: the server chooses one. */
   readonly Uuid: string;
 }
 
@@ -23,24 +23,24 @@ export interface MadeJob {
   readonly uuid: string;
 }
 
-/** What `POST /jobs` does to a machine and the jobs around it. */
+/** The outcome of `POST /jobs`. */
 export type NextJob =
   | { readonly kind: "refused"; readonly error: ModelError }
-  /** 204, and nothing is written. */
+  /** 204; nothing is written. */
   | { readonly kind: "nothing" }
-  /** 202: the incomplete job, unchanged. */
+  /** 202 with the incomplete job, unchanged. */
   | { readonly kind: "again"; readonly job: Job }
   | {
       readonly kind: "commit";
       readonly code: 201 | 204;
       readonly machine: Machine;
-      /** The machine's new current job. Absent: the list has come to its end, and the current job stays. */
+      /** The new current job. Absent at the end of the list: the current job stays. */
       readonly job?: Job;
-      /** Lines for the new job's log. */
+      /** Lines to append to the new job's log. */
       readonly log: readonly string[];
-      /** The job that was current, as it is now: no longer current if there is a new one, failed if left behind. */
+      /** The previous current job, if it changed: not `Current` if a new job replaces it, failed if abandoned. */
       readonly superseded?: Job;
-      /** Run this without holding the machine, then `changeJob` to `finished` or `failed`. */
+      /** Run this without locking the machine, then set the job `finished` or `failed` with `changeJob`. */
       readonly action?: { readonly plugin?: string; readonly command: string };
     };
 
@@ -58,7 +58,7 @@ const conflict = (machine: Machine, text: string): NextJob => ({
   error: refusal(409, "Conflict", "jobs", "", `Machine ${machine.Uuid} ${text}`),
 });
 
-/** Finds what the machine does next. Pure; `currentJob` is the job that `machine.CurrentJob` names, if it exists. */
+/** Determines what a machine does next. `currentJob` is the job that `machine.CurrentJob` names, if it exists. */
 export function nextJob(
   machine: Machine | undefined,
   currentJob: Job | undefined,
@@ -91,8 +91,8 @@ export function nextJob(
 }
 
 /**
- * How the current job counts, and what it is now. Where the list does not stand at that job's task, because it was
- * moved, replaced or rolled, the job counts as failed, and one that was left behind is.
+ * Returns the effective state of the current job, and the job itself. If the list was moved, replaced or rolled away
+ * from the job's entry, the job counts as failed; if it has not ended, it is marked failed.
  */
 function takeOver(
   machine: Machine,
@@ -117,7 +117,7 @@ function takeOver(
 interface Move {
   readonly machine: Machine;
   readonly currentJob: Job | undefined;
-  /** `currentJob`, or what has become of it. */
+  /** `currentJob`, possibly marked failed. */
   readonly previous: Job | undefined;
   readonly request: JobRequest;
   readonly world: World;
@@ -128,12 +128,12 @@ interface Rolled {
   readonly Stage: string;
   readonly BootEnv: string;
   readonly Context: string;
-  /** The first entry that is something to do; the list's length if there is none. */
+  /** The first entry that is not a roll entry, or the length of the list. */
   readonly index: number;
   readonly log: readonly string[];
 }
 
-/** Executes `stage:`, `bootenv:` and `context:` entries from an index on. */
+/** Applies consecutive `stage:`, `bootenv:` and `context:` entries. */
 function roll(machine: Machine, from: number): Rolled {
   let { Stage, BootEnv, Context } = machine;
   const log: string[] = [];
@@ -247,8 +247,8 @@ const newJob = ({ machine, made, previous }: Move, place: Machine, entry: string
 });
 
 /**
- * What a job becomes when a client sent `sent` for it: only State, ExitState and Meta are the client's. `machine` is
- * the job's, if it still exists, and part of the result if it changes: a failed current job stops it.
+ * Applies a client's update of a job. Only State, ExitState and Meta can change. `machine` is the job's machine, if it
+ * still exists; it is part of the result if it changes, because a failed current job makes it not Runnable.
  */
 export function changeJob(
   old: Job,
@@ -271,7 +271,7 @@ export function changeJob(
   return ok(isStopped ? { job, machine: { ...machine, Runnable: false } } : { job });
 }
 
-/** A job whose task or stage was deleted meanwhile cannot end well. */
+/** A job whose task or stage was deleted fails. */
 function goneErrors(job: Job, world: World): readonly string[] {
   const isTask = readEntry(job.Task).kind === "task";
   return [
@@ -286,7 +286,7 @@ function times(old: Job, state: Job["State"], now: string): Partial<Job> {
   return isEnded && old.EndTime === zeroTime ? { EndTime: now } : {};
 }
 
-/** Whether a job may be deleted; its machine may be gone, or a later job may follow it. */
+/** Returns the refusal if a job may not be deleted: it has not ended, has a machine, and no job follows it. */
 export function undeletable(job: Job, world: World): ModelError | undefined {
   const isEnded = job.State === "finished" || job.State === "failed";
   if (isEnded || world.get("machines", job.Machine) === undefined) return undefined;

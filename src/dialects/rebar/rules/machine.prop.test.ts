@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { isJsonObject } from "#lib/base/index.ts";
 import { rounds } from "#test/support/rounds.ts";
 import { availability } from "../model/availability.ts";
 import { collections, readObject } from "../model/read.ts";
@@ -97,7 +97,7 @@ test("whatever is sent is read or refused, and what was read reads as itself", (
       expect(availability(collection, read.value, made).Errors).toBeInstanceOf(Array);
       const asMachine: unknown = JSON.parse(text);
       if (!isJsonObject(asMachine)) return;
-      const created = createMachine(asMachine as JsonObject, made, { uuid: machineId, secret: "s" });
+      const created = createMachine(asMachine, made, { uuid: machineId, secret: "s" });
       expect(created.ok || created.error.Code >= 400).toBe(true);
     }),
     { numRuns: rounds(300, 10_000) },

@@ -18,12 +18,12 @@ import {
   windowsOf,
 } from "./task-list.ts";
 
-/** What chance decides about a new machine. */
+/** Generated values of a new machine. */
 export interface MadeMachine {
   readonly uuid: string;
-  /** 16 random characters that need no escaping in URLs. */
+  /** 16 random URL-safe characters. */
   readonly secret: string;
-  /** `?force=true`: keeps a machine that is not available. */
+  /** `?force=true`: creates a machine that is not available. */
   readonly isForced?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface HowToChange {
   readonly isForced?: boolean;
   /** Claim `machines updateTaskList`: may move CurrentTask back. */
   readonly mayReposition?: boolean;
-  /** A locked machine refuses users, not its own agent. */
+  /** A locked machine refuses changes by users, but not by its agent. */
   readonly isUser?: boolean;
 }
 
@@ -41,7 +41,7 @@ const invalid = (machine: Machine, messages: readonly string[]): Result<never, M
 const prefixed = (machine: Machine, messages: readonly string[]): readonly string[] =>
   messages.map((message) => `${machine.Uuid}: ${message}`);
 
-/** A new machine, with defaults, the first stage of its workflow, and everything computed. */
+/** Creates a machine with defaults, in the first stage of its workflow, with all computed fields. */
 export function createMachine(sent: JsonObject, world: World, made: MadeMachine): Result<Machine, ModelError> {
   const read = readObject("machines", sent);
   if (!read.ok) return read;
@@ -54,7 +54,7 @@ export function createMachine(sent: JsonObject, world: World, made: MadeMachine)
   const forbidden = onlyUnknownErrors(machine.BootEnv, world);
   if (unsound.length === 0 && (made.isForced === true || (machine.Available && forbidden.length === 0)))
     return ok(machine);
-  // What a workflow that cannot be used would lead to says nothing new.
+  // Errors that follow from an unusable workflow are left out.
   const isEntered = workflowUseErrors(machine.Uuid, machine.Workflow, world).length === 0;
   const ofChange = [...assignErrors(isEntered ? machine : asked, world), ...forbidden];
   const others = (isEntered ? machine.Errors : availability("machines", asked, world).Errors).filter(
@@ -77,7 +77,7 @@ function withDefaults(read: Machine, sent: JsonObject, world: World, made: MadeM
   };
 }
 
-/** On creation the client's own tasks stay if the stage has none. */
+/** On creation, the client's tasks are kept if the stage has none. */
 function enterFirstStage(machine: Machine, world: World): Partial<Machine> {
   const stage = world.get("stages", machine.Stage);
   const tasks = stage === undefined || stage.Tasks.length === 0 ? machine.Tasks : stage.Tasks;
@@ -85,7 +85,7 @@ function enterFirstStage(machine: Machine, world: World): Partial<Machine> {
   return { Tasks: expandPrerequisites(tasks, world, { from: 0, bootEnv }), BootEnv: bootEnv };
 }
 
-/** A workflow begins with its first stage at once, before any task runs. */
+/** The first stage of a workflow takes effect at once, before any task runs. */
 function enterWorkflow(machine: Machine, world: World): Partial<Machine> {
   const workflow = world.get("workflows", machine.Workflow);
   if (workflow === undefined) return { Tasks: [], CurrentTask: -1 };
@@ -100,8 +100,8 @@ function enterWorkflow(machine: Machine, world: World): Partial<Machine> {
 }
 
 /**
- * What a machine becomes when a client wants it to be `changed` (see `readObject`), with all consequences. Returns
- * `old` itself if nothing changes.
+ * Applies a client's change of a machine, with all consequences. `changed` comes from `readObject`. Returns `old`
+ * itself if nothing changes.
  */
 export function changeMachine(
   old: Machine,
@@ -124,7 +124,7 @@ export function changeMachine(
 
 interface Outcome {
   readonly errors: readonly string[];
-  /** What follows from the change. */
+  /** Fields that the change sets. */
   readonly set: Partial<Machine>;
 }
 
@@ -173,7 +173,7 @@ function enterStage(machine: Machine, world: World): Partial<Machine> {
   };
 }
 
-/** A workflow decides about stage and boot environment, even against force. */
+/** Under a workflow, stage and boot environment are read-only, even with force. */
 function heldErrors(old: Machine, changed: Machine, world: World): readonly string[] {
   const isOtherStage = changed.Stage !== old.Stage;
   const ofStage = isOtherStage ? (world.get("stages", changed.Stage)?.BootEnv ?? "") : "";
@@ -184,7 +184,7 @@ function heldErrors(old: Machine, changed: Machine, world: World): readonly stri
   ]);
 }
 
-/** Tasks and CurrentTask as a client wants them, in the same workflow or stage. */
+/** Changes of Tasks and CurrentTask within the same workflow or stage. */
 function changeList(old: Machine, changed: Machine, world: World, how: HowToChange): Outcome {
   const isMoved = changed.CurrentTask !== old.CurrentTask;
   if (sameTexts(old.Tasks, changed.Tasks)) return isMoved ? reposition(old, changed, world, how) : sets({});
@@ -196,7 +196,7 @@ function changeList(old: Machine, changed: Machine, world: World, how: HowToChan
   const errors = editErrors({ tasks: old.Tasks, currentTask }, changed.Tasks, how.isForced === true);
   if (errors.length > 0) return refused(...errors);
   const { past } = windowsOf(old.Tasks, currentTask);
-  // Where the past has entered a boot environment, that one is the first in force.
+  // If the past contains `bootenv:` entries, the first of them sets the boot environment in force.
   const bootEnv = past.some((entry) => entry.startsWith("bootenv:")) ? "" : changed.BootEnv;
   const Tasks = expandPrerequisites(changed.Tasks, world, { from: past.length, bootEnv });
   if (Tasks.length === 0) return sets({ Tasks, CurrentTask: 0 });
@@ -229,7 +229,7 @@ const assignErrors = (machine: Machine, world: World): readonly string[] => [
   ...workflowUseErrors(machine.Uuid, machine.Workflow, world),
 ];
 
-/** Only what is assigned now is refused; what went away later makes the machine unavailable. */
+/** Only new assignments are refused; references that broke later make the machine unavailable. */
 function newAssignErrors(old: Machine, machine: Machine, world: World): readonly string[] {
   const isNewBootEnv = machine.BootEnv !== old.BootEnv;
   if (machine.Workflow !== old.Workflow) {
@@ -249,8 +249,8 @@ const onlyUnknownErrors = (bootEnv: string, world: World): readonly string[] =>
     : [];
 
 /**
- * A machine with everything computed that follows from its other fields and from what it refers to, before it is
- * stored. Returns `machine` itself if all of that is right already.
+ * Recomputes all derived fields of a machine before it is stored. `old` is undefined on creation. Returns `machine`
+ * itself if nothing changes.
  */
 export function settled(machine: Machine, old: Machine | undefined, world: World): Machine {
   const bootEnv = world.get("bootenvs", machine.BootEnv);

@@ -1,7 +1,7 @@
 import type { ObjectOf, Workflow } from "../objects.ts";
 import type { World } from "../world.ts";
 
-/** What a machine in this workflow goes through, before prerequisites are added. Unknown stages count as empty. */
+/** The task list of a workflow, before prerequisites are added. Unknown stages count as empty. */
 export function tasksOfWorkflow(workflow: Workflow, world: World): readonly string[] {
   return workflow.Stages.flatMap((name) => {
     const stage = world.get("stages", name);
@@ -10,12 +10,12 @@ export function tasksOfWorkflow(workflow: Workflow, world: World): readonly stri
   });
 }
 
-/** No list that a machine can hold is longer; prerequisites multiply. */
+/** Longest list after expansion; longer ones are left unexpanded. */
 export const longestTaskList = 10_000;
 
 /**
- * Puts the prerequisites of tasks in front of them, unless they come earlier in the list and no other boot environment
- * lies between. Entries before `from` have run or are running: they stay, and only count as done.
+ * Inserts the prerequisites of each task before it, unless they occur earlier in the same boot environment. `bootEnv`
+ * is in force at the start. Entries before `from` have run or are running and stay as they are.
  */
 export function expandPrerequisites(
   tasks: readonly string[],
@@ -47,8 +47,8 @@ export function expandPrerequisites(
 }
 
 /**
- * All tasks that a task needs, without repetition: first what its prerequisites need, then these, in their order.
- * Every task is looked at once (`known`); a cycle, which no stored task has, ends.
+ * The flattened prerequisites of a task without duplicates: first those of its prerequisites, then the direct ones, in
+ * order. `known` caches results and ends cycles.
  */
 function flattenPrerequisites(task: string, world: World, known: Map<string, readonly string[]>): readonly string[] {
   const before = known.get(task);
@@ -64,8 +64,8 @@ function flattenPrerequisites(task: string, world: World, known: Map<string, rea
 }
 
 /**
- * Where a list continues when a machine under a workflow starts over: at the first of the stages, back from `at`, that
- * need the boot environment it is in. Stages without one are skipped. -1 if there is none.
+ * The index at which a machine under a workflow restarts: going back from `at`, the earliest `stage:` entry before the
+ * boot environment differs from the machine's. Stages without a boot environment are skipped. -1 if there is none.
  */
 export function restartIndex(tasks: readonly string[], at: number, bootEnv: string, world: World): number {
   let found = -1;
@@ -80,7 +80,7 @@ export function restartIndex(tasks: readonly string[], at: number, bootEnv: stri
   return found;
 }
 
-/** The context in which a list continues at an index: the last one entered before it, or the machine's base. */
+/** The context at an index: the last `context:` entry before it, or the machine's base context. */
 export function contextAt(tasks: readonly string[], index: number, base: string): string {
   for (let at = Math.min(index, tasks.length) - 1; at >= 0; at--) {
     const entry = tasks[at];
@@ -91,7 +91,7 @@ export function contextAt(tasks: readonly string[], index: number, base: string)
 
 export const baseContext = (meta: ObjectOf["machines"]["Meta"]): string => meta["BaseContext"] ?? "";
 
-/** What of a list has run or is running, and where the next stage begins. */
+/** The entries that have run or are running, and those from the next stage on. */
 export function windowsOf(
   tasks: readonly string[],
   currentTask: number,
@@ -105,7 +105,7 @@ export function windowsOf(
 export const sameTexts = (a: readonly string[], b: readonly string[]): boolean =>
   a === b || (a.length === b.length && a.every((text, index) => text === b[index]));
 
-/** What a client may not do to a list while its machine stays in the workflow or stage. */
+/** Refusals of a client's edit of a list, in the same workflow or stage. */
 export function editErrors(
   old: { readonly tasks: readonly string[]; readonly currentTask: number },
   tasks: readonly string[],

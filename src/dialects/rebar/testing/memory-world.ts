@@ -3,7 +3,7 @@ import { type Collection, keyField, type ObjectOf, type Prefs } from "../objects
 import type { World } from "../world.ts";
 import { collections, keyOf, readObject } from "../model/read.ts";
 
-/** What clients wrote, by collection; keys may be left out of nothing but machines. */
+/** Objects as clients write them, by collection. */
 export type Sent = { readonly [C in Collection]?: readonly JsonObject[] };
 
 const defaultPrefs: Prefs = {
@@ -20,7 +20,7 @@ const basic: Sent = {
   bootenvs: [{ Name: "local" }, { Name: "ignore", OnlyUnknown: true, OS: { Name: "ignore" } }],
 };
 
-/** A world of what was sent, with the objects that every server has. Objects may be put into it later. */
+/** A world in memory, with the objects that every server has. */
 export class MemoryWorld implements World {
   readonly prefs: Prefs;
   private readonly objects = new Map<Collection, Map<string, ObjectOf[Collection]>>();

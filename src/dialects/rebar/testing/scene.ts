@@ -7,7 +7,7 @@ import type { MemoryWorld } from "./memory-world.ts";
 
 export const machineId = "00000000-0000-4000-8000-0000000000aa";
 
-/** A machine in a world, with the commits that the store would do. */
+/** A machine in a world; applies commits as the store does. */
 export class Scene {
   readonly world: MemoryWorld;
   readonly id: string;
@@ -37,7 +37,7 @@ export class Scene {
     return `2026-01-01T00:00:${String(this.made % 60).padStart(2, "0")}Z`;
   }
 
-  /** Changes fields as PATCH does: null if done, otherwise what was refused. */
+  /** Changes fields as PATCH does. Returns the messages of a refusal, or null. */
   patch(changes: JsonObject, how: HowToChange = {}): readonly string[] | null {
     const read = readObject("machines", { ...(this.machine as unknown as JsonObject), ...changes }, this.machine);
     if (!read.ok) return read.error.Messages;
