@@ -82,6 +82,7 @@ const integration = [
   "src/dialects/tinkerbell/agent/log-pusher.test.ts",
   "src/dialects/wharf/{aggregator,api,artifact-store,builds,clone,configuration,http,log-store}/**/*.test.ts",
   "src/dialects/wharf/{repository,results,results-api,worker,worker-api,world}/**/*.test.ts",
+  "src/dialects/rebar/api/**/*.test.ts",
   "src/app/{server,cli/commands}/**/*.test.ts",
   "src/app/cli/{execute,source-texts,wharf-dry-run}.test.ts",
   "bench/{harness,load}/*.test.ts",

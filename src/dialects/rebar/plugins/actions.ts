@@ -1,5 +1,7 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, messageOf } from "#lib/base/index.ts";
+import type { SecureParams } from "../accounts.ts";
 import type { Machine, Plugin } from "../objects.ts";
+import { findParam } from "../params/lookup.ts";
 import type { RebarStore } from "../store.ts";
 import { type Principal, principalText, type World } from "../world.ts";
 import { asJson } from "../model/read.ts";
@@ -34,8 +36,8 @@ export interface ActionParts {
   readonly store: Pick<RebarStore, "world" | "publish">;
   /** The provider `exec` runs programs on the server's host. */
   readonly allowExec: boolean;
-  /** The value of a param of a machine, or undefined. */
-  readonly paramOf: (world: World, machine: Machine, name: string) => JsonValue | undefined;
+  /** Opens sealed values that an action needs. */
+  readonly secure: Pick<SecureParams, "open">;
   readonly run?: CommandRun;
 }
 
@@ -108,13 +110,15 @@ async function runAction(
     const missing = missingParams(parts, first, request).join(", ");
     return { kind: "invalid", reason: `Action ${command} missing required parameters: ${missing}`, output: "" };
   }
-  const { world } = parts.store;
   const needs = availableAction(ready, command);
-  const values = [...needs.RequiredParams, ...needs.OptionalParams].flatMap((name) => {
-    const value = request.params[name] ?? parts.paramOf(world, machine, name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  const sent = { machine: withoutSecret(machine), params: { ...Object.fromEntries(values), ...request.params } };
+  const params: Record<string, JsonValue | undefined> = { ...request.params };
+  try {
+    for (const name of [...needs.RequiredParams, ...needs.OptionalParams])
+      params[name] ??= await openParam(parts, machine, name);
+  } catch (thrown) {
+    return { kind: "failed", reason: messageOf(thrown), output: "" };
+  }
+  const sent = { machine: withoutSecret(machine), params };
   const described = ready.commands[command] ?? null;
   const outcome = await (ready.provider === "exec"
     ? (parts.run ?? runExec)(described, sent, signal)
@@ -130,6 +134,19 @@ async function runAction(
   return outcome;
 }
 
+const paramOf = (world: World, object: Machine, name: string) =>
+  findParam(world, { collection: "machines", object }, name);
+
+async function openParam(
+  { store: { world }, secure }: ActionParts,
+  machine: Machine,
+  name: string,
+): Promise<JsonValue | undefined> {
+  const found = paramOf(world, machine, name);
+  if (found?.owner === undefined || world.get("params", name)?.Secure !== true) return found?.value;
+  return await secure.open(found.owner, found.value);
+}
+
 /** Programs and services of others get what they need to know. */
 function withoutSecret(machine: Machine): JsonObject {
   const { Secret: _secret, ...rest } = asJson(machine);
@@ -142,5 +159,5 @@ const missingParams = (
   { machine, command, params }: ActionRequest,
 ): readonly string[] =>
   availableAction(offer, command).RequiredParams.filter(
-    (name) => params[name] === undefined && parts.paramOf(parts.store.world, machine, name) === undefined,
+    (name) => params[name] === undefined && paramOf(parts.store.world, machine, name) === undefined,
   );

@@ -81,7 +81,7 @@ export class ApiFixture {
       actions: openActions({
         store,
         allowExec: true,
-        paramOf: (_world, machine, name) => machine.Params[name],
+        secure: plainSecure,
       }),
       dataDirectory: root,
       https: { address: "127.0.0.1:0", tls: await selfSignedPair(join(root, "pki"), "rebar", systemClock.now()) },
