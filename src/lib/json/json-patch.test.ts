@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonValue } from "#lib/base/index.ts";
-import { applyJsonPatch } from "./index.ts";
+import { applyJsonPatch, jsonPatchParts } from "./index.ts";
 
 interface Example {
   readonly name: string;
@@ -357,4 +357,14 @@ test("copies of long texts count by their length", () => {
   const document = { a: "x".repeat(1_000_000) };
   expect(applyJsonPatch(document, copies(3)).ok).toBe(true);
   expect(applyJsonPatch(document, copies(4))).toMatchObject({ ok: false, error: { kind: "limit", operation: 3 } });
+});
+
+test("a long patch comes in parts, whose end is what it makes as a whole", () => {
+  const patch = Array.from({ length: 1200 }, (_, at) => ({ op: "add", path: `/a${at}`, value: at }));
+  const parts = jsonPatchParts({}, patch);
+  let count = 0;
+  let part = parts.next();
+  for (; part.done !== true; part = parts.next()) count += 1;
+  expect(count).toBe(2);
+  expect(part.value).toEqual(applyJsonPatch({}, patch));
 });

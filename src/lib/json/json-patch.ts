@@ -37,6 +37,22 @@ export function applyJsonPatch(
   patch: unknown,
   limits: JsonPatchLimits = {},
 ): Result<JsonValue, JsonPatchError> {
+  const parts = jsonPatchParts(document, patch, limits);
+  for (;;) {
+    const part = parts.next();
+    if (part.done === true) return part.value;
+  }
+}
+
+/** Operations of one part, which take a millisecond or two together. */
+const operationsOfPart = 500;
+
+/** Like `applyJsonPatch`, part by part: a caller may let others have their turn in between. */
+export function* jsonPatchParts(
+  document: JsonValue,
+  patch: unknown,
+  limits: JsonPatchLimits = {},
+): Generator<undefined, Result<JsonValue, JsonPatchError>> {
   const maxOperations = limits.maxOperations ?? 10_000;
   if (!Array.isArray(patch)) return err({ kind: "invalid", message: "a JSON patch must be an array of operations" });
   if (patch.length > maxOperations) {
@@ -50,6 +66,7 @@ export function applyJsonPatch(
     maxDepth: limits.maxDepth ?? 200,
   };
   for (const [index, operation] of patch.entries()) {
+    if (index > 0 && index % operationsOfPart === 0) yield;
     const done = applyOperation(work, operation);
     if (!done.ok) return err(withPlace(done.error, index, operation));
     if (work.draft.shifted > mostShifted) {

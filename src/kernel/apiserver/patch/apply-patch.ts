@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { applyJsonPatch, applyMergePatch, type JsonPatchError } from "#lib/json/index.ts";
+import { applyJsonPatch, applyMergePatch, type JsonPatchError, jsonPatchParts } from "#lib/json/index.ts";
 import { ApiError, badRequest, invalid, tooLarge, unsupportedMediaType } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { applyStrategicMerge } from "./strategic-merge.ts";
@@ -40,6 +40,27 @@ export function patcherOf(
     if (merged.ok) return merged.value;
     throw badRequest(`the patch cannot be applied: ${merged.error.path}: ${merged.error.message}`);
   };
+}
+
+/**
+ * A patcher that has applied a JSON patch to `object`, pausing between its parts, and applies it again only to another object. What is wrong
+ * with the patch is left for then.
+ */
+export async function patchedAhead(
+  patcher: (object: JsonObject) => JsonObject,
+  object: JsonObject,
+  body: JsonValue,
+  maxOperations: number,
+  pause: () => Promise<void>,
+): Promise<(object: JsonObject) => JsonObject> {
+  const parts = jsonPatchParts(object, body, { maxOperations });
+  let part = parts.next();
+  while (part.done !== true) {
+    await pause();
+    part = parts.next();
+  }
+  const { value } = part;
+  return (given) => (given === object && value.ok ? expectObject(value.value) : patcher(given));
 }
 
 /** RFC 6902, bounded: many operations are cheap to send and expensive to apply. */

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { invalid, invalidValue, type StatusCause } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import { type PatchType, patcherOf } from "../patch/apply-patch.ts";
+import { patchedAhead, type PatchType, patcherOf } from "../patch/apply-patch.ts";
 import { admitPatched } from "./admission.ts";
 import { applyObject } from "./apply.ts";
 import type { Answer } from "./answer.ts";
@@ -9,6 +9,7 @@ import { changeObject, type Endpoint } from "./change.ts";
 import type { ApiContext } from "./context.ts";
 import { metadataOf, withMetadata } from "./metadata.ts";
 import type { WriteRequest } from "./options.ts";
+import { keyFor, viewOf } from "./storage-view.ts";
 
 /** PATCH of the newest state: it conflicts only when it names a resourceVersion or uid. */
 export async function patchObject(
@@ -19,7 +20,7 @@ export async function patchObject(
   request: WriteRequest,
 ): Promise<Answer> {
   if (patch.type === "apply") return applyObject(context, resource, target, patch.body, request);
-  const patched = patcherOf(resource, patch.type, patch.body, target.name, context.limits.maxPatchOperations);
+  const patched = await patcherFor(context, resource, target, patch.type, patch.body);
   return changeObject(context, {
     ...target,
     resource,
@@ -32,6 +33,23 @@ export async function patchObject(
       return admitPatched(object, resource, target.name, request, known);
     },
   });
+}
+
+/** Fewer operations take no time worth counting. */
+const fewOperations = 1000;
+
+/** Others have their turn while a long JSON patch is applied to the newest state, which is seldom another one when it is written. */
+async function patcherFor(
+  { store, turns, limits: { maxPatchOperations } }: ApiContext,
+  resource: ServedResource,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  type: PatchType,
+  body: JsonValue,
+): Promise<(object: JsonObject) => JsonObject> {
+  const patcher = patcherOf(resource, type, body, name, maxPatchOperations);
+  const entry = store.get(keyFor(resource, namespace, name));
+  if (type !== "json" || !Array.isArray(body) || body.length <= fewOperations || entry === undefined) return patcher;
+  return patchedAhead(patcher, viewOf(resource, entry), body, maxPatchOperations, () => turns.piece());
 }
 
 /** A patch may remove metadata; the server's part comes back from the stored object. */
