@@ -21,8 +21,9 @@ async function loadSources() {
     "./src/dialects/workflow/schedule/kind.ts": "ScheduledWorkflow",
     "./src/dialects/workflow/locks/kind.ts": "ConcurrencyLimit",
     "./src/dialects/workflow/cache/kind.ts": "CacheEntry",
+    "./src/kernel/agents/agent-kind.ts": "Agent",
     "./src/dialects/tinkerbell/kinds.ts":
-      "Agent, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow as TinkerbellWorkflow, WorkflowV2",
+      "Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow as TinkerbellWorkflow, WorkflowV2",
     "./src/dialects/wharf/kinds.ts": "Project, Build, Worker",
     "./src/dialects/vela/definitions/authoring.ts": "readAuthored",
     "./src/kernel/template/index.ts": "createCue, TemplateHost",

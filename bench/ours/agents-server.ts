@@ -1,7 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { RunAction } from "#kernel/dialect/index.ts";
 import { addController } from "#dialects/tinkerbell/controller.ts";
-import { Agent, Hardware, Template, Workflow, WorkflowV2 } from "#dialects/tinkerbell/kinds.ts";
+import { Agent } from "#kernel/agents/index.ts";
+import { Hardware, Template, Workflow, WorkflowV2 } from "#dialects/tinkerbell/kinds.ts";
 import { addTinkerbellServer } from "#dialects/tinkerbell/server/server.ts";
 import { ok, silentLog, systemClock } from "#lib/base/index.ts";
 import { toCrds } from "#lib/schema/index.ts";

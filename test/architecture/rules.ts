@@ -91,6 +91,11 @@ export const rules: readonly Rule[] = [
   },
   { folder: "src/kernel/rpc", mayImport: [...lib, "src/kernel/model"], because: "rpc stands on lib and model" },
   {
+    folder: "src/kernel/agents",
+    mayImport: [...lib, "src/kernel/model", "src/kernel/kit"],
+    because: "agents are programs somewhere else, whatever they run",
+  },
+  {
     folder: "src/kernel/apiserver",
     mayImport: [...lib, "src/engine", "src/kernel/model", "src/kernel/doors", ...machineParts],
     because: "the API server and the workloads do not know each other",
@@ -124,6 +129,7 @@ export const rules: readonly Rule[] = [
       "src/kernel/dialect",
       "src/kernel/command",
       "src/kernel/doors",
+      "src/kernel/agents",
       ...machineParts,
     ],
     because: "dialects know neither the API server nor the workloads",

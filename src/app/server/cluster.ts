@@ -136,7 +136,8 @@ async function speakersOf(languages: readonly string[]): Promise<Speakers> {
   const all = await loadDialects();
   const shared = sharedOf(all);
   const dialects = languages.length === 0 ? all : all.filter(({ name }) => languages.includes(name));
-  const kinds = [shared, ...dialects].flatMap((owner) => owner.kinds);
+  // Dialects may share kinds.
+  const kinds = [...new Set([shared, ...dialects].flatMap((owner) => owner.kinds))];
   return { dialects, kinds, ...(languages.length === 0 ? { shared } : {}) };
 }
 

@@ -257,7 +257,7 @@ export const reviewing = (admission: Admission, parts: () => Promise<ReviewParts
 
 /** The definitions of all our kinds. A test proves that they may be stored unchecked. */
 export const definitionsOf = (owners: readonly Pick<Dialect, "kinds">[]): readonly CrdDocument[] =>
-  toCrds([Credential, ...owners.flatMap(({ kinds }) => kinds)]).map((definition) =>
+  toCrds([Credential, ...new Set(owners.flatMap(({ kinds }) => kinds))]).map((definition) =>
     asOurs(preferringStored(definition)),
   );
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { compileSchema, readStructuralSchema, schemaAsJson, toCrds } from "#lib/schema/index.ts";
-import { Agent, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow, WorkflowV2 } from "./kinds.ts";
+import { Agent } from "#kernel/agents/index.ts";
+import { Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow, WorkflowV2 } from "./kinds.ts";
 import { shapeOfTemplate, shapeOfWorkflow } from "./shape.ts";
 
 const all = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie, Agent];

@@ -1,4 +1,5 @@
 import { age, column, kind, type ObjectOf, type PrinterColumn, s, type TypeOf } from "#lib/schema/index.ts";
+import { Agent } from "#kernel/agents/index.ts";
 import { HardwareSpec, HardwareSpecV2, HardwareStatus } from "./schema/hardware.ts";
 import { WorkflowStatus, WorkflowStatusV2 } from "./schema/status.ts";
 import { TemplateSpec, TemplateSpecV2, TemplateStatus } from "./schema/template.ts";
@@ -108,37 +109,6 @@ export const Osie = kind({
   spec: s.anyObject(),
   columns: [age()],
 });
-
-/** An agent as its servers see it. Ids may hold characters that names may not, so the spec has the id. */
-export const Agent = kind({
-  group: "slipway.dev",
-  version: "v1alpha1",
-  kind: "Agent",
-  plural: "agents",
-  scope: "Cluster",
-  categories: ["tinkerbell", "slipway"],
-  description: "An agent that runs workflows on a machine.",
-  spec: s.object({ agentID: s.string({ description: "Id that the agent reports; often a MAC address." }) }),
-  status: s.object({
-    connected: s.optional(s.boolean()),
-    protocol: s.optional(s.oneOf("stream", "poll", "worker")),
-    instance: s.optional(s.string({ description: "One process of the agent." })),
-    version: s.optional(s.string()),
-    runtime: s.optional(s.string()),
-    lastSeen: s.optional(s.time()),
-    server: s.optional(s.string({ description: "The server it is connected to." })),
-    currentWorkflow: s.optional(s.string({ description: "Namespace and name." })),
-    attributes: s.optional(s.anyObject({ description: "What the agent reports of its machine." })),
-  }),
-  columns: [
-    column("ID", ".spec.agentID"),
-    column("Connected", ".status.connected", { type: "boolean" }),
-    column("Protocol", ".status.protocol"),
-    column("Workflow", ".status.currentWorkflow"),
-    column("Last-Seen", ".status.lastSeen", { type: "date" }),
-  ],
-});
-export type Agent = ObjectOf<typeof Agent>;
 
 export type WorkflowStatusV1 = TypeOf<typeof WorkflowStatus>;
 export type WorkflowStatusV2 = TypeOf<typeof WorkflowStatusV2>;

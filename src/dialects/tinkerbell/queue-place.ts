@@ -3,7 +3,8 @@ import { apiVersionOf, asJson, type KubeObject, splitApiVersion, type Stored } f
 import type { DescribeOptions, Neighbours } from "#kernel/dialect/index.ts";
 import { ageOf, candidateOf } from "./candidate.ts";
 import { awaitedAgents, byAge } from "./dispatch-queue.ts";
-import { Agent, Workflow } from "./kinds.ts";
+import { Agent } from "#kernel/agents/index.ts";
+import { Workflow } from "./kinds.ts";
 import { agentName } from "./server/agent-name.ts";
 import { agentKey, isTerminal, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";

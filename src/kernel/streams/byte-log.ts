@@ -9,8 +9,8 @@ import { writeWhole } from "./rotate.ts";
 const pieceBytes = 256 * 1024;
 
 /**
- * A file of bytes that only grows. What can be read is durable; of an append that has failed nothing is left. Concurrent
- * appends share writes and flushes. One at a time for a path; after a rejection it must be closed.
+ * A file of bytes that only grows. What can be read is durable; of an append that has failed nothing is left.
+ * Concurrent appends share writes and flushes. One at a time for a path; after a rejection it must be closed.
  */
 export class ByteLog {
   readonly #path: string;

@@ -61,7 +61,7 @@ export class ByteLogs {
     return this.#reading(name, (log) => log.read(start, end));
   }
 
-  /** From `start` on, and what comes, until the signal aborts or the log is removed. Nothing if there is no such log. */
+  /** From `start` on, and what comes, until the signal aborts or the log is removed. Nothing without such a log. */
   follow(name: string, start: number, signal: AbortSignal): AsyncGenerator<Buffer, void> {
     return this.#reading(name, (log) => log.follow(start, signal));
   }

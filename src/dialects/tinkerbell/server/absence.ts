@@ -1,4 +1,5 @@
 import { type Clock, type Instant, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
+import { WakeTimers } from "#kernel/agents/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { isNotFound } from "#kernel/model/index.ts";
 import { lose, regain } from "../reconnect.ts";
@@ -6,7 +7,6 @@ import type { Settings } from "../settings.ts";
 import { agentKey, type WorkflowState } from "../state.ts";
 import { changeWorkflow, refOf } from "../stored.ts";
 import type { Lanes } from "./lanes.ts";
-import { WakeTimers } from "./wake-timers.ts";
 import type { Mirrored, WorkflowMirror } from "./workflow-mirror.ts";
 
 export interface AbsenceParts {

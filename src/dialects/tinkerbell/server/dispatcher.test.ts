@@ -7,7 +7,7 @@ import type { WorkflowState } from "../state.ts";
 import { type AnyWorkflow, storeState } from "../stored.ts";
 import { begin, pending, settings } from "../testing/states.ts";
 import { beginCancel, dispatch } from "../transitions.ts";
-import { type Connection, Connections } from "./connections.ts";
+import { type Connection, streamsOfAgents } from "./connection.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { Lanes } from "./lanes.ts";
 import { workflowId } from "./workflow-id.ts";
@@ -41,7 +41,7 @@ async function woken(state: WorkflowState, of: (id: string) => Partial<Connectio
   const stop = new AbortController();
   const running = informer.run(stop.signal);
   await mirror.synced(stop.signal);
-  const [connections, lanes, commands] = [new Connections(), new CountingLanes(), [] as unknown[]];
+  const [connections, lanes, commands] = [streamsOfAgents(), new CountingLanes(), [] as unknown[]];
   const parts = { client, clock, log: silentLog, settings, mirror, connections, lanes, tell: () => undefined };
   const dispatcher = new Dispatcher(parts);
   connections.open(

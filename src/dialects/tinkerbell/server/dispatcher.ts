@@ -1,4 +1,5 @@
 import { type Clock, type Logger, messageOf } from "#lib/base/index.ts";
+import { type Connections, WakeTimers } from "#kernel/agents/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { isConflict, isNotFound, type Stored } from "#kernel/model/index.ts";
 import { choose } from "../dispatch-queue.ts";
@@ -11,9 +12,8 @@ import { type AnyWorkflow, changeWorkflow, refOf, storeState } from "../stored.t
 import { dispatch, type Taker } from "../transitions.ts";
 import { masksOf } from "../logs/masking.ts";
 import { startCommand, stopCommand } from "./commands.ts";
-import type { Connection, Connections } from "./connections.ts";
+import type { Connection } from "./connection.ts";
 import type { Lanes } from "./lanes.ts";
-import { WakeTimers } from "./wake-timers.ts";
 import { parseWorkflowId, workflowId } from "./workflow-id.ts";
 import type { Mirrored, WorkflowMirror } from "./workflow-mirror.ts";
 
@@ -26,7 +26,7 @@ export interface DispatchParts {
   readonly log: Logger;
   readonly settings: Settings;
   readonly mirror: WorkflowMirror;
-  readonly connections: Connections;
+  readonly connections: Connections<Connection>;
   readonly lanes: Lanes;
   /** Called once the fact is durable. */
   readonly tell: (workflow: Stored<AnyWorkflow>, notices: readonly Notice[]) => void;

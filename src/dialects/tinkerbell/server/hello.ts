@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { type CallContext, RpcError } from "#kernel/rpc/index.ts";
 import { present } from "../members.ts";
 import type { Resumed } from "../reconnect.ts";
-import type { Hello } from "./connections.ts";
+import type { Hello } from "./connection.ts";
 
 // Headers of a Slipway agent's stream. A malformed one is an error, because ignoring it would count as a restart.
 

@@ -1,14 +1,14 @@
 import { type Clock, type JsonObject, type Millis, sleep } from "#lib/base/index.ts";
+import type { Waiters } from "#kernel/agents/index.ts";
 import { type CallContext, type Handlers, workflowV1 } from "#kernel/rpc/index.ts";
 import { agentKey, type Protocol } from "../state.ts";
 import type { Taker } from "../transitions.ts";
 import { allow, type Caller, checkedAgentID, type Identify, notValid } from "./caller.ts";
-import { superseded } from "./connections.ts";
+import { superseded } from "./connection.ts";
 import type { Lanes } from "./lanes.ts";
 import { actionMessage, attributesOf, noActionYet, noWorkflows } from "./poll-messages.ts";
 import { asUnavailable } from "./record-event.ts";
 import { take, type Taken, type TakeParts } from "./taking.ts";
-import type { Waiters } from "./waiters.ts";
 import { workflowId } from "./workflow-id.ts";
 
 export interface AskParts extends TakeParts {

@@ -3,7 +3,8 @@ import { messageOf, silentLog, systemClock } from "#lib/base/index.ts";
 import { Manager } from "#kernel/kit/index.ts";
 import { memoryClient, seededRandom } from "#kernel/kit/testing/index.ts";
 import { RpcClient } from "#kernel/rpc/testing/index.ts";
-import { Agent, Workflow, WorkflowV2 } from "../kinds.ts";
+import { Agent } from "#kernel/agents/index.ts";
+import { Workflow, WorkflowV2 } from "../kinds.ts";
 import { addTinkerbellServer } from "./server.ts";
 import { TestAgent } from "./testing/place.ts";
 

@@ -1,4 +1,5 @@
 import { aborted, deferred, type Millis } from "#lib/base/index.ts";
+import { Fleet, Waiters } from "#kernel/agents/index.ts";
 import { type EventRecorder, type Manager, regardingOf } from "#kernel/kit/index.ts";
 import { type CallObserver, RpcListener, type RpcPort, type RpcService, type TlsPaths } from "#kernel/rpc/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
@@ -10,9 +11,7 @@ import { defaultSettings, type Settings } from "../settings.ts";
 import { agentKey } from "../state.ts";
 import type { AnyWorkflow } from "../stored.ts";
 import { Absence } from "./absence.ts";
-import { AgentRecords } from "./agent-records.ts";
-import { AgentUpkeep } from "./agent-upkeep.ts";
-import { type Connection, Connections } from "./connections.ts";
+import { type Connection, streamsOfAgents } from "./connection.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { HardwareAgents } from "./hardware-agents.ts";
 import { type AgentAuth, identifyBy } from "./identity.ts";
@@ -20,10 +19,8 @@ import { Lanes } from "./lanes.ts";
 import { addLogs } from "./logs.ts";
 import { serverMetrics } from "./metrics.ts";
 import type { AskParts } from "./poll-service.ts";
-import { Presence } from "./presence.ts";
 import { recordEvent, type RecordParts } from "./record-event.ts";
 import type { ReportParts } from "./record-event.ts";
-import { Waiters } from "./waiters.ts";
 import { WorkflowMirror } from "./workflow-mirror.ts";
 
 export interface TinkerbellServerOptions {
@@ -73,34 +70,27 @@ export function createDesk(
     instance: options.name ?? "slipway",
   });
   const tell = tellerOf(recorder);
-  const connections = new Connections();
+  const connections = streamsOfAgents();
   const lanes = new Lanes();
-  const agents = new AgentRecords({
+  const waiters = new Waiters();
+  const pollHold = options.pollHold ?? usualPollHold;
+  const fleet = new Fleet({
     client,
     clock,
     log,
     recorder,
     server: options.name ?? "slipway",
+    keyOf: agentKey,
     workflowOf: (key) => mirror.heldBy(key)[0]?.key,
     isNamed: (agentID) => hardware.has(agentID) || mirror.hasUnfinished(agentKey(agentID)),
+    silence: pollHold + silenceAfterHold,
+    isConnected: (agentID) => connections.get(agentID) !== undefined,
+    // Agents that hold a workflow do not poll.
+    isBusy: (key) => mirror.heldBy(key).length > 0,
   });
-  const waiters = new Waiters();
-  const pollHold = options.pollHold ?? usualPollHold;
-  const presence = new Presence(
-    { clock, silence: pollHold + silenceAfterHold },
-    { isBusy: (key) => mirror.heldBy(key).length > 0, left: (agentID) => agents.left(agentID) },
-  );
   const { onSent, onJudged, observe } = serverMetrics(manager.metrics, clock, {
     stream: () => connections.size,
-    poll: () => presence.size,
-  });
-  const upkeep = new AgentUpkeep({
-    client,
-    clock,
-    log,
-    server: options.name ?? "slipway",
-    isPresent: (agentID) => connections.get(agentID) !== undefined || presence.has(agentID),
-    show: (agentID) => agents.show(agentID),
+    poll: () => fleet.unconnected,
   });
   const dispatcher = new Dispatcher({ client, clock, log, settings, mirror, connections, lanes, tell, onSent });
   const absence = new Absence({
@@ -115,7 +105,7 @@ export function createDesk(
   const wake = (agent: string): void => {
     dispatcher.wake(agent);
     absence.changed(agent);
-    waiters.wake(agent);
+    waiters.wake(agentKey(agent));
   };
   const unsubscribe = mirror.onChange(wake);
   const parts: RecordParts = {
@@ -126,7 +116,7 @@ export function createDesk(
     lanes,
     tell,
     wake: (agent) => {
-      agents.seen(agent);
+      fleet.seen(agent);
       wake(agent);
     },
     onJudged,
@@ -137,24 +127,20 @@ export function createDesk(
   const identify = identifyBy(options.auth ?? { mode: "none" }, manager);
   const connect = (connection: Connection): (() => void) => {
     const { isDuplicate } = connections.open(connection, clock.now());
-    presence.forget(connection.agentID);
-    const wasAsking = waiters.supersede(connection.agentID);
-    agents.came(connection, "stream", isDuplicate || wasAsking);
-    upkeep.came();
+    const wasAsking = waiters.supersede(connection.key);
+    fleet.connected(connection, "stream", isDuplicate || wasAsking);
     dispatcher.wake(connection.key);
     absence.changed(connection.key);
     return () => {
       if (!connections.close(connection)) return;
-      agents.left(connection.agentID);
+      fleet.disconnected(connection.agentID);
       absence.left(connection.agentID);
     };
   };
   const record: ReportParts["record"] = (id, event, from) => recordEvent(parts, id, event, from);
   const seen: AskParts["seen"] = (agentID, protocol, { isIndividual }, attributes) => {
     const hadStream = connections.supersede(agentID);
-    if (!presence.heard(agentID)) return agents.seen(agentID);
-    agents.came({ agentID, isIndividual, ...present({ attributes }) }, protocol, hadStream);
-    upkeep.came();
+    fleet.heard({ agentID, isIndividual, ...present({ attributes }) }, protocol, hadStream);
   };
   return {
     services: async () =>
@@ -177,7 +163,7 @@ export function createDesk(
     observe,
     async ready(signal) {
       await mirror.synced(signal);
-      upkeep.start();
+      fleet.begin();
       absence.begin();
       await logs?.upkeep.run();
     },
@@ -186,9 +172,7 @@ export function createDesk(
       unsubscribe();
       dispatcher.close();
       absence.close();
-      presence.close();
-      upkeep.close();
-      await agents.close();
+      await fleet.close();
     },
   };
 }

@@ -3,7 +3,7 @@ import type { AgentEvent } from "../events.ts";
 import { agentKey } from "../state.ts";
 import { allow, type Caller, checkedAgentID, type Identify, notValid } from "./caller.ts";
 import { commandBytes } from "./commands.ts";
-import type { Connection, Hello } from "./connections.ts";
+import type { Connection, Hello } from "./connection.ts";
 import { eventIn } from "./event-message.ts";
 import { helloIn } from "./hello.ts";
 

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
 import type { EventNote } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import { Agent } from "../kinds.ts";
-import { agentName } from "./agent-name.ts";
+import { Agent } from "./agent-kind.ts";
 import { AgentRecords, type AgentRecordsOptions } from "./agent-records.ts";
 
 interface Place {
@@ -26,6 +25,7 @@ function start({ clock, client, ...limits }: Place & Pick<AgentRecordsOptions, "
     log: silentLog,
     recorder,
     server: "s",
+    keyOf: (agentID) => agentID,
     workflowOf: () => at.workflow,
     isNamed: (agentID) => !agentID.startsWith("invented"),
     ...limits,
@@ -176,20 +176,6 @@ test("agents whose ids come to one name have an object each", async () => {
     [expect.stringMatching(/^rack-7-[a-z2-7]{8}$/), "rack.7"],
   ]);
   await records.close();
-});
-
-test.each([
-  ["02:00:00:00:00:0A", "02-00-00-00-00-0a"],
-  ["02-00-00-00-00-0a", "02-00-00-00-00-0a"],
-  [" /dev/sda ", "dev-sda"],
-  ["Node__7", "node-7"],
-  ["a".repeat(100), "a".repeat(63)],
-])("agent %s is named %s", (agentID, name) => {
-  expect(agentName(agentID)).toBe(name);
-});
-
-test("an id of which no name can be made has one all the same", () => {
-  expect(agentName("::")).toMatch(/^[a-z2-7]{8}$/);
 });
 
 test("an agent that is back is written all the same when its object is said to be wrong", async () => {

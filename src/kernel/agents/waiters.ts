@@ -1,6 +1,4 @@
-import { agentKey } from "../state.ts";
-
-/** `replaced` by a newer poll of the agent, `superseded` by a stream. */
+/** `replaced` by a newer call of the agent, `superseded` by a connection. */
 type Why = "changed" | "over" | "replaced" | "superseded";
 
 /** Calls that wait for a change for an agent, one each: the agent has given up an older call. */
@@ -23,14 +21,14 @@ export class Waiters {
     });
   }
 
-  /** The agent has opened a stream. False if no call waits. */
-  supersede(agent: string): boolean {
-    const waiting = this.#waiting.get(agentKey(agent));
+  /** The agent has connected. False if no call waits. */
+  supersede(key: string): boolean {
+    const waiting = this.#waiting.get(key);
     waiting?.("superseded");
     return waiting !== undefined;
   }
 
-  wake(agent: string): void {
-    this.#waiting.get(agentKey(agent))?.("changed");
+  wake(key: string): void {
+    this.#waiting.get(key)?.("changed");
   }
 }

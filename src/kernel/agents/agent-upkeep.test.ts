@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FakeClock, formatInstant, type JsonObject, silentLog } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
-import { Agent } from "../kinds.ts";
+import { Agent } from "./agent-kind.ts";
 import { AgentUpkeep } from "./agent-upkeep.ts";
 
 const day = 86_400_000;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FakeClock, formatInstant, silentLog } from "#lib/base/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
-import { Agent } from "../kinds.ts";
+import { Agent } from "./agent-kind.ts";
 import { AgentRecords } from "./agent-records.ts";
 import { AgentUpkeep } from "./agent-upkeep.ts";
 
@@ -42,7 +42,13 @@ test("agents that come back to a server that was killed cost no write, however s
   const present = new Set<string>();
   const isPresent = (agentID: string): boolean => present.has(agentID);
   const parts = { client, clock, log: silentLog, server: "s" };
-  const records = new AgentRecords({ ...parts, recorder, workflowOf: () => undefined, isNamed: () => true });
+  const records = new AgentRecords({
+    ...parts,
+    keyOf: (id) => id,
+    recorder,
+    workflowOf: () => undefined,
+    isNamed: () => true,
+  });
   const upkeep = new AgentUpkeep({ ...parts, show: () => undefined, isPresent });
   upkeep.start();
   const [lost, back] = [ids.slice(0, 3), ids.slice(3)];

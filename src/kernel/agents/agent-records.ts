@@ -10,11 +10,8 @@ import {
 } from "#lib/base/index.ts";
 import { type ApiClient, type EventRecorder, getOrUndefined, regardingOf, TokenBucket } from "#kernel/kit/index.ts";
 import { isAlreadyExists } from "#kernel/model/index.ts";
-import { Agent } from "../kinds.ts";
-import { present } from "../members.ts";
-import { agentKey, type Protocol } from "../state.ts";
+import { Agent } from "./agent-kind.ts";
 import { agentName } from "./agent-name.ts";
-import type { Hello } from "./connections.ts";
 import { WakeTimers } from "./wake-timers.ts";
 
 export interface AgentRecordsOptions {
@@ -23,14 +20,23 @@ export interface AgentRecordsOptions {
   readonly log: Logger;
   readonly recorder: EventRecorder;
   readonly server: string;
-  /** Namespace and name of an agent's workflow. */
+  /** Equal for all spellings of an id. */
+  readonly keyOf: (agentID: string) => string;
+  /** Namespace and name of what an agent runs. */
   readonly workflowOf: (key: string) => string | undefined;
+  /** Whether something besides the agent itself names the id. */
   readonly isNamed: (agentID: string) => boolean;
   /** Limit of new agents; by default 20,000 at once and as many per week. */
   readonly newcomers?: { readonly perSecond: number; readonly burst: number };
 }
 
-interface Newcomer extends Pick<Hello, "agentID" | "instance" | "version" | "runtime" | "attributes"> {
+export interface Newcomer {
+  readonly agentID: string;
+  /** One process of the agent. */
+  readonly instance?: string;
+  readonly version?: string;
+  readonly runtime?: string;
+  readonly attributes?: JsonObject;
   /** Its credential is for this id only. */
   readonly isIndividual?: boolean;
 }
@@ -86,7 +92,7 @@ export class AgentRecords {
 
   came(
     { agentID, instance, version, runtime, attributes, isIndividual = false }: Newcomer,
-    protocol: Protocol,
+    protocol: string,
     isDuplicate = false,
   ): void {
     const entry = this.#entry(agentID);
@@ -100,8 +106,8 @@ export class AgentRecords {
       ]);
     // Null removes the values of an earlier process.
     const its = { instance: instance ?? null, version: version ?? null, runtime: runtime ?? null };
-    this.#note(entry, { connected: true, protocol, ...its, ...present({ attributes }) });
-    this.#write(agentKey(agentID));
+    this.#note(entry, { connected: true, protocol, ...its, ...(attributes === undefined ? {} : { attributes }) });
+    this.#write(this.#options.keyOf(agentID));
   }
 
   /** It disconnected and no other connection has its id. */
@@ -109,11 +115,11 @@ export class AgentRecords {
     const entry = this.#entry(agentID);
     entry.notes.push(["Normal", "AgentDisconnected", `agent ${agentID} has disconnected`]);
     this.#note(entry, { connected: false });
-    this.#write(agentKey(agentID));
+    this.#write(this.#options.keyOf(agentID));
   }
 
   seen(agentID: string): void {
-    const entry = this.#entries.get(agentKey(agentID));
+    const entry = this.#entries.get(this.#options.keyOf(agentID));
     // Only connected agents are recorded.
     if (entry === undefined) return;
     entry.heardAt = this.#options.clock.now();
@@ -124,13 +130,13 @@ export class AgentRecords {
     const pause = isNews ? between : betweenSigns;
     // The upper limit matters if the clock was set back.
     const left = writtenAt === undefined ? 0 : Math.min(pause, writtenAt + pause - this.#options.clock.now());
-    if (left <= 0) this.#write(agentKey(agentID));
-    else this.#later.setAfter(agentKey(agentID), left);
+    if (left <= 0) this.#write(this.#options.keyOf(agentID));
+    else this.#later.setAfter(this.#options.keyOf(agentID), left);
   }
 
   /** Writes its record even if nothing is new, because the object may differ. */
   show(agentID: string): void {
-    const key = agentKey(agentID);
+    const key = this.#options.keyOf(agentID);
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     entry.isDirty = true;
@@ -143,7 +149,7 @@ export class AgentRecords {
   }
 
   #entry(agentID: string): Entry {
-    const key = agentKey(agentID);
+    const key = this.#options.keyOf(agentID);
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
     const entry: Entry = {
@@ -163,7 +169,7 @@ export class AgentRecords {
 
   #note(entry: Entry, status: JsonObject): void {
     const { clock, server } = this.#options;
-    const currentWorkflow = this.#options.workflowOf(agentKey(entry.agentID)) ?? null;
+    const currentWorkflow = this.#options.workflowOf(this.#options.keyOf(entry.agentID)) ?? null;
     const next = { ...status, server, currentWorkflow };
     entry.heardAt = clock.now();
     entry.isDirty = true;
@@ -222,7 +228,8 @@ export class AgentRecords {
     isIndividual,
   }: Entry): Promise<{ readonly name: string; readonly known?: Agent["status"] } | undefined> {
     const { client, clock, isNamed } = this.#options;
-    for (const name of [agentName(agentID), agentName(agentID, true)]) {
+    const key = this.#options.keyOf(agentID.trim());
+    for (const name of [agentName(key), agentName(key, true)]) {
       const found = await getOrUndefined<Agent>(client, { type: Agent, name });
       if (found === undefined) {
         if (!isIndividual && !isNamed(agentID) && !this.#admitStranger(agentID)) return undefined;
@@ -230,18 +237,19 @@ export class AgentRecords {
           throw new Error("too many agents of new ids have come this week");
         return { name: await this.#create(agentID, name) };
       }
-      if (agentKey(found.spec?.agentID ?? "") === agentKey(agentID)) return { name, known: found.status };
+      if (this.#options.keyOf(found.spec?.agentID ?? "") === this.#options.keyOf(agentID))
+        return { name, known: found.status };
     }
-    throw new Error(`there is another agent named ${agentName(agentID, true)}`);
+    throw new Error(`there is another agent named ${agentName(key, true)}`);
   }
 
   #admitStranger(agentID: string): boolean {
     const isAdmitted = this.#strangers.tryTake(this.#options.clock.monotonic());
     if (!isAdmitted && !this.#isFull)
-      this.#options.log.warn(
-        "too many agents whose ids no Hardware or Workflow names: further ones are served but not stored",
-        { limit: strangers.burst, agent: agentID },
-      );
+      this.#options.log.warn("too many agents whose ids nothing names: further ones are served but not stored", {
+        limit: strangers.burst,
+        agent: agentID,
+      });
     this.#isFull = !isAdmitted;
     return isAdmitted;
   }

@@ -1,7 +1,7 @@
 import { type Cancel, type Clock, type Logger, messageOf, type Millis, parseInstant } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { isNotFound, type Stored } from "#kernel/model/index.ts";
-import { Agent } from "../kinds.ts";
+import { Agent } from "./agent-kind.ts";
 
 export interface AgentUpkeepOptions {
   readonly client: ApiClient;
