@@ -24,14 +24,19 @@ export interface ServicePort {
   readonly nodePort?: number;
 }
 
+/** As the API server allots them. */
+const nodePorts = { first: 30_000, last: 32_767 };
+
 /** TCP ports of a Service with a selector. */
 export function portsOf(service: KubeObject): readonly ServicePort[] {
   const spec = asJson(service)["spec"];
   if (!isJsonObject(spec) || !isJsonObject(spec["selector"]) || spec["type"] === "ExternalName") return [];
+  const hasNodePorts = spec["type"] === "NodePort" || spec["type"] === "LoadBalancer";
   return objectsAt(spec, "ports").flatMap(({ name, port, targetPort, nodePort, protocol = "TCP" }) => {
     if (typeof port !== "number" || protocol !== "TCP") return [];
     const target = typeof targetPort === "number" || typeof targetPort === "string" ? targetPort : port;
-    const given = typeof nodePort === "number" && nodePort > 0 ? { nodePort } : {};
+    const isGiven = typeof nodePort === "number" && nodePort >= nodePorts.first && nodePort <= nodePorts.last;
+    const given = isGiven && hasNodePorts ? { nodePort } : {};
     return [{ name: typeof name === "string" ? name : "", port, targetPort: target, ...given }];
   });
 }

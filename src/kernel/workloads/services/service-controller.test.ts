@@ -1,7 +1,7 @@
 import { connect, createServer } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import { Pod, Service } from "#kernel/model/index.ts";
+import { type KubeObject, Pod, Service } from "#kernel/model/index.ts";
 import { bench, type Bench } from "../testing/index.ts";
 import { addressAnnotation, addServiceProxy } from "./service-proxy.ts";
 
@@ -58,4 +58,29 @@ test("a Service answers on loopback once a Pod is ready, and no more when it is 
   await expect.poll(() => ask(port)).toBe("hello");
   await client.delete({ type: Service, ...metadata });
   await expect.poll(() => ask(port)).toBe("refused");
+});
+
+const addressOf = async (name: string) =>
+  (await client.get({ type: Service, namespace: "default", name })).metadata.annotations?.[addressAnnotation];
+
+const serviceNamed = (name: string, ports: readonly object[], annotations: Readonly<Record<string, string>> = {}) =>
+  client.create(Service, {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name, namespace: "default", annotations },
+    spec: { selector: { app: "web" }, ports: [...ports] },
+  } as KubeObject);
+
+test("attack: the annotation of a Service does not make the server listen where other servers do", async () => {
+  await serviceNamed("squatter", [{ port: 80 }], { [addressAnnotation]: "80=127.0.0.1:5001" });
+  await expect.poll(() => addressOf("squatter")).not.toBe("80=127.0.0.1:5001");
+  expect(Number((await addressOf("squatter"))?.split(":")[1])).toBeGreaterThanOrEqual(1_024);
+});
+
+test("attack: one namespace does not take all ports", async () => {
+  const ports = Array.from({ length: 60 }, (_, index) => ({ port: index + 1 }));
+  await serviceNamed("first", ports);
+  await expect.poll(async () => (await addressOf("first"))?.split(" ").length).toBe(60);
+  await serviceNamed("second", ports);
+  await expect.poll(async () => (await addressOf("second"))?.split(" ").length).toBe(40);
 });

@@ -1,10 +1,13 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { connect, createServer, type Server } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import fc from "fast-check";
-import type { Stored } from "#kernel/model/index.ts";
+import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import type { PodObject } from "../pod-types.ts";
 import { Balancer } from "./balance.ts";
 import { type Endpoint, endpointsOf, portsOf } from "./endpoints.ts";
+import { isOwnPeer, userIn } from "./peer-user.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 
 const closing: (() => void)[] = [];
@@ -50,6 +53,55 @@ test("ready Pods are endpoints, at the container's port of that name", () => {
     { ...pod("3", "1"), metadata: { ...pod("3", "1").metadata, deletionTimestamp: "x" } },
   ];
   expect(endpointsOf(service(), port, pods)).toEqual([{ uid: "1", address: "10.0.0.1", port: 8080, weight: 1 }]);
+});
+
+test("attack: a port of the node is opened only for a Service of such a type, and in the range of such ports", () => {
+  const asked = (type: string, nodePort: number) =>
+    portsOf({
+      ...service(),
+      spec: { type, selector: { app: "web" }, ports: [{ port: 80, nodePort }] },
+    } as KubeObject)[0]?.nodePort;
+  expect([asked("NodePort", 30_080), asked("LoadBalancer", 32_767)]).toEqual([30_080, 32_767]);
+  expect([asked("ClusterIP", 30_080), asked("NodePort", 5_432), asked("NodePort", 32_768)]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+test("attack: users of the machine whom the proxy does not admit are not connected to a Pod", async () => {
+  const port = await answering("secret");
+  const seen: (number | undefined)[] = [];
+  const open = async (ownUser: number | undefined) => {
+    const proxy = new TcpProxy(
+      () => [endpoint("1", 1, port)],
+      async (client) => {
+        seen.push(client.remotePort);
+        return await isOwnPeer(client, ownUser);
+      },
+    );
+    closing.push(() => proxy.close());
+    return await proxy.listen("127.0.0.1", 0);
+  };
+  expect(await ask(await open(process.getuid?.()))).toBe("secret");
+  if (process.platform !== "linux") return;
+  // Root is served by everybody, so it asks as another user.
+  const isRoot = process.getuid?.() === 0;
+  const other = await open(isRoot ? 0 : 4_000_000_000);
+  const script = `require("net").connect(${other}, "127.0.0.1").on("error", () => 0).pipe(process.stdout)`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["-e", script], {
+    cwd: "/",
+    ...(isRoot ? { uid: 65_534, gid: 65_534 } : {}),
+  });
+  expect([stdout, seen.length]).toEqual(["", 2]);
+});
+
+test("the user of a connection is that of the line with both ends", () => {
+  const line = (local: string, remote: string, user: number) =>
+    `   0: ${local} ${remote} 01 00:00 00:00 0 ${user} 0 1 1 0`;
+  const table = [line("0200007F:0001", "0100007F:0002", 7), line("0100007F:0001", "0100007F:0002", 8)].join("\n");
+  expect(userIn(table, "0100007F:0001", "0100007F:0002")).toBe(8);
+  expect(userIn(table, "0100007F:0002", "0100007F:0001")).toBeUndefined();
 });
 
 test("Pods of a selector share its weight; those of none get nothing", () => {
@@ -112,7 +164,10 @@ test("17.15 14.2 200 connections are divided by weight, and an endpoint that ref
   const gone = await answering("gone");
   closing.pop()?.();
   const endpoints = [endpoint("1", 1, one), endpoint("2", 1, two), endpoint("3", 0.1, gone)];
-  const proxy = new TcpProxy(() => endpoints);
+  const proxy = new TcpProxy(
+    () => endpoints,
+    () => Promise.resolve(true),
+  );
   closing.push(() => proxy.close());
   const port = await proxy.listen("127.0.0.1", 0);
   const answers: string[] = [];

@@ -13,6 +13,7 @@ import {
 import { keyOf, type KubeObject, Pod, Service, type Stored } from "#kernel/model/index.ts";
 import type { PodObject } from "../pod-types.ts";
 import { endpointsOf, portsOf, type ServicePort } from "./endpoints.ts";
+import { isOwnPeer } from "./peer-user.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 
 /** Where a Service can be reached on this machine: `80=127.0.0.1:41234`, several separated by blanks. */
@@ -20,9 +21,16 @@ export const addressAnnotation = "slipway.dev/address";
 
 const host = "127.0.0.1";
 const mostProxies = 500;
+/** So that one namespace does not take the ports of all. */
+const mostInNamespace = 100;
+/** Ports below are those of servers, and a Service must not choose one of them. */
+const firstFreePort = 32_768;
 const byNamespace = "namespace";
 
-/** Makes TCP ports of Services with a selector reachable on loopback, and divides connections among ready Pods. */
+/**
+ * Makes TCP ports of Services with a selector reachable on loopback for this process's user and root, and divides
+ * connections among ready Pods.
+ */
 export function addServiceProxy(manager: Manager): void {
   const services = manager.mirror(Service);
   const pods = manager.mirror<PodObject>(Pod);
@@ -63,17 +71,20 @@ class ServiceProxies implements Reconciler {
       proxy.close();
       open.delete(port);
     }
+    this.#open.set(key, open);
     for (const port of ports) {
       if (open.has(port.port) || service === undefined) continue;
       try {
+        const { namespace = "" } = service.metadata;
         if (this.#count() >= mostProxies) throw new Error(`at most ${mostProxies} ports of Services are opened`);
+        if (this.#count(`${namespace}/`) >= mostInNamespace)
+          throw new Error(`at most ${mostInNamespace} ports of Services are opened in a namespace`);
         open.set(port.port, await this.#listen(service, port));
       } catch (thrown) {
         log.warn("a port of a Service cannot be opened", { service: key, port: port.port, error: messageOf(thrown) });
       }
     }
     if (open.size === 0) this.#open.delete(key);
-    else this.#open.set(key, open);
     if (service !== undefined && service.metadata.deletionTimestamp === undefined) await this.#tell(service, open);
   }
 
@@ -82,14 +93,14 @@ class ServiceProxies implements Reconciler {
     this.#open.clear();
   }
 
-  #count(): number {
-    return [...this.#open.values()].reduce((sum, ports) => sum + ports.size, 0);
+  #count(prefix = ""): number {
+    return [...this.#open].reduce((sum, [key, ports]) => sum + (key.startsWith(prefix) ? ports.size : 0), 0);
   }
 
   /** At the port of the node if one is asked for, else where it was before, if that is free. */
   async #listen(service: Stored, port: ServicePort): Promise<OpenPort> {
     const key = keyOf(service.metadata);
-    const proxy = new TcpProxy(() => this.#endpointsOf(key, port));
+    const proxy = new TcpProxy(() => this.#endpointsOf(key, port), isOwnPeer);
     const wanted = port.nodePort ?? 0;
     const first = wanted === 0 ? formerPort(service, port.port) : wanted;
     const at = await proxy.listen(host, first).catch((thrown: unknown) => {
@@ -98,7 +109,7 @@ class ServiceProxies implements Reconciler {
     });
     if (at !== undefined) return { proxy, at, wanted };
     proxy.close();
-    const other = new TcpProxy(() => this.#endpointsOf(key, port));
+    const other = new TcpProxy(() => this.#endpointsOf(key, port), isOwnPeer);
     return { proxy: other, at: await other.listen(host, 0), wanted };
   }
 
@@ -117,9 +128,10 @@ class ServiceProxies implements Reconciler {
   }
 }
 
+/** Whoever may write the Service may write the annotation, so only ports that any program is given by chance count. */
 function formerPort({ metadata }: KubeObject, port: number): number {
   const parts = (metadata.annotations?.[addressAnnotation] ?? "").split(" ");
   const found = parts.find((part) => part.startsWith(`${port}=${host}:`));
   const former = Number(found?.split(":")[1] ?? 0);
-  return Number.isInteger(former) && former > 0 && former < 65_536 ? former : 0;
+  return Number.isInteger(former) && former >= firstFreePort && former < 65_536 ? former : 0;
 }

@@ -13,13 +13,14 @@ export class TcpProxy {
   readonly #open = new Set<Socket>();
   readonly #endpoints: () => readonly Endpoint[];
   readonly #balancer = new Balancer();
+  readonly #admits: (client: Socket) => Promise<boolean>;
 
-  constructor(endpoints: () => readonly Endpoint[]) {
+  /** `admits` decides who is served; others are disconnected. */
+  constructor(endpoints: () => readonly Endpoint[], admits: (client: Socket) => Promise<boolean>) {
     this.#endpoints = endpoints;
+    this.#admits = admits;
     // The client may end its half before the answer is complete.
-    this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) =>
-      this.#serve(client, new Set()),
-    );
+    this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => void this.#accept(client));
     this.#server.maxConnections = mostConnections;
   }
 
@@ -41,8 +42,14 @@ export class TcpProxy {
     for (const socket of this.#open) socket.destroy();
   }
 
-  #serve(client: Socket, tried: Set<string>): void {
+  async #accept(client: Socket): Promise<void> {
     this.#keep(client);
+    const isAdmitted = await this.#admits(client).catch(() => false);
+    if (isAdmitted && !client.destroyed) this.#serve(client, new Set());
+    else client.destroy();
+  }
+
+  #serve(client: Socket, tried: Set<string>): void {
     const endpoint = tried.size < mostTries ? this.#balancer.next(this.#endpoints(), tried) : undefined;
     if (endpoint === undefined) return void client.destroy();
     const upstream = connect({ host: endpoint.address, port: endpoint.port, allowHalfOpen: true });
