@@ -29,13 +29,13 @@ const longestRun: Millis = 120_000;
  * users, and with credentials in its environment only. The answer is its output.
  */
 export function gitIn(directory: string, remote: GitRemote, world: GitWorld): Git {
-  const kept = Object.entries(world.environment).filter(([name]) => !/^(?:GIT_(?!SSH_COMMAND$)|SSH_AUTH)/.test(name));
+  const kept = Object.entries(world.environment).filter(([name]) => !/^(?:GIT_(?!SSH_COMMAND$)|SSH_A)/.test(name));
   const environment = {
-    ...Object.fromEntries(kept),
-    ...gitEnvironment({ ...remote, ssh: remote.ssh ?? "none" }, world.environment),
+    ...gitEnvironment({ ...remote, ssh: remote.ssh ?? "none" }, Object.fromEntries(kept)),
     // Keys and passwords of the server's user are not for whoever writes an address.
     HOME: nowhere,
     GNUPGHOME: nowhere,
+    XDG_CONFIG_HOME: nowhere,
     GIT_CONFIG_GLOBAL: "/dev/null",
     GIT_CONFIG_NOSYSTEM: "1",
     GIT_LFS_SKIP_SMUDGE: "1",

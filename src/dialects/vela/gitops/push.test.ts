@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -86,6 +86,45 @@ test("files of objects that are gone are deleted, and only those that Slipway wr
   ]);
   await pushObjects(parts())({ ...properties, layout: "single", prune: false }, await scopeOf("nginx"));
   expect(git(path, "ls-tree", "--name-only", "main")).toContain("shop.yaml");
+});
+
+test("attack: links of the repository lead neither reads nor writes of a push out of it", async () => {
+  const path = bare();
+  const outside = join(root, "outside");
+  mkdirSync(outside);
+  writeFileSync(join(outside, "index"), "victim.yaml\n");
+  writeFileSync(join(outside, "victim.yaml"), "kept");
+  const work = mkdtempSync(join(root, "work-"));
+  git(work, "clone", "--quiet", path, ".");
+  git(work, "checkout", "--quiet", "-b", "main");
+  symlinkSync(join(outside, "index"), join(work, ".slipway-objects"));
+  symlinkSync(join(outside, "victim.yaml"), join(work, "default_deployment_web.yaml"));
+  writeFileSync(join(work, "victim.yaml"), "the repository's own");
+  git(work, "add", "-A");
+  git(work, "commit", "--quiet", "-m", "links");
+  git(work, "push", "--quiet", "origin", "main");
+  const pushed = await pushObjects(parts())({ gitRepo: `file://${path}`, branch: "main" }, await scopeOf("nginx:1"));
+  expect(pushed).toMatchObject({ kind: "continue" });
+  expect(readdirSync(outside)).toEqual(["index", "victim.yaml"]);
+  expect([readFileSync(join(outside, "index"), "utf8"), readFileSync(join(outside, "victim.yaml"), "utf8")]).toEqual([
+    "victim.yaml\n",
+    "kept",
+  ]);
+  expect(
+    git(path, "ls-tree", "main")
+      .replaceAll(/ blob \w+\t/g, " ")
+      .trim()
+      .split("\n"),
+  ).toEqual(["100644 .slipway-objects", "100644 default_deployment_web.yaml", "100644 victim.yaml"]);
+  symlinkSync(outside, join(work, "apps"));
+  git(work, "pull", "--quiet", "--ff-only", "origin", "main");
+  git(work, "add", "-A");
+  git(work, "commit", "--quiet", "-m", "a folder");
+  git(work, "push", "--quiet", "origin", "main");
+  const into = { gitRepo: `file://${path}`, branch: "main", path: "apps" };
+  await expect(pushObjects(parts())(into, await scopeOf("nginx:2"))).rejects.toThrow(
+    "not a directory of the repository",
+  );
 });
 
 test("17.15 14.4 a push of somebody else in between is kept", async () => {

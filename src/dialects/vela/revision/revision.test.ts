@@ -185,6 +185,31 @@ test("17.20 writing the same data again changes nothing, and changed data is rep
   expect(JSON.stringify(await parts.client.get(ref))).toContain('\\"a\\":\\"2\\"');
 });
 
+test("attack: rendered objects that another client edits, adds or deletes are not read", async () => {
+  const objects = [
+    rendered("a", "ConfigMap", { data: { a: "1" } }),
+    rendered("b", "Secret", { stringData: { b: "2" } }),
+  ];
+  const revision = await ensureRevision(parts, app, await decide(snapshot("a")), objects);
+  await writeRenderedResources(parts, revision, objects);
+  const refused = "the rendered objects of ApplicationRevision default/shop-v1 were changed by another client";
+  const ref = (type: typeof ConfigMap) => ({ type, namespace: "default", name: "shop-v1" });
+  const forged = JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: { name: "forged" } });
+  for (const [type, text] of [
+    [ConfigMap, forged],
+    [Secret, Buffer.from(forged).toString("base64")],
+  ] as const)
+    for (const key of ["a", "b", "more"]) {
+      await parts.client.patch(ref(type), { type: "merge", body: { data: { [key]: text } } });
+      await expect(readRenderedResources(parts, revision)).rejects.toThrow(refused);
+      // The controller's own next write restores them.
+      await writeRenderedResources(parts, revision, objects);
+      expect((await readRenderedResources(parts, revision)).size).toBe(2);
+    }
+  await parts.client.delete(ref(ConfigMap));
+  await expect(readRenderedResources(parts, revision)).rejects.toThrow(refused);
+});
+
 test("bad input: rendered objects over 1 MiB are split into shards, which the revision lists", async () => {
   const objects = ["a", "b", "c"].map((key) => rendered(key, "ConfigMap", { data: { text: "x".repeat(500_000) } }));
   const { configMaps } = renderedData("shop-v1", objects);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { err, FakeClock, ok, silentLog } from "#lib/base/index.ts";
 import { RunAction } from "#kernel/dialect/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
-import { asJson } from "#kernel/model/index.ts";
+import { asJson, ConfigMap, type KubeObject } from "#kernel/model/index.ts";
 import { Workflow, WorkflowRun } from "../kinds.ts";
 import { providers } from "../ops/index.ts";
 import { defaultSettings } from "../settings.ts";
@@ -14,10 +14,17 @@ function rig() {
   const clock = new FakeClock();
   const client = memoryClient({ clock, types: [WorkflowRun, Workflow, RunAction] });
   const templates: Record<string, FakeTemplate> = {};
+  const authors: Record<string, string> = {};
+  const acted: KubeObject[] = [];
   const notes: string[] = [];
   const reconciler = runReconciler({
     client,
-    actors: { clientFor: () => client },
+    actors: {
+      clientFor(object) {
+        acted.push(object);
+        return client;
+      },
+    },
     clustersFor: (acting) => ({
       client: async (name) => (name === "local" ? ok(acting) : err(`failed to get cluster ${name}`)),
       list: async () => [],
@@ -29,7 +36,8 @@ function rig() {
       names: async () => Object.keys(templates),
       find: async (type, name) => {
         const found = templates[name];
-        return found && { type, name, template: template(found), spec: {}, annotations: {} };
+        const writers = authors[name] === undefined ? {} : { writers: [{ user: authors[name], groups: [] }] };
+        return found && { type, name, template: template(found), spec: {}, annotations: {}, ...writers };
       },
     },
     providers,
@@ -46,7 +54,7 @@ function rig() {
     const run = await client.get({ type: WorkflowRun, namespace: "default", name: "run" });
     return asJson(run)["status"];
   };
-  return { clock, client, templates, notes, reconcile, status };
+  return { clock, client, templates, authors, acted, notes, reconcile, status };
 }
 
 const say = { actions: [{ path: "say", use: "op/message", value: { message: "<context.color>" } }] };
@@ -84,6 +92,38 @@ test("17.24 a WorkflowRun with a context goes on when its Workflow and a definit
       { name: "step-1", phase: "succeeded", message: "blue" },
     ],
   });
+});
+
+test("attack: a run whose snapshot another client edits starts nothing more", async () => {
+  const { client, templates, reconcile, status } = rig();
+  templates["say"] = say;
+  await client.create(Workflow, flow);
+  await client.create(WorkflowRun, run);
+  await reconcile();
+  const forged = { workflow: { ...flow, steps: [{ name: "theirs", type: "say" }] }, definitions: [] };
+  await client.patch(
+    { type: ConfigMap, namespace: "default", name: "workflow-run-snapshot" },
+    { type: "merge", body: { data: { snapshot: JSON.stringify(forged) } } },
+  );
+  const ref = { type: WorkflowRun, namespace: "default", name: "run" };
+  await client.patch(ref, { type: "merge", body: { status: { suspend: false } } }, { subresource: "status" });
+  await reconcile();
+  expect(await status()).toMatchObject({
+    message: "ConfigMap default/workflow-run-snapshot was changed since the run started; create the run again",
+    finished: false,
+    steps: [{ name: "hold" }],
+  });
+  expect(JSON.stringify(await status())).not.toContain("theirs");
+});
+
+test("attack: who wrote the definition of a sub-step is a writer of what the run does", async () => {
+  const { client, templates, authors, acted, reconcile } = rig();
+  templates["say"] = say;
+  authors["say"] = "eve";
+  const group = { name: "g", type: "step-group", subSteps: [{ name: "s", type: "say" }] };
+  await client.create(WorkflowRun, { ...run, spec: { workflowSpec: { steps: [group] } } });
+  await reconcile();
+  expect(acted.at(-1)).toMatchObject({ status: { actsFor: [{ user: "eve", groups: [] }] } });
 });
 
 test("bad input: a run waits for a Workflow and for a type of steps that do not exist yet", async () => {

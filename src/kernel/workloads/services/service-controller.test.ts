@@ -1,7 +1,7 @@
 import { connect, createServer } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import { type KubeObject, Pod, Service } from "#kernel/model/index.ts";
+import { Pod, Service } from "#kernel/model/index.ts";
 import { bench, type Bench } from "../testing/index.ts";
 import { addressAnnotation, addServiceProxy } from "./service-proxy.ts";
 
@@ -69,7 +69,7 @@ const serviceNamed = (name: string, ports: readonly object[], annotations: Reado
     kind: "Service",
     metadata: { name, namespace: "default", annotations },
     spec: { selector: { app: "web" }, ports: [...ports] },
-  } as KubeObject);
+  });
 
 test("attack: the annotation of a Service does not make the server listen where other servers do", async () => {
   await serviceNamed("squatter", [{ port: 80 }], { [addressAnnotation]: "80=127.0.0.1:5001" });

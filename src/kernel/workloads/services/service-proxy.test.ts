@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { connect, createServer, type Server } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import fc from "fast-check";
-import type { KubeObject, Stored } from "#kernel/model/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
 import type { PodObject } from "../pod-types.ts";
 import { Balancer } from "./balance.ts";
 import { type Endpoint, endpointsOf, portsOf } from "./endpoints.ts";
@@ -60,7 +60,7 @@ test("attack: a port of the node is opened only for a Service of such a type, an
     portsOf({
       ...service(),
       spec: { type, selector: { app: "web" }, ports: [{ port: 80, nodePort }] },
-    } as KubeObject)[0]?.nodePort;
+    })[0]?.nodePort;
   expect([asked("NodePort", 30_080), asked("LoadBalancer", 32_767)]).toEqual([30_080, 32_767]);
   expect([asked("ClusterIP", 30_080), asked("NodePort", 5_432), asked("NodePort", 32_768)]).toEqual([
     undefined,
