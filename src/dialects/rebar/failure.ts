@@ -5,8 +5,8 @@ export interface ModelError {
   readonly Model: string;
   readonly Key: string;
   /**
-   * `ValidationError`, `StillInUseError`, `Conflict`, `CREATE`, `AUTH`, `INVOKE`, or an HTTP method. Empty: the listener
-   * sets the method.
+   * `ValidationError`, `StillInUseError`, `Conflict`, `CREATE`, `AUTH`, `INVOKE`, or an HTTP method. Empty: the
+   * listener sets the method.
    */
   readonly Type: string;
   readonly Messages: readonly string[];

@@ -1,8 +1,17 @@
-import { err, isJsonObject, type JsonObject, type JsonValue, ok, type Result, textAt } from "#lib/base/index.ts";
+import {
+  err,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectAt,
+  ok,
+  type Result,
+  textAt,
+} from "#lib/base/index.ts";
 import { type ModelError, refusal } from "../failure.ts";
 import { type AnyObject, type Collection, keyField, type ObjectOf } from "../objects.ts";
 import { fieldsOf } from "./fields.ts";
-import { flagsOf, withFlags } from "./flags.ts";
+import { flagList, flagText } from "./flags.ts";
 import { type Reader, structOf } from "./shape.ts";
 
 const collectionsByName = Object.keys(fieldsOf);
@@ -15,8 +24,8 @@ const readers: ReadonlyMap<string, Reader> = new Map(
   Object.entries(fieldsOf).map(([name, fields]) => [name, structOf(fields)]),
 );
 
-export const keyOf = (collection: Collection, object: AnyObject): string =>
-  textAt(asJson(object), keyField(collection)) ?? "";
+export const keyOf = (_: Collection, object: AnyObject): string =>
+  "Uuid" in object ? object.Uuid : "ID" in object ? object.ID : object.Name;
 
 /** Every field of `objects.ts` is JSON. */
 export const asJson = (object: AnyObject): JsonObject => object as unknown as JsonObject;
@@ -74,8 +83,7 @@ const secretOf = (read: JsonObject, old: JsonObject | undefined): JsonValue =>
   textAt(read, "Secret") ?? textAt(old, "Secret") ?? "";
 
 function metaOfTask(read: JsonObject): JsonObject {
-  const meta = read["Meta"] as Readonly<Record<string, string>>;
-  const flags = flagsOf(meta);
-  if (flags.includes("original-exit-codes") || flags.includes("sane-exit-codes")) return meta;
-  return withFlags(meta, [...flags, "sane-exit-codes"]);
+  const flags = flagList(textAt(read, "Meta", "feature-flags"));
+  const isSaid = flags.includes("original-exit-codes") || flags.includes("sane-exit-codes");
+  return { ...objectAt(read, "Meta"), "feature-flags": flagText(isSaid ? flags : [...flags, "sane-exit-codes"]) };
 }

@@ -7,7 +7,3 @@ export const unsoundObject = (collection: Collection, key: string, messages: rea
 
 export const alreadyExists = (collection: Collection, key: string): ModelError =>
   refusal(409, "CREATE", collection, key, "already exists");
-
-/** `Type` is empty: the listener sets the HTTP method. */
-export const notFound = (collection: Collection, key: string): ModelError =>
-  refusal(404, "", collection, key, "Not Found");
