@@ -107,7 +107,6 @@ export const ContentBundle = declare(
     column("Version", ".spec.meta.Version"),
     column("Revision", ".spec.activeRev", { type: "integer" }),
   ],
-  {},
 );
 
 export const kindOf = {

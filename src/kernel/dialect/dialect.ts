@@ -84,6 +84,8 @@ export interface Admission extends GroupKind {
    * between its review and its write, so controllers check again.
    */
   review?(object: JsonObject, parts: ReviewParts): Promise<Admitted>;
+  /** `others`: the server's own writes need no review. */
+  readonly reviews?: "others";
 }
 
 /** `client` has the rights of the server. */

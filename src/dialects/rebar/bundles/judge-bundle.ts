@@ -12,14 +12,14 @@ import { listOf, prerequisitesOf, readRange, readVersion } from "./versions.ts";
 export function demandErrors(
   name: string,
   metas: ReadonlyMap<string, JsonObject>,
-  features: readonly string[] | undefined,
+  features: readonly string[],
 ): readonly string[] {
   const meta = metas.get(name);
   const version = textAt(meta, "Version") ?? "";
-  const known = new Set(features?.map((feature) => feature.toLowerCase()));
+  const known = new Set(features.map((feature) => feature.toLowerCase()));
   return [
     ...(readVersion(version) === undefined ? [`Layer ${name} has an invalid version ${version}`] : []),
-    ...(features === undefined ? [] : listOf(textAt(meta, "RequiredFeatures") ?? ""))
+    ...listOf(textAt(meta, "RequiredFeatures") ?? "")
       .filter((feature) => !known.has(feature.toLowerCase()))
       .map((feature) => `Content layer ${name} requires feature ${feature}, but dr-provision does not provide it`),
     ...[...metas].flatMap(([layer, one]) => prerequisiteErrors(layer, one, metas)),

@@ -19,7 +19,7 @@ import type { Bundles, Content, ContentSummary, Write } from "../store.ts";
 import { principalText } from "../world.ts";
 import { basicStore, basicStoreMeta, builtIn, builtInSections } from "./built-in.ts";
 import { refreshEverything } from "./cascade.ts";
-import { writable } from "./codec.ts";
+import { writable, writesOf } from "./codec.ts";
 import { templateErrors } from "./judge.ts";
 import { activeRev, type StoredBundle as Stored } from "./mirror.ts";
 import { nameOf } from "./names.ts";
@@ -193,6 +193,7 @@ async function activate(
       (present) => ({
         ...(present ?? { apiVersion: apiVersionOf(ContentBundle), kind: ContentBundle.kind, metadata }),
         spec: { ...spec, activeRev: revision },
+        status: { writes: (present === undefined ? 0 : (writesOf(present) ?? 0)) + 1 },
       }),
       { clock },
     );

@@ -8,7 +8,7 @@ import type { Parts } from "./parts.ts";
 import type { Entry } from "./table.ts";
 
 /** Who edits objects directly has every right, except to change a locked machine. */
-const direct: Write = { by: { kind: "user", name: "kubernetes" }, mayReposition: true };
+export const directEdit: Write = { by: { kind: "user", name: "kubernetes" }, mayReposition: true };
 
 /**
  * Gives a direct edit its effects, or undoes one that is refused. The caller holds the object. Until then readers see
@@ -30,7 +30,7 @@ export async function completeEdit(parts: Parts, collection: Collection, entry: 
 
 async function admit(parts: Parts, collection: Collection, entry: Entry): Promise<void> {
   if (collection === "jobs") return;
-  const made = await judgeNew(parts, collection, entry.object.spec, direct);
+  const made = await judgeNew(parts, collection, entry.object.spec, directEdit);
   const { entry: after } = await parts.writer.replace(collection, entry, made);
   parts.events.tell(collection, "create", after.wire ?? made, internal);
 }
@@ -40,7 +40,7 @@ async function change(parts: Parts, collection: Collection, entry: Entry): Promi
   if (wire === undefined) return;
   // Jobs change with their machine, objects of bundles with their bundle.
   const isFixed = collection === "jobs" || wire.ReadOnly;
-  const next = isFixed ? wire : await judgeChange<Collection>(parts, collection, object.spec, wire, direct);
+  const next = isFixed ? wire : await judgeChange<Collection>(parts, collection, object.spec, wire, directEdit);
   const { entry: after } = await parts.writer.replace(collection, entry, next, records);
   if (next !== wire) parts.events.tell(collection, "update", after.wire ?? next, internal, wire);
 }

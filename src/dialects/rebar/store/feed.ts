@@ -1,15 +1,16 @@
-import { messageOf } from "#lib/base/index.ts";
+import { jsonEquals, messageOf } from "#lib/base/index.ts";
 import { InformerFactory, type InformerHandler } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { collections, ContentBundle, kindOf, Preference } from "../kinds.ts";
 import type { Collection } from "../objects.ts";
-import { cascade } from "./cascade.ts";
+import { cascade, refreshEverything } from "./cascade.ts";
 import type { Kept } from "./codec.ts";
 import { completeEdit } from "./direct-edits.ts";
 import { internal } from "./events.ts";
 import { writeRecordsOf } from "./jobs.ts";
 import type { Applied, StoredBundle } from "./mirror.ts";
 import { changing, type Parts } from "./parts.ts";
+import { removeInactive } from "./upkeep.ts";
 
 /** Mirrors everything that is stored, and takes care of what others write. Resolves when all was read. */
 export async function startFeed(parts: Parts): Promise<InformerFactory> {
@@ -24,8 +25,15 @@ export async function startFeed(parts: Parts): Promise<InformerFactory> {
     whole((object) => void parts.mirror.putPrefs(object as Kept)),
   );
   follow(ContentBundle, {
-    ...whole((object) => void parts.mirror.putBundle(object as StoredBundle)),
-    delete: (object) => parts.mirror.dropBundle(object as StoredBundle),
+    add: (object, { isInitial }) => {
+      if (parts.mirror.putBundle(object as StoredBundle) && !isInitial) switched(parts);
+    },
+    update: (_old, object) => {
+      if (parts.mirror.putBundle(object as StoredBundle)) switched(parts);
+    },
+    delete: (object) => {
+      if (parts.mirror.dropBundle(object as StoredBundle)) switched(parts);
+    },
   });
   try {
     await informers.readable(signal);
@@ -35,6 +43,15 @@ export async function startFeed(parts: Parts): Promise<InformerFactory> {
   }
   return informers;
 }
+
+/** An own switch is known already, unless its event comes first: then this is done twice. */
+const switched = (parts: Parts): void =>
+  inBackground(parts, "contentbundles", () =>
+    parts.inTurn("contents", async () => {
+      await refreshEverything(parts);
+      await removeInactive(parts);
+    }),
+  );
 
 const whole = (put: (object: Stored) => void): InformerHandler => ({
   add: put,
@@ -77,13 +94,13 @@ async function changedByOthers(parts: Parts, collection: Collection, { entry, be
       const now = mirror.table(collection).named(entry.object.metadata.name);
       if (now !== undefined) await completeEdit(parts, collection, now);
     });
-  } else if (entry.wire !== undefined) {
+  } else if (entry.wire !== undefined && !jsonEquals(entry.wire, before?.wire)) {
     events.tell(collection, before === undefined ? "create" : "update", entry.wire, internal, before?.wire);
   }
   if (collection !== "machines" && collection !== "jobs") await cascade(parts, [{ collection, key: entry.key }]);
 }
 
-function inBackground({ log, signal }: Parts, collection: Collection, run: () => Promise<void>): void {
+function inBackground({ log, signal }: Parts, collection: string, run: () => Promise<void>): void {
   run().catch((thrown: unknown) => {
     if (!signal.aborted) log.error("a change by others was not followed", { collection, error: messageOf(thrown) });
   });

@@ -96,11 +96,13 @@ export class Mirror implements World {
     return true;
   }
 
-  dropBundle(object: StoredBundle): void {
+  /** Returns false if it is not known. */
+  dropBundle(object: StoredBundle): boolean {
     const known = this.#bundles.get(bundleName(object));
-    if (known?.metadata.uid !== object.metadata.uid) return;
+    if (known?.metadata.uid !== object.metadata.uid) return false;
     this.#forget(known);
     this.#switched();
+    return true;
   }
 
   isActive(revision: number): boolean {

@@ -1,6 +1,7 @@
 import { type Clock, keyedSerializer, type Logger, type Random } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { isAlreadyExists, type KubeObject, Namespace, type OwnerReference } from "#kernel/model/index.ts";
+import { features as serverFeatures } from "../api/info.ts";
 import { defaultNamespace } from "../kinds.ts";
 import type { JobLogs } from "../logs.ts";
 import type { Collection } from "../objects.ts";
@@ -35,7 +36,7 @@ export interface OpenStoreOptions {
   readonly signal: AbortSignal;
   /** Checks templates before they are stored. */
   readonly renderer?: Pick<Renderer, "check">;
-  /** What bundles may require of the server; without it that is not checked. */
+  /** What bundles may require of the server; by default what its API has. */
   readonly features?: readonly string[];
   /** For what the server itself writes into logs of jobs. */
   readonly logs?: JobLogs;
@@ -77,7 +78,8 @@ export async function openRebarStore(options: OpenStoreOptions): Promise<OpenSto
 }
 
 function partsOf(options: OpenStoreOptions): { readonly parts: Parts; readonly stop: AbortController } {
-  const { client, clock, log, random, namespace = defaultNamespace, renderer, logs, features, runAction } = options;
+  const { client, clock, log, random, namespace = defaultNamespace, renderer, logs, runAction } = options;
+  const { features = serverFeatures } = options;
   const stop = new AbortController();
   const mirror = new Mirror();
   const writer = new Writer({ client, namespace, clock, mirror });

@@ -47,8 +47,8 @@ export interface Parts {
   readonly inTurn: <T>(key: string, work: () => T | Promise<T>) => Promise<T>;
   readonly renderer: Pick<Renderer, "check"> | undefined;
   readonly logs: JobLogs | undefined;
-  /** What bundles may require; undefined: not checked. */
-  readonly features: readonly string[] | undefined;
+  /** What bundles may require. */
+  readonly features: readonly string[];
   readonly runAction: ((request: ActionRequest) => Promise<ActionEnd>) | undefined;
   /** Completes what others have written directly; see `direct-edits.ts`. */
   readonly complete: (collection: Collection, key: string) => Promise<void>;

@@ -21,6 +21,8 @@ export interface KindAdmission {
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Validation;
   /** Awaited before a valid object is stored. */
   reviewed?(object: JsonObject): Promise<Validation>;
+  /** `others`: writes of this process are not reviewed. */
+  readonly reviews?: "others";
 }
 
 export interface AdmissionServer {
@@ -66,7 +68,10 @@ export function withAdmission(
         }),
     ...(admission.reviewed === undefined
       ? {}
-      : { review: async (object) => (await admission.reviewed?.(object)) ?? { causes: [], warnings: [] } }),
+      : {
+          ...(admission.reviews === undefined ? {} : { reviews: admission.reviews }),
+          review: async (object: JsonObject) => (await admission.reviewed?.(object)) ?? { causes: [], warnings: [] },
+        }),
     validateCreate: (object) => judged(served.validateCreate(object), object),
     validateUpdate: (object, old) => judged(served.validateUpdate(object, old), object, old),
   };

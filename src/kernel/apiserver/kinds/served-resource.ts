@@ -72,6 +72,8 @@ export interface ServedResource {
   validateStatusUpdate(object: JsonObject, old: JsonObject): Validation;
   /** Rules that take time, of a valid new or changed object. Awaited outside of the critical section. */
   review?(object: JsonObject): Promise<Validation>;
+  /** `others`: writes of this process are not reviewed. */
+  readonly reviews?: "others";
   changesGeneration(object: JsonObject, old: JsonObject): boolean;
   /** One cell per column; `now` is for ages. */
   row(object: JsonObject, now: Instant): readonly unknown[];

@@ -21,7 +21,7 @@ import { frozenCopy } from "./frozen-copy.ts";
 import { checkMetadata, checkMetadataUpdate } from "./metadata-rules.ts";
 import { finalizersOf, isTerminating, metadataOf, metaNumber, metaText, withMetadata } from "./metadata.ts";
 import { specFinalizers } from "./namespace-rules.ts";
-import type { WriteRequest } from "./options.ts";
+import { isReviewed, type WriteRequest } from "./options.ts";
 import { keyFor, prunedBefore, viewOf } from "./storage-view.ts";
 
 /** What a request writes to; `whole` is main part and status in one, for this process only. */
@@ -48,9 +48,9 @@ export interface Computed {
 
 /** The common path of PUT and PATCH. Resolves when durable; an unchanged object is not written. */
 export function changeObject(context: ApiContext, change: Change): Promise<Answer> {
-  return change.resource.review === undefined || change.endpoint !== "main"
-    ? writeChange(context, change)
-    : changeReviewed(context, change);
+  return change.endpoint === "main" && isReviewed(change.resource, change.request)
+    ? changeReviewed(context, change)
+    : writeChange(context, change);
 }
 
 /** Reviews what the change would make of the object as it is now. */

@@ -24,7 +24,7 @@ import { withAllotment } from "./allotment.ts";
 import { metadataOf, metaText, withMetadata } from "./metadata.ts";
 import { checkMetadata } from "./metadata-rules.ts";
 import { checkNamespace, isNamespace } from "./namespace-rules.ts";
-import type { WriteRequest } from "./options.ts";
+import { isReviewed, type WriteRequest } from "./options.ts";
 import { checkQuotas } from "./quota.ts";
 import { keyFor } from "./storage-view.ts";
 
@@ -49,7 +49,8 @@ export async function createObject(
   const draft = draftOf(context, resource, namespace, body, request);
   await request.pause?.();
   const { first } = draft;
-  const found = first.causes.length > 0 ? undefined : await resource.review?.(first.object);
+  const isDue = first.causes.length === 0 && isReviewed(resource, request);
+  const found = isDue ? await resource.review?.(first.object) : undefined;
   if (found !== undefined && found.causes.length > 0)
     throw invalid(resource.type, metaText(first.object, "name"), found.causes);
   const answer = await context.store.write((transaction) => storeDraft(context, transaction, draft));

@@ -1,5 +1,6 @@
 import type { Identity } from "../authz/identity.ts";
 import type { WritePermit } from "../authz/write-permit.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
 
 /** Options of a write, with the defaults of the query parameters. */
 export interface WriteRequest {
@@ -18,6 +19,10 @@ export interface WriteRequest {
   /** Take over fields of other managers. */
   readonly force?: boolean;
 }
+
+/** A process names no writers of its own writes. */
+export const isReviewed = ({ review, reviews }: Pick<ServedResource, "review" | "reviews">, request: WriteRequest) =>
+  review !== undefined && (reviews !== "others" || request.writers !== undefined);
 
 export interface DeleteRequest {
   readonly propagationPolicy?: string;

@@ -1,0 +1,41 @@
+import { type JsonObject, textAt } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import { collections, ContentBundle, kindOf, Preference } from "../kinds.ts";
+import { type Collection, keyField } from "../objects.ts";
+import type { World } from "../world.ts";
+import type { Kept } from "./codec.ts";
+import { directEdit } from "./direct-edits.ts";
+import { judgeChange, judgeNew } from "./judge.ts";
+import { Mirror, type StoredBundle } from "./mirror.ts";
+
+type Reading = Pick<ApiClient, "list">;
+
+/** Everything but jobs, as it is stored now. Direct edits are rare: no copy is kept for them. */
+export async function worldOf(client: Reading, namespace: string): Promise<World> {
+  const mirror = new Mirror();
+  for (const object of (await client.list(ContentBundle, { namespace })).items)
+    mirror.putBundle(object as StoredBundle);
+  for (const object of (await client.list(Preference, { namespace })).items) mirror.putPrefs(object as Kept);
+  for (const collection of collections) {
+    if (collection === "jobs") continue;
+    const { items } = await client.list<Stored>(kindOf[collection], { namespace });
+    for (const object of items) mirror.put(collection, object as Kept);
+  }
+  return mirror;
+}
+
+/** Throws what the rules refuse of a direct edit: with `status.before` a change, else a new object. */
+export async function reviewRecord(collection: Collection, object: JsonObject, client: Reading): Promise<void> {
+  const { spec, status } = object as unknown as Kept;
+  // Of a write that leaves the spec as it is, or of an edit that is reviewed already.
+  const isChange = status?.writes !== undefined;
+  if (isChange && status.before === undefined) return;
+  const world = await worldOf(client, textAt(object, "metadata", "namespace") ?? "");
+  const judging = { world, renderer: undefined, random: () => 0 };
+  if (!isChange) await judgeNew(judging, collection, spec, directEdit);
+  else {
+    const old = world.get(collection, textAt(status.before, keyField(collection)) ?? "");
+    if (old !== undefined) await judgeChange<Collection>(judging, collection, spec, old, directEdit);
+  }
+}
