@@ -14,8 +14,10 @@ import (
 
 // Request is one rendering. Large parts that stay the same are named by their hash; those of earlier questions are known.
 type Request struct {
-	Set           string                     `json:"set"`
-	Actions       []int                      `json:"actions"`
+	Set     string `json:"set"`
+	Actions []int  `json:"actions"`
+	// Only is a path: actions with another one are left out, and cannot fail.
+	Only          string                     `json:"only"`
 	IsRooted      bool                       `json:"isRooted"`
 	Task          string                     `json:"task"`
 	Stage         string                     `json:"stage"`
@@ -56,8 +58,9 @@ type Rendered struct {
 	Messages []string `json:"messages"`
 }
 
-// Action is in the order of the request.
+// Action is what became of the action at this place of the set.
 type Action struct {
+	At      int    `json:"at"`
 	Path    string `json:"path"`
 	Content string `json:"content"`
 }
@@ -191,10 +194,13 @@ func Render(request Request) (*Rendered, error) {
 			return nil, fmt.Errorf("there is no action %d", at)
 		}
 		action, err := data.render(at)
-		if err != nil {
+		switch {
+		case errors.Is(err, errOther):
+		case err != nil:
 			rendered.Messages = append(rendered.Messages, err.Error())
+		default:
+			rendered.Actions = append(rendered.Actions, action)
 		}
-		rendered.Actions = append(rendered.Actions, action)
 	}
 	if !data.needs.isEmpty() {
 		return &Rendered{Needs: &data.needs}, nil
@@ -243,12 +249,9 @@ func (r *RenderData) render(at int) (action Action, err error) {
 		}
 	}()
 	text := r.set.actions[at]
-	if r.set.paths[at] != nil {
-		r.path = ""
-		if action.Path, err = r.execute(r.set.paths[at], r); err != nil {
-			return action, fmt.Errorf("Error rendering template %s path %s: %w", text.Shown, text.Path, err)
-		}
-		action.Path = cleaned(action.Path, r.request.IsRooted)
+	action.At = at
+	if action.Path, err = r.pathOf(at); err != nil {
+		return action, err
 	}
 	r.path = action.Path
 	found := r.set.root.Lookup(text.Name)
@@ -261,6 +264,29 @@ func (r *RenderData) render(at int) (action Action, err error) {
 	}
 	action.Content, err = r.execute(found, r)
 	return action, err
+}
+
+// errOther is for actions that the request leaves out.
+var errOther = errors.New("this action has another path")
+
+func (r *RenderData) pathOf(at int) (string, error) {
+	only := r.request.Only
+	if r.set.paths[at] == nil {
+		if only != "" {
+			return "", errOther
+		}
+		return "", nil
+	}
+	r.path = ""
+	rendered, err := r.execute(r.set.paths[at], r)
+	switch rendered = cleaned(rendered, r.request.IsRooted); {
+	case only != "" && rendered != only:
+		return "", errOther
+	case err != nil:
+		text := r.set.actions[at]
+		return "", fmt.Errorf("Error rendering template %s path %s: %w", text.Shown, text.Path, err)
+	}
+	return rendered, nil
 }
 
 // cleaned makes a path of what was rendered; nothing stays nothing.

@@ -63,7 +63,16 @@ func TestParts(t *testing.T) {
 
 func TestWrittenTooMuch(t *testing.T) {
 	got := render(t, `{"set":"much","actions":[0],"parts":{"much":`+source(`{{repeat 1001 "x"}}`)+`}}`)
-	if len(got.Messages) != 1 || got.Actions[0].Content != "" {
+	if len(got.Messages) != 1 || len(got.Actions) != 0 {
+		t.Fatalf("got %+v", got)
+	}
+}
+
+func TestOnly(t *testing.T) {
+	source := `{"templates":[{"name":"a","text":"{{fail \"never\"}}"},{"name":"b","text":"x"}],` +
+		`"actions":[{"name":"a","shown":"a","path":"a"},{"name":"a","shown":"c"},{"name":"b","shown":"b","path":"b/{{1}}"}]}`
+	got := render(t, `{"set":"only","actions":[0,1,2],"only":"b/1","parts":{"only":`+source+`}}`)
+	if len(got.Messages) != 0 || !reflect.DeepEqual(got.Actions, []Action{{At: 2, Path: "b/1", Content: "x"}}) {
 		t.Fatalf("got %+v", got)
 	}
 }
