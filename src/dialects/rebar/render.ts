@@ -38,6 +38,8 @@ export interface RenderSubject {
   readonly machine: Machine | undefined;
   /** Keeps templates for this system; empty: all. */
   readonly os: string;
+  /** Renders only what has this path; the rest is left out and cannot fail. */
+  readonly path?: string;
   /** Of the interface that asks. */
   readonly mac?: string;
   /** The server as the one who asks reaches it; default: the renderer's place. */

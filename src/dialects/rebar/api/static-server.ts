@@ -1,9 +1,9 @@
 import { messageOf } from "#lib/base/index.ts";
 import { DoorRefusal, sendBytes } from "#kernel/doors/index.ts";
 import type { Machine, TemplateInfo } from "../objects.ts";
-import type { RenderSubject } from "../render.ts";
+import type { JobAction, RenderSubject } from "../render.ts";
 import type { World } from "../world.ts";
-import { BlobRefusal, segmentsOf } from "./blob-store.ts";
+import { BlobRefusal, type BlobStore, segmentsOf } from "./blob-store.ts";
 import { type Exchange, targetOf } from "./handler.ts";
 import type { ApiParts } from "./parts.ts";
 import { Readable } from "node:stream";
@@ -33,19 +33,12 @@ async function serve(parts: ApiParts, exchange: Exchange): Promise<boolean> {
   const segments = segmentsOf(decodeURIComponent(targetOf(request.url ?? "/").path));
   const [first = "", ...rest] = segments;
   if (first === "files" || first === "isos") {
-    const store = parts[first];
-    const blob = await store.find(rest.join("/"));
-    if (blob === undefined) return false;
-    sendBytes(exchange, {
-      size: blob.size,
-      contentType: "application/octet-stream",
-      read: (start, end) => store.read(blob, start, end),
-    });
-    return true;
+    return await sendBlob(parts[first], rest.join("/"), exchange);
   }
-  const content = await renderedAt(parts, segments.join("/"));
-  if (content === undefined) return false;
-  const bytes = Buffer.from(content);
+  const action = await renderedAt(parts, `/${segments.join("/")}`);
+  if (action === undefined) return false;
+  if (action.Link !== undefined) return await sendBlob(parts.files, action.Link, exchange);
+  const bytes = Buffer.from(action.Content);
   sendBytes(exchange, {
     size: bytes.length,
     contentType: "text/plain; charset=utf-8",
@@ -54,11 +47,22 @@ async function serve(parts: ApiParts, exchange: Exchange): Promise<boolean> {
   return true;
 }
 
+async function sendBlob(store: BlobStore, path: string, exchange: Exchange): Promise<boolean> {
+  const blob = await store.find(path);
+  if (blob === undefined) return false;
+  sendBytes(exchange, {
+    size: blob.size,
+    contentType: "application/octet-stream",
+    read: (start, end) => store.read(blob, start, end),
+  });
+  return true;
+}
+
 /**
  * The template that is rendered to this path now. Paths may contain anything of a machine, so every machine is asked;
  * those whose UUID, name or address the path contains come first, which finds nearly all.
  */
-async function renderedAt(parts: ApiParts, path: string): Promise<string | undefined> {
+async function renderedAt(parts: ApiParts, path: string): Promise<JobAction | undefined> {
   const { world } = parts.store;
   const unknown = await renderedFor(parts, undefined, path);
   if (unknown !== undefined) return unknown;
@@ -93,15 +97,19 @@ async function renderedFor(
   { store: { world }, renderer }: ApiParts,
   machine: Machine | undefined,
   path: string,
-): Promise<string | undefined> {
+): Promise<JobAction | undefined> {
+  const mac = machine?.HardwareAddrs.find((address) => isMacIn(address, path));
   for (const { subject, templates } of subjectsOf(world, machine)) {
     if (templates.length === 0) continue;
-    const rendered = await renderer.actions(world, { ...subject, machine, os: "" });
-    const action = rendered.ok ? rendered.value.find(({ Path }) => Path.replace(/^\/+/, "") === path) : undefined;
-    if (action !== undefined) return action.Content;
+    const rendered = await renderer.actions(world, { ...subject, machine, os: "", path, ...(mac && { mac }) });
+    const action = rendered.ok ? rendered.value.find(({ Path }) => Path.replace(/^\/*/, "/") === path) : undefined;
+    if (action !== undefined) return action;
   }
   return undefined;
 }
+
+const isMacIn = (mac: string, path: string): boolean =>
+  [mac, mac.replaceAll(":", "-")].some((word) => path.toLowerCase().includes(word.toLowerCase()));
 
 interface Candidate {
   readonly subject: Pick<RenderSubject, "collection" | "name">;

@@ -40,6 +40,7 @@ export function questionOf(question: RenderQuestion, missing: ReadonlySet<string
     stage: sent[2]?.hash ?? "",
     env: sent[3]?.hash ?? "",
     actions: question.actions,
+    only: subject.path,
     isRooted: collection !== "tasks",
     machine: machine && withoutParams(machine),
     machineParams: learned.needsMachineParams ? machine?.Params : undefined,

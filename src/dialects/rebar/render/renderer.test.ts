@@ -409,6 +409,19 @@ test("a boot environment is rendered for a known interface, and without a machin
   });
 });
 
+test("one path of a boot environment is rendered, whatever is wrong with others", async () => {
+  const infos = [
+    aTemplateInfo({ Name: "a", Path: '{{.Param "none"}}', Contents: "a" }),
+    aTemplateInfo({ Name: "b", Path: "b/{{.Machine.Name}}", Contents: "b" }),
+    aTemplateInfo({ Name: "c", Path: "c", Contents: '{{.Param "none"}}' }),
+  ];
+  const world = worldOf({ bootenvs: [{ Name: "b", Templates: infos }] });
+  const at = (path: string) => renderer.actions(world, subjectOf({ collection: "bootenvs", name: "b", path }));
+  expect(await at("/b/m.example.com")).toMatchObject({ ok: true, value: [{ Name: "b", Content: "b" }] });
+  expect(await at("/d")).toEqual({ ok: true, value: [] });
+  expect((await at("/c")).ok).toBe(false);
+});
+
 test("tokens of profiles are for machines that have the profile", async () => {
   const text = '{{.GenerateProfileToken "p" 7200}},{{.GenerateProfileToken "q" 0}},{{.GenerateProfileToken "r" 1}}';
   expect(await script(text, { profiles: [aProfile({})] }, { Profiles: ["p", "r"] })).toBe(

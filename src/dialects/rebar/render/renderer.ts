@@ -20,7 +20,7 @@ export interface RendererOptions {
 /** See `go/rebar/render.go`. */
 interface Rendered {
   readonly needs?: Needs;
-  readonly actions: readonly { readonly path: string; readonly content: string }[] | null;
+  readonly actions: readonly { readonly at: number; readonly path: string; readonly content: string }[] | null;
   readonly messages: readonly string[] | null;
 }
 
@@ -69,7 +69,12 @@ class ModuleRenderer implements Renderer {
       refuse,
     );
     if (!rendered.ok) return rendered;
-    return ok(wanted.map(({ info }, at) => actionOf(info, rendered.value[at] ?? { path: "", content: "" })));
+    return ok(
+      rendered.value.flatMap((action) => {
+        const info = object.Templates[action.at];
+        return info === undefined ? [] : [actionOf(info, action)];
+      }),
+    );
   }
 
   check: Renderer["check"] = (object) => checkObject(this.#options.templates, object);
