@@ -21,6 +21,8 @@ test("every refusal has the five members that clients read", async () => {
   expect((await api.ask("PUT", "/machines")).json).toMatchObject({ Code: 404, Messages: ["No route"] });
   expect((await api.ask("GET", "/nothing")).json).toMatchObject({ Code: 404, Messages: ["No route"] });
   expect((await api.ask("GET", "/machines/a%zz")).code).toBe(400);
+  expect((await api.ask("GET", "/machines/none/constructor")).json).toMatchObject({ Messages: ["No route"] });
+  expect((await api.ask("GET", "/indexes/machines/constructor")).json).toEqual({});
 });
 
 describe("a body", () => {
@@ -79,7 +81,7 @@ describe("a patch", () => {
         ],
       });
     const replies = await Promise.all([patch("one"), patch("two")]);
-    expect(replies.map(({ code }) => code).sort()).toEqual([200, 409]);
+    expect(replies.map(({ code }) => code).toSorted((a, b) => a - b)).toEqual([200, 409]);
   });
 });
 

@@ -124,7 +124,7 @@ export class Callers {
   /** Looks the roles up with every question: event streams stay open while roles change. */
   #userMay(name: string, only: readonly string[] | undefined): Caller["may"] {
     const { world } = this.#parts;
-    const own = ownClaims(name);
+    const own = ownClaims(name, only === undefined);
     return (scope, action, specific) => {
       const roles = world.get("users", name)?.Roles ?? [];
       for (const role of roles)

@@ -2,14 +2,26 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import { refusal, Refused } from "../failure.ts";
 import { type AnyObject, type Collection, type Job, keyField } from "../objects.ts";
 import type { World } from "../world.ts";
-import { findObject } from "../model/filter.ts";
+import { findObject, slimmed } from "../model/filter.ts";
 import { keyOf } from "../model/read.ts";
 import { memberOf, readJson, readObjectBody } from "./bodies.ts";
-import { type Answer, type Call, created, demand, denied, found, isRead, noRoute, notFound, writeOf } from "./call.ts";
+import {
+  type Answer,
+  type Call,
+  created,
+  demand,
+  denied,
+  found,
+  isRead,
+  isSet,
+  noRoute,
+  notFound,
+  writeOf,
+} from "./call.ts";
 import type { ApiParts } from "./parts.ts";
 import { changedPointers, patched, pointersOfPatch } from "./patching.ts";
 import { listObjects } from "./listing.ts";
-import { onWire, shaped, shapeOf } from "./wire.ts";
+import { onWire } from "./wire.ts";
 
 /** The objects of a collection. Sub-resources are routes of their own. */
 
@@ -69,9 +81,8 @@ export function answerObject(
 
 async function readOne(parts: ApiParts, collection: Collection, key: string, call: Call): Promise<Answer> {
   const object = objectFor(call, parts.store.world, collection, key);
-  const shape = shapeOf(call);
-  const body = shaped(collection, onWire(collection, object), shape);
-  return found(shape?.isDecoded === true ? await parts.decoded(call, collection, key, body) : body);
+  const body = onWire(collection, slimmed(object, call.query));
+  return found(isSet(call.query, "decode") ? await parts.decoded(call, collection, key, body) : body);
 }
 
 async function createObject({ store }: ApiParts, collection: Collection, call: Call): Promise<Answer> {

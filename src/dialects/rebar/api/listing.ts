@@ -1,10 +1,10 @@
 import type { AnyObject, Collection } from "../objects.ts";
 import { Refused } from "../failure.ts";
-import { listOf } from "../model/filter.ts";
+import { listOf, slimmed } from "../model/filter.ts";
 import { keyOf } from "../model/read.ts";
-import { type Answer, type Call, found } from "./call.ts";
+import { type Answer, type Call, found, isSet } from "./call.ts";
 import type { ApiParts } from "./parts.ts";
-import { onWire, shaped, shapeOf } from "./wire.ts";
+import { onWire } from "./wire.ts";
 
 /** A list, filtered and paged. Callers who may not list get an empty one. */
 export async function listObjects(parts: ApiParts, collection: Collection, call: Call): Promise<Answer> {
@@ -16,16 +16,13 @@ export async function listObjects(parts: ApiParts, collection: Collection, call:
   const listed = listOf(store.world, collection, call.query, maySee);
   if (!listed.ok) throw new Refused(listed.error);
   const { objects, total, filtered } = listed.value;
-  const shape = shapeOf(call);
-  const shown = objects.map((object) => shaped(collection, onWire(collection, object), shape));
-  const body =
-    shape?.isDecoded === true
-      ? await Promise.all(
-          objects.map((object, index) =>
-            parts.decoded(call, collection, keyOf(collection, object), shown[index] ?? {}),
-          ),
-        )
-      : shown;
+  const shown = objects.map((object) => ({
+    key: keyOf(collection, object),
+    body: onWire(collection, slimmed(object, call.query)),
+  }));
+  const body = isSet(call.query, "decode")
+    ? await Promise.all(shown.map((one) => parts.decoded(call, collection, one.key, one.body)))
+    : shown.map((one) => one.body);
   return { ...found(body), headers: countsOf(total, filtered, objects.length) };
 }
 

@@ -120,6 +120,8 @@ test("a session has at most the roles of the token that asks for it; 14.3 a ttl 
   expect(
     await codes(api.ask("GET", "/stages/s1", { auth: reader }), api.ask("GET", "/tasks/ta", { auth: reader })),
   ).toEqual([200, 404]);
+  const path = `/users/${firstUser.name}/password`;
+  expect((await api.ask("PUT", path, { body: { Password: "x" }, auth: reader })).code).toBe(403);
   const again = await session("roles=superuser", reader);
   expect((await api.ask("GET", "/tasks/ta", { auth: again })).code).toBe(404);
   expect((await api.ask("GET", "/tasks/ta", { auth: await session("") })).code).toBe(200);

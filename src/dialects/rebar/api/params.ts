@@ -130,8 +130,9 @@ async function removeParam(
 ): Promise<Answer> {
   demandParams(parts, collection, key, call, [pointerOf(name)]);
   let removed: JsonValue = null;
-  await changeParams(parts, collection, key, call, ({ [name]: value, ...rest }) => {
-    if (value === undefined) throw notFound("DELETE", "params", name);
+  await changeParams(parts, collection, key, call, (old) => {
+    if (!Object.hasOwn(old, name)) throw notFound("DELETE", "params", name);
+    const { [name]: value = null, ...rest } = old;
     removed = value;
     return rest;
   });

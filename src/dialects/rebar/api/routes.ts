@@ -49,7 +49,7 @@ export function routesOf(parts: ApiParts): ReadonlyMap<string, Route> {
 
 function collectionRoute(parts: ApiParts, collection: Collection): Route {
   const { world } = parts.store;
-  const subs = subResources(parts, collection);
+  const subs = new Map(Object.entries(subResources(parts, collection)));
   return (call) => {
     const { path, method } = call;
     if (path.length === 1 || (path.length === 2 && path[1] === "")) {
@@ -61,7 +61,7 @@ function collectionRoute(parts: ApiParts, collection: Collection): Route {
     if (collection === "params") return paramRoute(parts, call);
     const key = resolveKey(world, collection, path[1] ?? "");
     if (path.length === 2) return answerObject(parts, collection, key, call);
-    const sub = subs[path[2] ?? ""];
+    const sub = subs.get(path[2] ?? "");
     if (sub === undefined) throw noRoute(call);
     return sub(key, path.slice(3).join("/"), call);
   };

@@ -46,8 +46,9 @@ export async function postEvent({ store }: ApiParts, call: Call): Promise<Answer
   const [Type, Action, Key = ""] = ["Type", "Action", "Key"].map((name) => textAt(sent, name));
   if (Type === undefined || Action === undefined)
     throw badRequest("POST", "events", "", "expected an event with Type and Action");
-  // Nobody can claim that an object changed.
-  if (isCollection(Type) && ["create", "update", "save", "delete"].includes(Action))
+  // Clients could not tell these from the server's own.
+  const isOfObject = isCollection(Type) && ["create", "update", "save", "delete"].includes(Action);
+  if (isOfObject || Type === "websocket" || Type === "contents")
     throw new Refused(refusal(403, "AUTH", "events", "", `only the server publishes ${Type}.${Action}`));
   const Principal = principalText(call.caller.principal);
   store.publish({ Type, Action, Key, Principal, Object: sent["Object"] ?? null, Original: null });
@@ -73,7 +74,7 @@ export function answerIndexes(call: Call): Answer {
   if (!isCollection(type)) throw notFound(call.method, "indexes", type);
   const indexes = describeIndexes(type);
   const name = rest.join("/");
-  return found(name === "" ? indexes : (indexes[name] ?? {}));
+  return found(name === "" ? indexes : Object.hasOwn(indexes, name) ? indexes[name] : {});
 }
 
 export function answerInterfaces(call: Call): Answer {
