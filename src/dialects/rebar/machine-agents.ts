@@ -1,0 +1,63 @@
+import { Fleet, type FleetOptions } from "#kernel/agents/index.ts";
+import type { Millis } from "#lib/base/index.ts";
+import type { World } from "./world.ts";
+
+/** Agents wait on their event streams; between two streams they come back sooner. */
+const silence: Millis = 90_000;
+
+export interface MachineAgentsOptions
+  extends Pick<FleetOptions, "client" | "clock" | "log" | "recorder" | "server" | "newcomers"> {
+  readonly world: Pick<World, "get">;
+}
+
+/** The agents of machines as people see them: `kubectl get agents`. They prove who they are by their machine's token. */
+export class MachineAgents {
+  readonly #fleet: Fleet;
+  /** Open event streams by machine. */
+  readonly #streams = new Map<string, number>();
+
+  constructor({ world, ...options }: MachineAgentsOptions) {
+    this.#fleet = new Fleet({
+      ...options,
+      keyOf,
+      workflowOf: (key) => world.get("machines", key)?.Workflow || undefined,
+      isNamed: (machine) => world.get("machines", keyOf(machine)) !== undefined,
+      silence,
+      isConnected: (machine) => this.#streams.has(keyOf(machine)),
+      isBusy: (key) => this.#streams.has(key),
+    });
+  }
+
+  /** For each request with the machine's token. */
+  heard(machine: string): void {
+    this.#fleet.heard({ agentID: machine, isIndividual: true }, "rest");
+  }
+
+  /** An event stream of the machine is open until the returned function is called. */
+  streamed(machine: string): () => void {
+    const key = keyOf(machine);
+    this.heard(machine);
+    this.#count(key, 1);
+    return () => {
+      this.#count(key, -1);
+      this.#fleet.seen(machine);
+    };
+  }
+
+  /** Once the world is known. */
+  begin(): void {
+    this.#fleet.begin();
+  }
+
+  async close(): Promise<void> {
+    await this.#fleet.close();
+  }
+
+  #count(key: string, by: 1 | -1): void {
+    const count = (this.#streams.get(key) ?? 0) + by;
+    if (count > 0) this.#streams.set(key, count);
+    else this.#streams.delete(key);
+  }
+}
+
+const keyOf = (machine: string): string => machine.toLowerCase();
