@@ -1,0 +1,23 @@
+import type { ServerCondition } from "#kernel/dialect/index.ts";
+
+// Texts that people see.
+
+export const firstUserName = "rocketskates";
+/** The original's. */
+export const wellKnownPassword = "r0cketsk8ts";
+
+export const whyNot = {
+  notRunnable: (why: string) => `the machine is not Runnable since ${why}; resume it to let its agent go on`,
+  unavailable: (errors: readonly string[]) => `the machine is not available: ${errors.join("; ")}`,
+  agent: (context: string) =>
+    context === "" ? "the agent of the machine to ask for the next task" : `an agent of context ${context}`,
+} as const;
+
+export const knownPassword = (isTrue: boolean): ServerCondition => ({
+  type: "WellKnownPassword",
+  isTrue,
+  reason: isTrue ? "DefaultPassword" : "OwnPassword",
+  message: isTrue
+    ? `user ${firstUserName} has the well-known password; change it with: drpcli users password ${firstUserName} NEW`
+    : `user ${firstUserName} has a password of its own`,
+});

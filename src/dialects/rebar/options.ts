@@ -1,0 +1,67 @@
+import { err, ok, type Result } from "#lib/base/index.ts";
+import {
+  OptionReader,
+  type OptionSources,
+  type OptionSpec,
+  prefixedFlag,
+  prefixedOption,
+} from "#kernel/command/index.ts";
+import type { ListenChoice, ServerOptions } from "#kernel/dialect/index.ts";
+
+export interface RebarOptions {
+  /** `/api/v3` over HTTPS. No server for clients and agents without it. */
+  readonly listen?: ListenChoice;
+  /** Files for machines over HTTP; absent: none. */
+  readonly files?: ListenChoice;
+  /** How machines reach this server, in what is rendered for them. Default: the host of the listener. */
+  readonly machineHost?: string;
+  readonly namespace?: string;
+  /** The first user has the original's well-known password. */
+  readonly usesDefaultPassword?: boolean;
+  /** Plugins may run programs, and contexts agents, on this host. */
+  readonly allowsHost?: boolean;
+}
+
+export const usualListen = "127.0.0.1:8092";
+export const usualFiles = "127.0.0.1:8091";
+
+const heading = "Digital Rebar:";
+const option = prefixedOption("rebar", heading);
+const flag = prefixedFlag("rebar", heading);
+
+export const rebarOptions: readonly OptionSpec[] = [
+  option("listen", "address", `HOST:PORT of /api/v3 for drpcli and agents, or off (default: ${usualListen} if it is free)`),
+  option("files", "address", `HOST:PORT of boot files for machines, or off (default: ${usualFiles} if it is free)`),
+  option("machine-host", "host", "name or address by which machines reach this server (default: that of the listener)"),
+  option("namespace", "name", "namespace of all its objects (default: rebar)"),
+  flag("default-password", "create the first user with the original's well-known password"),
+  flag("allow-host", "let plugins run programs, and contexts agents, on this host as this user"),
+];
+
+/** The options that are set, or every problem with them. */
+export function readRebarOptions(sources: OptionSources): Result<RebarOptions, readonly string[]> {
+  const reader = new OptionReader("rebar", sources);
+  const listen = reader.listen("listen", usualListen);
+  const files = reader.listen("files", usualFiles);
+  const [machineHost, namespace] = [reader.text("machine-host"), reader.text("namespace")];
+  if (machineHost !== undefined && !/^[A-Za-z0-9.:_-]{1,253}$/.test(machineHost))
+    reader.problem("machine-host", `expected a host name or an address, found ${JSON.stringify(machineHost)}`);
+  const given: RebarOptions = {
+    ...(listen === undefined ? {} : { listen }),
+    ...(files === undefined || listen === undefined ? {} : { files }),
+    ...(machineHost === undefined ? {} : { machineHost }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(reader.flag("default-password") ? { usesDefaultPassword: true } : {}),
+    ...(reader.flag("allow-host") ? { allowsHost: true } : {}),
+  };
+  return reader.problems.length > 0 ? err(reader.problems) : ok(given);
+}
+
+export const serverOptions: ServerOptions = {
+  specs: rebarOptions,
+  read: (sources) => Promise.resolve(readRebarOptions(sources)),
+  // On a cluster, the server for clients and agents is a process of its own: `slipway rebar server`.
+  forControllers: {} satisfies RebarOptions,
+};
+
+export const runExamples = ["slipway run --ephemeral examples/rebar/hello.yaml"];
