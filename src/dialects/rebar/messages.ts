@@ -21,3 +21,12 @@ export const knownPassword = (isTrue: boolean): ServerCondition => ({
     ? `user ${firstUserName} has the well-known password; change it with: drpcli users password ${firstUserName} NEW`
     : `user ${firstUserName} has a password of its own`,
 });
+
+export const nothingServed = {
+  serves: "drpcli and agents of Digital Rebar's machines",
+  flag: "--rebar-listen",
+} as const;
+
+/** What a person pastes to use drpcli. */
+export const clientHint = (address: string, file: string): string =>
+  `export RS_ENDPOINT=https://${address} RS_KEY="$(cat ${file})"`;

@@ -1,27 +1,28 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { type Clock, deferred, type Logger, type Random } from "#lib/base/index.ts";
-import { type ListenChoice, openChosen, type Templates } from "#kernel/dialect/index.ts";
+import { type Clock, codeOf, type Logger, type Random, toError } from "#lib/base/index.ts";
+import type { ControllerParts, ListenChoice } from "#kernel/dialect/index.ts";
 import { selfSignedPair } from "#kernel/doors/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { ByteLogs } from "#kernel/logs/index.ts";
 import { openRebarApi, type RebarApi } from "./api/open-rebar-api.ts";
-import { makeToken } from "./api/tokens.ts";
-import type { JobLogs } from "./logs.ts";
+import { makeToken, type TokenSubject } from "./api/tokens.ts";
 import type { Machine } from "./objects.ts";
 import type { RebarOptions } from "./options.ts";
 import { findParam } from "./params/lookup.ts";
 import { type Actions, openActions } from "./plugins/actions.ts";
+import type { ActionOutcome } from "./plugins/run-command.ts";
 import type { RenderPlace } from "./render.ts";
 import { createRenderer } from "./render/renderer.ts";
 import { createSecureParams } from "./secure/secure-params.ts";
 import type { FirstUser } from "./store/first-start.ts";
 import { type OpenStore, openRebarStore } from "./store/open-store.ts";
+import type { ActionEnd } from "./store/parts.ts";
 
 export interface ServerParts {
   /** With the rights of the server. */
   readonly client: ApiClient;
-  readonly templates: Templates;
+  readonly templates: ControllerParts["templates"];
   /** Absolute; for logs, files and the certificate. */
   readonly directory: string;
   readonly options: RebarOptions;
@@ -33,7 +34,7 @@ export interface ServerParts {
 
 export interface RebarServer {
   readonly store: OpenStore;
-  readonly logs: ByteLogs & JobLogs;
+  readonly logs: ByteLogs;
   close(): Promise<void>;
 }
 
@@ -54,7 +55,6 @@ export async function openServer(parts: ServerParts, address: string): Promise<L
   const opened = await openParts(parts);
   try {
     const api = await openListeners(parts, opened, address);
-    opened.reached.resolve(api);
     const { store, logs } = opened;
     return {
       store,
@@ -81,7 +81,6 @@ async function openParts(parts: ServerParts) {
     directory: join(directory, "job-logs"),
     begin: (job) => new TextEncoder().encode(`Log for Job: ${job}\n`),
   });
-  const reached = deferred<RebarApi>();
   const place: { now: RenderPlace | undefined } = { now: undefined };
   const renderer = createRenderer({ templates, place: placeOf(() => place.now) });
   const late: { actions?: Actions } = {};
@@ -107,5 +106,110 @@ async function openParts(parts: ServerParts) {
     paramOf: (world, machine, name) => findParam(world, { collection: "machines", object: machine }, name)?.value,
   });
   late.actions = actions;
-  return { store, logs, renderer, actions, place, reached, stop };
+  return { store, logs, renderer, actions, place, stop };
+}
+
+/** What the log of an action's job says, in the original's words. */
+function endOf(command: string, outcome: ActionOutcome): ActionEnd {
+  if (outcome.kind === "done") {
+    const result = JSON.stringify(outcome.result, null, 2);
+    return { isOk: true, log: `Results from plugin invoke:\n${result}\nEnd of results\n` };
+  }
+  const head = outcome.kind === "failed" ? `Action invoke ${command} failed` : `Action ${command} validation failed:`;
+  return { isOk: false, log: `${[head, outcome.reason, outcome.output].filter((line) => line !== "").join("\n")}\n` };
+}
+
+/** Renderings come after the listeners are open, except for those of a store without any. */
+function placeOf(now: () => RenderPlace | undefined): RenderPlace {
+  const there = (): RenderPlace => {
+    const place = now();
+    if (place === undefined) throw new Error("the server is starting");
+    return place;
+  };
+  return {
+    get provisionerUrl() {
+      return there().provisionerUrl;
+    },
+    get apiUrl() {
+      return there().apiUrl;
+    },
+    machineToken: (machine, seconds) => there().machineToken(machine, seconds),
+    profileToken: (profile, seconds) => there().profileToken(profile, seconds),
+    open: (owner, sealed) => there().open(owner, sealed),
+  };
+}
+
+async function openListeners(parts: ServerParts, opened: Opened, address: string): Promise<RebarApi> {
+  const { directory, options, clock, log } = parts;
+  const { store, logs, renderer, actions, place } = opened;
+  const tokenKey = await store.tokenKey();
+  const secure = createSecureParams({ world: store.world, sealKey: store.sealKey });
+  const host = options.machineHost ?? hostOf(address);
+  const tls = await selfSignedPair(join(directory, "pki"), "rebar", clock.now(), [host]);
+  const open = (files: string | undefined): Promise<RebarApi> =>
+    openRebarApi({
+      store,
+      renderer,
+      logs,
+      accounts: { tokenKey, passwords: store.passwords },
+      secure,
+      actions,
+      dataDirectory: directory,
+      https: { address, tls },
+      http: files === undefined ? undefined : { address: files },
+      facts: { id: `${host}:${address}`, address: host, hostname: hostname(), arch: archName(), os: process.platform },
+      clock,
+      log,
+    });
+  const api = await withFiles(options.files, open, log);
+  place.now = {
+    provisionerUrl: api.http === undefined ? "" : `http://${host}:${api.http.port}`,
+    apiUrl: `https://${host}:${api.https.port}`,
+    machineToken: (machine, seconds) => tokenFor(store, tokenKey, clock, machineSubject(machine), seconds),
+    profileToken: (profile, seconds) => tokenFor(store, tokenKey, clock, { kind: "profile", profile }, seconds),
+    open: secure.open,
+  };
+  return api;
+}
+
+/** The usual port of files may be taken: then any other is used. */
+async function withFiles(
+  files: ListenChoice | undefined,
+  open: (files: string | undefined) => Promise<RebarApi>,
+  log: Logger,
+): Promise<RebarApi> {
+  try {
+    return await open(files?.address);
+  } catch (thrown) {
+    const isTaken = codeOf(toError(thrown).cause) === "EADDRINUSE" || codeOf(thrown) === "EADDRINUSE";
+    if (files?.isUsual !== true || !isTaken) throw thrown;
+    const api = await open(files.address.replace(/\d+$/, "0"));
+    log.warn("the usual address of boot files is in use; set --rebar-files to choose another one", {
+      usual: files.address,
+      address: api.http?.address,
+    });
+    return api;
+  }
+}
+
+const hostOf = (address: string): string => address.replace(/:\d+$/, "").replaceAll(/[[\]]/g, "");
+
+/** Go's names, as clients expect them. */
+const archName = (): string => ({ x64: "amd64", ia32: "386" })[process.arch as string] ?? process.arch;
+
+const machineSubject = (machine: Machine | undefined): TokenSubject =>
+  machine === undefined ? { kind: "create" } : { kind: "machine", machine: machine.Uuid };
+
+const tokenFor = (
+  store: OpenStore,
+  key: Uint8Array,
+  clock: Clock,
+  subject: TokenSubject,
+  seconds: number,
+): string => makeToken(key, store.world, subject, clock.now() + seconds * 1000);
+
+async function closeParts({ store, logs, stop }: Opened): Promise<void> {
+  await store.close();
+  stop.abort(new Error("the server stops"));
+  await logs.close();
 }

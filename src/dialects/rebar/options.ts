@@ -9,6 +9,8 @@ import {
 import type { ListenChoice, ServerOptions } from "#kernel/dialect/index.ts";
 
 export interface RebarOptions {
+  /** What runs in this process; both if absent. A cluster may run them separately. */
+  readonly part?: "controller" | "server";
   /** `/api/v3` over HTTPS. No server for clients and agents without it. */
   readonly listen?: ListenChoice;
   /** Files for machines over HTTP; absent: none. */
@@ -61,7 +63,7 @@ export const serverOptions: ServerOptions = {
   specs: rebarOptions,
   read: (sources) => Promise.resolve(readRebarOptions(sources)),
   // On a cluster, the server for clients and agents is a process of its own: `slipway rebar server`.
-  forControllers: {} satisfies RebarOptions,
+  forControllers: { part: "controller" } satisfies RebarOptions,
 };
 
 export const runExamples = ["slipway run --ephemeral examples/rebar/hello.yaml"];

@@ -1,20 +1,98 @@
-import { join } from "node:path";
-import { aborted, deferred, messageOf, orAborted } from "#lib/base/index.ts";
+import { aborted, deferred, messageOf } from "#lib/base/index.ts";
 import { type ControllerParts, openWhenNeeded } from "#kernel/dialect/index.ts";
-import { asShared, type Manager } from "#kernel/kit/index.ts";
+import type { Manager } from "#kernel/kit/index.ts";
 import { addController } from "./controller.ts";
 import { firstKey } from "./first-key.ts";
 import { ContentBundle, kindOf } from "./kinds.ts";
-import { knownPassword, serverUnserved } from "./messages.ts";
-import { type RebarOptions, usualFiles } from "./options.ts";
-import { openServer, type RebarServer } from "./open-server.ts";
+import { openJobLog } from "./run-logs.ts";
+import { clientHint, firstUserName, knownPassword, nothingServed, wellKnownPassword } from "./messages.ts";
+import { type ListeningServer, openServer, openStoreOnly, type RebarServer, type ServerParts } from "./open-server.ts";
+import type { RebarOptions } from "./options.ts";
 
 /** What makes a server necessary that nobody asked for. */
 const neededBy = [kindOf.machines, ContentBundle];
 
 /**
- * Adds the server for clients and agents, and the controller of machines, which works on the server's store. Rejects if
- * a required address is taken.
+ * Adds the server for clients and agents, or only its store, and the controller of machines, which works on the store.
+ * Rejects if a required address is taken.
  */
 export async function addControllers(manager: Manager, parts: ControllerParts<RebarOptions>): Promise<void> {
+  const { options = {} } = parts;
+  const { clock, log, random } = manager;
+  const given: ServerParts = {
+    client: manager.client,
+    templates: parts.templates,
+    directory: parts.directory,
+    options,
+    clock,
+    log,
+    random,
+  };
+  const opened = deferred<RebarServer>();
+  opened.promise.catch(() => undefined);
+  parts.tellLogs(openJobLog(opened.promise, clock));
+  if (options.part !== "server") addController(manager, opened.promise);
+  if (options.listen === undefined) addStore(manager, given, opened);
+  else await addServer(manager, parts, { ...given, options }, opened);
+}
+
+/** Without listeners: what kubectl and the command line write gets its effects. */
+function addStore(manager: Manager, parts: ServerParts, opened: ReturnType<typeof deferred<RebarServer>>): void {
+  manager.add({
+    name: "rebar-store",
+    async run({ stop }) {
+      const server = await openStoreOnly(parts);
+      opened.resolve(server);
+      await aborted(stop);
+      await server.close();
+    },
+  });
+}
+
+async function addServer(
+  manager: Manager,
+  controllerParts: ControllerParts<RebarOptions>,
+  parts: ServerParts,
+  opened: ReturnType<typeof deferred<RebarServer>>,
+): Promise<void> {
+  const { listen, usesDefaultPassword = false } = parts.options;
+  if (listen === undefined) return;
+  const key = await firstKey(parts.directory, usesDefaultPassword);
+  const needed = { ...nothingServed, listen, neededBy, what: nothingServed.serves, serves: "rebar-api", tokenFile: key.file };
+  const open = (address: string): Promise<ListeningServer> => openServer({ ...parts, firstUser: key.user }, address);
+  const { opened: port } = await openWhenNeeded(manager, controllerParts, needed, open);
+  manager.add({
+    name: "rebar-server",
+    runsWithoutLeadership: true,
+    async run({ stop }) {
+      const found = await Promise.race([port, aborted(stop).then(() => undefined)]).catch(() => undefined);
+      if (found === undefined) return opened.reject(new Error("the server for machines did not start"));
+      const { address, port: server } = found;
+      opened.resolve(server);
+      await tellAbout(controllerParts, manager, server, { address, file: key.file, password: key.user.password });
+      await aborted(stop);
+      await server.close();
+    },
+  });
+}
+
+/** Tells how clients get in, as long as the first password is what it was. */
+async function tellAbout(
+  parts: ControllerParts<RebarOptions>,
+  { log }: Manager,
+  { store, files }: ListeningServer,
+  { address, file, password }: { readonly address: string; readonly file: string; readonly password: string },
+): Promise<void> {
+  if (await store.passwords.check(firstUserName, password))
+    log.info("for drpcli and agents", { paste: clientHint(address, file) });
+  if (files !== undefined) parts.tellPort({ serves: "boot files for machines", address: files });
+  const tell = async (): Promise<void> => {
+    const isKnown = await store.passwords.check(firstUserName, wellKnownPassword);
+    parts.tellCondition(knownPassword(isKnown));
+  };
+  await tell();
+  store.listen(({ Type, Key }) => {
+    if (Type === "users" && Key === firstUserName)
+      void tell().catch((thrown: unknown) => log.warn("the password was not checked", { error: messageOf(thrown) }));
+  });
 }
