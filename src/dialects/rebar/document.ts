@@ -7,12 +7,11 @@ import {
   checkUnknown,
   collectProblems,
   type DocumentReader,
-  type References,
   type Report,
   type SourceDocument,
 } from "#kernel/dialect/index.ts";
 import { didYouMean } from "#lib/text/index.ts";
-import { bundleProblems } from "./bundles/document.ts";
+import { readContent } from "./bundles/content.ts";
 import { ContentBundle, defaultNamespace, group, kindOf, kinds } from "./kinds.ts";
 import { nameOf } from "./store/names.ts";
 
@@ -21,7 +20,8 @@ export const documents: DocumentReader = {
   detect: ({ value }) =>
     isJsonObject(value) && (isBundle(value) || (textAt(value, "apiVersion") ?? "").startsWith(`${group}/`)),
   read: readDocument,
-  references: ({ value }) => (isJsonObject(value) ? referencesOf(value) : []),
+  // A machine names keys of `/api/v3`, which are no names of objects.
+  references: () => [],
   lint: (document) => readDocument(document).problems,
   readTogether: (all) => all.map(() => []),
   lintTogether: (all) => all.map(() => []),
@@ -45,7 +45,8 @@ function readDocument({ value, positionOf }: SourceDocument) {
 
 /** The object that makes a server load the bundle. */
 function bundleObject(content: JsonObject, report: Report): JsonObject {
-  bundleProblems(content, report);
+  const read = readContent(content);
+  if (!read.ok) for (const message of read.error.Messages) report(["sections"], "invalid-value", message);
   const name = textAt(content, "meta", "Name") ?? "";
   return {
     apiVersion: apiVersionOf(ContentBundle),
@@ -95,12 +96,4 @@ function named(document: JsonObject): JsonObject {
   const own = isJsonObject(spec) ? spec : {};
   const name = textAt(metadata, "name");
   return own["Name"] !== undefined || name === undefined ? document : { ...document, spec: { ...own, Name: name } };
-}
-
-/** What a machine needs to be created. */
-function referencesOf(document: JsonObject): References {
-  if (document["kind"] !== kindOf.machines.kind) return [];
-  const workflow = textAt(document, "spec", "Workflow") ?? "";
-  if (workflow === "") return [];
-  return [];
 }

@@ -4,7 +4,7 @@ import { type Clock, codeOf, type Logger, type Random, toError } from "#lib/base
 import type { ControllerParts, ListenChoice } from "#kernel/dialect/index.ts";
 import { selfSignedPair } from "#kernel/doors/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
-import { ByteLogs } from "#kernel/logs/index.ts";
+import { ByteLogs } from "#kernel/streams/index.ts";
 import { openRebarApi, type RebarApi } from "./api/open-rebar-api.ts";
 import { makeToken, type TokenSubject } from "./api/tokens.ts";
 import type { Machine } from "./objects.ts";
@@ -142,7 +142,7 @@ function placeOf(now: () => RenderPlace | undefined): RenderPlace {
 async function openListeners(parts: ServerParts, opened: Opened, address: string): Promise<RebarApi> {
   const { directory, options, clock, log } = parts;
   const { store, logs, renderer, actions, place } = opened;
-  const tokenKey = await store.tokenKey();
+  const { tokenKey } = store;
   const secure = createSecureParams({ world: store.world, sealKey: store.sealKey });
   const host = options.machineHost ?? hostOf(address);
   const tls = await selfSignedPair(join(directory, "pki"), "rebar", clock.now(), [host]);

@@ -1,6 +1,6 @@
 import { type Millis, sleep } from "#lib/base/index.ts";
 import type { LogOpener } from "#kernel/dialect/index.ts";
-import type { ByteLogs, LogRequest } from "#kernel/logs/index.ts";
+import type { ByteLogs, LogRequest } from "#kernel/streams/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import type { Clock } from "#lib/base/index.ts";
 import type { Job } from "./objects.ts";

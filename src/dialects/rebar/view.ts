@@ -169,3 +169,9 @@ function entryReason(state: TaskListState, own: Job | undefined, phase: StepPhas
   if (phase === "Suspended") return { reason: "NotRunnable", message: whyNot.notRunnable(sinceOf(state.job)) };
   return {};
 }
+
+/** Why it does not start before someone changes it; a machine that waits for its person may go on by itself. */
+export function refusalOf(object: KubeObject): string | undefined {
+  const { cursor, errors } = stateOf(object);
+  return cursor === undefined && errors.length > 0 ? errors.join("; ") : undefined;
+}
