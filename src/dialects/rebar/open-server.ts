@@ -4,9 +4,10 @@ import { type Clock, codeOf, type Logger, type Random, toError } from "#lib/base
 import type { ControllerParts, ListenChoice } from "#kernel/dialect/index.ts";
 import { selfSignedPair } from "#kernel/doors/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
-import { ByteLogs } from "#kernel/streams/index.ts";
+import type { ByteLogs } from "#kernel/streams/index.ts";
 import { openRebarApi, type RebarApi } from "./api/open-rebar-api.ts";
 import { makeToken, type TokenSubject } from "./api/tokens.ts";
+import { openJobLogs } from "./job-logs.ts";
 import type { Machine } from "./objects.ts";
 import type { RebarOptions } from "./options.ts";
 import { findParam } from "./params/lookup.ts";
@@ -77,10 +78,7 @@ type Opened = Awaited<ReturnType<typeof openParts>>;
 async function openParts(parts: ServerParts) {
   const { client, templates, directory, options, clock, log, random, firstUser } = parts;
   const stop = new AbortController();
-  const logs = new ByteLogs({
-    directory: join(directory, "job-logs"),
-    begin: (job) => new TextEncoder().encode(`Log for Job: ${job}\n`),
-  });
+  const logs = openJobLogs(join(directory, "job-logs"));
   const place: { now: RenderPlace | undefined } = { now: undefined };
   const renderer = createRenderer({ templates, place: placeOf(() => place.now) });
   const late: { actions?: Actions } = {};

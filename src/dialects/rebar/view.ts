@@ -5,8 +5,6 @@ import { whyNot } from "./messages.ts";
 import { type Job, zeroTime } from "./objects.ts";
 import { entryIds, isCanceled, isRoll, stateOf, type TaskListState } from "./state.ts";
 
-// Browser-safe: the web interface uses it.
-
 /** A machine as a run whose steps are the entries of its task list. */
 export function viewMachine(object: KubeObject): RunView {
   const { apiVersion, kind, metadata } = object;

@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "#kernel/model/index.ts";
+import { describeMachine } from "./describe.ts";
+import { refusalOf, viewMachine } from "./view.ts";
+
+const tasks = ["stage:s1", "bootenv:local", "a", "stage:s2", "a"];
+
+const machine = (spec: object, status: object = { writes: 1, available: true, errors: [] }): KubeObject =>
+  ({
+    apiVersion: "rebar.slipway.dev/v1",
+    kind: "Machine",
+    metadata: { name: "m", namespace: "rebar", uid: "u" },
+    spec: { Uuid: "m-uuid", Name: "m", Tasks: tasks, CurrentTask: -1, Runnable: true, ...spec },
+    status,
+  }) as KubeObject;
+
+const job = (State: string, CurrentIndex: number, more: object = {}) => ({
+  Uuid: "j",
+  Task: "a",
+  State,
+  ExitState: "",
+  CurrentIndex,
+  StartTime: "2026-01-02T03:04:05Z",
+  EndTime: "0001-01-01T00:00:00Z",
+  ...more,
+});
+
+const phases = (object: KubeObject) => viewMachine(object).steps.map(({ phase }) => phase);
+
+test("a machine at the start of its list waits for its agent", () => {
+  const view = viewMachine(machine({}));
+  expect([view.phase, view.nativePhase, view.progress]).toEqual(["Pending", "Runnable", { done: 0, total: 5 }]);
+  expect(view.steps.map(({ id, group }) => [id, group])).toEqual([
+    ["stage:s1", undefined],
+    ["bootenv:local", undefined],
+    ["a", "s1"],
+    ["stage:s2", undefined],
+    ["a#2", "s2"],
+  ]);
+  expect(view.steps[0]).toMatchObject({ phase: "Waiting", reason: "Agent" });
+});
+
+test.each([
+  ["created", true, "Running", ["Succeeded", "Succeeded", "Starting", "Pending", "Pending"]],
+  ["running", true, "Running", ["Succeeded", "Succeeded", "Running", "Pending", "Pending"]],
+  ["finished", true, "Running", ["Succeeded", "Succeeded", "Succeeded", "Waiting", "Pending"]],
+  ["failed", false, "Failed", ["Succeeded", "Succeeded", "Failed", "Pending", "Pending"]],
+  ["failed", true, "Running", ["Succeeded", "Succeeded", "Waiting", "Pending", "Pending"]],
+  ["incomplete", false, "Suspended", ["Succeeded", "Succeeded", "Suspended", "Pending", "Pending"]],
+])("a job that is %s on a machine that is Runnable: %s shows as %s", (state, Runnable, phase, steps) => {
+  const object = machine({ CurrentTask: 2, Runnable, currentJobRecord: job(state, 2) });
+  expect(viewMachine(object).phase).toBe(phase);
+  expect(phases(object)).toEqual(steps);
+});
+
+test("a canceled job shows as canceled, and the machine can be resumed or begin anew", () => {
+  const object = machine({ CurrentTask: 2, Runnable: false, currentJobRecord: job("failed", 2, { ExitState: "stop" }) });
+  expect(viewMachine(object)).toMatchObject({ phase: "Canceled", actions: ["retry", "resume"] });
+});
+
+test("after a change of the stage the entry with the cursor is done", () => {
+  const object = machine({ CurrentTask: 3, currentJobRecord: job("finished", 3, { Task: "stage:s2" }) });
+  expect(phases(object)).toEqual(["Succeeded", "Succeeded", "Succeeded", "Succeeded", "Waiting"]);
+});
+
+test("a machine with a done list has succeeded, one without tasks is idle", () => {
+  expect(viewMachine(machine({ CurrentTask: 5 }))).toMatchObject({ phase: "Succeeded", nativePhase: "Complete" });
+  expect(viewMachine(machine({ Tasks: [], CurrentTask: 0 }))).toMatchObject({ phase: "Succeeded", nativePhase: "Idle" });
+});
+
+test("what kubectl wrote is pending until the server has completed it, and a refusal is told", () => {
+  expect(viewMachine(machine({ CurrentTask: undefined }, {})).phase).toBe("Pending");
+  const refused = machine({ CurrentTask: undefined }, { errors: ["Workflow x does not exist"] });
+  expect(viewMachine(refused).phase).toBe("Failed");
+  expect(refusalOf(refused)).toBe("Workflow x does not exist");
+});
+
+test("why a machine is not Runnable: its last job says it", () => {
+  const object = machine({
+    CurrentTask: 2,
+    Runnable: false,
+    currentJobRecord: job("finished", 2, { ExitState: "reboot", EndTime: "2026-01-02T03:04:06Z" }),
+  });
+  expect(viewMachine(object).message).toBe(
+    "the machine is not Runnable since task a asked for reboot at 2026-01-02T03:04:06Z; resume it to let its agent go on",
+  );
+});
+
+test("the description has the task list with the cursor", () => {
+  const text = describeMachine(machine({ CurrentTask: 2, currentJobRecord: job("running", 2) }), { now: 0 });
+  expect(text).toMatch(/^> +a +Running/m);
+  expect(text).toMatch(/^Runnable: +yes$/m);
+});
