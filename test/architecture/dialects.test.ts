@@ -4,6 +4,7 @@ import { readSource, root, sourceFiles } from "./sources.ts";
 
 /** How a dialect is named; a common word of the field, such as "workflow", is no name, and imports show who knows that dialect. */
 const namesOf: Readonly<Record<string, RegExp | undefined>> = {
+  rebar: /digital ?rebar|\brebar\b|drpcli/i,
   tinkerbell: /tinkerbell|\btink/i,
   // Import paths of CUE packages (`vela/op`) are words of the language.
   vela: /kubevela|\bvela\b(?!\/)/i,

@@ -1,6 +1,14 @@
 import { controllerFor, getOrUndefined, type Manager, refTo } from "#kernel/kit/index.ts";
 import { keyOf, splitKey } from "#kernel/model/index.ts";
-import { actionsFor, answer, openActions, RunAction, targetIn, targetIndex, targetKeys } from "#kernel/dialect/index.ts";
+import {
+  actionsFor,
+  answer,
+  openActions,
+  RunAction,
+  targetIn,
+  targetIndex,
+  targetKeys,
+} from "#kernel/dialect/index.ts";
 import { kindOf } from "./kinds.ts";
 import { Refused } from "./failure.ts";
 import { isCurrent, steer } from "./run-actions.ts";

@@ -15,7 +15,8 @@ export const agents: Agents = {
       import("./agent/open-agent.ts"),
       import("node:fs/promises"),
     ]);
-    const [user = "", ...password] = tokenFile === undefined ? [] : (await readFile(tokenFile, "utf8")).trim().split(":");
+    const [user = "", ...password] =
+      tokenFile === undefined ? [] : (await readFile(tokenFile, "utf8")).trim().split(":");
     const environment = Object.fromEntries(
       ["PATH", "HOME", "LANG", "TERM"].flatMap((name) => {
         const value = variable(name);

@@ -7,7 +7,7 @@ export const firstUserName = "rocketskates";
 export const wellKnownPassword = "r0cketsk8ts";
 
 export const whyNot = {
-  notRunnable: (why: string) => `the machine is not Runnable since ${why}; resume it to let its agent go on`,
+  notRunnable: (why: string) => `the machine is not Runnable: ${why}; resume it to let its agent go on`,
   unavailable: (errors: readonly string[]) => `the machine is not available: ${errors.join("; ")}`,
   agent: (context: string) =>
     context === "" ? "the agent of the machine to ask for the next task" : `an agent of context ${context}`,

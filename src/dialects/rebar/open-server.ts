@@ -198,13 +198,8 @@ const archName = (): string => ({ x64: "amd64", ia32: "386" })[process.arch as s
 const machineSubject = (machine: Machine | undefined): TokenSubject =>
   machine === undefined ? { kind: "create" } : { kind: "machine", machine: machine.Uuid };
 
-const tokenFor = (
-  store: OpenStore,
-  key: Uint8Array,
-  clock: Clock,
-  subject: TokenSubject,
-  seconds: number,
-): string => makeToken(key, store.world, subject, clock.now() + seconds * 1000);
+const tokenFor = (store: OpenStore, key: Uint8Array, clock: Clock, subject: TokenSubject, seconds: number): string =>
+  makeToken(key, store.world, subject, clock.now() + seconds * 1000);
 
 async function closeParts({ store, logs, stop }: Opened): Promise<void> {
   await store.close();

@@ -32,7 +32,11 @@ const option = prefixedOption("rebar", heading);
 const flag = prefixedFlag("rebar", heading);
 
 export const rebarOptions: readonly OptionSpec[] = [
-  option("listen", "address", `HOST:PORT of /api/v3 for drpcli and agents, or off (default: ${usualListen} if it is free)`),
+  option(
+    "listen",
+    "address",
+    `HOST:PORT of /api/v3 for drpcli and agents, or off (default: ${usualListen} if it is free)`,
+  ),
   option("files", "address", `HOST:PORT of boot files for machines, or off (default: ${usualFiles} if it is free)`),
   option("machine-host", "host", "name or address by which machines reach this server (default: that of the listener)"),
   option("namespace", "name", "namespace of all its objects (default: rebar)"),

@@ -20,7 +20,11 @@ export const isCurrent = ({ spec }: RunAction, { metadata }: KubeObject): boolea
  * Carries out a RunAction: suspend and resume change Runnable; cancel also ends the job; retry begins the list anew, or
  * goes on with the task that failed. Rejects with `Refused` where the rules of machines do not allow it.
  */
-export async function steer(store: RebarStore, { spec, status }: RunAction, { spec: stored }: KubeObject): Promise<Verdict> {
+export async function steer(
+  store: RebarStore,
+  { spec, status }: RunAction,
+  { spec: stored }: KubeObject,
+): Promise<Verdict> {
   const uuid = isJsonObject(stored) ? (textAt(stored, "Uuid") ?? "") : "";
   const machine = store.world.get("machines", uuid);
   if (machine === undefined) return refused("the machine is not complete yet");

@@ -33,7 +33,9 @@ function jobOf(world: World, object: KubeObject, part: string): Job {
   const { entries, job } = stateOf(object);
   const at = part === "" ? job?.CurrentIndex : entryIds(entries).indexOf(part);
   if (at === -1 || at === undefined)
-    throw badRequest(part === "" ? "the machine has no job yet" : `${JSON.stringify(part)} is no entry of the task list`);
+    throw badRequest(
+      part === "" ? "the machine has no job yet" : `${JSON.stringify(part)} is no entry of the task list`,
+    );
   let seen = job;
   for (let count = 0; seen !== undefined && count < mostJobs; count++) {
     if (seen.CurrentIndex === at) return seen;
@@ -71,9 +73,14 @@ async function* followed(
   { signal }: LogRequest,
 ): AsyncGenerator<Uint8Array> {
   const over = new AbortController();
-  const isOver = (): boolean => !["created", "running", "incomplete"].includes(store.world.get("jobs", job)?.State ?? "");
+  const isOver = (): boolean =>
+    !["created", "running", "incomplete"].includes(store.world.get("jobs", job)?.State ?? "");
   const endSoon = (): void => {
-    if (isOver()) void sleep(clock, lastBlock, over.signal).then(() => over.abort(), () => undefined);
+    if (isOver())
+      void sleep(clock, lastBlock, over.signal).then(
+        () => over.abort(),
+        () => undefined,
+      );
   };
   const leave = store.listen(({ Type, Key }) => {
     if (Type === "jobs" && Key === job) endSoon();

@@ -58,7 +58,14 @@ async function addServer(
   const { listen, usesDefaultPassword = false } = parts.options;
   if (listen === undefined) return;
   const key = await firstKey(parts.directory, usesDefaultPassword);
-  const needed = { ...nothingServed, listen, neededBy, what: nothingServed.serves, serves: "rebar-api", tokenFile: key.file };
+  const needed = {
+    ...nothingServed,
+    listen,
+    neededBy,
+    what: nothingServed.serves,
+    serves: "rebar-api",
+    tokenFile: key.file,
+  };
   const open = (address: string): Promise<ListeningServer> => openServer({ ...parts, firstUser: key.user }, address);
   const { opened: port } = await openWhenNeeded(manager, controllerParts, needed, open);
   manager.add({

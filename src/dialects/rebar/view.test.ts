@@ -54,7 +54,11 @@ test.each([
 });
 
 test("a canceled job shows as canceled, and the machine can be resumed or begin anew", () => {
-  const object = machine({ CurrentTask: 2, Runnable: false, currentJobRecord: job("failed", 2, { ExitState: "stop" }) });
+  const object = machine({
+    CurrentTask: 2,
+    Runnable: false,
+    currentJobRecord: job("failed", 2, { ExitState: "stop" }),
+  });
   expect(viewMachine(object)).toMatchObject({ phase: "Canceled", actions: ["retry", "resume"] });
 });
 
@@ -65,7 +69,10 @@ test("after a change of the stage the entry with the cursor is done", () => {
 
 test("a machine with a done list has succeeded, one without tasks is idle", () => {
   expect(viewMachine(machine({ CurrentTask: 5 }))).toMatchObject({ phase: "Succeeded", nativePhase: "Complete" });
-  expect(viewMachine(machine({ Tasks: [], CurrentTask: 0 }))).toMatchObject({ phase: "Succeeded", nativePhase: "Idle" });
+  expect(viewMachine(machine({ Tasks: [], CurrentTask: 0 }))).toMatchObject({
+    phase: "Succeeded",
+    nativePhase: "Idle",
+  });
 });
 
 test("what kubectl wrote is pending until the server has completed it, and a refusal is told", () => {
@@ -82,7 +89,7 @@ test("why a machine is not Runnable: its last job says it", () => {
     currentJobRecord: job("finished", 2, { ExitState: "reboot", EndTime: "2026-01-02T03:04:06Z" }),
   });
   expect(viewMachine(object).message).toBe(
-    "the machine is not Runnable since task a asked for reboot at 2026-01-02T03:04:06Z; resume it to let its agent go on",
+    "the machine is not Runnable: task a asked for reboot at 2026-01-02T03:04:06Z; resume it to let its agent go on",
   );
 });
 

@@ -10,7 +10,13 @@ export function viewMachine(object: KubeObject): RunView {
   const { apiVersion, kind, metadata } = object;
   const { name = "", namespace, uid } = metadata;
   const state = stateOf(object);
-  const ref: ObjectRef = { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) };
+  const ref: ObjectRef = {
+    apiVersion,
+    kind,
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(uid === undefined ? {} : { uid }),
+  };
   const phase = phaseOf(state);
   const ids = entryIds(state.entries);
   const steps = state.entries.map((_entry, at) => viewEntry(state, at, ids, ref));
@@ -68,19 +74,22 @@ function nativePhase(state: TaskListState): string {
 function reasonOf(state: TaskListState, phase: RunPhase): { readonly reason?: string; readonly message?: string } {
   const { job, isAvailable, errors } = state;
   if (!isAvailable && errors.length > 0) return { reason: "NotAvailable", message: whyNot.unavailable(errors) };
-  if (phase === "Failed" && job !== undefined) return { reason: "JobFailed", message: `task ${job.Task} failed: job ${job.Uuid}` };
-  if (phase === "Canceled" && job !== undefined) return { reason: "Canceled", message: `task ${job.Task} was canceled` };
+  if (phase === "Failed" && job !== undefined)
+    return { reason: "JobFailed", message: `task ${job.Task} failed: job ${job.Uuid}` };
+  if (phase === "Canceled" && job !== undefined)
+    return { reason: "Canceled", message: `task ${job.Task} was canceled` };
   if (phase !== "Suspended") return {};
   return { reason: "NotRunnable", message: whyNot.notRunnable(sinceOf(job)) };
 }
 
 function sinceOf(job: Job | undefined): string {
-  if (job === undefined) return "it was created or changed so";
+  if (job === undefined) return "someone made it so, or its boot environment changed";
   const time = job.EndTime === zeroTime ? "" : ` at ${job.EndTime}`;
-  if (job.State === "incomplete") return `task ${job.Task} ended incomplete${job.ExitState === "complete" ? "" : ` and asked for ${job.ExitState}`}`;
+  if (job.State === "incomplete")
+    return `task ${job.Task} ended incomplete${job.ExitState === "complete" ? "" : ` and asked for ${job.ExitState}`}`;
   if (job.ExitState === "reboot" || job.ExitState === "poweroff" || job.ExitState === "stop")
     return `task ${job.Task} asked for ${job.ExitState}${time}`;
-  return `after task ${job.Task}${time}, by a person or a change of the boot environment`;
+  return `someone made it so after task ${job.Task}${time}, or its boot environment changed`;
 }
 
 const actionsOf = (phase: RunPhase): readonly ActionName[] => {
@@ -117,7 +126,10 @@ function viewEntry(state: TaskListState, at: number, ids: readonly string[], run
 }
 
 function entryTimes({ StartTime, EndTime, State }: Job) {
-  const [start, end] = [instantOf(StartTime), State === "created" || State === "running" ? undefined : instantOf(EndTime)];
+  const [start, end] = [
+    instantOf(StartTime),
+    State === "created" || State === "running" ? undefined : instantOf(EndTime),
+  ];
   return { ...(start === undefined ? {} : { startedAt: start }), ...(end === undefined ? {} : { finishedAt: end }) };
 }
 
