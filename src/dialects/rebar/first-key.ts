@@ -12,7 +12,7 @@ export interface FirstKey {
   readonly file: string;
 }
 
-/** The account of a new server, kept for this user's programs. Its password is random unless the known one is wanted. */
+/** The account of a new server, kept for this user's programs. The password is random, or the well-known one. */
 export async function firstKey(directory: string, usesDefault: boolean): Promise<FirstKey> {
   const file = join(directory, "rs-key");
   await makeDirectories(directory, 0o700);

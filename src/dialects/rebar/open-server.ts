@@ -10,7 +10,6 @@ import { makeToken, type TokenSubject } from "./api/tokens.ts";
 import { openJobLogs } from "./job-logs.ts";
 import type { Machine } from "./objects.ts";
 import type { RebarOptions } from "./options.ts";
-import { findParam } from "./params/lookup.ts";
 import { type Actions, openActions } from "./plugins/actions.ts";
 import type { ActionOutcome } from "./plugins/run-command.ts";
 import type { RenderPlace } from "./render.ts";
@@ -98,13 +97,14 @@ async function openParts(parts: ServerParts) {
     },
     ...(firstUser === undefined ? {} : { firstUser }),
   });
+  const secure = createSecureParams({ world: store.world, sealKey: store.sealKey });
   const actions = openActions({
     store,
+    secure,
     allowExec: options.allowsHost === true,
-    paramOf: (world, machine, name) => findParam(world, { collection: "machines", object: machine }, name)?.value,
   });
   late.actions = actions;
-  return { store, logs, renderer, actions, place, stop };
+  return { store, logs, renderer, secure, actions, place, stop };
 }
 
 /** What the log of an action's job says, in the original's words. */
@@ -139,9 +139,8 @@ function placeOf(now: () => RenderPlace | undefined): RenderPlace {
 
 async function openListeners(parts: ServerParts, opened: Opened, address: string): Promise<RebarApi> {
   const { directory, options, clock, log } = parts;
-  const { store, logs, renderer, actions, place } = opened;
+  const { store, logs, renderer, secure, actions, place } = opened;
   const { tokenKey } = store;
-  const secure = createSecureParams({ world: store.world, sealKey: store.sealKey });
   const host = options.machineHost ?? hostOf(address);
   const tls = await selfSignedPair(join(directory, "pki"), "rebar", clock.now(), [host]);
   const open = (files: string | undefined): Promise<RebarApi> =>
