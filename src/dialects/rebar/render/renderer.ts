@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "#lib/base/index.ts";
+import { type Clock, err, ok, type Result, systemClock } from "#lib/base/index.ts";
 import type { TemplateFailure } from "#kernel/template/index.ts";
 import { type ModelError, refusal } from "../failure.ts";
 import type { JobAction, RenderPlace, Renderer, RenderSubject } from "../render.ts";
@@ -15,6 +15,8 @@ import { MachineValues } from "./values.ts";
 export interface RendererOptions {
   readonly templates: Templates;
   readonly place: RenderPlace;
+  /** Default: the system's. */
+  readonly clock?: Clock;
 }
 
 /** See `go/rebar/render.go`. */
@@ -28,6 +30,8 @@ interface Rendered {
 const maxKnown = 2000;
 /** Questions of one rendering; each of them has found out something that the next one brings. */
 const maxRounds = 500;
+/** Each question has the budget of the module; this is for all of one rendering. */
+const maxMs = 30_000;
 
 const titles = { tasks: "Task", stages: "Stage", bootenvs: "BootEnv" } as const;
 
@@ -85,7 +89,9 @@ class ModuleRenderer implements Renderer {
   ): Promise<Result<NonNullable<Rendered["actions"]>, ModelError>> {
     const known = this.#knownOf(question.subject);
     const missing = new Set<string>();
-    for (let round = 0; round < maxRounds; round++) {
+    const { clock = systemClock } = this.#options;
+    const latest = clock.monotonic() + maxMs;
+    for (let round = 0; round < maxRounds && clock.monotonic() < latest; round++) {
       const closure = this.#closureOf(known, question.object, question.world);
       // What is served to everybody shows sealed values as they are.
       if (question.subject.collection === "tasks") await question.values.open(known.learned, this.#options.place);
@@ -100,7 +106,7 @@ class ModuleRenderer implements Renderer {
       for (const hash of value.needs.parts ?? []) missing.add(hash);
       known.learned.learn(value.needs);
     }
-    return err(refuse("the templates read too many params whose names are computed"));
+    return err(refuse("rendering takes too long: the templates read too many params whose names are computed"));
   }
 
   #knownOf({ collection, name }: RenderSubject): Known {
