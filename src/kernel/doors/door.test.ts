@@ -250,6 +250,31 @@ describe("upgrades", () => {
   });
 });
 
+test("beyond a number of connections the one that has been idle longest makes room, and none that is served", async () => {
+  const [asked, go] = [deferred<void>(), deferred<void>()];
+  const door = await open({
+    tls,
+    most: { connections: 2 },
+    serves: async () => ({
+      async answer(exchange) {
+        if (exchange.request.url === "/slow") {
+          asked.resolve();
+          await go.promise;
+        }
+        sendJson(exchange, {});
+      },
+    }),
+  });
+  const slow = askTls(door, "/slow");
+  await asked.promise;
+  const idle = await socketTo(door);
+  const gone = closed(idle.resume());
+  expect((await askTls(door, "/")).status).toBe(200);
+  await gone;
+  go.resolve();
+  expect((await slow).status).toBe(200);
+});
+
 test("requests are counted with their status, and those beyond a bound are refused", async () => {
   const counted: (number | undefined)[] = [];
   const [first, go] = [deferred<void>(), deferred<void>()];

@@ -3,6 +3,7 @@ import { type Clock, type Logger, messageOf, type Millis, sleep, SlipwayError } 
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { ApiError } from "#kernel/model/index.ts";
 import { type ConnectionSource, RpcListener, RpcPort, type RpcService } from "#kernel/rpc/index.ts";
+import { Connections } from "./connections.ts";
 import { type EntryRules, isLoopbackAddress, refusalOf } from "./entry.ts";
 import { type Protocol, readFirstBytes } from "./first-bytes.ts";
 import type { Answering, HttpLimits, HttpServer, HttpServerOptions, ObserveRequest } from "./http-server.ts";
@@ -48,7 +49,7 @@ interface Patience {
 }
 
 interface DoorBounds {
-  /** Default: 1024. */
+  /** Beyond it the connection that has been idle longest is closed. Default: 1024. */
   readonly connections: number;
   /** Under way; default: 1024. */
   readonly requests: number;
@@ -75,6 +76,7 @@ export class Door {
   readonly #rules: EntryRules;
   readonly #source: RpcPort;
   readonly #http2: Branch;
+  readonly #connections: Connections;
   readonly #closing = new AbortController();
   #open = 0;
   #onEmpty: (() => void) | undefined;
@@ -94,6 +96,8 @@ export class Door {
     this.#tls = options.tls;
     this.#source = source;
     this.#http2 = http2;
+    const { connections } = this.#most;
+    this.#connections = new Connections({ maxConnections: connections, maxHandshakes: connections });
     this.port = port;
     this.address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
     const isLoopback = isLoopbackAddress(host);
@@ -145,7 +149,7 @@ export class Door {
   }
 
   #admit(socket: Socket): void {
-    if (this.#open >= this.#most.connections) return void socket.destroy();
+    this.#connections.opened(socket);
     this.#open++;
     socket.once("close", () => {
       this.#open--;
@@ -160,8 +164,11 @@ export class Door {
     try {
       const { http } = await this.#load();
       if (socket.destroyed) return;
-      if (protocol === "http1") http.connect(socket);
-      else this.#http2.give(socket);
+      if (this.#tls === undefined) this.#connections.secured(socket);
+      if (protocol === "http1") return http.connect(socket);
+      // Pings end it, when its client is gone.
+      this.#connections.busy(socket);
+      this.#http2.give(socket);
     } catch (thrown) {
       this.#options.log.error("loading the service failed", { address: this.address, error: messageOf(thrown) });
       if (socket.destroyed) return;
@@ -204,7 +211,15 @@ export class Door {
 
   get #serverOptions(): HttpServerOptions {
     const { form = plainRefusal, observe, log } = this.#options;
-    return { rules: this.#rules, limits: this.#limits, form, tls: this.#tls, observe, log };
+    return {
+      rules: this.#rules,
+      limits: this.#limits,
+      form,
+      tls: this.#tls,
+      observe,
+      connections: this.#connections,
+      log,
+    };
   }
 
   get #limits(): HttpLimits {

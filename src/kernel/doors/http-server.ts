@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { constants, Http2ServerRequest, Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
 import type { IncomingHttpHeaders } from "node:http2";
 import { createServer as createTlsServer } from "node:https";
@@ -7,7 +7,9 @@ import type { Duplex } from "node:stream";
 import type { Upgrade } from "#kernel/websocket/index.ts";
 import { type Clock, type Logger, type Millis, toError } from "#lib/base/index.ts";
 import type { Exchange } from "./answers.ts";
+import type { Connections } from "./connections.ts";
 import { type EntryRules, isAllowedPreflight, refusalOf } from "./entry.ts";
+import { lastResponse } from "./last-response.ts";
 import { DoorRefusal, type FormRefusal } from "./refusal.ts";
 import type { KeyPair } from "./x509.ts";
 
@@ -42,6 +44,7 @@ export interface HttpServerOptions {
   readonly form: FormRefusal;
   readonly tls?: KeyPair | undefined;
   readonly observe?: ObserveRequest | undefined;
+  readonly connections: Connections;
   readonly log: Logger;
 }
 
@@ -77,6 +80,7 @@ export class HttpServer {
       });
       // A failed handshake only concerns its client.
       server.on("tlsClientError", () => undefined);
+      server.on("secureConnection", (socket) => options.connections.secured(socket));
       this.#renew = (pair) => server.setSecureContext({ ...pair, minVersion: "TLSv1.2" });
       this.#server = server;
     }
@@ -132,8 +136,7 @@ export class HttpServer {
     response.on("error", () => undefined);
     // Both kinds have the members that answers use.
     const exchange = { request: request as IncomingMessage, response: response as ServerResponse };
-    const leave = this.#count(exchange);
-    response.once("close", leave);
+    response.once("close", this.#count(exchange));
     const refused = this.#refusalOf(request);
     if (refused === undefined) void this.#answer(exchange);
     else sendRefusal(exchange, refused, this.#options.form);
@@ -172,8 +175,11 @@ export class HttpServer {
 
   #count({ request, response }: Exchange): () => void {
     this.#requests++;
-    const observed = this.#options.observe?.(request);
+    const { observe, connections } = this.#options;
+    const observed = observe?.(request);
+    const rest = connections.busy(request.socket);
     return () => {
+      rest();
       this.#requests--;
       observed?.(response.statusCode);
     };
@@ -191,6 +197,7 @@ export class HttpServer {
       const refused = this.#refusalOf(request) ?? this.#upgradeRefusal();
       if (refused !== undefined) throw refused;
       this.#upgraded.add(socket);
+      this.#options.connections.busy(request.socket);
       const observed = this.#options.observe?.(request);
       socket.once("close", () => {
         this.#upgraded.delete(socket);
@@ -263,16 +270,4 @@ export function sendRefusal({ request, response }: Exchange, refused: DoorRefusa
     ...(request.httpVersionMajor === 1 ? { connection: "close" } : {}),
   });
   response.end(request.method === "HEAD" ? undefined : body);
-}
-
-/** The answer to an upgrade, on a connection that Node has released, is its last. */
-export function lastResponse(request: IncomingMessage, socket: Duplex): ServerResponse {
-  const response = new ServerResponse(request);
-  response.shouldKeepAlive = false;
-  response.assignSocket(socket as Socket);
-  // Connection errors only end the connection.
-  socket.on("error", () => undefined);
-  socket.on("drain", () => response.writableNeedDrain && response.emit("drain"));
-  response.once("finish", () => request.socket.destroySoon());
-  return response;
 }

@@ -1,5 +1,6 @@
 export { type Body, type BytesContent, type Exchange, sendBytes, sendFile, sendJson, sendStream } from "./answers.ts";
 export { boundedText, readBody } from "./body.ts";
+export { type ConnectionLimits, Connections, defaultConnectionLimits } from "./connections.ts";
 export type { Door, DoorOptions, Served } from "./door.ts";
 export { type AskedRequest, isLoopbackAddress } from "./entry.ts";
 export {
@@ -12,6 +13,7 @@ export {
   servesNames,
   writePair,
 } from "./key-pairs.ts";
+export { lastResponse } from "./last-response.ts";
 export { meantOf, notedAt, type NotedServer, notedServers, noteServer } from "./noted-servers.ts";
 export { openDoor } from "./open-door.ts";
 export { DoorRefusal, type FormRefusal, type RefusalForm, type RefusalKind } from "./refusal.ts";

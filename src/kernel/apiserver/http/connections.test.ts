@@ -4,7 +4,7 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestServer, waitUntil } from "../testing/index.ts";
-import type { ConnectionLimits } from "./connections.ts";
+import type { ConnectionLimits } from "#kernel/doors/index.ts";
 import type { Listener } from "./listener.ts";
 
 let api: TestServer;

@@ -1,12 +1,12 @@
 import { once } from "node:events";
-import { type IncomingMessage, ServerResponse, STATUS_CODES } from "node:http";
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { createServer, type Server, type ServerOptions } from "node:https";
 import { type AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { type ConnectionLimits, Connections, defaultConnectionLimits, lastResponse } from "#kernel/doors/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
 import { codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { loopbackNames } from "../authz/browser-guard.ts";
-import { type ConnectionLimits, Connections, defaultConnectionLimits } from "./connections.ts";
 import type { Exchange } from "./exchange.ts";
 import { type FrontDoor, handleRequest } from "./request-handler.ts";
 
@@ -125,18 +125,6 @@ class QueuedAnswers {
     });
     return waiting;
   }
-}
-
-/** An upgrade's answer, on a connection Node has released, is its last; a handler may take the connection over. */
-function lastResponse(request: IncomingMessage, socket: Duplex): ServerResponse {
-  const response = new ServerResponse(request);
-  response.shouldKeepAlive = false;
-  response.assignSocket(socket as Socket);
-  // Connection errors only end the connection.
-  socket.on("error", () => undefined);
-  socket.on("drain", () => response.writableNeedDrain && response.emit("drain"));
-  response.once("finish", () => request.socket.destroySoon());
-  return response;
 }
 
 /** Accepts foreign certificates, since their owner may have a token. */

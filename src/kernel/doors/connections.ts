@@ -72,7 +72,7 @@ export class Connections {
     for (const socket of this.#open) socket.destroy();
   }
 
-  /** The handshake is complete; requests will use this socket. */
+  /** The handshake, if there is one, is complete; requests will use this socket. */
   secured(socket: Socket): void {
     const below = this.#byPeer.get(peerOf(socket));
     if (below === undefined) return;
