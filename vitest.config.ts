@@ -70,6 +70,7 @@ const integration = [
   "src/kernel/streams/**/*.test.ts",
   "src/kernel/template/{cue-host,cue-runaway,helm,template-host,runaway,thread,render.prop}.test.ts",
   "src/kernel/couriers/**/*.test.ts",
+  "src/kernel/git/git.test.ts",
   "src/lib/base/{process-lock,child-end}.node.test.ts",
   "src/dialects/tinkerbell/preview/**/*.test.ts",
   "src/dialects/vela/{gitops,sources}/**/*.test.ts",

@@ -37,6 +37,16 @@ test("17.25 a retried step is told once for each message", () => {
   expect(workflowNotices(failed("x"), failed("y"))).toHaveLength(1);
 });
 
+test("17.25 a suspension is one event, whoever suspends", () => {
+  const first = { ...running, steps: [{ name: "a", phase: "running", reason: "Wait", firstExecuteTime: start }] };
+  const steps = [{ ...first.steps[0], phase: "suspending", reason: "Suspend" }];
+  const suspended = { ...first, status: "suspending", suspend: true, steps };
+  expect(lines(workflowNotices(first, { ...suspended, suspendState: "Requested" }))).toEqual([
+    "WorkflowSuspended: the workflow is suspended",
+  ]);
+  expect(lines(workflowNotices(first, suspended))).toEqual(['StepSuspended: step "a" is suspended']);
+});
+
 test("17.25 the end, a suspension and a restart of a workflow are events", () => {
   const held = { ...running, suspend: true };
   expect(lines(workflowNotices(running, held))).toEqual(["WorkflowSuspended: the workflow is suspended"]);

@@ -1,5 +1,6 @@
 import { formatAge, type Millis, parseInstant } from "#lib/base/index.ts";
 import type { ApplicationStatus, StepStatus, WorkflowStatusFields } from "./kinds.ts";
+import { requested } from "./workflow/status.ts";
 
 // Events are differences between two stored statuses, so that a restart of the server repeats none.
 
@@ -114,7 +115,12 @@ export function workflowNotices(
       : [];
   const known = new Map(flatten(old).map((step) => [step.name, step]));
   const steps = flatten(after).flatMap((step) => stepNotices(known.get(step.name), step));
-  return [...begun, ...steps, ...runNotices(old, after)];
+  const run = runNotices(old, after);
+  // Of a run that a person suspends its steps tell nothing new, nor does the run of a step that suspends it.
+  const isStep = ({ reason }: Notice) => reason === "StepSuspended";
+  if (after.suspendState === requested && run.some(({ reason }) => reason === runSuspended))
+    return [...begun, ...steps.filter((notice) => !isStep(notice)), ...run];
+  return [...begun, ...steps, ...(steps.some(isStep) ? run.filter(({ reason }) => reason !== runSuspended) : run)];
 }
 
 type AnyStep = Omit<StepStatus, "subSteps">;
@@ -160,10 +166,12 @@ function stepNotices(before: AnyStep | undefined, after: AnyStep): readonly Noti
   }
 }
 
+const runSuspended = "WorkflowSuspended";
+
 function runNotices(before: WorkflowStatusFields | undefined, after: WorkflowStatusFields): readonly Notice[] {
   const told: Notice[] = [];
   if (after.suspend === true && before?.suspend !== true && after.finished !== true)
-    told.push(normal("WorkflowSuspended", "the workflow is suspended", "Suspend"));
+    told.push(normal(runSuspended, "the workflow is suspended", "Suspend"));
   if (after.suspend !== true && before?.suspend === true && after.finished !== true)
     told.push(normal("WorkflowResumed", "the workflow was resumed", "Resume"));
   if (after.finished === true && before?.finished !== true) told.push(endNotice(after));

@@ -3,7 +3,7 @@ import type { JsonObject } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Step } from "./app.ts";
 import type { Application, Policy, Workflow, WorkflowRun } from "./kinds.ts";
-import { parseApp, parseRun } from "./parse.ts";
+import { parseApp, parseRun, unappliedComponents } from "./parse.ts";
 
 const stored = <T>(spec: JsonObject, metadata: JsonObject = {}): T =>
   ({
@@ -30,6 +30,27 @@ test("17.3 without a workflow, each component is a step in the order of its depe
     ["db", "apply-component"],
   ]);
   expect(workflow.steps[0]?.properties).toEqual({ component: "web" });
+});
+
+test("a step before rendering may have the name of a component that it makes", () => {
+  const early = { name: "web", type: "helm-template", stage: "pre-render" };
+  const components = [web, { name: "apply-web", type: "worker", dependsOn: ["web"] }];
+  expect(appOf({ components, workflow: { steps: [early] } }).workflow.steps.map(brief)).toEqual([
+    ["web", "helm-template"],
+    ["apply-web-2", "apply-component"],
+    ["apply-web", "apply-component", "apply-web-2"],
+  ]);
+});
+
+test("components that no step applies are told, unless a step may apply them without their name", () => {
+  const apply = { type: "apply-component", properties: { component: "web" } };
+  const components = [web, { name: "db", type: "worker" }];
+  const unapplied = (...steps: readonly JsonObject[]) =>
+    unappliedComponents(appOf({ components, workflow: { steps: [...steps] } }));
+  expect(unapplied(apply, { type: "suspend" })).toEqual(["db"]);
+  expect(unapplied(apply, { type: "deploy" })).toEqual([]);
+  expect(unapplied(apply, { type: "of-my-own" })).toEqual([]);
+  expect(unappliedComponents(appOf({ components }))).toEqual([]);
 });
 
 test("each topology is a deploy with all overrides", () => {

@@ -173,7 +173,7 @@ function parseAppWorkflow(spec: AppWorkflowSpec | undefined, parts: Parts, refer
   const written = [spec?.steps, workflow?.steps].find((steps) => steps !== undefined && steps.length > 0);
   const steps = (written ?? []).map(parseStep);
   const isGenerated = !steps.some(({ stage }) => stage === "post-render");
-  const rest = isGenerated ? generatedSteps(parts) : [];
+  const rest = isGenerated ? withFreeNames(generatedSteps(parts), steps) : [];
   // Generated steps know their dependencies, so their order does not matter.
   const usual = isGenerated && spec?.ref === undefined ? "DAG" : "StepByStep";
   return {
@@ -204,6 +204,34 @@ function generatedSteps({ components, policies }: Parts): readonly Step[] {
   if (overrides.length > 0 || components.some(({ type }) => type === "ref-objects"))
     return [plainStep("deploy", "deploy", { policies: overrides })];
   return components.map(({ name }) => plainStep(name, applyComponentType, { component: name }));
+}
+
+/** A step before rendering may have the name of a component that it makes. */
+function withFreeNames(generated: readonly Step[], written: readonly Step[]): readonly Step[] {
+  const taken = new Set([...written, ...generated].flatMap((step) => [step, ...step.subSteps]).map(({ name }) => name));
+  const isTaken = (name: string) => written.some((step) => [step, ...step.subSteps].some((one) => one.name === name));
+  return generated.map((step) => {
+    if (!isTaken(step.name)) return step;
+    let name = `apply-${step.name}`;
+    for (let count = 2; taken.has(name); count++) name = `apply-${step.name}-${count}`;
+    taken.add(name);
+    return { ...step, name };
+  });
+}
+
+/** Types of steps that apply no component unless they name it. */
+const namingTypes = new Set([
+  applyComponentType,
+  ..."suspend step-group notification webhook request print-message-in-status depends-on-app read-object".split(" "),
+  ..."apply-object apply-deployment apply-job check-metrics clean-jobs create-config read-config".split(" "),
+]);
+
+/** Components that no step applies, as far as that can be told. */
+export function unappliedComponents({ components, workflow }: Pick<App, "components" | "workflow">): readonly string[] {
+  const steps = workflow.steps.flatMap((step) => [step, ...step.subSteps]);
+  if (!steps.every(({ type }) => namingTypes.has(type))) return [];
+  const applied = new Set(steps.map(componentOf));
+  return components.map(({ name }) => name).filter((name) => !applied.has(name));
 }
 
 /** The component of a step that applies one. */

@@ -8,7 +8,7 @@ import { remembered } from "./definitions/remembered.ts";
 import { Application, type ApplicationStatus } from "./kinds.ts";
 import { trackerFinalizer } from "./labels.ts";
 import { notices } from "./notices.ts";
-import { parseApp } from "./parse.ts";
+import { parseApp, unappliedComponents } from "./parse.ts";
 import { actingFor } from "./reconcile/acting.ts";
 import { failed, pending, succeeded, withoutConditions, withPhase } from "./reconcile/conditions.ts";
 import { deleteStage } from "./reconcile/delete-stage.ts";
@@ -253,6 +253,8 @@ async function recordRevision(
   };
   const good = succeeded(succeeded(succeeded(base, "Parsed", now), "Render", now), "Revision", now);
   await store.put(isNew ? pending(withPhase(good, "runningWorkflow"), "Ready", "Creating", now) : good);
+  const unapplied = isNew ? unappliedComponents(app) : [];
+  if (unapplied.length > 0) pass.record(store.application, notices.unmentioned(unapplied));
   return revision;
 }
 
