@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type JsonObject, type JsonValue, listAt, objectAt, textAt, textsAt } from "#lib/base/index.ts";
 import { addWorkflow } from "../store/testing/store-fixture.ts";
+import { randomBytes } from "node:crypto";
+import { seal } from "../secure/box.ts";
 import { ApiFixture, type Reply } from "./testing/api-fixture.ts";
 
 let api: ApiFixture;
@@ -236,4 +238,39 @@ test("contents: unknown bundles are 404 with the original's words", async () => 
     Messages: ["No such content store"],
   });
   expect((await api.ask("GET", "/contents")).code).toBe(200);
+});
+
+test("a secure param is stored sealed, opened with decode and getSecure, and refused unsealed", async () => {
+  await post("/params", { Name: "secure/word", Secure: true, Schema: { type: "string" } });
+  const { uuid, auth } = await api.machine({ Name: "secure.example" });
+  const path = `/machines/${uuid}/params/secure/word`;
+  expect((await post(path, "plain")).code).toBe(409);
+  const publicKey = Buffer.from(String((await api.ask("GET", `/machines/${uuid}/pubkey`)).json), "base64");
+  const sealed = { ...seal(publicKey, "secret", randomBytes) };
+  expect((await post(path, sealed)).json).toEqual(sealed);
+  expect((await api.ask("GET", path)).json).toEqual(sealed);
+  expect((await api.ask("GET", `${path}?decode=true`, { auth })).json).toBe("secret");
+  expect((await api.ask("GET", `/machines/${uuid}?decode=true`)).json).toMatchObject({
+    Params: { "secure/word": "secret" },
+  });
+  const profileKey = Buffer.from(String((await api.ask("GET", "/profiles/global/pubkey")).json), "base64");
+  await post("/profiles/global/params/secure/word", { ...seal(profileKey, "global", randomBytes) });
+  await api.ask("DELETE", path);
+  expect((await api.ask("GET", `${path}?aggregate=true&decode=true`, { auth })).json).toBe("global");
+  expect((await api.ask("GET", "/profiles/global/params?decode=true", { auth })).code).toBe(404);
+});
+
+test("a client that knows an object's version gets 304, at once or when the time it waits is over", async () => {
+  const uuid = await machineOf({ Name: "version.example" });
+  const path = `/machines/${uuid}`;
+  const tag = (await api.ask("HEAD", path)).headers.etag ?? "";
+  const knowing = (prefer?: string) =>
+    api.ask("GET", path, { headers: { "if-none-match": tag, ...(prefer === undefined ? {} : { prefer }) } });
+  expect((await knowing()).code).toBe(304);
+  expect((await knowing("wait=20ms")).code).toBe(304);
+  const waiting = knowing("wait=10m");
+  await api.ask("PATCH", path, { body: [{ op: "replace", path: "/Description", value: "changed" }] });
+  const changed = await waiting;
+  expect([changed.code, textAt(changed.json, "Description")]).toEqual([200, "changed"]);
+  expect(changed.headers.etag).not.toBe(tag);
 });

@@ -21,6 +21,7 @@ import {
 import type { ApiParts } from "./parts.ts";
 import { changedPointers, patched, pointersOfPatch } from "./patching.ts";
 import { listObjects } from "./listing.ts";
+import { awaitChange, tagOf } from "./versions.ts";
 import { onWire } from "./wire.ts";
 
 /** The objects of a collection. Sub-resources are routes of their own. */
@@ -80,9 +81,17 @@ export function answerObject(
 }
 
 async function readOne(parts: ApiParts, collection: Collection, key: string, call: Call): Promise<Answer> {
-  const object = objectFor(call, parts.store.world, collection, key);
+  let object = objectFor(call, parts.store.world, collection, key);
+  const tag = tagOf(object);
+  if (call.request.headers["if-none-match"] === tag) {
+    const now = await awaitChange(parts, call, collection, key, object);
+    if (now === object) return { code: 304, headers: { ETag: tag } };
+    // The caller's rights may have changed meanwhile, too.
+    object = objectFor(call, parts.store.world, collection, key);
+  }
   const body = onWire(collection, slimmed(object, call.query));
-  return found(isSet(call.query, "decode") ? await parts.decoded(call, collection, key, body) : body);
+  const shown = isSet(call.query, "decode") ? await parts.decoded(call, collection, key, body) : body;
+  return { ...found(shown), headers: { ETag: tagOf(object) } };
 }
 
 async function createObject({ store }: ApiParts, collection: Collection, call: Call): Promise<Answer> {

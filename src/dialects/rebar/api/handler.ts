@@ -73,9 +73,9 @@ function segmentsOf(path: string): readonly string[] {
 function send({ request, response }: Exchange, { code, body, headers }: Answer): void {
   endUnread(request, response);
   const text = body === undefined ? "" : JSON.stringify(body);
-  const length = code === 204 ? {} : { "Content-Length": Buffer.byteLength(text) };
+  const length = code === 204 || code === 304 ? {} : { "Content-Length": Buffer.byteLength(text) };
   response.writeHead(code, { "Content-Type": "application/json", ...length, ...headers });
-  response.end(request.method === "HEAD" || code === 204 ? undefined : text);
+  response.end(request.method === "HEAD" || text === "" ? undefined : text);
 }
 
 /** Ends the connection after the answer if a long body has not been read. */

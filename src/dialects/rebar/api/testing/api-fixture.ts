@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { type JsonValue, ok, textAt, silentLog, systemClock } from "#lib/base/index.ts";
 import { connectText, type TextSocket } from "#kernel/websocket/index.ts";
 import { selfSignedPair } from "#kernel/doors/index.ts";
-import type { SecureParams } from "../../accounts.ts";
 import { openJobLogs } from "../../job-logs.ts";
 import { openActions } from "../../plugins/actions.ts";
 import type { Renderer } from "../../render.ts";
+import { createSecureParams } from "../../secure/secure-params.ts";
 import type { OpenStore } from "../../store/open-store.ts";
 import { openOver, rebarMemory } from "../../store/testing/store-fixture.ts";
 import { openRebarApi, type RebarApi } from "../open-rebar-api.ts";
@@ -46,12 +46,6 @@ export const plainRenderer: Renderer = {
   check: () => Promise.resolve([]),
 };
 
-/** Seals nothing. */
-const plainSecure: SecureParams = {
-  publicKey: () => Promise.resolve(Buffer.alloc(32, 7).toString("base64")),
-  open: (_owner, sealed) => Promise.resolve(sealed),
-};
-
 /** The API over a real listener and a store in memory. */
 export class ApiFixture {
   readonly store: OpenStore;
@@ -72,16 +66,20 @@ export class ApiFixture {
     const root = await mkdtemp(join(tmpdir(), "slipway-rebar-api-"));
     const logs = openJobLogs(join(root, "logs"));
     const store = await openOver(rebarMemory(), { firstUser, renderer: plainRenderer, logs });
+    const secure = createSecureParams({
+      world: store.world,
+      sealKey: (collection, key) => store.sealKey(collection, key),
+    });
     const api = await openRebarApi({
       store,
       renderer: plainRenderer,
       logs,
       accounts: { tokenKey: store.tokenKey, passwords: store.passwords },
-      secure: plainSecure,
+      secure,
       actions: openActions({
         store,
         allowExec: true,
-        secure: plainSecure,
+        secure,
       }),
       dataDirectory: root,
       https: { address: "127.0.0.1:0", tls: await selfSignedPair(join(root, "pki"), "rebar", systemClock.now()) },
