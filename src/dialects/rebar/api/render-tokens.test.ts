@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
-
 import { MemoryWorld } from "../testing/memory-world.ts";
 import { renderTokens } from "./render-tokens.ts";
 import { openToken } from "./tokens.ts";
