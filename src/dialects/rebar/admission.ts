@@ -14,9 +14,9 @@ import {
   revisionLabel,
 } from "./kinds.ts";
 import { type Collection, keyField } from "./objects.ts";
-import { nameOf } from "./store/names.ts";
+import { mayBeNamed, nameOf, uuidOf } from "./store/names.ts";
 import { prefsErrors, prefsName } from "./store/prefs.ts";
-import { reviewRecord, worldOf } from "./store/review.ts";
+import { bundleErrors, reviewRecord, worldOf } from "./store/review.ts";
 
 // What kubectl may write. The server's own writes are told by a counter in the status, which only controllers change:
 // a write that leaves the counter and changes the spec is a direct edit. It is stored with the spec before it, shows
@@ -58,12 +58,13 @@ function recordAdmission(collection: Collection): Admission {
     coversSchema: false,
     reviews: "others",
     prepareForCreate(object, writer) {
-      if (writer === undefined) return object;
+      if (writer === undefined && isOwn(object)) return object;
       const { status: _dropped, ...rest } = withOwnParts(object, undefined);
       const spec = objectAt(rest, "spec") ?? {};
       const name = textAt(object, "metadata", "name") ?? "";
-      const isKey = textAt(spec, field) === undefined && (collection !== "machines" || isUuid(name));
-      return isKey ? { ...rest, spec: { ...spec, [field]: name } } : rest;
+      const key = collection === "machines" && !isUuid(name) ? uuidOf(name) : name;
+      const named = collection === "machines" ? { Name: name, [field]: key } : { [field]: key };
+      return { ...rest, spec: { ...named, ...spec } };
     },
     prepareForUpdate(object, old) {
       if (writesIn(object) > writesIn(old)) return object;
@@ -91,8 +92,7 @@ function validateRecord(collection: Collection, object: JsonObject, old: JsonObj
   const name = textAt(object, "metadata", "name") ?? "";
   if (old !== undefined && key !== textAt(beforeEdit(old), field))
     return refused(forbiddenField(`spec.${field}`, "the key of an object never changes"));
-  if (nameOf(key) === name) return good;
-  if (key === "") return refused(invalidValue("metadata.name", name, "expected the machine's UUID"));
+  if (mayBeNamed(collection, key, name)) return good;
   return refused(invalidValue("metadata.name", name, `expected ${nameOf(key)}, the name for ${field} ${key}`));
 }
 
@@ -127,20 +127,48 @@ const preferences: Admission = {
   },
 };
 
-/** Changes of a bundle are more than its object. */
+const isPendingDocument = (object: JsonObject): boolean => objectAt(object, "spec", "sections") !== undefined;
+
+/** What is in force stays so until the new objects are. */
+function withLoaded(object: JsonObject, old: JsonObject): JsonObject {
+  const { meta, sections } = objectAt(object, "spec") ?? {};
+  return { ...object, spec: tidy({ ...objectAt(old, "spec"), meta, sections }) };
+}
+
+/** Changes of a bundle are more than its object: the store loads what is written into it. */
 const bundles: Admission = {
   group,
   kind: ContentBundle.kind,
   coversSchema: false,
   prepareForCreate(object, writer) {
-    if (writer === undefined) return object;
+    if (writer === undefined && isOwn(object)) return object;
     const { status: _dropped, ...rest } = object;
     return rest;
   },
   ownStatus: (status) => status,
+  prepareForUpdate: (object, old) =>
+    isPendingDocument(object) && isDirect(object, old) ? withLoaded(object, old) : object,
   validate(object, old) {
-    const isAllowed = old === undefined ? isOwn(object) : !isDirect(object, old);
-    return isAllowed ? good : refused(forbiddenField("spec", "bundles are loaded over /api/v3/contents"));
+    if (old === undefined ? isOwn(object) : !isDirect(object, old)) return good;
+    if (!isPendingDocument(object))
+      return refused(forbiddenField("spec", "give the bundle's objects in sections, or load it over /api/v3/contents"));
+    const name = textAt(object, "spec", "meta", "Name") ?? "";
+    const expected = nameOf(name);
+    return textAt(object, "metadata", "name") === expected
+      ? good
+      : refused(
+          invalidValue(
+            "metadata.name",
+            textAt(object, "metadata", "name") ?? "",
+            `expected ${expected}, for the bundle ${JSON.stringify(name)}`,
+          ),
+        );
+  },
+  reviews: "others",
+  async review(object, { client }) {
+    if (!isPendingDocument(object)) return good;
+    const errors = await bundleErrors(object, client);
+    return refused(...errors.map((error) => ({ reason: "FieldValueInvalid", field: "spec.sections", message: error })));
   },
 };
 

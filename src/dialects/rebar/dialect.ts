@@ -1,4 +1,5 @@
 import { type ControllerParts, type Dialect, graphOfView } from "#kernel/dialect/index.ts";
+import { admission } from "./admission.ts";
 import { describeMachine } from "./describe.ts";
 import { documents } from "./document.ts";
 import { kindOf, kinds } from "./kinds.ts";
@@ -14,7 +15,7 @@ export const dialect: Dialect = {
   name: "rebar",
   kinds,
   documents,
-  admission: [],
+  admission,
   runs: {
     kinds: [machine],
     declared: [machine],

@@ -12,7 +12,7 @@ import {
 } from "#kernel/dialect/index.ts";
 import { didYouMean } from "#lib/text/index.ts";
 import { readContent } from "./bundles/content.ts";
-import { ContentBundle, defaultNamespace, group, kindOf, kinds } from "./kinds.ts";
+import { ContentBundle, defaultNamespace, group, kinds } from "./kinds.ts";
 import { nameOf } from "./store/names.ts";
 
 /** Reads objects of this group, and content bundles as the original's clients write them. Never throws. */
@@ -76,7 +76,7 @@ function checkedObject(document: JsonObject, report: Report): JsonObject | undef
   if (kind === undefined) {
     const names = kinds.map((known) => known.kind);
     const message = `expected one of ${names.join(", ")}, found ${JSON.stringify(name)}`;
-    report(["kind"], "unknown-kind", message, didYouMean(String(name), names));
+    report(["kind"], "unknown-kind", message, typeof name === "string" ? didYouMean(name, names) : undefined);
     return undefined;
   }
   if (!isJsonObject(metadata)) {
@@ -87,13 +87,5 @@ function checkedObject(document: JsonObject, report: Report): JsonObject | undef
   const placed = { ...document, metadata: { namespace: defaultNamespace, ...metadata } };
   if (!checkSchema(schemaOf(kind), placed, report)) return undefined;
   checkUnknown(kind.schema, schemaOf(kind), placed, report);
-  return kind === kindOf.machines ? named(placed) : placed;
-}
-
-/** A machine without a name of its own has that of the object. */
-function named(document: JsonObject): JsonObject {
-  const { spec, metadata } = document;
-  const own = isJsonObject(spec) ? spec : {};
-  const name = textAt(metadata, "name");
-  return own["Name"] !== undefined || name === undefined ? document : { ...document, spec: { ...own, Name: name } };
+  return placed;
 }

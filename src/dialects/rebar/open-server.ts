@@ -97,7 +97,7 @@ async function openParts(parts: ServerParts) {
     },
     ...(firstUser === undefined ? {} : { firstUser }),
   });
-  const secure = createSecureParams({ world: store.world, sealKey: store.sealKey });
+  const secure = createSecureParams({ world: store.world, sealKey: (owner, key) => store.sealKey(owner, key) });
   const actions = openActions({
     store,
     secure,
@@ -164,7 +164,7 @@ async function openListeners(parts: ServerParts, opened: Opened, address: string
     apiUrl: `https://${host}:${api.https.port}`,
     machineToken: (machine, seconds) => tokenFor(store, tokenKey, clock, machineSubject(machine), seconds),
     profileToken: (profile, seconds) => tokenFor(store, tokenKey, clock, { kind: "profile", profile }, seconds),
-    open: secure.open,
+    open: (owner, sealed) => secure.open(owner, sealed),
   };
   return api;
 }

@@ -43,7 +43,9 @@ export async function steer(
       return await cancel(store, machine, job, by);
     case "retry":
       return await retry(store, machine, spec.fromFailed === true, by);
-    default:
+    case "approve":
+    case "reject":
+    case "skip":
       return refused(`expected suspend, resume, cancel or retry: machines know no ${spec.action}`);
   }
 }

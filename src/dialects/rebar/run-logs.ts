@@ -20,6 +20,8 @@ export const openJobLog =
     if (request.timestamps === true) throw badRequest("lines in logs of jobs have no times");
     const { store, logs } = await server;
     const job = jobOf(store.world, object, part);
+    // The first bytes may be still to come: a log begins with a line of its own.
+    if (request.follow === true) await logs.append(job.Uuid, new Uint8Array());
     const size = await logs.size(job.Uuid);
     if (size === undefined) throw badRequest(`job ${job.Uuid} of ${JSON.stringify(part)} has no log yet`);
     const start = request.tailLines === undefined ? 0 : await tailStart(logs, job.Uuid, size, request.tailLines);

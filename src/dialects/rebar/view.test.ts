@@ -5,14 +5,13 @@ import { refusalOf, viewMachine } from "./view.ts";
 
 const tasks = ["stage:s1", "bootenv:local", "a", "stage:s2", "a"];
 
-const machine = (spec: object, status: object = { writes: 1, available: true, errors: [] }): KubeObject =>
-  ({
-    apiVersion: "rebar.slipway.dev/v1",
-    kind: "Machine",
-    metadata: { name: "m", namespace: "rebar", uid: "u" },
-    spec: { Uuid: "m-uuid", Name: "m", Tasks: tasks, CurrentTask: -1, Runnable: true, ...spec },
-    status,
-  }) as KubeObject;
+const machine = (spec: object, status: object = { writes: 1, available: true, errors: [] }): KubeObject => ({
+  apiVersion: "rebar.slipway.dev/v1",
+  kind: "Machine",
+  metadata: { name: "m", namespace: "rebar", uid: "u" },
+  spec: { Uuid: "m-uuid", Name: "m", Tasks: tasks, CurrentTask: -1, Runnable: true, ...spec },
+  status,
+});
 
 const job = (State: string, CurrentIndex: number, more: object = {}) => ({
   Uuid: "j",

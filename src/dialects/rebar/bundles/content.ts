@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type Result, err, ok, textAt } from "#lib/base/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
 import { type ModelError, refusal } from "../failure.ts";
 import { asJson, isCollection, keyOf, readObject } from "../model/read.ts";
 import { type AnyObject, type Collection, keyField } from "../objects.ts";
@@ -21,6 +22,9 @@ export interface BundleObject {
 /** The type is the HTTP method: the listener puts it there. */
 export const contentRefusal = (code: number, name: string, ...messages: readonly string[]): ModelError =>
   refusal(code, "", "contents", name, ...messages);
+
+/** A ContentBundle that a client wrote, whose objects are still to be loaded. */
+export const isPending = ({ spec }: KubeObject): boolean => isJsonObject(spec) && isJsonObject(spec["sections"]);
 
 /** Every problem at once. */
 export function readContent(sent: JsonObject): Result<ReadContent, ModelError> {

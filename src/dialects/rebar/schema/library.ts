@@ -76,7 +76,12 @@ const objectKey = s.object({ collection: s.string(), key: s.string() });
 
 export const ContentBundleSpec = s.object({
   meta: s.anyObject({ description: "Name, Version and more, as uploaded." }),
-  activeRev: s.integer({ description: "Objects with this label bundle-rev are in force; replacing it switches all." }),
+  sections: s.optional(
+    s.anyObject({ description: "Objects by type and key, to be loaded; the server takes them out." }),
+  ),
+  activeRev: s.optional(
+    s.integer({ description: "Objects with this label bundle-rev are in force; replacing it switches all." }),
+  ),
   counts: s.optional(s.map(s.integer())),
   warnings: texts(),
   extra: s.optional(s.anyObject({ description: "Sections of types that this server does not have." })),

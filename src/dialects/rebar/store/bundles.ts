@@ -20,11 +20,12 @@ import { principalText } from "../world.ts";
 import { basicStore, basicStoreMeta, builtIn, builtInSections } from "./built-in.ts";
 import { refreshEverything } from "./cascade.ts";
 import { writable, writesOf } from "./codec.ts";
+import { directEdit } from "./direct-edits.ts";
 import { templateErrors } from "./judge.ts";
 import { activeRev, type StoredBundle as Stored } from "./mirror.ts";
 import { nameOf } from "./names.ts";
 import { type Parts, randomText, taken } from "./parts.ts";
-import { removeInactive, removeReplaced } from "./upkeep.ts";
+import { completeEdits, removeInactive, removeReplaced } from "./upkeep.ts";
 
 const refuse = (code: number, name: string, ...messages: readonly string[]): Refused =>
   new Refused(contentRefusal(code, name, ...messages));
@@ -74,7 +75,7 @@ function summaryOf({ spec }: Stored): ContentSummary {
   };
 }
 
-function objectsOf({ mirror }: Parts, revision: number | undefined): readonly BundleObject[] {
+function objectsOf({ mirror }: Pick<Parts, "mirror">, revision: number | undefined): readonly BundleObject[] {
   return collections.flatMap((collection) =>
     [...mirror.table(collection).entries()].flatMap(({ key, wire, revision: own }) =>
       own === revision && wire !== undefined ? [{ collection, key, object: wire }] : [],
@@ -105,7 +106,7 @@ const objectsIn = (section: JsonObject): Readonly<Record<string, JsonObject>> =>
   Object.fromEntries(Object.entries(section).flatMap(([key, one]) => (isJsonObject(one) ? [[key, one]] : [])));
 
 /** The world without a bundle's present objects, and with others instead. */
-function thought(parts: Parts, name: string, added: readonly BundleObject[]): ThoughtWorld {
+function thought(parts: Pick<Parts, "mirror">, name: string, added: readonly BundleObject[]): ThoughtWorld {
   const present = parts.mirror.bundles.get(name);
   const gone = present === undefined ? [] : objectsOf(parts, activeRev(present));
   const below = (collection: Collection, key: string) =>
@@ -113,7 +114,11 @@ function thought(parts: Parts, name: string, added: readonly BundleObject[]): Th
   return new ThoughtWorld(parts.mirror, { added, gone, below });
 }
 
-function metasAfter({ mirror }: Parts, name: string, meta: JsonObject | undefined): ReadonlyMap<string, JsonObject> {
+function metasAfter(
+  { mirror }: Pick<Parts, "mirror">,
+  name: string,
+  meta: JsonObject | undefined,
+): ReadonlyMap<string, JsonObject> {
   const metas = new Map<string, JsonObject>([[basicStore, basicStoreMeta]]);
   for (const [other, { spec }] of mirror.bundles) metas.set(other, objectAt(spec, "meta") ?? {});
   if (meta === undefined) metas.delete(name);
@@ -121,9 +126,12 @@ function metasAfter({ mirror }: Parts, name: string, meta: JsonObject | undefine
   return metas;
 }
 
-async function load(parts: Parts, content: ReadContent, write: Write, replaces: boolean): Promise<ContentSummary> {
-  const { name, meta, extra } = content;
-  const before = parts.mirror.bundles.get(name);
+/** What judging a bundle takes. */
+export type JudgingBundle = Pick<Parts, "mirror" | "features" | "renderer" | "random">;
+
+/** Everything that is wrong with a bundle, and its objects as they would be in force. */
+export async function judgeContent(parts: JudgingBundle, content: ReadContent, replaces: boolean) {
+  const { name, meta } = content;
   const { taken: writables, errors: overrides } = overridden(parts, content);
   const world = thought(parts, name, content.objects);
   const judged = await judgeObjects(content.objects, world, (of, object) =>
@@ -136,6 +144,13 @@ async function load(parts: Parts, content: ReadContent, write: Write, replaces: 
     ...judged.errors,
     ...brokenErrors(parts.mirror, world, new Set([name])),
   ];
+  return { errors, judged, writables, world };
+}
+
+async function load(parts: Parts, content: ReadContent, write: Write, replaces: boolean): Promise<ContentSummary> {
+  const { name, meta, extra } = content;
+  const before = parts.mirror.bundles.get(name);
+  const { errors, judged, writables } = await judgeContent(parts, content, replaces);
   if (errors.length > 0) throw refuse(422, name, ...errors);
   const spec: JsonObject = {
     meta,
@@ -152,8 +167,39 @@ async function load(parts: Parts, content: ReadContent, write: Write, replaces: 
   return summaryOf(after);
 }
 
+/**
+ * Loads what was written into a ContentBundle, and takes it out of there. What is refused is told in the status: the
+ * objects in force stay.
+ */
+export const loadWritten = (parts: Parts, written: KubeObject): Promise<void> =>
+  parts.inTurn("contents", async () => {
+    const { client, namespace, clock } = parts;
+    try {
+      await load(parts, taken(readContent(asSpec(written))), directEdit, false);
+    } catch (thrown) {
+      if (!(thrown instanceof Refused)) throw thrown;
+      const errors = thrown.body.Messages;
+      const ref = { type: ContentBundle, namespace, name: written.metadata.name ?? "" };
+      await createOrUpdate<KubeObject>(
+        client,
+        ref,
+        (present) => {
+          const { sections: _refused, ...spec } = asSpec(present ?? written);
+          return { ...(present ?? written), spec, status: { writes: writesAfter(present), errors } };
+        },
+        { clock },
+      );
+    }
+    // They may have waited for this.
+    await completeEdits(parts);
+  });
+
+const asSpec = (object: KubeObject): JsonObject => (isJsonObject(object.spec) ? object.spec : {});
+const writesAfter = (present: KubeObject | undefined): number =>
+  (present === undefined ? 0 : (writesOf(present) ?? 0)) + 1;
+
 /** Keys that others own; those of the built-in bundle may be overridden. */
-function overridden({ mirror }: Parts, { name, objects }: ReadContent) {
+function overridden({ mirror }: Pick<Parts, "mirror">, { name, objects }: ReadContent) {
   const errors: string[] = [];
   const taken: { readonly collection: Collection; readonly key: string; readonly text: string }[] = [];
   for (const { collection, key } of objects) {
@@ -193,7 +239,7 @@ async function activate(
       (present) => ({
         ...(present ?? { apiVersion: apiVersionOf(ContentBundle), kind: ContentBundle.kind, metadata }),
         spec: { ...spec, activeRev: revision },
-        status: { writes: (present === undefined ? 0 : (writesOf(present) ?? 0)) + 1 },
+        status: { writes: writesAfter(present) },
       }),
       { clock },
     );

@@ -1,5 +1,7 @@
 import { messageOf } from "#lib/base/index.ts";
+import { isPending } from "../bundles/content.ts";
 import { Refused } from "../failure.ts";
+import { ContentBundle } from "../kinds.ts";
 import type { Collection } from "../objects.ts";
 import type { Write } from "../store.ts";
 import { internal } from "./events.ts";
@@ -22,10 +24,16 @@ export async function completeEdit(parts: Parts, collection: Collection, entry: 
     else await change(parts, collection, entry);
   } catch (thrown) {
     if (!(thrown instanceof Refused)) throw thrown;
+    if (wire === undefined && (await isBundlePending(parts))) return;
     parts.log.warn("a direct edit was refused", { collection, key: entry.key, error: messageOf(thrown) });
     if (wire !== undefined) await parts.writer.replace(collection, entry, wire, entry.records);
     else await parts.writer.reject(collection, entry, thrown.body.Messages);
   }
+}
+
+/** What is missing may be in it: the object is looked at again when it is loaded. */
+async function isBundlePending({ client, namespace }: Parts): Promise<boolean> {
+  return (await client.list(ContentBundle, { namespace })).items.some(isPending);
 }
 
 async function admit(parts: Parts, collection: Collection, entry: Entry): Promise<void> {

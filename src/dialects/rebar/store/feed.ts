@@ -1,8 +1,10 @@
 import { jsonEquals, messageOf } from "#lib/base/index.ts";
 import { InformerFactory, type InformerHandler } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { isPending } from "../bundles/content.ts";
 import { collections, ContentBundle, kindOf, Preference } from "../kinds.ts";
 import type { Collection } from "../objects.ts";
+import { loadWritten } from "./bundles.ts";
 import { cascade, refreshEverything } from "./cascade.ts";
 import type { Kept } from "./codec.ts";
 import { completeEdit } from "./direct-edits.ts";
@@ -26,9 +28,11 @@ export async function startFeed(parts: Parts): Promise<InformerFactory> {
   );
   follow(ContentBundle, {
     add: (object, { isInitial }) => {
+      loadIfWritten(parts, object);
       if (parts.mirror.putBundle(object as StoredBundle) && !isInitial) switched(parts);
     },
     update: (_old, object) => {
+      loadIfWritten(parts, object);
       if (parts.mirror.putBundle(object as StoredBundle)) switched(parts);
     },
     delete: (object) => {
@@ -52,6 +56,10 @@ const switched = (parts: Parts): void =>
       await removeInactive(parts);
     }),
   );
+
+function loadIfWritten(parts: Parts, object: Stored): void {
+  if (isPending(object)) inBackground(parts, "contentbundles", () => loadWritten(parts, object));
+}
 
 const whole = (put: (object: Stored) => void): InformerHandler => ({
   add: put,

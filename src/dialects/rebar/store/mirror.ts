@@ -86,6 +86,8 @@ export class Mirror implements World {
   }
 
   putBundle(object: StoredBundle): boolean {
+    // Written, and never loaded.
+    if (numberAt(object.spec, "activeRev") === undefined) return false;
     const known = [...this.#bundles.values()].find(({ metadata }) => metadata.uid === object.metadata.uid);
     if (known !== undefined && isAtLeast(known.metadata.resourceVersion, object.metadata.resourceVersion)) return false;
     const isSwitched = known === undefined || activeRev(known) !== activeRev(object);

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { Collection } from "../objects.ts";
 import { labelValueRule, subdomainRule } from "#kernel/model/index.ts";
 
 // Names of Kubernetes objects by key. Keys are any text; the key in the spec counts.
@@ -14,6 +15,18 @@ export function nameOf(key: string): string {
   const encoded = `x-${base32(Buffer.from(key))}`;
   return encoded.length <= longest ? encoded : `h-${hash("sha256", key, "hex")}`;
 }
+
+/** The UUID of a machine whose Kubernetes object has a name for people. */
+export function uuidOf(name: string): string {
+  const digits = hash("sha256", `machine/${name}`, "hex");
+  // Version 8: made by a rule of one's own (RFC 9562).
+  const parts = [digits.slice(0, 8), digits.slice(8, 12), `8${digits.slice(13, 16)}`, `8${digits.slice(17, 20)}`];
+  return [...parts, digits.slice(20, 32)].join("-");
+}
+
+/** Whether an object with this key may have this name. */
+export const mayBeNamed = (collection: Collection, key: string, name: string): boolean =>
+  nameOf(key) === name || (collection === "machines" && uuidOf(name) === key);
 
 /** Objects of two revisions of a bundle exist side by side. */
 export const nameInRevision = (key: string, revision: number): string => `r${revision}.${nameOf(key)}`;

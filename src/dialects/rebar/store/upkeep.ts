@@ -15,12 +15,17 @@ import { changing, type Parts } from "./parts.ts";
  * are not in force. Deletes nothing else.
  */
 export async function repair(parts: Parts): Promise<void> {
-  for (const collection of collections) await completeAll(parts, collection);
+  await completeEdits(parts);
   await endLostActions(parts);
   await writeRecords(parts);
   await refreshEverything(parts);
   await removeReplaced(parts);
   await removeInactive(parts);
+}
+
+/** Direct edits whose effects are still to come. */
+export async function completeEdits(parts: Parts): Promise<void> {
+  for (const collection of collections) await completeAll(parts, collection);
 }
 
 async function completeAll(parts: Parts, collection: Collection): Promise<void> {
