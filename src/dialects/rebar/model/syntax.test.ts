@@ -130,6 +130,6 @@ describe("15.30 prerequisites", () => {
 test("14 create Param whose default violates its schema, or with type `bogus`", () => {
   const param = (Schema: JsonObject): readonly string[] => errorsOf("params", { Name: "pp", Schema });
   expect(param({ type: "string", default: 1 })).toEqual(["Error in default value: must be string"]);
-  expect(param({ type: "bogus" })).toEqual([expect.stringMatching(/^Invalid Schema: schema\/type must be equal to/)]);
+  expect(param({ type: "bogus" })).toEqual(["Invalid Schema: schema/type must be equal to one of the allowed values"]);
   expect(param({ type: "string", default: "x" })).toEqual([]);
 });

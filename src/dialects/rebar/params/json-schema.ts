@@ -65,7 +65,9 @@ function compile(schema: JsonObject): Result<ValueCheck, string> {
     const validate = ajv().compile(isJsonObject(modern) ? modern : {});
     return ok((value) => complaint(validate, value));
   } catch (thrown) {
-    return err(messageOf(thrown).replace(/^schema is invalid: data/, "schema"));
+    // Ajv adds the failures of every alternative type.
+    const [first = ""] = messageOf(thrown).split(", data/");
+    return err(first.replace(/^schema is invalid: data/, "schema"));
   } finally {
     // Otherwise Ajv keeps every schema it has ever compiled.
     if (isJsonObject(modern)) ajv().removeSchema(modern);
