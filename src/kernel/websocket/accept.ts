@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { WebSocketServer } from "ws";
+import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "#lib/base/index.ts";
 import { ChannelSocket } from "./channel-socket.ts";
+import { TextSocket } from "./text-socket.ts";
 
 /** As in Kubernetes' server: some clients send a whole file as one message. It is held in memory once. */
 const longestMessage = 32 * 1024 * 1024;
+const longestText = 16 * 1024 * 1024;
 
 /** Whether a request asks for a WebSocket, well-formed or not. */
 export const asksForWebSocket = ({ upgrade }: IncomingHttpHeaders): boolean => upgrade?.toLowerCase() === "websocket";
@@ -33,19 +35,26 @@ export interface Upgrade {
  * Answers the handshake (101) with `protocol`, which must have been offered; only if `handshakeProblem` has none. The
  * socket then belongs to the WebSocket. Rejects with the socket destroyed if the handshake cannot be answered.
  */
-export function acceptChannels(
+export function acceptChannels(upgrade: Upgrade, protocol: string, clock: Clock): Promise<ChannelSocket> {
+  // Other offers, which may be malformed, are not looked at.
+  const headers = { ...upgrade.request.headers, "sec-websocket-protocol": protocol };
+  const request = Object.create(upgrade.request, { headers: { value: headers } }) as IncomingMessage;
+  const options = { maxPayload: longestMessage, handleProtocols: () => protocol };
+  return shakeHands({ ...upgrade, request }, options, (socket) => new ChannelSocket(socket, clock));
+}
+
+/** As `acceptChannels`, for text messages without subprotocols. */
+export const acceptText = (upgrade: Upgrade, clock: Clock): Promise<TextSocket> =>
+  shakeHands(upgrade, { maxPayload: longestText }, (socket) => new TextSocket(socket, clock));
+
+/** `take` gets the socket at once, so that no message is missed. */
+function shakeHands<S>(
   { request, socket, head }: Upgrade,
-  protocol: string,
-  clock: Clock,
-): Promise<ChannelSocket> {
-  // Does not listen: it serves one handshake, so the protocol is known.
-  const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: longestMessage,
-    handleProtocols: () => protocol,
-  });
+  options: ServerOptions,
+  take: (socket: WebSocket) => S,
+): Promise<S> {
+  // Does not listen: it serves one handshake.
+  const server = new WebSocketServer({ ...options, noServer: true, clientTracking: false, perMessageDeflate: false });
   return new Promise((resolve, reject) => {
     const fail = (cause: Error) => {
       socket.destroy();
@@ -53,9 +62,6 @@ export function acceptChannels(
     };
     server.once("wsClientError", fail);
     if (socket.destroyed) return fail(new Error("the client went away before its handshake was answered"));
-    // Other offers, which may be malformed, are not looked at.
-    const headers = { ...request.headers, "sec-websocket-protocol": protocol };
-    const chosen = Object.create(request, { headers: { value: headers } }) as IncomingMessage;
-    server.handleUpgrade(chosen, socket, head, (websocket) => resolve(new ChannelSocket(websocket, clock)));
+    server.handleUpgrade(request, socket, head, (websocket) => resolve(take(websocket)));
   });
 }

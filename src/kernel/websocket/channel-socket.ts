@@ -1,12 +1,7 @@
 import type { RawData, WebSocket } from "ws";
-import { type Cancel, type Clock, deferred, type Millis, messageOf } from "#lib/base/index.ts";
+import { type Clock, messageOf } from "#lib/base/index.ts";
 import { encodeMessage } from "./channels.ts";
-
-/** RFC 6455, 7.4.1: 1000 as agreed, 1001 one side stops, 1006 it broke. */
-export interface Ending {
-  readonly code: number;
-  readonly reason: string;
-}
+import { cutReason, type Ending, endOf } from "./ending.ts";
 
 /**
  * Called for each message in order, one at a time. Nothing more is read while its promise is pending; if it throws, the
@@ -16,9 +11,6 @@ export type Receive = (channel: number, payload: Buffer) => void | Promise<void>
 
 /** Longer payloads go out as several messages so that pings get through. */
 const longestPiece = 256 * 1024;
-/** RFC 6455, 5.5: 125 bytes including two of the code. */
-const longestReason = 123;
-const pingEvery: Millis = 30_000;
 
 /**
  * An open WebSocket with numbered channels, the same on both sides. Nothing is read before `listen`. It pings and gives
@@ -30,30 +22,17 @@ export class ChannelSocket {
   /** Resolves with the end of the connection, whatever the reason. */
   readonly closed: Promise<Ending>;
   readonly #socket: WebSocket;
-  readonly #clock: Clock;
   /** Messages that were read and not yet handled. */
   #pending = 0;
   #turn: Promise<void> = Promise.resolve();
   #isClosing = false;
-  #isAnswered = true;
-  #nextPing: Cancel = () => undefined;
 
   /** `socket` must be open and unread: it is paused here. */
   constructor(socket: WebSocket, clock: Clock) {
     this.#socket = socket;
-    this.#clock = clock;
     this.protocol = socket.protocol;
     socket.pause();
-    const closed = deferred<Ending>();
-    this.closed = closed.promise;
-    // The connection's end is reported instead.
-    socket.on("error", () => undefined);
-    socket.on("pong", () => (this.#isAnswered = true));
-    socket.once("close", (code, reason) => {
-      this.#nextPing();
-      closed.resolve({ code, reason: reason.toString("utf8") });
-    });
-    this.#nextPing = clock.after(pingEvery, () => this.#ping());
+    this.closed = endOf(socket, clock);
   }
 
   /** Begins to read; called once. Empty messages are ignored. */
@@ -86,7 +65,7 @@ export class ChannelSocket {
   close(code = 1000, reason = ""): void {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    this.#socket.close(code, cut(reason));
+    this.#socket.close(code, cutReason(reason));
     // Reads the other end's answer.
     this.#socket.resume();
   }
@@ -131,30 +110,10 @@ export class ChannelSocket {
       socket.send(message, { binary: true }, (failure) => resolve(!(failure instanceof Error))),
     );
   }
-
-  /**
-   * While messages wait here, an answer cannot be read; while sent ones wait at the other end, no ping arrives. TCP
-   * keepalive then has to do.
-   */
-  #ping(): void {
-    const socket = this.#socket;
-    if (socket.readyState !== socket.OPEN) return;
-    const mayBeLate = socket.isPaused || socket.bufferedAmount > 0;
-    if (!this.#isAnswered && !mayBeLate) return this.cut();
-    this.#isAnswered = mayBeLate;
-    socket.ping();
-    this.#nextPing = this.#clock.after(pingEvery, () => this.#ping());
-  }
 }
 
 /** The library delivers one buffer by default. */
 function bytesOf(data: RawData): Buffer {
   if (Buffer.isBuffer(data)) return data;
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
-}
-
-function cut(reason: string): string {
-  let text = reason.slice(0, longestReason);
-  while (Buffer.byteLength(text) > longestReason) text = text.slice(0, -1);
-  return text;
 }

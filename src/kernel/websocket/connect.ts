@@ -2,13 +2,17 @@ import type { Agent, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { type Clock, onAbort } from "#lib/base/index.ts";
 import { WebSocket } from "ws";
 import { ChannelSocket } from "./channel-socket.ts";
+import { TextSocket } from "./text-socket.ts";
 
 /** TLS settings are the agent's. */
-export interface ConnectOptions {
-  /** `http:`, `https:`, or `ws+unix:<socket>:<path>`, with the query. */
-  readonly url: string;
+export interface ConnectOptions extends ConnectTextOptions {
   /** Subprotocols in order of preference; the server must choose one. */
   readonly protocols: readonly string[];
+}
+
+export interface ConnectTextOptions {
+  /** `http:`, `https:`, or `ws+unix:<socket>:<path>`, with the query. */
+  readonly url: string;
   readonly headers: OutgoingHttpHeaders;
   readonly agent: Agent;
   readonly clock: Clock;
@@ -33,8 +37,19 @@ const maxMessageBytes = 16 * 2 ** 20;
  * Opens a WebSocket, unread before its `listen`. Rejects with `NotUpgraded`, the signal's reason or Node's connection
  * error.
  */
-export function connectWebSocket(options: ConnectOptions): Promise<ChannelSocket> {
-  const { url, protocols, headers, agent, clock, signal } = options;
+export const connectWebSocket = (options: ConnectOptions): Promise<ChannelSocket> =>
+  open(options, options.protocols, (socket) => new ChannelSocket(socket, options.clock));
+
+/** As `connectWebSocket`, for text messages without subprotocols. */
+export const connectText = (options: ConnectTextOptions): Promise<TextSocket> =>
+  open(options, [], (socket) => new TextSocket(socket, options.clock));
+
+/** `take` gets the socket at once, so that no message is missed. */
+function open<S>(
+  { url, headers, agent, signal }: ConnectTextOptions,
+  protocols: readonly string[],
+  take: (socket: WebSocket) => S,
+): Promise<S> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const socket = new WebSocket(url, [...protocols], {
@@ -59,7 +74,7 @@ export function connectWebSocket(options: ConnectOptions): Promise<ChannelSocket
     });
     socket.once("open", () => {
       settled();
-      resolve(new ChannelSocket(socket, clock));
+      resolve(take(socket));
     });
   });
 }

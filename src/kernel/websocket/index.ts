@@ -1,5 +1,5 @@
-export { acceptChannels, asksForWebSocket, handshakeProblem, type Upgrade } from "./accept.ts";
-export { ChannelSocket, type Ending, type Receive } from "./channel-socket.ts";
+export { acceptChannels, acceptText, asksForWebSocket, handshakeProblem, type Upgrade } from "./accept.ts";
+export { ChannelSocket, type Receive } from "./channel-socket.ts";
 export {
   canEndChannels,
   channels,
@@ -7,6 +7,7 @@ export {
   commandProtocols,
   portProtocols,
 } from "./channels.ts";
-export { type ConnectOptions, connectWebSocket, NotUpgraded } from "./connect.ts";
-export { acceptText, connectText, TextSocket } from "./text-socket.ts";
+export { type ConnectOptions, connectText, connectWebSocket, NotUpgraded } from "./connect.ts";
+export type { Ending } from "./ending.ts";
+export { TextSocket } from "./text-socket.ts";
 export { writeTo } from "./write-to.ts";

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Agent } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
-import { acceptText, connectText, type TextSocket } from "./text-socket.ts";
+import { acceptText, connectText, type TextSocket } from "./index.ts";
 
 async function pair(): Promise<{ readonly near: TextSocket; readonly far: TextSocket }> {
   const server = createServer();

@@ -1,12 +1,6 @@
-import type { IncomingMessage } from "node:http";
-import { type Cancel, type Clock, deferred, messageOf, type Millis, onAbort } from "#lib/base/index.ts";
-import { WebSocket, WebSocketServer } from "ws";
-import type { Upgrade } from "./accept.ts";
-import type { Ending } from "./channel-socket.ts";
-import { type ConnectOptions, NotUpgraded } from "./connect.ts";
-
-const pingEvery: Millis = 30_000;
-const longestMessage = 16 * 2 ** 20;
+import { type Clock, messageOf } from "#lib/base/index.ts";
+import type { WebSocket } from "ws";
+import { cutReason, type Ending, endOf } from "./ending.ts";
 
 /**
  * An open WebSocket whose messages are texts, the same on both sides. Nothing is read before `listen`. It pings and
@@ -16,25 +10,12 @@ export class TextSocket {
   /** Resolves with the end of the connection, whatever the reason. */
   readonly closed: Promise<Ending>;
   readonly #socket: WebSocket;
-  readonly #clock: Clock;
-  #isAnswered = true;
-  #nextPing: Cancel = () => undefined;
 
   /** `socket` must be open and unread: it is paused here. */
   constructor(socket: WebSocket, clock: Clock) {
     this.#socket = socket;
-    this.#clock = clock;
     socket.pause();
-    const closed = deferred<Ending>();
-    this.closed = closed.promise;
-    // The connection's end is reported instead.
-    socket.on("error", () => undefined);
-    socket.on("pong", () => (this.#isAnswered = true));
-    socket.once("close", (code, reason) => {
-      this.#nextPing();
-      closed.resolve({ code, reason: reason.toString("utf8") });
-    });
-    this.#nextPing = clock.after(pingEvery, () => this.#ping());
+    this.closed = endOf(socket, clock);
   }
 
   /** Begins to read; called once. Binary messages are ignored. If it throws, the connection is closed with 1011. */
@@ -64,7 +45,7 @@ export class TextSocket {
 
   /** Ends the connection after what was sent. The reason has at most 123 bytes. */
   close(code = 1000, reason = ""): void {
-    this.#socket.close(code, Buffer.from(reason).subarray(0, 123).toString("utf8").replaceAll("\ufffd", ""));
+    this.#socket.close(code, cutReason(reason));
     this.#socket.resume();
   }
 
@@ -72,58 +53,4 @@ export class TextSocket {
   cut(): void {
     this.#socket.terminate();
   }
-
-  #ping(): void {
-    const socket = this.#socket;
-    if (socket.readyState !== socket.OPEN) return;
-    if (!this.#isAnswered && socket.bufferedAmount === 0) return this.cut();
-    this.#isAnswered = socket.bufferedAmount > 0;
-    socket.ping();
-    this.#nextPing = this.#clock.after(pingEvery, () => this.#ping());
-  }
-}
-
-/** As `connectWebSocket`, without subprotocols. */
-export function connectText(options: Omit<ConnectOptions, "protocols">): Promise<TextSocket> {
-  const { url, headers, agent, clock, signal } = options;
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const socket = new WebSocket(url, { headers, agent, perMessageDeflate: false, maxPayload: longestMessage });
-    const settled = onAbort(signal, () => {
-      reject(signal.reason as Error);
-      socket.terminate();
-    });
-    socket.once("unexpected-response", (_request: unknown, answer: IncomingMessage) => {
-      settled();
-      reject(new NotUpgraded(answer));
-    });
-    // Stays: terminating a connecting socket emits an error here.
-    socket.on("error", (thrown) => {
-      settled();
-      reject(thrown);
-    });
-    socket.once("open", () => {
-      settled();
-      resolve(new TextSocket(socket, clock));
-    });
-  });
-}
-
-/** Answers the handshake of an `upgrade` event; only if `handshakeProblem` has none. The socket then belongs to it. */
-export function acceptText({ request, socket, head }: Upgrade, clock: Clock): Promise<TextSocket> {
-  const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: longestMessage,
-  });
-  return new Promise((resolve, reject) => {
-    const fail = (cause: Error) => {
-      socket.destroy();
-      reject(cause);
-    };
-    server.once("wsClientError", fail);
-    if (socket.destroyed) return fail(new Error("the client disconnected before its handshake was answered"));
-    server.handleUpgrade(request, socket, head, (websocket) => resolve(new TextSocket(websocket, clock)));
-  });
 }
