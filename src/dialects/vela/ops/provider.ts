@@ -59,6 +59,8 @@ export interface ActionScope {
     readonly name: string;
     readonly namespace?: string;
   }): void;
+  /** What an earlier execution of the step has shown by `refer`. */
+  readonly referred?: { readonly kind?: string };
   /** Adds a line to the step's log. */
   print(line: string): void;
   /**

@@ -1,12 +1,20 @@
 import { err, ok, type Result, textsAt, type JsonObject } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Component } from "../app.ts";
-import type { ActionScope, Provider } from "../ops/provider.ts";
+import type { ActionResult, ActionScope, Provider } from "../ops/provider.ts";
 import { failed, inputOf, partOf, returning, wait } from "../ops/use-case-value.ts";
 import type { RenderedComponent } from "../render/rendered.ts";
 import type { RolledComponent, RolloutSpec, RolloutStatus } from "../schema/rollout.ts";
 import { lookAt, scale, typeOf } from "./replicas.ts";
-import { local, readRollout, referTo, type StoredRollout, writeRollout, writeRolloutStatus } from "./store.ts";
+import {
+  local,
+  ofGeneration,
+  readRollout,
+  referTo,
+  type StoredRollout,
+  writeRollout,
+  writeRolloutStatus,
+} from "./store.ts";
 import {
   canRoll,
   hashOf,
@@ -51,12 +59,18 @@ export const applyRollout: Provider = async (value, scope) => {
     if (!moved.ok) return failed(moved.error);
     if (moved.value !== undefined) pending.push(moved.value);
   }
-  return settle(pending, planned, scope);
+  return settle(pending, rollout, planned, scope);
 };
 
-async function settle(pending: readonly string[], spec: RolloutSpec, scope: ActionScope) {
-  const stored = await readRollout(scope);
-  if (stored === undefined) return failed("the Rollout was deleted");
+async function settle(
+  pending: readonly string[],
+  rollout: StoredRollout,
+  spec: RolloutSpec,
+  scope: ActionScope,
+): Promise<ActionResult> {
+  const found = await readRollout(scope);
+  if (found === undefined) return failed("the Rollout was deleted");
+  const stored = ofGeneration(found, rollout);
   if (pending.length > 0) {
     await writeRolloutStatus(scope, stored, { ...stored.status, phase: "rolling", message: pending.join("; ") });
     return wait(pending.join("; "));

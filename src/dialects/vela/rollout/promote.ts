@@ -4,7 +4,15 @@ import { durationOf, fail, failed, inputOf, returning, wait } from "../ops/use-c
 import type { RolledComponent, RolloutPhase } from "../schema/rollout.ts";
 import { lookAt, scale } from "./replicas.ts";
 import { promotionOf } from "./state.ts";
-import { local, readRollout, referTo, type StoredRollout, writeRolloutStatus } from "./store.ts";
+import {
+  foreignChange,
+  local,
+  ofGeneration,
+  readRollout,
+  referTo,
+  type StoredRollout,
+  writeRolloutStatus,
+} from "./store.ts";
 import { shareTraffic } from "./traffic.ts";
 import { readinessOf } from "./workloads.ts";
 
@@ -20,6 +28,8 @@ export const promote: Provider = async (value, scope) => {
     );
   const rollout = await readRollout(scope);
   const { revision } = scope.app.identity;
+  const foreign = foreignChange(scope, rollout);
+  if (foreign !== undefined) return fail(foreign);
   const rolled = rollout?.spec.components.filter(({ oldWorkload }) => oldWorkload !== undefined) ?? [];
   if (rollout === undefined || rolled.length === 0 || rollout.spec.newRevision !== revision) {
     scope.say("there is no old revision to replace");
@@ -89,6 +99,7 @@ async function finish(
   if (losers.length > 0) return wait(`${losers.map(({ metadata }) => metadata.name).join(", ")}: removing`);
   await shareTraffic(scope, rollout.spec, undefined);
   const stored = await readRollout(scope);
-  if (stored !== undefined) await writeRolloutStatus(scope, stored, { ...stored.status, phase, message });
+  if (stored !== undefined)
+    await writeRolloutStatus(scope, ofGeneration(stored, rollout), { ...stored.status, phase, message });
   return isPromotion ? returning({ rollout: { name: rollout.metadata.name, phase } }) : fail(message);
 }

@@ -86,6 +86,45 @@ test("17.15 14.2 four replicas become 2 and 2, wait for approval, and are 4 of t
   expect(await status()).toMatchObject({ phase: "succeeded", pause: false });
 });
 
+test("attack: whoever may edit or delete a Rollout gets nothing past its decision, and nothing else scaled or removed", async () => {
+  const edits: readonly ((at: ReturnType<typeof shop>) => Promise<unknown>)[] = [
+    ({ client }) => client.delete({ type: Rollout, ...at("shop") }),
+    ...[
+      { newRevision: "shop-v9" },
+      { components: [] },
+      {
+        components: [
+          {
+            name: "web",
+            apiVersion: "apps/v1",
+            kind: "Deployment",
+            replicas: 0,
+            newWorkload: "x",
+            oldWorkload: "theirs",
+          },
+        ],
+      },
+    ].map(
+      (spec) =>
+        ({ client }: ReturnType<typeof shop>) =>
+          client.patch({ type: Rollout, ...at("shop") }, { type: "merge", body: { spec } }),
+    ),
+  ];
+  for (const edit of edits) {
+    const place = shop();
+    await place.rollOut(place.version(1));
+    const second = place.version(2);
+    await place.rollOut(second);
+    expect(await promote(approval, second)).toMatchObject({ kind: "wait" });
+    await edit(place);
+    expect(await promote(approval, { ...second, referred: { kind: "Rollout" } })).toEqual({
+      kind: "fail",
+      message: 'Rollout "shop" was changed or deleted by another client',
+    });
+    expect(await replicasIn(place.client)).toEqual({ "web-v1": 2, "web-v2": 2 });
+  }
+});
+
 test("17.15 14.2 a rejection brings back the old revision and fails the step", async () => {
   const { client, version, rollOut, finish, decide, status } = shop();
   await rollOut(version(1));

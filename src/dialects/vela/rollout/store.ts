@@ -25,8 +25,14 @@ export async function writeRollout(scope: ActionScope, spec: RolloutSpec): Promi
   if (!applied.ok) throw new Error(applied.error);
   const stored = await readRollout(scope);
   if (stored === undefined) throw new Error(`Rollout "${name}" was deleted`);
-  return stored;
+  return ofGeneration(stored, applied.value);
 }
+
+/** The object as if it had the generation that was written: a later change of its spec must not count as seen. */
+export const ofGeneration = (stored: StoredRollout, { metadata }: Pick<Stored, "metadata">): StoredRollout => ({
+  ...stored,
+  metadata: { ...stored.metadata, ...(metadata.generation === undefined ? {} : { generation: metadata.generation }) },
+});
 
 export const writeRolloutStatus = (scope: ActionScope, rollout: StoredRollout, status: RolloutStatus) =>
   writeStatus(scope, Rollout, rollout, { ...status, observedGeneration: rollout.metadata.generation ?? 1 });
@@ -49,6 +55,18 @@ export async function writeStatus(
     fieldManager: rolloutManager,
     signal,
   });
+}
+
+/**
+ * Why a decision about the rollout does not count, if so. Its status is the controller's: if the object is not what the
+ * controller last wrote about, another client has changed it, or deleted it to get past the decision.
+ */
+export function foreignChange(scope: ActionScope, rollout: StoredRollout | undefined): string | undefined {
+  const { revision, name } = scope.app.identity;
+  const isKnown = rollout?.status?.revision === revision;
+  const isGone = !isKnown && scope.referred?.kind === Rollout.kind;
+  const isEdited = isKnown && rollout.metadata.generation !== rollout.status.observedGeneration;
+  return isGone || isEdited ? `Rollout "${name}" was changed or deleted by another client` : undefined;
 }
 
 export const referTo = (scope: ActionScope, { apiVersion, kind, metadata }: Stored): void =>

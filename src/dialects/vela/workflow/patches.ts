@@ -19,8 +19,8 @@ export interface Patch {
 }
 
 /**
- * The patches that a step exported, by the digest in its status. Rejects with `context-unreadable` if those of a settled
- * step have changed. Other notes are removed: a step that has not settled exports its patches again.
+ * The patches that a step exported, by the digest in its status. Rejects with `context-unreadable` if those of a
+ * settled step have changed. Other notes are removed: a step that has not settled exports its patches again.
  */
 export function exportedPatches(
   store: ContextStore,

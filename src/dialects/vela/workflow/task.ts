@@ -206,6 +206,7 @@ function scopeOf(job: StepJob, action: CueAction, task: CueTask, said: Said, con
     refer: (object) => {
       said.resourceRef = object;
     },
+    ...(record.resourceRef === undefined ? {} : { referred: record.resourceRef }),
     print: (line) => parts.print?.(stepId, secrets.mask(line)),
     noteOverlay: (digest) => parts.noteOverlay?.(digest),
     once: (request) => once(ledgerScope(job), action.path, action.attributes, request),
