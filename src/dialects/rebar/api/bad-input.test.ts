@@ -240,12 +240,15 @@ test("contents: unknown bundles are 404 with the original's words", async () => 
   expect((await api.ask("GET", "/contents")).code).toBe(200);
 });
 
+const publicKeyAt = async (path: string): Promise<Buffer> =>
+  Buffer.from((await api.ask("GET", path)).text.slice(1, -1), "base64");
+
 test("a secure param is stored sealed, opened with decode and getSecure, and refused unsealed", async () => {
   await post("/params", { Name: "secure/word", Secure: true, Schema: { type: "string" } });
   const { uuid, auth } = await api.machine({ Name: "secure.example" });
   const path = `/machines/${uuid}/params/secure/word`;
   expect((await post(path, "plain")).code).toBe(409);
-  const publicKey = Buffer.from(String((await api.ask("GET", `/machines/${uuid}/pubkey`)).json), "base64");
+  const publicKey = await publicKeyAt(`/machines/${uuid}/pubkey`);
   const sealed = { ...seal(publicKey, "secret", randomBytes) };
   expect((await post(path, sealed)).json).toEqual(sealed);
   expect((await api.ask("GET", path)).json).toEqual(sealed);
@@ -253,7 +256,7 @@ test("a secure param is stored sealed, opened with decode and getSecure, and ref
   expect((await api.ask("GET", `/machines/${uuid}?decode=true`)).json).toMatchObject({
     Params: { "secure/word": "secret" },
   });
-  const profileKey = Buffer.from(String((await api.ask("GET", "/profiles/global/pubkey")).json), "base64");
+  const profileKey = await publicKeyAt("/profiles/global/pubkey");
   await post("/profiles/global/params/secure/word", { ...seal(profileKey, "global", randomBytes) });
   await api.ask("DELETE", path);
   expect((await api.ask("GET", `${path}?aggregate=true&decode=true`, { auth })).json).toBe("global");

@@ -1,4 +1,4 @@
-import { messageOf } from "#lib/base/index.ts";
+import { messageOf, serializer } from "#lib/base/index.ts";
 import { DoorRefusal, sendBytes } from "#kernel/doors/index.ts";
 import type { Machine, TemplateInfo } from "../objects.ts";
 import type { JobAction, RenderSubject } from "../render.ts";
@@ -10,6 +10,7 @@ import { Readable } from "node:stream";
 
 /** Serves `files`, `isos` and the rendered templates of machines' boot environments and stages. Read-only. */
 export function staticHandler(parts: ApiParts): (exchange: Exchange) => Promise<void> {
+  const rendering = new Turns();
   return async (exchange) => {
     const { request, response } = exchange;
     const refuse = (code: number) => {
@@ -18,7 +19,7 @@ export function staticHandler(parts: ApiParts): (exchange: Exchange) => Promise<
     };
     try {
       if (request.method !== "GET" && request.method !== "HEAD") return refuse(404);
-      if (!(await serve(parts, exchange))) refuse(404);
+      if (!(await serve(parts, rendering, exchange))) refuse(404);
     } catch (thrown) {
       if (thrown instanceof BlobRefusal || thrown instanceof URIError) return refuse(404);
       if (thrown instanceof DoorRefusal) throw thrown;
@@ -28,14 +29,36 @@ export function staticHandler(parts: ApiParts): (exchange: Exchange) => Promise<
   };
 }
 
-async function serve(parts: ApiParts, exchange: Exchange): Promise<boolean> {
+const mostWaiting = 64;
+
+/** One search for a rendered path at a time: strangers may ask for any path, and rendering costs. */
+class Turns {
+  readonly #inTurn = serializer();
+  #waiting = 0;
+
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#waiting >= mostWaiting)
+      throw new DoorRefusal("service-unavailable", "too many files are being rendered", {
+        headers: { "retry-after": "5" },
+      });
+    this.#waiting++;
+    try {
+      return await this.#inTurn(work);
+    } finally {
+      this.#waiting--;
+    }
+  }
+}
+
+async function serve(parts: ApiParts, rendering: Turns, exchange: Exchange): Promise<boolean> {
   const { request } = exchange;
   const segments = segmentsOf(decodeURIComponent(targetOf(request.url ?? "/").path));
   const [first = "", ...rest] = segments;
   if (first === "files" || first === "isos") {
     return await sendBlob(parts[first], rest.join("/"), exchange);
   }
-  const action = await renderedAt(parts, `/${segments.join("/")}`);
+  const path = `/${segments.join("/")}`;
+  const action = await rendering.take(() => renderedAt(parts, path));
   if (action === undefined) return false;
   if (action.Link !== undefined) return await sendBlob(parts.files, action.Link, exchange);
   const bytes = Buffer.from(action.Content);
@@ -80,7 +103,6 @@ async function renderedAt(parts: ApiParts, path: string): Promise<JobAction | un
   return undefined;
 }
 
-/** Strangers may ask for any path, and rendering costs. */
 const mostOthers = 20;
 
 const isNamedIn = ({ Uuid, Name, Address, HardwareAddrs }: Machine, path: string): boolean => {
@@ -100,12 +122,20 @@ async function renderedFor(
 ): Promise<JobAction | undefined> {
   const mac = machine?.HardwareAddrs.find((address) => isMacIn(address, path));
   for (const { subject, templates } of subjectsOf(world, machine)) {
-    if (templates.length === 0) continue;
+    if (!templates.some(({ Path }) => canBeAt(Path, path))) continue;
     const rendered = await renderer.actions(world, { ...subject, machine, os: "", path, ...(mac && { mac }) });
     const action = rendered.ok ? rendered.value.find(({ Path }) => Path.replace(/^\/*/, "/") === path) : undefined;
     if (action !== undefined) return action;
   }
   return undefined;
+}
+
+/** Whether a template's path, whose text begins like this, may become this one. */
+function canBeAt(template: string, path: string): boolean {
+  // What has to be cleaned is not compared.
+  if (/\/\.|\/\/|^\./.test(template)) return true;
+  const [literal = "", ...rest] = template.replace(/^\/*/, "/").split("{{");
+  return rest.length === 0 ? literal === path : path.startsWith(literal);
 }
 
 const isMacIn = (mac: string, path: string): boolean =>

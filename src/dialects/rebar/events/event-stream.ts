@@ -74,9 +74,14 @@ class EventStream {
 
   /** Ends the connection if the caller's credentials were revoked. */
   wants(event: RebarEvent): boolean {
-    if (this.#isEnding || ![...this.#filters.values()].some((filter) => matches(filter, event))) return false;
+    if (this.#isEnding || !this.#isRegistered(event)) return false;
     if (this.#caller.isValid()) return mayGet(this.#caller, event);
     this.close(1008, "the credentials were revoked");
+    return false;
+  }
+
+  #isRegistered(event: RebarEvent): boolean {
+    for (const filter of this.#filters.values()) if (matches(filter, event)) return true;
     return false;
   }
 
