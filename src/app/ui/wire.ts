@@ -1,0 +1,128 @@
+import type { ActionName, ObjectRef, RunPhase, RunView } from "#engine/index.ts";
+import type { RunGraph } from "#kernel/dialect/index.ts";
+
+// What the server sends to the page, all below `/slipway/`. Times are milliseconds since the epoch, of the server's clock.
+
+/** A run in lists, about 300 bytes. */
+export interface RunSummary {
+  readonly ref: ObjectRef;
+  readonly dialect: string;
+  readonly name: string;
+  readonly phase: RunPhase;
+  readonly nativePhase: string;
+  readonly done: number;
+  readonly total: number;
+  readonly createdAt: number;
+  readonly startedAt?: number;
+  readonly finishedAt?: number;
+  /** One line, cut. */
+  readonly message?: string;
+  /** What it was made from: a template, project, application or machine. Runs of one source are shown together. */
+  readonly source?: { readonly kind: string; readonly name: string };
+  /** Steps that wait for a person. */
+  readonly approvals?: number;
+  readonly actions: readonly ActionName[];
+}
+
+/** `GET /slipway/runs`. Query: `limit`, `continue`, `phase`, `dialect`, `namespace`, `label`, `text`, `source`. */
+export interface RunPage {
+  readonly items: readonly RunSummary[];
+  readonly continue?: string;
+  /** Of all runs that the other filters leave. */
+  readonly counts: Readonly<Partial<Record<RunPhase, number>>>;
+  readonly total: number;
+  readonly resourceVersion: string;
+  /** The server's clock, by which the page corrects its own. */
+  readonly now: number;
+}
+
+/** `GET /slipway/runs/DIALECT/NAMESPACE/NAME`: everything that one run shows. Numbers of the view are of the engine. */
+export interface RunDetail {
+  readonly summary: RunSummary;
+  readonly view: RunView;
+  readonly graph: RunGraph;
+  /** The text of `slipway describe`. */
+  readonly description: string;
+  readonly resourceVersion: string;
+}
+
+/** `GET /slipway/sources`: sources with their last thirty runs, the newest first. */
+export interface SourceSummary {
+  readonly dialect: string;
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly runs: readonly Pick<RunSummary, "name" | "phase" | "startedAt" | "finishedAt">[];
+  readonly medianMs?: number;
+  /** From 0 to 1, of runs that have ended. */
+  readonly successRate?: number;
+}
+
+/** `GET /slipway/approvals`: steps that wait for a person. */
+export interface WaitingApproval {
+  readonly run: RunSummary;
+  readonly step: string;
+  readonly message: string;
+  readonly since?: number;
+}
+
+/** `GET /slipway/fleet`: agents and machines. */
+export interface FleetEntry {
+  readonly ref: ObjectRef;
+  readonly kind: "agent" | "machine";
+  readonly dialect: string;
+  readonly name: string;
+  readonly state: string;
+  readonly task?: string;
+  readonly lastSeen?: number;
+  readonly run?: ObjectRef;
+}
+
+/** `GET /slipway/logs/DIALECT/NAMESPACE/NAME?step=…&attempt=…&from=…&count=…`; a negative `from` counts from the end. */
+export interface LogPage {
+  /** Number of the first line, from 0. */
+  readonly from: number;
+  readonly lines: readonly LogLine[];
+  readonly total: number;
+  /** No more lines will come. */
+  readonly isOver: boolean;
+}
+
+export interface LogLine {
+  readonly text: string;
+  readonly time?: number;
+  readonly stream?: "stdout" | "stderr";
+}
+
+/** `GET /slipway/logs/…/search?text=…`: numbers of lines, all counted, the first 10,000 listed. */
+export interface LogMatches {
+  readonly count: number;
+  readonly lines: readonly number[];
+}
+
+/** `GET /slipway/system`. */
+export interface SystemState {
+  readonly version: string;
+  readonly user: string;
+  readonly ports: readonly { readonly serves: string; readonly address: string; readonly trouble?: string }[];
+  readonly conditions: readonly { readonly type: string; readonly isTrue: boolean; readonly message: string }[];
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+/** A subscription of the one stream: `POST /slipway/stream` with `{subscriptions}`. */
+export interface Subscription {
+  readonly id: string;
+  readonly what: "runs" | "run" | "kind" | "log" | "approvals" | "fleet";
+  /** As the query of the matching GET; for `run` also `dialect`, `namespace`, `name`; for `kind` `group`, `resource`. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly resourceVersion?: string;
+}
+
+/** A line of the stream's answer. `HELLO` is the first and carries the token for `POST /slipway/stream/TOKEN`. */
+export interface StreamLine {
+  readonly id: string;
+  readonly type: "HELLO" | "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "GONE" | "END" | "ERROR";
+  readonly token?: string;
+  readonly object?: unknown;
+  readonly rv?: string;
+}
