@@ -206,6 +206,8 @@ function refusalOf(method: string, path: Path, code: number, reason: string, tex
   } catch {
     // Not JSON.
   }
+  // An answer to HEAD has no body.
+  if (method === "HEAD") return { Model: "", Key: "", Type: "CLIENT_ERROR", Messages: [reason], Code: code };
   const [Model = "", Key = ""] = path;
   return { Model, Key, Type: method, Messages: [text.trim() || `${code} ${reason}`], Code: code };
 }

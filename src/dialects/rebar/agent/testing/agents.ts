@@ -29,7 +29,7 @@ const clock: Clock = {
 
 /** An agent on this host that exits when there is nothing to do. Shims are not written. */
 export function startAgent(
-  server: FakeServer,
+  server: Pick<FakeServer, "machine">,
   endpoint: string,
   directory: string,
   settings: Partial<HostAgentSettings> = {},

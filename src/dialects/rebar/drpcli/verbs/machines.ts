@@ -129,8 +129,9 @@ export const machineVerbs: readonly Verb[] = [
 const machineOf = (call: Call): Promise<JsonObject> => objectOrReference(call, "machines", call.args[0] ?? "");
 
 async function currentJob(call: Call): Promise<string> {
-  const job = textAt(await machineOf(call), "CurrentJob") ?? "";
-  if (job === "") throw new CliError(`No current job on machine ${call.args[0] ?? ""}`);
+  const machine = await machineOf(call);
+  const job = textAt(machine, "CurrentJob") ?? "";
+  if (job === "") throw new CliError(`No current job on machine ${textAt(machine, "Uuid") ?? ""}`);
   return job;
 }
 
