@@ -6,8 +6,10 @@ import { selfSignedPair } from "#kernel/doors/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { ByteLogs } from "#kernel/streams/index.ts";
 import { openRebarApi, type RebarApi } from "./api/open-rebar-api.ts";
+import { type OpenContextsOptions, openContexts } from "./contexts/open-contexts.ts";
 import { makeToken, type TokenSubject } from "./api/tokens.ts";
 import { openJobLogs } from "./job-logs.ts";
+import { defaultNamespace } from "./kinds.ts";
 import type { Machine } from "./objects.ts";
 import type { RebarOptions } from "./options.ts";
 import { type Actions, openActions } from "./plugins/actions.ts";
@@ -30,6 +32,8 @@ export interface ServerParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly random: Random;
+  /** For agents of contexts; absent: none are started. */
+  readonly contexts?: Pick<OpenContextsOptions, "environment" | "podStreams">;
 }
 
 export interface RebarServer {
@@ -54,7 +58,8 @@ export async function openStoreOnly(parts: ServerParts): Promise<RebarServer> {
 export async function openServer(parts: ServerParts, address: string): Promise<ListeningServer> {
   const opened = await openParts(parts);
   try {
-    const api = await openListeners(parts, opened, address);
+    const { api, certificate } = await openListeners(parts, opened, address);
+    const contexts = await contextsOf(parts, opened, api, certificate);
     const { store, logs } = opened;
     return {
       store,
@@ -62,6 +67,7 @@ export async function openServer(parts: ServerParts, address: string): Promise<L
       port: api.https.port,
       files: api.http?.address,
       async close() {
+        await contexts?.close();
         await api.close();
         await closeParts(opened);
       },
@@ -137,7 +143,7 @@ function placeOf(now: () => RenderPlace | undefined): RenderPlace {
   };
 }
 
-async function openListeners(parts: ServerParts, opened: Opened, address: string): Promise<RebarApi> {
+async function openListeners(parts: ServerParts, opened: Opened, address: string) {
   const { directory, options, clock, log } = parts;
   const { store, logs, renderer, secure, actions, place } = opened;
   const { tokenKey } = store;
@@ -166,7 +172,27 @@ async function openListeners(parts: ServerParts, opened: Opened, address: string
     profileToken: (profile, seconds) => tokenFor(store, tokenKey, clock, { kind: "profile", profile }, seconds),
     open: (owner, sealed) => secure.open(owner, sealed),
   };
-  return api;
+  return { api, certificate: tls.cert };
+}
+
+/** Agents of contexts are clients like any others: they reach the listener on this machine. */
+async function contextsOf(parts: ServerParts, { store }: Opened, api: RebarApi, certificate: string) {
+  const { client, clock, contexts, directory, log, options } = parts;
+  if (contexts === undefined) return undefined;
+  const host = api.https.address.replace(/:\d+$/, "").replace(/^(?:0\.0\.0\.0|\[::\])$/, "127.0.0.1");
+  return await openContexts({
+    ...contexts,
+    store,
+    client,
+    namespace: options.namespace ?? defaultNamespace,
+    endpoint: `https://${host}:${api.https.port}`,
+    certificate,
+    machineToken: (machine, seconds) => tokenFor(store, store.tokenKey, clock, { kind: "machine", machine }, seconds),
+    directory,
+    allowsHost: options.allowsHost === true,
+    clock,
+    log,
+  });
 }
 
 /** The usual port of files may be taken: then any other is used. */

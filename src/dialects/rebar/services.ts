@@ -27,6 +27,10 @@ export async function addControllers(manager: Manager, parts: ControllerParts<Re
     clock,
     log,
     random,
+    contexts: {
+      environment: parts.environment ?? {},
+      ...(parts.podStreams === undefined ? {} : { podStreams: parts.podStreams }),
+    },
   };
   const opened = deferred<RebarServer>();
   opened.promise.catch(() => undefined);

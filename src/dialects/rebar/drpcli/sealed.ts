@@ -1,12 +1,14 @@
+import { randomBytes } from "node:crypto";
 import { isTrueAt, type JsonValue } from "#lib/base/index.ts";
 import { isRefused } from "../agent/client.ts";
+import { seal } from "../secure/box.ts";
 import { type Call, CliError } from "./verb.ts";
 
 /** The value as it may be sent: sealed to its owner if its param is secure. */
 export async function sealed(
   call: Call,
-  _collection: string,
-  _owner: string,
+  collection: string,
+  owner: string,
   name: string,
   value: JsonValue,
 ): Promise<JsonValue> {
@@ -16,5 +18,8 @@ export async function sealed(
     throw thrown;
   });
   if (!isTrueAt(param, "Secure")) return value;
-  throw new CliError(`Cannot set secure parameter ${name}`);
+  const key = await call.get([collection, owner, "pubkey"]);
+  const bytes = Buffer.from(typeof key === "string" ? key : "", "base64");
+  if (bytes.length !== 32) throw new CliError(`Cannot set secure parameter ${name}: the server's key has no 32 bytes`);
+  return { ...seal(bytes, value, (length) => randomBytes(length)) };
 }

@@ -1,0 +1,37 @@
+import type { Clock, Logger } from "#lib/base/index.ts";
+import { runAgent } from "../agent/run-agent.ts";
+import type { WorkPlace } from "../agent/work-place.ts";
+import type { AgentAccess } from "./engine.ts";
+import type { WantedAgent } from "./wanted.ts";
+
+/** Runs an agent in this process that works in another place. Its scripts end with the signal. */
+export async function runEmbedded(
+  agent: WantedAgent,
+  place: WorkPlace,
+  access: AgentAccess,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  signal: AbortSignal,
+): Promise<void> {
+  const client = access.connect(agent.machine);
+  try {
+    await runAgent(
+      {
+        machine: agent.machine,
+        context: agent.context,
+        isOneShot: false,
+        exitsOnFailure: false,
+        // A job that was left by a killed server is failed, and its machine waits for a person.
+        marksRunnable: false,
+        client,
+        place,
+        os: "linux",
+        clock,
+        tell: (line) => log.debug(line, { machine: agent.machineName, context: agent.context }),
+        echo: () => undefined,
+      },
+      signal,
+    );
+  } finally {
+    client.close();
+  }
+}
