@@ -118,10 +118,9 @@ const preferences: Admission = {
   },
   async review(object, { client }) {
     const namespace = textAt(object, "metadata", "namespace") ?? "";
-    const values = Object.entries(objectAt(object, "spec", "values") ?? {}).map(([name, value]) => [
-      name,
-      String(value),
-    ]);
+    const values = Object.entries(objectAt(object, "spec", "values") ?? {}).flatMap(([name, value]) =>
+      typeof value === "string" ? [[name, value]] : [],
+    );
     const errors = prefsErrors(Object.fromEntries(values), await worldOf(client, namespace));
     return refused(...errors.map((error) => ({ reason: "FieldValueInvalid", field: "spec.values", message: error })));
   },
