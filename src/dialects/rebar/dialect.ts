@@ -1,3 +1,4 @@
+import { Agent } from "#kernel/agents/index.ts";
 import { type ControllerParts, type Dialect, graphOfView } from "#kernel/dialect/index.ts";
 import { admission } from "./admission.ts";
 import { describeMachine } from "./describe.ts";
@@ -13,7 +14,7 @@ const machine = { group: kindOf.machines.group, kind: kindOf.machines.kind };
 /** Machines that agents drive through lists of tasks. */
 export const dialect: Dialect = {
   name: "rebar",
-  kinds,
+  kinds: [...kinds, Agent],
   documents,
   admission,
   runs: {

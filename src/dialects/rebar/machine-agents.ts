@@ -10,6 +10,9 @@ export interface MachineAgentsOptions
   readonly world: Pick<World, "get">;
 }
 
+/** Who is told of agents. */
+export type AgentPresence = Pick<MachineAgents, "heard" | "streamed">;
+
 /** The agents of machines as people see them: `kubectl get agents`. They prove who they are by their machine's token. */
 export class MachineAgents {
   readonly #fleet: Fleet;

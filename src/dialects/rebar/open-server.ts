@@ -3,13 +3,14 @@ import { join } from "node:path";
 import { type Clock, codeOf, type Logger, type Random, toError } from "#lib/base/index.ts";
 import type { ControllerParts, ListenChoice } from "#kernel/dialect/index.ts";
 import { selfSignedPair } from "#kernel/doors/index.ts";
-import type { ApiClient } from "#kernel/kit/index.ts";
+import type { ApiClient, EventRecorder } from "#kernel/kit/index.ts";
 import type { ByteLogs } from "#kernel/streams/index.ts";
 import { openRebarApi, type RebarApi } from "./api/open-rebar-api.ts";
 import { type OpenContextsOptions, openContexts } from "./contexts/open-contexts.ts";
 import { makeToken, type TokenSubject } from "./api/tokens.ts";
 import { openJobLogs } from "./job-logs.ts";
 import { defaultNamespace } from "./kinds.ts";
+import { MachineAgents } from "./machine-agents.ts";
 import type { Machine } from "./objects.ts";
 import type { RebarOptions } from "./options.ts";
 import { type Actions, openActions } from "./plugins/actions.ts";
@@ -29,6 +30,8 @@ export interface ServerParts {
   readonly directory: string;
   readonly options: RebarOptions;
   readonly firstUser?: FirstUser;
+  /** With it agents of machines are shown: `kubectl get agents`. */
+  readonly recorder?: EventRecorder;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random: Random;
@@ -57,8 +60,10 @@ export async function openStoreOnly(parts: ServerParts): Promise<RebarServer> {
 /** The store and the listeners: `/api/v3` at `address`, files where the options say. Rejects if a port is taken. */
 export async function openServer(parts: ServerParts, address: string): Promise<ListeningServer> {
   const opened = await openParts(parts);
+  const agents = agentsOf(parts, opened);
   try {
-    const { api, certificate } = await openListeners(parts, opened, address);
+    const { api, certificate } = await openListeners(parts, opened, address, agents);
+    agents?.begin();
     const contexts = await contextsOf(parts, opened, api, certificate);
     const { store, logs } = opened;
     return {
@@ -69,14 +74,22 @@ export async function openServer(parts: ServerParts, address: string): Promise<L
       async close() {
         await contexts?.close();
         await api.close();
+        await agents?.close();
         await closeParts(opened);
       },
     };
   } catch (thrown) {
+    await agents?.close();
     await closeParts(opened);
     throw thrown;
   }
 }
+
+const agentsOf = (
+  { client, clock, log, recorder }: ServerParts,
+  { store }: Pick<Opened, "store">,
+): MachineAgents | undefined =>
+  recorder && new MachineAgents({ client, clock, log, recorder, server: hostname(), world: store.world });
 
 type Opened = Awaited<ReturnType<typeof openParts>>;
 
@@ -143,7 +156,7 @@ function placeOf(now: () => RenderPlace | undefined): RenderPlace {
   };
 }
 
-async function openListeners(parts: ServerParts, opened: Opened, address: string) {
+async function openListeners(parts: ServerParts, opened: Opened, address: string, agents: MachineAgents | undefined) {
   const { directory, options, clock, log } = parts;
   const { store, logs, renderer, secure, actions, place } = opened;
   const { tokenKey } = store;
@@ -157,6 +170,7 @@ async function openListeners(parts: ServerParts, opened: Opened, address: string
       accounts: { tokenKey, passwords: store.passwords },
       secure,
       actions,
+      ...(agents === undefined ? {} : { agents }),
       dataDirectory: directory,
       https: { address, tls },
       http: files === undefined ? undefined : { address: files },

@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { aborted, deferred, messageOf } from "#lib/base/index.ts";
 import { type ControllerParts, openWhenNeeded } from "#kernel/dialect/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
@@ -70,7 +71,9 @@ async function addServer(
     serves: "rebar-api",
     tokenFile: key.file,
   };
-  const open = (address: string): Promise<ListeningServer> => openServer({ ...parts, firstUser: key.user }, address);
+  const recorder = manager.recorder({ controller: "slipway.dev/rebar-server", instance: hostname() });
+  const open = (address: string): Promise<ListeningServer> =>
+    openServer({ ...parts, firstUser: key.user, recorder }, address);
   const { opened: port } = await openWhenNeeded(manager, controllerParts, needed, open);
   manager.add({
     name: "rebar-server",

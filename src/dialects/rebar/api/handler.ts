@@ -41,7 +41,7 @@ export function targetOf(url: string): Target {
 }
 
 async function answerOf(
-  { callers }: ApiParts,
+  { callers, agents }: ApiParts,
   routes: ReadonlyMap<string, Route>,
   { request, response }: Exchange,
 ): Promise<Answered> {
@@ -49,6 +49,7 @@ async function answerOf(
   const identified = callers.identify(request, query);
   const caller = identified instanceof Promise ? await identified : identified;
   if (caller === unknownCaller) return unauthorized;
+  if (caller.principal.kind === "runner") agents?.heard(caller.principal.machine);
   const call: Call = { method: request.method ?? "", path: segmentsOf(path), query, caller, request, response };
   const route = routes.get(call.path[0] ?? "");
   if (route === undefined || !isOfApi(path)) throw new Refused(refusal(404, call.method, "", path, "No route"));

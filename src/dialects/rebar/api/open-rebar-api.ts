@@ -8,6 +8,7 @@ import { Refused } from "../failure.ts";
 import type { JobLogs } from "../logs.ts";
 import type { Collection } from "../objects.ts";
 import type { Actions } from "../plugins/actions.ts";
+import type { AgentPresence } from "../machine-agents.ts";
 import type { Renderer } from "../render.ts";
 import type { RebarStore } from "../store.ts";
 import { BlobStore } from "./blob-store.ts";
@@ -27,6 +28,8 @@ export interface RebarApiOptions {
   readonly accounts: Accounts;
   readonly secure: SecureParams;
   readonly actions: Actions;
+  /** Told of the agents of machines that ask. */
+  readonly agents?: AgentPresence;
   /** Keeps `files` and `isos`. */
   readonly dataDirectory: string;
   /** Of `/api/v3`: `127.0.0.1:8092`. */
@@ -100,7 +103,7 @@ const openFiles = async (
       });
 
 function partsOf(options: RebarApiOptions, facts: () => ServerFacts): ApiParts {
-  const { store, renderer, logs, accounts, secure, actions, dataDirectory, clock, log } = options;
+  const { store, renderer, logs, accounts, secure, actions, agents, dataDirectory, clock, log } = options;
   return {
     store,
     renderer,
@@ -108,6 +111,7 @@ function partsOf(options: RebarApiOptions, facts: () => ServerFacts): ApiParts {
     accounts,
     secure,
     actions,
+    agents,
     files: new BlobStore(join(dataDirectory, "files")),
     isos: new BlobStore(join(dataDirectory, "isos")),
     callers: new Callers({ world: store.world, accounts, clock }),
@@ -132,7 +136,8 @@ async function decoded(
 }
 
 /** `GET /ws`: takes the connection over, or refuses with a status and nothing else. */
-async function openStream({ callers, clock, log }: ApiParts, streams: EventStreams, upgrade: Upgrade): Promise<void> {
+async function openStream(parts: ApiParts, streams: EventStreams, upgrade: Upgrade): Promise<void> {
+  const { callers, agents, clock, log } = parts;
   const { request, socket } = upgrade;
   const { path, query } = targetOf(request.url ?? "");
   try {
@@ -140,7 +145,10 @@ async function openStream({ callers, clock, log }: ApiParts, streams: EventStrea
     const caller = await callers.identify(request, query);
     if (caller === unknownCaller) return refuse(socket, "401 Unauthorized", "WWW-Authenticate: dr-provision\r\n");
     const { acceptText } = await import("#kernel/websocket/index.ts");
-    streams.add(await acceptText(upgrade, clock), caller);
+    const opened = await acceptText(upgrade, clock);
+    streams.add(opened, caller);
+    const left = caller.principal.kind === "runner" ? agents?.streamed(caller.principal.machine) : undefined;
+    if (left !== undefined) void opened.closed.then(left);
   } catch (thrown) {
     if (thrown instanceof Refused) return refuse(socket, `${thrown.body.Code} Refused`);
     log.warn("opening an event stream failed", { error: messageOf(thrown) });

@@ -2,6 +2,7 @@ import type { Clock, JsonObject, Logger } from "#lib/base/index.ts";
 import type { Accounts, SecureParams } from "../accounts.ts";
 import type { JobLogs } from "../logs.ts";
 import type { Collection } from "../objects.ts";
+import type { AgentPresence } from "../machine-agents.ts";
 import type { Renderer } from "../render.ts";
 import type { RebarStore } from "../store.ts";
 import type { Actions } from "../plugins/actions.ts";
@@ -21,6 +22,8 @@ export interface ApiParts {
   readonly files: BlobStore;
   readonly isos: BlobStore;
   readonly callers: Callers;
+  /** Told of the agents of machines that ask. */
+  readonly agents?: AgentPresence | undefined;
   readonly facts: () => ServerFacts;
   readonly clock: Clock;
   readonly log: Logger;

@@ -63,6 +63,18 @@ test("15.26 every transition of a machine and its jobs is an event, in order, wi
   expect(events[2]).toMatchObject({ Object: { State: "created" }, Original: null });
 });
 
+test("requests and event streams with the token of a machine tell of its agent, those of users do not", async () => {
+  const { uuid, auth } = await api.machine({ Name: "present.example", Workflow: "ww" });
+  const told = (): readonly string[] => api.presence.filter((text) => text.includes(uuid));
+  await api.ask("GET", `/machines/${uuid}`);
+  expect(told()).toEqual([]);
+  await api.ask("GET", `/machines/${uuid}`, { auth });
+  const { socket } = await listen({ authorization: auth }, `machines.*.${uuid}`);
+  expect(told()).toEqual([`heard ${uuid}`, `stream of ${uuid}`]);
+  socket.close();
+  await expect.poll(() => told().at(-1)).toBe(`stream of ${uuid} ended`);
+});
+
 test("registrations are acknowledged again, useless ones too, and end with deregister", async () => {
   const { socket, texts } = await listen(admin, "profiles.create.*", "profiles.create.*", "useless");
   await socket.send("hello");

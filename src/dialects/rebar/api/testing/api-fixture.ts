@@ -51,11 +51,20 @@ export class ApiFixture {
   readonly store: OpenStore;
   readonly root: string;
   readonly api: RebarApi;
+  /** What was told of machines' agents. */
+  readonly presence: readonly string[];
   readonly agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
 
   readonly #closeLogs: () => Promise<void>;
 
-  private constructor(store: OpenStore, root: string, api: RebarApi, closeLogs: () => Promise<void>) {
+  private constructor(
+    store: OpenStore,
+    root: string,
+    api: RebarApi,
+    presence: readonly string[],
+    closeLogs: () => Promise<void>,
+  ) {
+    this.presence = presence;
     this.#closeLogs = closeLogs;
     this.store = store;
     this.root = root;
@@ -70,7 +79,15 @@ export class ApiFixture {
       world: store.world,
       sealKey: (collection, key) => store.sealKey(collection, key),
     });
+    const presence: string[] = [];
     const api = await openRebarApi({
+      agents: {
+        heard: (machine) => void presence.push(`heard ${machine}`),
+        streamed(machine) {
+          presence.push(`stream of ${machine}`);
+          return () => void presence.push(`stream of ${machine} ended`);
+        },
+      },
       store,
       renderer: plainRenderer,
       logs,
@@ -88,7 +105,7 @@ export class ApiFixture {
       clock: systemClock,
       log: silentLog,
     });
-    return new ApiFixture(store, root, api, () => logs.close());
+    return new ApiFixture(store, root, api, presence, () => logs.close());
   }
 
   ask(method: string, path: string, { body, bytes, headers = {}, auth }: Ask = {}): Promise<Reply> {
