@@ -15,9 +15,11 @@ export async function answerActions(
   call: Call,
 ): Promise<Answer> {
   const { world } = parts.store;
+  const isRun = call.method === "POST" && command !== "";
+  if (isRun) demandOn(call, world, collection, `action:${command}`, key);
   objectFor(call, world, collection, key);
   const machine = collection === "machines" ? world.get("machines", key) : undefined;
-  if (call.method === "POST" && command !== "") return await runAction(parts, collection, machine, key, command, call);
+  if (isRun) return await runAction(parts, collection, machine, key, command, call);
   if (!isRead(call.method)) throw noRoute(call);
   demandOn(call, world, collection, "actions", key);
   const plugin = call.query.get("plugin");
@@ -40,7 +42,6 @@ async function runAction(
   call: Call,
 ): Promise<Answer> {
   const params = await optionalObject(call);
-  demandOn(call, parts.store.world, collection, `action:${command}`, key);
   const refused = (code: number, ...messages: readonly string[]) =>
     new Refused(refusal(code, "INVOKE", collection, key, ...messages));
   if (machine === undefined) throw refused(400, `${command}: ${collection} have no actions`);

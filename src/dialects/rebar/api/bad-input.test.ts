@@ -45,7 +45,7 @@ describe("a body", () => {
 });
 
 describe("a patch", () => {
-  test("14.5 with a failing test, or of a path that does not exist, is 409 and changes nothing", async () => {
+  test("14.8, 14.10 with a failing test, or of a path that does not exist, is 409 and changes nothing", async () => {
     const uuid = await machineOf({ Name: "patch.example" });
     const patch = [
       { op: "replace", path: "/Description", value: "changed" },
@@ -64,7 +64,7 @@ describe("a patch", () => {
     expect((await api.ask("PATCH", `/machines/${uuid}`, { body: root })).code).toBe(200);
   });
 
-  test("14.6 whose result has another shape is 406, and one that is no list 400", async () => {
+  test("14.9 whose result has another shape is 406, and one that is no list 400", async () => {
     const uuid = await machineOf({ Name: "shape.example" });
     const wrong = await api.ask("PATCH", `/machines/${uuid}`, {
       body: [{ op: "replace", path: "/Runnable", value: "yes" }],
@@ -87,7 +87,7 @@ describe("a patch", () => {
   });
 });
 
-describe("14.7 creating a machine", () => {
+describe("14.11-14.14 creating a machine", () => {
   test.each<[string, JsonObject, RegExp]>([
     ["without a name", {}, /Invalid Name/],
     ["with a slash in its name", { Name: "foo/" }, /Invalid Name/],
@@ -108,7 +108,7 @@ describe("14.7 creating a machine", () => {
   });
 });
 
-test("14.8 a value against its schema is 422 in the machine's body and 409 at its own address", async () => {
+test("14.15, 14.16 a value against its schema is 422 in the machine's body and 409 at its own address", async () => {
   await post("/params", { Name: "count/of", Schema: { type: "integer" } });
   const refused = await post("/machines", { Name: "value.example", Params: { "count/of": "x" } });
   expect(refused.code).toBe(422);
@@ -120,7 +120,7 @@ test("14.8 a value against its schema is 422 in the machine's body and 409 at it
   expect((await post("/params", { Name: "bad", Schema: { type: "string", default: 1 } })).code).toBe(422);
 });
 
-test("14.9 lists with unknown filters, unsortable sorts and negative limits are 406; others have their counts", async () => {
+test("14.27 lists with unknown filters, unsortable sorts and negative limits are 406; others have their counts", async () => {
   expect(messages(await api.ask("GET", "/machines?Nope=1"))).toEqual(["Filter not found: Nope"]);
   expect((await api.ask("GET", "/machines?sort=Params")).json).toMatchObject({
     Code: 406,
@@ -138,7 +138,7 @@ test("14.9 lists with unknown filters, unsortable sorts and negative limits are 
   expect((await api.ask("HEAD", "/tasks")).headers["x-drp-list-filter-count"]).toBe("3");
 });
 
-test("14.10 objects of bundles cannot be changed, and what is in use not deleted", async () => {
+test("14.22, 14.23 objects of bundles cannot be changed, and what is in use not deleted", async () => {
   const readonly = await api.ask("PATCH", "/stages/none", {
     body: [{ op: "replace", path: "/Description", value: "x" }],
   });
@@ -147,7 +147,7 @@ test("14.10 objects of bundles cannot be changed, and what is in use not deleted
   expect((await api.ask("DELETE", "/tasks/ta")).json).toMatchObject({ Code: 409, Type: "StillInUseError" });
 });
 
-test("14.11 a locked machine refuses users and not its agent", async () => {
+test("14.28 a locked machine refuses users and not its agent", async () => {
   const { uuid, auth } = await api.machine({ Name: "locked.example" });
   const change = (path: string, value: JsonValue, how = {}) =>
     api.ask("PATCH", `/machines/${uuid}`, { body: [{ op: "replace", path, value }], ...how });
@@ -220,7 +220,7 @@ test("preferences are written together; unknown ones are 400", async () => {
   expect((await post("/prefs", { logLevel: 1 })).code).toBe(400);
 });
 
-test("14.12 jobs: actions of an agent's task are rendered, those of entries and missing jobs refused", async () => {
+test("jobs: actions of an agent's task are rendered, those of entries and missing jobs refused", async () => {
   const { uuid, auth } = await api.machine({ Name: "actions.example", Workflow: "ww" });
   const job = textAt((await api.ask("POST", "/jobs", { body: { Machine: uuid }, auth })).json, "Uuid");
   expect((await api.ask("GET", `/jobs/${job}/actions?os=linux`, { auth })).json).toEqual([
@@ -276,4 +276,44 @@ test("a client that knows an object's version gets 304, at once or when the time
   const changed = await waiting;
   expect([changed.code, textAt(changed.json, "Description")]).toEqual([200, "changed"]);
   expect(changed.headers.etag).not.toBe(tag);
+});
+
+test("14.17-14.19 tasks must be sound; what refers to nothing is stored, and no machine gets it", async () => {
+  const template = { Name: "x", Contents: "y" };
+  const tasks: readonly JsonObject[] = [
+    { Name: "both", Templates: [{ ...template, ID: "t" }] },
+    { Name: "neither", Templates: [{ Name: "x" }] },
+    {
+      Name: "mixed",
+      Templates: [
+        { ...template, Meta: { OS: "linux" } },
+        { ...template, Name: "z" },
+      ],
+    },
+  ];
+  for (const body of tasks)
+    expect((await post("/tasks", body)).json).toMatchObject({ Code: 422, Type: "ValidationError" });
+  const stage = await post("/stages", { Name: "dangling", Tasks: ["nope"], BootEnv: "none-such" });
+  expect(stage.json).toMatchObject({ Available: false, Validated: true });
+  expect(textsAt(stage.json, "Errors")).toHaveLength(2);
+  expect((await post("/workflows", { Name: "dangles", Stages: ["none-such"] })).json).toMatchObject({
+    Available: false,
+  });
+  const uuid = await machineOf({ Name: "dangles.example" });
+  const body = [{ op: "replace", path: "/Workflow", value: "dangles" }];
+  expect((await api.ask("PATCH", `/machines/${uuid}`, { body })).json).toMatchObject({
+    Code: 422,
+    Messages: [`Machine ${uuid} wants Workflow dangles, which is not available`],
+  });
+});
+
+test("14.20, 14.21 a stage changes with pending tasks by force only; executed tasks and the index do not", async () => {
+  const uuid = await machineOf({ Name: "pending.example", Tasks: ["ta", "tb"] });
+  const patch = (path: string, value: JsonValue, query = "") =>
+    api.ask("PATCH", `/machines/${uuid}${query}`, { body: [{ op: "replace", path, value }] });
+  expect((await post("/jobs", { Machine: uuid })).code).toBe(201);
+  expect((await patch("/CurrentTask", 1)).code).toBe(422);
+  expect((await patch("/Tasks", ["tb"])).code).toBe(422);
+  expect(messages(await patch("/Stage", "s2"))).toEqual(["Can not change stages with pending tasks unless forced"]);
+  expect((await patch("/Stage", "s2", "?force=true")).json).toMatchObject({ Stage: "s2", Tasks: ["tc"] });
 });

@@ -15,7 +15,7 @@ const codes = async (...replies: readonly Promise<Reply>[]): Promise<readonly nu
 
 const replace = (path: string, value: JsonValue): JsonValue => [{ op: "replace", path, value }];
 
-test("14.1 an agent's requests for jobs answer 400, 422, 201, 409, 204 and 202 as the table of bad input says", async () => {
+test("14.1-14.7 an agent's requests for jobs answer 400, 422, 201, 409, 204 and 202", async () => {
   const { uuid, auth } = await api.machine({ Name: "jobs.example", Workflow: "ww" });
   const post = (body: JsonValue) => api.ask("POST", "/jobs", { body, auth });
   expect((await post({})).json).toMatchObject({ Code: 400, Messages: ["Create request must have Machine field"] });
@@ -38,6 +38,10 @@ test("14.1 an agent's requests for jobs answer 400, 422, 201, 409, 204 and 202 a
     Messages: [`Machine ${uuid} already has running or created job`],
   });
   const key = textAt(job.json, "Uuid") ?? "";
+  const second = await api.machine({ Name: "uuid.example", Workflow: "ww" });
+  expect((await post({ Machine: uuid, Uuid: key })).code).toBe(409);
+  const used = await api.ask("POST", "/jobs", { body: { Machine: second.uuid, Uuid: key } });
+  expect(used.json).toMatchObject({ Code: 409, Type: "CREATE", Messages: ["already exists"] });
   expect((await api.ask("PATCH", `/jobs/${key}`, { body: replace("/State", "fred"), auth })).json).toMatchObject({
     Code: 422,
   });
@@ -52,7 +56,7 @@ test("14.1 an agent's requests for jobs answer 400, 422, 201, 409, 204 and 202 a
   });
 });
 
-test("14.2 a machine's token reaches its own machine and jobs: others are 404 to read and 403 to change", async () => {
+test("14.29 a machine's token reaches its own machine and jobs: others are 404 to read and 403 to change", async () => {
   const own = await api.machine({ Name: "own.example", Workflow: "ww" });
   const other = await api.machine({ Name: "other.example", Workflow: "ww" });
   const job = textAt((await api.ask("POST", "/jobs", { body: { Machine: other.uuid } })).json, "Uuid");
@@ -78,13 +82,14 @@ test("14.2 a machine's token reaches its own machine and jobs: others are 404 to
       api.ask("PATCH", `/machines/${other.uuid}/params`, { body: [{ op: "test", path: "/a", value: 1 }], auth }),
       api.ask("PATCH", `/jobs/${job}`, { body: replace("/State", "failed"), auth }),
       api.ask("PUT", `/jobs/${job}/log`, { bytes, headers, auth }),
+      api.ask("POST", `/machines/${other.uuid}/actions/any`, { body: {}, auth }),
       api.ask("DELETE", `/machines/${own.uuid}`, { auth }),
       api.ask("POST", "/machines", { body: { Name: "new.example" }, auth }),
       api.ask("GET", `/machines/${own.uuid}/token`, { auth }),
       api.ask("POST", "/prefs", { body: {}, auth }),
       api.ask("PUT", "/users/rocketskates/password", { body: { Password: "x" }, auth }),
     ),
-  ).toEqual(Array.from({ length: 10 }, () => 403));
+  ).toEqual(Array.from({ length: 11 }, () => 403));
   const list = await api.ask("GET", "/machines", { auth });
   expect([list.code, list.text]).toEqual([200, "[]"]);
   expect((await api.ask("GET", "/stages/s1", { auth })).code).toBe(200);
@@ -107,7 +112,7 @@ test("15.21 changing the secret of the machine, or of the user who asked for the
   expect((await api.ask("GET", "/info?token=anna:second", { auth: "" })).code).toBe(200);
 });
 
-test("a session has at most the roles of the token that asks for it; 14.3 a ttl that is no number is 400", async () => {
+test("a session has at most the roles of the token that asks for it; 14.26 a ttl that is no number is 400", async () => {
   await api.ask("POST", "/roles", {
     body: { Name: "reader", Claims: [{ scope: "stages", action: "*", specific: "*" }] },
   });

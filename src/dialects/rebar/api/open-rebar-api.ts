@@ -67,6 +67,8 @@ export async function openRebarApi(options: RebarApiOptions): Promise<RebarApi> 
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ Model: "", Key: "", Type: "AUTH", Messages: [message], Code: status }),
     }),
+    // An agent keeps two connections, one of them its event stream.
+    most: { connections: 4096, upgrades: 2048 },
     clock,
     log,
   });

@@ -114,7 +114,7 @@ test("a stranger, a web page and another path get no event stream", async () => 
   own.cut();
 });
 
-test("15.27 a log of 1 MiB arrives whole and in order, in ranges, and takes more after the job's end", async () => {
+test("15.27 a log of 1 MiB arrives whole and in order, in ranges, and takes more after the job's end; 14.24 no text", async () => {
   const { uuid, auth } = await api.machine({ Name: "logs.example", Workflow: "ww" });
   const job = textAt((await api.ask("POST", "/jobs", { body: { Machine: uuid }, auth })).json, "Uuid") ?? "";
   const first = Buffer.from(`Log for Job: ${job}\n`);
@@ -229,7 +229,7 @@ test("the static server has files and what the machines' boot environments and s
   expect(await onStatic("/api/v3/info")).toEqual({ code: 404, text: "" });
 });
 
-test("14.4 a body over 16 MiB is 413, and a page of another origin is refused", async () => {
+test("14.30 a body over 16 MiB is 413, and a page of another origin is refused", async () => {
   const body = { Name: "big", Description: "x".repeat(16 * 2 ** 20) };
   expect((await api.ask("POST", "/profiles", { body })).json).toMatchObject({ Code: 413 });
   const headers = { origin: "https://evil.example" };
