@@ -7,6 +7,7 @@ export interface Options {
   readonly isQuick: boolean;
   /** Try every benchmark once, with a hundredth of its objects and without peers. */
   readonly isSmoke: boolean;
+  readonly isOnlyOurs: boolean;
   /** Exit 1 below a hold line; with `--quick`, when CPU per operation against the floors has grown. */
   readonly isCheck: boolean;
   /** Write a V8 CPU profile of our programs. */
@@ -32,6 +33,7 @@ Options:
   --only <ids>    benchmarks to run, separated by commas (see bench/README.md)
   --quick         2 rounds of 1 s instead of 5 of 2 s
   --smoke         run each benchmark once, with a hundredth of its objects and without peers
+  --ours          without peers and floors
   --check         exit 1 below a hold line; with --quick, if CPU against the floors has grown
   --profile       write V8 CPU profiles to bench/results/profiles
   --record        store the CPU ratios to the floors as the new budgets
@@ -48,6 +50,7 @@ export function parseOptions(args: readonly string[]): Options {
       only: { type: "string" },
       quick: { type: "boolean", default: false },
       smoke: { type: "boolean", default: false },
+      ours: { type: "boolean", default: false },
       check: { type: "boolean", default: false },
       profile: { type: "boolean", default: false },
       record: { type: "boolean", default: false },
@@ -57,12 +60,13 @@ export function parseOptions(args: readonly string[]): Options {
       help: { type: "boolean", default: false },
     },
   });
-  const { only, quick, smoke, check, profile, record, json } = values;
+  const { only, quick, smoke, ours, check, profile, record, json } = values;
   return {
     only: only === undefined ? [] : only.split(",").map((id) => id.trim()),
     isHelp: values.help,
     isQuick: quick,
     isSmoke: smoke,
+    isOnlyOurs: ours,
     isCheck: check,
     isProfiling: profile,
     isRecording: record,

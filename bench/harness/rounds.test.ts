@@ -126,3 +126,16 @@ test("a window with wrong results fails the benchmark and names the program", as
   const all = measureAll(benchmark(wrong), length, probes, () => undefined);
   await expect(all).rejects.toThrow("LMDB failed: 9 of 10 objects");
 });
+
+test("a smoke run leaves out peers and says so; what does not come in time fails it with what it waits for", async () => {
+  const log: string[] = [];
+  const told: string[] = [];
+  const never: CandidateSource = { name: "stuck", role: "ours", start: () => new Promise(() => undefined) };
+  const candidates = benchmark(program("peer", "peer", [1], log), program("floor", "floor", [1], log), never);
+  const smoke = { rounds: 1, ms: 1, isSmoke: true, isOnlyOurs: true, limitMs: 20 };
+  await expect(measureAll(candidates, smoke, probes, (line) => void told.push(line))).rejects.toThrow(
+    "not within 0.02 s: stuck starts",
+  );
+  expect(told).toEqual(["B0: WITHOUT peer: a smoke run has no peers", "B0: WITHOUT floor: only ours was asked for"]);
+  expect(log).toEqual([]);
+});

@@ -8,7 +8,14 @@ export interface Length {
   readonly ms: number;
   /** One window of each of ours and each floor, whatever the machine does meanwhile. */
   readonly isSmoke?: boolean;
+  /** For one wait of a smoke run: a start, a window or an end. */
+  readonly limitMs?: number;
+  /** Neither peers nor floors. */
+  readonly isOnlyOurs?: boolean;
 }
+
+/** On the busiest machine. */
+const smokeLimitMs = 120_000;
 
 const mostRepeats = 3;
 const mostWarmUps = 5;
@@ -41,17 +48,37 @@ export async function measureAll(
         tell(`${benchmark.id}: WITHOUT ${source.name}: a smoke run has no peers`);
         continue;
       }
-      const candidate = await startOf(source, benchmark.id, tell);
+      if (length.isOnlyOurs === true && source.role !== "ours") {
+        tell(`${benchmark.id}: WITHOUT ${source.name}: only ours was asked for`);
+        continue;
+      }
+      const isStarted = startOf(source, benchmark.id, tell);
+      const candidate = await bounded(length, `${source.name} starts`, isStarted);
       if (candidate !== undefined) started.push({ source, candidate, windows: [], isNoisy: false });
     }
     if (!isOnce) for (const one of started) await warmUp(one, ms / 2);
     for (let round = 0; round < length.rounds; round++) {
-      for (const one of started) await measureQuietly(one, ms, `${round}`, probes, repeats);
+      for (const one of started)
+        await bounded(length, `${one.source.name} is measured`, measureQuietly(one, ms, `${round}`, probes, repeats));
       tell(`${benchmark.id}: round ${round + 1} of ${length.rounds}`);
     }
     return started;
   } finally {
-    for (const { candidate } of started) await candidate.close();
+    for (const { candidate, source } of started) await bounded(length, `${source.name} ends`, candidate.close());
+  }
+}
+
+/** In a smoke run fails with what it waits for, when that does not come; else waits as long as it takes. */
+async function bounded<T>({ isSmoke, limitMs = smokeLimitMs }: Length, what: string, work: Promise<T>): Promise<T> {
+  if (isSmoke !== true) return await work;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`not within ${limitMs / 1000} s: ${what}`)), limitMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

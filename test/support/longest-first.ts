@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Files that take most of a minute or more on two cores, the longest first. Figures move; that these begin early is what counts. */
 export const longest: readonly string[] = [
   "test/e2e/docker.test.ts",
+  "test/e2e/benchmarks.test.ts",
   "test/e2e/readme.test.ts",
   "test/conformance/kubernetes/cluster/kubectl.test.ts",
   "test/e2e/platforms.test.ts",
