@@ -1,15 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "#test/support/property-runs.ts";
-import {
-  compareQuantities,
-  compileRe2,
-  editDistance,
-  expandVariables,
-  formatQuantity,
-  parseOutputs,
-  parseQuantity,
-} from "./index.ts";
+import { compareQuantities, compileRe2, editDistance, formatQuantity, parseOutputs, parseQuantity } from "./index.ts";
 
 const quantityText = fc
   .tuple(
@@ -52,14 +44,6 @@ test("a limit changes no distance within it, and keeps every other above it", ()
       const limited = editDistance(a, b, limit);
       if (distance <= limit) expect(limited).toBe(distance);
       else expect(limited).toBeGreaterThan(limit);
-    }),
-  );
-});
-
-test("a text whose dollars are doubled expands to itself", () => {
-  fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom("$", "(", ")", "A", "x") }), (text) => {
-      expect(expandVariables(text.replaceAll("$", "$$$$"), () => "wrong")).toBe(text);
     }),
   );
 });

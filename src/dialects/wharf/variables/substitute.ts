@@ -42,10 +42,6 @@ export const reportFailure = ({ code, message }: Failure, spot: Spot, { error }:
 
 export const isFailure = (result: Substituted | Failure): result is Failure => "code" in result;
 
-/** The text escaped, so that it substitutes to itself. */
-export const escapeVariables = (text: string): string =>
-  text.replaceAll(reference, (_whole, body: string) => `\${%${body}%}`);
-
 interface State {
   readonly variables: Variables;
   readonly done: Map<string, Substituted>;

@@ -5,7 +5,7 @@ import { shellPod, testNode } from "../testing/index.ts";
 import type { Sources } from "./config-sources.ts";
 import { sourcesOf } from "./config-sources.ts";
 import { containerTask } from "./container-task.ts";
-import { expandReferences } from "./expand.ts";
+import { expandVariables } from "#lib/text/index.ts";
 import { fieldValue, resourceValue } from "./pod-fields.ts";
 import { podPaths } from "./pod-paths.ts";
 import { supportFor } from "./support.ts";
@@ -63,7 +63,7 @@ test.each([
   ["cost $5 $(", "cost $5 $("],
   ["$(Y)", "$(X)"],
 ])("%j expands to %j, once", (text, expected) => {
-  expect(expandReferences(text, (name) => ({ X: "1", Y: "$(X)" })[name])).toBe(expected);
+  expect(expandVariables(text, (name) => ({ X: "1", Y: "$(X)" })[name])).toBe(expected);
 });
 
 test("a task is the command with its arguments, expanded by its own variables", () => {

@@ -10,11 +10,11 @@ import {
   unmaskedWord,
   withoutMasked,
 } from "#kernel/runtimes/index.ts";
+import { expandVariables } from "#lib/text/index.ts";
 import type { Container, PodObject, Volume, VolumeMount } from "../pod-types.ts";
 import type { Sources } from "./config-sources.ts";
 import { containerSetup, isInMemory } from "./container-setup.ts";
 import { containerEnvironment } from "./environment.ts";
-import { expandReferences } from "./expand.ts";
 import { isMasked, maskedVariables } from "./masked-variables.ts";
 import type { Node } from "./pod-fields.ts";
 import { type PodPaths, taskId } from "./pod-paths.ts";
@@ -68,8 +68,8 @@ export function containerTask(input: TaskInput): Result<PlannedTask, readonly st
   const mounts = mountsOf(input, valueOf);
   if (!mounts.ok)
     return err(mounts.error.map((text) => withoutMasked({ maskedVariables: masked, env: env.value }, text)));
-  const command = (container.command ?? []).map((text) => expandReferences(text, valueOf));
-  const args = (container.args ?? []).map((text) => expandReferences(text, valueOf));
+  const command = (container.command ?? []).map((text) => expandVariables(text, valueOf));
+  const args = (container.args ?? []).map((text) => expandVariables(text, valueOf));
   const [program = input.image && (container.image ?? ""), ...rest] = [...command, ...args];
   if (program === undefined) return err([`container ${container.name} has no command`]);
   const setup = input.image && setupOf(input, input.image, command, args, valueOf);
@@ -95,7 +95,7 @@ function setupOf(
   args: readonly string[],
   valueOf: (name: string) => string | undefined,
 ): ContainerSetup {
-  const directory = expandReferences(container.workingDir ?? "", valueOf);
+  const directory = expandVariables(container.workingDir ?? "", valueOf);
   const inMemory = new Set((pod.spec.volumes ?? []).filter(isInMemory).map(({ name }) => name));
   return {
     ...containerSetup(pod, container, image),
@@ -197,12 +197,12 @@ const isMadeOfObjects = ({ hostPath, emptyDir, persistentVolumeClaim, name: _nam
 
 /** Only `subPathExpr` is expanded. */
 const innerPath = (mount: VolumeMount, valueOf: (name: string) => string | undefined): string =>
-  mount.subPath ?? expandReferences(mount.subPathExpr ?? "", valueOf);
+  mount.subPath ?? expandVariables(mount.subPathExpr ?? "", valueOf);
 
 function workingDirectoryOf(
   { container, workingDirectory }: TaskInput,
   valueOf: (name: string) => string | undefined,
 ): string {
-  const own = expandReferences(container.workingDir ?? "", valueOf);
+  const own = expandVariables(container.workingDir ?? "", valueOf);
   return isAbsolute(own) ? own : join(workingDirectory, own);
 }

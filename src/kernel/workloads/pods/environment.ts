@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
+import { expandVariables } from "#lib/text/index.ts";
 import type { Container, EnvSource, EnvVar, KeySelector, PodObject } from "../pod-types.ts";
 import { sourceKey, type Sources } from "./config-sources.ts";
-import { expandReferences } from "./expand.ts";
 import { fieldValue, type Node, resourceValue } from "./pod-fields.ts";
 
 // The variables of a container. Later sources win: first the base (PATH, HOME, HOSTNAME, SLIPWAY_OUTPUT), then
@@ -38,7 +38,7 @@ export function containerEnvironment(input: EnvironmentInput): Result<Variables,
 
 function valueOf(variable: EnvVar, env: Variables, input: EnvironmentInput): Result<string | undefined, string> {
   const from = variable.valueFrom;
-  if (from === undefined) return ok(expandReferences(variable.value ?? "", (name) => env[name]));
+  if (from === undefined) return ok(expandVariables(variable.value ?? "", (name) => env[name]));
   const { pod, node, container, sources } = input;
   if (from.fieldRef !== undefined) return fieldValue(pod, from.fieldRef.fieldPath, node);
   if (from.resourceFieldRef !== undefined) return resourceValue(pod, from.resourceFieldRef, container, node);

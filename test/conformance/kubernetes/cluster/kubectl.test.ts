@@ -7,7 +7,7 @@ import { openPlace } from "./suite/place.ts";
 import { runCase } from "./suite/session.ts";
 import { rounds } from "#test/support/rounds.ts";
 
-// Every case of the tables with the newest kubectl, and every third case with one of the others in turn; with every kubectl in the long form, on a
+// Every case of the tables with the newest kubectl, and every sixth case with one of the others in turn; with every kubectl in the long form, on a
 // cluster under test, and where some are named. CLUSTER_CASES=16 or part of a name runs only those, KUBECTL_MINORS=1.30 only those.
 
 const isEmbedded = inject("isEmbedded");
@@ -18,7 +18,7 @@ const minors = inject("kubectls").filter(({ minor }) => chosen?.includes(minor) 
 const isEach = rounds(false, true) || !isEmbedded || chosen !== undefined || only !== undefined;
 /** Whether a kubectl runs a case: the newest, the last of the list, runs them all. */
 const isFor = (at: number, index: number) =>
-  isEach || at === minors.length - 1 || index % (3 * (minors.length - 1)) === 3 * at;
+  isEach || at === minors.length - 1 || index % (6 * (minors.length - 1)) === 6 * at;
 
 let api: Api;
 /** `plural` or `plural.group` of all that is served. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "#test/support/property-runs.ts";
-import { expandReferences } from "./expand.ts";
+import { expandVariables } from "./expand.ts";
 
 const values: Readonly<Record<string, string>> = { A: "1", B: "$(A)", EMPTY: "", "x.y-z": "dotted", $: "dollar" };
 const valueOf = (name: string): string | undefined => (Object.hasOwn(values, name) ? values[name] : undefined);
@@ -48,7 +48,7 @@ const text = fc.array(piece, { maxLength: 14 }).map((pieces) => pieces.join(""))
 test("expanding follows Kubernetes' scanner, whatever dollars and parentheses stand in whatever order", () => {
   fc.assert(
     fc.property(text, (one) => {
-      expect(expandReferences(one, valueOf)).toBe(scanned(one));
+      expect(expandVariables(one, valueOf)).toBe(scanned(one));
     }),
     { numRuns: runs(2_000) },
   );
@@ -57,7 +57,7 @@ test("expanding follows Kubernetes' scanner, whatever dollars and parentheses st
 test("with every dollar doubled a text comes out as it was", () => {
   fc.assert(
     fc.property(fc.oneof(text, fc.string()), (one) => {
-      expect(expandReferences(one.replaceAll("$", "$$$$"), valueOf)).toBe(one);
+      expect(expandVariables(one.replaceAll("$", "$$$$"), valueOf)).toBe(one);
     }),
   );
 });
@@ -66,7 +66,7 @@ test("a text without dollars is not looked into", () => {
   fc.assert(
     fc.property(fc.string(), (one) => {
       const plain = one.replaceAll("$", "");
-      expect(expandReferences(plain, () => expect.fail("nothing refers to anything"))).toBe(plain);
+      expect(expandVariables(plain, () => expect.fail("nothing refers to anything"))).toBe(plain);
     }),
   );
 });
