@@ -68,7 +68,7 @@ async function sectionOf(directory: string, collection: string): Promise<JsonObj
     const object = objectIn(text, collection, name);
     const key = textAt(object, keyField(collection as Collection));
     if (key === undefined) throw new CliError(`${collection}/${name} has no ${keyField(collection as Collection)}`);
-    if (section[key] !== undefined) throw new CliError(`${collection}/${name} repeats ${collection}:${key}`);
+    // Real content has objects twice: as in the original, the file whose name comes last counts.
     section[key] = object;
   }
   return section;
