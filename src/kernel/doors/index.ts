@@ -1,8 +1,8 @@
-export { type Body, type BytesContent, type Exchange, sendBytes, sendFile, sendJson, sendStream } from "./answers.ts";
+export { type Body, type BytesContent, type Exchange, sendBytes, sendFile, sendStream } from "./answers.ts";
 export { boundedText, readBody } from "./body.ts";
 export { type ConnectionLimits, Connections, defaultConnectionLimits } from "./connections.ts";
 export type { Door, DoorOptions, Served } from "./door.ts";
-export { type AskedRequest, isLoopbackAddress } from "./entry.ts";
+export type { AskedRequest } from "./entry.ts";
 export {
   isFresh,
   isOf,
