@@ -19,7 +19,7 @@ import type { Bundles, Content, ContentSummary, Write } from "../store.ts";
 import { principalText } from "../world.ts";
 import { basicStore, basicStoreMeta, builtIn, builtInSections } from "./built-in.ts";
 import { refreshEverything } from "./cascade.ts";
-import { writable, writesOf } from "./codec.ts";
+import { keptOf, writable, writesOf } from "./codec.ts";
 import { directEdit } from "./direct-edits.ts";
 import { templateErrors } from "./judge.ts";
 import { activeRev, type StoredBundle as Stored } from "./mirror.ts";
@@ -243,8 +243,9 @@ async function activate(
       }),
       { clock },
     );
-    mirror.putBundle(object as Stored);
-    return object as Stored;
+    const stored = keptOf(object);
+    mirror.putBundle(stored);
+    return stored;
   } catch (thrown) {
     await removeInactive(parts);
     throw thrown;

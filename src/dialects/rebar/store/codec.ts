@@ -1,6 +1,7 @@
-import { type Instant, isJsonObject, type JsonObject, jsonEquals, numberAt, textAt } from "#lib/base/index.ts";
-import { type Condition, withCondition } from "#kernel/kit/index.ts";
+import { type Instant, isJsonObject, type JsonObject, numberAt, SlipwayError, textAt } from "#lib/base/index.ts";
+import { type Condition, conditionOf, withCondition } from "#kernel/kit/index.ts";
 import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { asJson } from "../model/read.ts";
 import { bundleLabel, kindOf, machineLabel, revisionLabel } from "../kinds.ts";
 import { type AnyObject, type Collection, type Job, keyField, type Machine, type ObjectOf } from "../objects.ts";
 import { labelOf, nameInRevision, nameOf } from "./names.ts";
@@ -41,8 +42,13 @@ export const keyIn = (collection: Collection, spec: JsonObject): string => {
   return typeof key === "string" ? key : "";
 };
 
-/** An object as its fields, which are JSON. */
-export const fieldsOf = (object: AnyObject): JsonObject => object as unknown as JsonObject;
+/** The schema of its kind was checked when it was stored. */
+export const isKept = (object: KubeObject): object is Kept => isJsonObject(object.spec);
+
+export function keptOf(object: KubeObject): Kept {
+  if (isKept(object)) return object;
+  throw new SlipwayError("rebar-object", `${object.kind} "${object.metadata.name ?? ""}" has no spec`);
+}
 
 export const isTaskListDone = ({ Tasks, CurrentTask }: Pick<Machine, "Tasks" | "CurrentTask">): boolean =>
   Tasks.length === 0 || CurrentTask >= Tasks.length;
@@ -83,7 +89,7 @@ export function recordsIn(spec: JsonObject): Records {
 
 /** The fields that are stored. */
 export function specOf(object: AnyObject, records?: Records): JsonObject {
-  const spec: Record<string, JsonObject[string]> = { ...fieldsOf(object) };
+  const spec: Record<string, JsonObject[string]> = { ...asJson(object) };
   for (const name of computed) delete spec[name];
   if (records?.current !== undefined) spec["currentJobRecord"] = specOf(records.current);
   if (records?.previous !== undefined) spec["previousJobRecord"] = specOf(records.previous);
@@ -127,22 +133,16 @@ export function encodeNext(
 ): KubeObject {
   return {
     ...old,
-    spec: shared(old.spec, specOf(object, records)),
+    spec: specOf(object, records),
     status: statusOf(collection, object, old.status, now),
   };
-}
-
-/** Members that are equal are the old ones, which the server neither copies nor compares. */
-function shared(old: JsonObject, spec: JsonObject): JsonObject {
-  const next: Record<string, JsonObject[string]> = {};
-  for (const [name, value] of Object.entries(spec)) next[name] = jsonEquals(old[name], value) ? old[name] : value;
-  return next;
 }
 
 export function statusOf(collection: Collection, object: AnyObject, old: Status | undefined, now: Instant): Status {
   const { Available: available, Errors: errors } = object;
   let conditions = old?.conditions ?? [];
   const set = (type: string, holds: boolean): void => {
+    if (conditionOf(conditions, type)?.status === (holds ? "True" : "False")) return;
     conditions = withCondition(conditions, { type, status: holds ? "True" : "False", reason: type }, now);
   };
   set("Available", available);

@@ -1,16 +1,16 @@
 import { jsonEquals, messageOf } from "#lib/base/index.ts";
 import { InformerFactory, type InformerHandler } from "#kernel/kit/index.ts";
-import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { isPending } from "../bundles/content.ts";
 import { collections, ContentBundle, kindOf, Preference } from "../kinds.ts";
 import type { Collection } from "../objects.ts";
 import { loadWritten } from "./bundles.ts";
 import { cascade, refreshEverything } from "./cascade.ts";
-import type { Kept } from "./codec.ts";
+import { isKept, keptOf } from "./codec.ts";
 import { completeEdit } from "./direct-edits.ts";
 import { internal } from "./events.ts";
 import { writeRecordsOf } from "./jobs.ts";
-import type { Applied, StoredBundle } from "./mirror.ts";
+import type { Applied } from "./mirror.ts";
 import { changing, type Parts } from "./parts.ts";
 import { removeInactive } from "./upkeep.ts";
 
@@ -24,19 +24,19 @@ export async function startFeed(parts: Parts): Promise<InformerFactory> {
   for (const collection of collections) follow(kindOf[collection], handlerOf(parts, collection));
   follow(
     Preference,
-    whole((object) => void parts.mirror.putPrefs(object as Kept)),
+    whole((object) => void parts.mirror.putPrefs(keptOf(object))),
   );
   follow(ContentBundle, {
     add: (object, { isInitial }) => {
       loadIfWritten(parts, object);
-      if (parts.mirror.putBundle(object as StoredBundle) && !isInitial) switched(parts);
+      if (parts.mirror.putBundle(keptOf(object)) && !isInitial) switched(parts);
     },
     update: (_old, object) => {
       loadIfWritten(parts, object);
-      if (parts.mirror.putBundle(object as StoredBundle)) switched(parts);
+      if (parts.mirror.putBundle(keptOf(object))) switched(parts);
     },
     delete: (object) => {
-      if (parts.mirror.dropBundle(object as StoredBundle)) switched(parts);
+      if (parts.mirror.dropBundle(keptOf(object))) switched(parts);
     },
   });
   try {
@@ -91,9 +91,6 @@ function handlerOf(parts: Parts, collection: Collection): InformerHandler {
       }),
   };
 }
-
-const isKept = (object: KubeObject): object is Kept =>
-  typeof asJson(object)["spec"] === "object" && asJson(object)["spec"] !== null;
 
 async function changedByOthers(parts: Parts, collection: Collection, { entry, before }: Applied): Promise<void> {
   const { mirror, events } = parts;

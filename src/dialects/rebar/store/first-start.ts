@@ -1,7 +1,7 @@
 import { isAlreadyExists } from "#kernel/model/index.ts";
 import { Preference } from "../kinds.ts";
 import { create } from "./changes.ts";
-import type { Kept } from "./codec.ts";
+import { keptOf } from "./codec.ts";
 import { internal } from "./events.ts";
 import type { Parts } from "./parts.ts";
 import { Passwords } from "./passwords.ts";
@@ -26,7 +26,7 @@ export async function firstStart(parts: Parts, user: FirstUser | undefined): Pro
     await new Passwords(parts).set(user.name, user.password, by);
   }
   try {
-    mirror.putPrefs((await client.create(Preference, emptyPrefs(namespace))) as Kept);
+    mirror.putPrefs(keptOf(await client.create(Preference, emptyPrefs(namespace))));
   } catch (thrown) {
     if (!isAlreadyExists(thrown)) throw thrown;
   }

@@ -80,8 +80,10 @@ export class Mirror implements World {
     const known = this.#prefs?.object.metadata.resourceVersion;
     if (known !== undefined && isAtLeast(known, object.metadata.resourceVersion)) return false;
     const { values } = object.spec;
-    const texts = isJsonObject(values) ? Object.entries(values).filter(([, value]) => typeof value === "string") : [];
-    this.#prefs = { object, values: { ...defaultPrefs, ...Object.fromEntries(texts) } as Prefs };
+    const texts = Object.entries(isJsonObject(values) ? values : {}).flatMap(([name, value]) =>
+      typeof value === "string" ? [[name, value] as const] : [],
+    );
+    this.#prefs = { object, values: { ...defaultPrefs, ...Object.fromEntries(texts) } };
     return true;
   }
 

@@ -1,8 +1,8 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { Refused, refusal } from "../failure.ts";
+import { asJson } from "../model/read.ts";
 import type { Write } from "../store.ts";
 import { update } from "./changes.ts";
-import { fieldsOf } from "./codec.ts";
 import { nameOf } from "./names.ts";
 import { missing, type Parts, randomText } from "./parts.ts";
 import { readSecret, writeSecret } from "./secrets.ts";
@@ -29,7 +29,7 @@ export class Passwords {
     const salt = randomBytes(16);
     const hashed = password === "" ? Buffer.alloc(0) : Buffer.concat([salt, await hashOf(password, salt)]);
     await writeSecret(parts, secretOf(user), { [member]: hashed }, ownerOf(entry.object));
-    await update(parts, "users", user, (now) => ({ ...fieldsOf(now), Secret: randomText(parts, 16) }), write);
+    await update(parts, "users", user, (now) => ({ ...asJson(now), Secret: randomText(parts, 16) }), write);
   }
 
   /** False for unknown users too. */

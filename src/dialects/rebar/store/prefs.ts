@@ -7,7 +7,7 @@ import { principalText, type World } from "../world.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import { createOrUpdate } from "#kernel/kit/index.ts";
 import { defaultPrefs, secretPrefs } from "./built-in.ts";
-import type { Kept } from "./codec.ts";
+import { keptOf } from "./codec.ts";
 import type { Parts } from "./parts.ts";
 
 /** The one object with all preferences. It exists once a server has started. */
@@ -63,7 +63,7 @@ export async function setPrefs(parts: Parts, values: Prefs, write: Write): Promi
       (present) => withValues(present ?? emptyPrefs(namespace), shown),
       { clock },
     );
-    mirror.putPrefs(object as Kept);
+    mirror.putPrefs(keptOf(object));
     for (const [name, value] of Object.entries(shown)) {
       if (before[name] === value) continue;
       events.publish({
@@ -87,7 +87,7 @@ export const emptyPrefs = (namespace = defaultNamespace): KubeObject => ({
 });
 
 function withValues(object: KubeObject, values: Prefs): KubeObject {
-  const { spec } = object as Kept;
+  const { spec } = keptOf(object);
   const present = isJsonObject(spec["values"]) ? spec["values"] : {};
   return { ...object, spec: { ...spec, values: { ...present, ...values } } };
 }

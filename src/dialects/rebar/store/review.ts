@@ -4,7 +4,7 @@ import type { Stored } from "#kernel/model/index.ts";
 import { collections, ContentBundle, kindOf, Preference } from "../kinds.ts";
 import { type Collection, keyField } from "../objects.ts";
 import type { World } from "../world.ts";
-import type { Kept } from "./codec.ts";
+import { keptOf } from "./codec.ts";
 import { features } from "../api/info.ts";
 import { isPending, readContent } from "../bundles/content.ts";
 import { judgeObjects } from "../bundles/judge-bundle.ts";
@@ -12,7 +12,7 @@ import { ThoughtWorld } from "../bundles/thought-world.ts";
 import { judgeContent } from "./bundles.ts";
 import { directEdit } from "./direct-edits.ts";
 import { judgeChange, judgeNew } from "./judge.ts";
-import { Mirror, type StoredBundle } from "./mirror.ts";
+import { Mirror } from "./mirror.ts";
 
 type Reading = Pick<ApiClient, "list">;
 
@@ -32,13 +32,12 @@ export async function worldOf(client: Reading, namespace: string): Promise<World
 
 async function storedWorld(client: Reading, namespace: string): Promise<Mirror> {
   const mirror = new Mirror();
-  for (const object of (await client.list(ContentBundle, { namespace })).items)
-    mirror.putBundle(object as StoredBundle);
-  for (const object of (await client.list(Preference, { namespace })).items) mirror.putPrefs(object as Kept);
+  for (const object of (await client.list(ContentBundle, { namespace })).items) mirror.putBundle(keptOf(object));
+  for (const object of (await client.list(Preference, { namespace })).items) mirror.putPrefs(keptOf(object));
   for (const collection of collections) {
     if (collection === "jobs") continue;
     const { items } = await client.list<Stored>(kindOf[collection], { namespace });
-    for (const object of items) mirror.put(collection, object as Kept);
+    for (const object of items) mirror.put(collection, keptOf(object));
   }
   return mirror;
 }
@@ -54,15 +53,16 @@ export async function bundleErrors(object: JsonObject, client: Reading): Promise
 
 /** Throws what the rules refuse of a direct edit: with `status.before` a change, else a new object. */
 export async function reviewRecord(collection: Collection, object: JsonObject, client: Reading): Promise<void> {
-  const { spec, status } = object as unknown as Kept;
+  const [spec, status] = [objectAt(object, "spec") ?? {}, objectAt(object, "status")];
+  const before = objectAt(status, "before");
   // Of a write that leaves the spec as it is, or of an edit that is reviewed already.
-  const isChange = status?.writes !== undefined;
-  if (isChange && status.before === undefined) return;
+  const isChange = status?.["writes"] !== undefined;
+  if (isChange && before === undefined) return;
   const world = await worldOf(client, textAt(object, "metadata", "namespace") ?? "");
   const judging = { world, renderer: undefined, random: () => 0 };
   if (!isChange) await judgeNew(judging, collection, spec, directEdit);
   else {
-    const old = world.get(collection, textAt(status.before, keyField(collection)) ?? "");
+    const old = world.get(collection, textAt(before, keyField(collection)) ?? "");
     if (old !== undefined) await judgeChange<Collection>(judging, collection, spec, old, directEdit);
   }
 }

@@ -5,7 +5,7 @@ import { Refused, refusal } from "../failure.ts";
 import { kindOf } from "../kinds.ts";
 import { keyOf } from "../model/read.ts";
 import type { AnyObject, Collection } from "../objects.ts";
-import { encodeNew, encodeNext, type Kept, type Records } from "./codec.ts";
+import { encodeNew, encodeNext, keptOf, type Kept, type Records } from "./codec.ts";
 import type { Applied, Mirror } from "./mirror.ts";
 import type { Entry } from "./table.ts";
 
@@ -37,7 +37,7 @@ export class Writer {
     const key = keyOf(collection, object);
     return await this.#alone(collection, encoded.metadata.name ?? "", async () => {
       const written = await refusing(collection, key, "POST", () => client.create(kindOf[collection], encoded));
-      return this.#applied(collection, written as Kept);
+      return this.#applied(collection, keptOf(written));
     });
   }
 
@@ -52,7 +52,7 @@ export class Writer {
     const next = encodeNext(collection, object, entry.object, clock.now(), records);
     return await this.#alone(collection, entry.object.metadata.name, async () => {
       const written = await refusing(collection, entry.key, "PUT", () => client.update(kindOf[collection], next));
-      return this.#applied(collection, written as Kept);
+      return this.#applied(collection, keptOf(written));
     });
   }
 
@@ -109,7 +109,7 @@ export class Writer {
     const { client, namespace, mirror } = this.#parts;
     const found = await getOrUndefined(client, { type: kindOf[collection], namespace, name });
     const known = mirror.table(collection).named(name);
-    if (found !== undefined) mirror.put(collection, found as Kept);
+    if (found !== undefined) mirror.put(collection, keptOf(found));
     else if (known !== undefined) mirror.drop(collection, known.object, false);
   }
 
