@@ -246,9 +246,16 @@ function trustingAgent(trust: Trust): Agent {
   return Object.assign(agent, { createConnection });
 }
 
-/** One object; rejects if it is none. */
-export async function fetchObject(client: RebarClient, path: Path, signal: AbortSignal): Promise<JsonObject> {
+/** One object; rejects if it is none. The server's objects are complete, so that decoding one is free. */
+export async function fetchObject<T extends object = JsonObject>(
+  client: RebarClient,
+  path: Path,
+  signal: AbortSignal,
+): Promise<T> {
   const found = await client.get(path, signal);
-  if (isJsonObject(found)) return found;
+  if (isJsonObject(found)) return decoded<T>(found);
   throw unreachable(client.endpoint, new Error(`expected an object at ${path.join("/")}`));
 }
+
+/** An object of the server by its type: the server has checked it. */
+export const decoded = <T extends object>(object: unknown): T => object as T;

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { isJsonObject } from "#lib/base/index.ts";
 import { makeDirectories, readTextIfPresent, replaceFile, thisProcess } from "#lib/base/index.node.ts";
 import type { KnownMachine } from "./agent-state.ts";
+import { decoded } from "./client.ts";
 
 /** What an agent knew of its machine, for the next one on the same host. */
 export interface AgentJournal {
@@ -22,7 +23,7 @@ export function fileJournal(directory: string, uuid: string, bootId = thisProces
         if (!isJsonObject(noted) || noted["bootId"] !== bootId || !isJsonObject(noted["machine"])) return undefined;
         const machine = noted["machine"];
         return machine["Uuid"] === uuid && typeof machine["BootEnv"] === "string"
-          ? (machine as unknown as KnownMachine)
+          ? decoded<KnownMachine>(machine)
           : undefined;
       } catch {
         return undefined;

@@ -12,7 +12,7 @@ import {
   type Observation,
   startOf,
 } from "./agent-state.ts";
-import { fetchObject, isRefused, isUnreachable, type RebarClient } from "./client.ts";
+import { decoded, fetchObject, isRefused, isUnreachable, type RebarClient } from "./client.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { AgentJournal } from "./journal.ts";
 import { type GivenJob, runJob } from "./run-job.ts";
@@ -174,10 +174,10 @@ class MachineAgent {
     if (CurrentJob === "") return;
     const { client } = this.#options;
     const { signal } = this.#closed;
-    const job = (await fetchObject(client, ["jobs", CurrentJob], signal).catch((thrown: unknown) => {
+    const job = await fetchObject<Job>(client, ["jobs", CurrentJob], signal).catch((thrown: unknown) => {
       if (isRefused(thrown, 404)) return undefined;
       throw thrown;
-    })) as Job | undefined;
+    });
     if (job === undefined || job.Context !== context) return;
     if (job.State !== "created" && job.State !== "running") return;
     const body = [test("/State", job.State), replace("/State", "failed")];
@@ -244,14 +244,14 @@ class MachineAgent {
       }
     });
     // A reply without a body says that there is nothing to run.
-    return answer === null ? undefined : (answer as unknown as GivenJob);
+    return answer === null ? undefined : decoded<GivenJob>(answer);
   }
 
   async #changeStage({ machine }: AgentState): Promise<Observation> {
     const next = nextStageOf(machine);
     if (next === undefined) return { is: "stage" };
     const { client } = this.#options;
-    const stage = (await fetchObject(client, ["stages", next], this.#closed.signal)) as unknown as Stage;
+    const stage = await fetchObject<Stage>(client, ["stages", next], this.#closed.signal);
     await this.#patchMachine([test("/Stage", machine.Stage), replace("/Stage", next)], this.#closed.signal);
     return { is: "stage", entered: { bootEnv: stage.BootEnv } };
   }
@@ -281,7 +281,7 @@ class MachineAgent {
 
   async #machine(): Promise<Machine> {
     const { client, machine } = this.#options;
-    return (await fetchObject(client, ["machines", machine], this.#closed.signal)) as unknown as Machine;
+    return await fetchObject<Machine>(client, ["machines", machine], this.#closed.signal);
   }
 
   async #patchMachine(body: JsonValue, signal: AbortSignal): Promise<void> {

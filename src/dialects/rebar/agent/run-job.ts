@@ -35,7 +35,7 @@ export interface JobParts {
 export async function runJob(job: GivenJob, parts: JobParts): Promise<JobEnding> {
   if (job.Task.includes(":")) return endingOfServerJob(job);
   const { client, clock, echo, patiently, place, signal } = parts;
-  const task = (await patiently(() => fetchObject(client, ["tasks", job.Task], signal))) as unknown as Task;
+  const task = await patiently(() => fetchObject<Task>(client, ["tasks", job.Task], signal));
   await patiently(() => patchJob(parts, job, [test("/State", job.State), replace("/State", "running")]));
   const send = async (bytes: Uint8Array): Promise<void> => {
     await patiently(() => client.call("PUT", ["jobs", job.Uuid, "log"], { bytes, signal }));

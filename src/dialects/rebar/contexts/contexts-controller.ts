@@ -104,7 +104,7 @@ class Controller implements ContextsController {
     this.#running.set(agent.key, { stop, ended });
   }
 
-  /** Never rejects. An agent that exits by itself, for example after a reboot was asked for, returns with its machine. */
+  /** Never rejects. An agent that exits by itself, as before a reboot, is started again with its machine. */
   async #keepRunning(agent: WantedAgent, engine: ContextEngine, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     const about = { machine: agent.machineName, context: agent.context, engine: agent.engine };

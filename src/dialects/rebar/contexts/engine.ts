@@ -4,8 +4,8 @@ import type { WantedAgent } from "./wanted.ts";
 /** Where contexts with one value of `Engine` run. */
 export interface ContextEngine {
   /**
-   * Runs the agent until it exits by itself or the signal aborts; continues one that an earlier server has left. Rejects
-   * if it cannot run.
+   * Runs the agent until it exits by itself or the signal aborts; continues one that an earlier server has left.
+   * Rejects if it cannot run.
    */
   run(agent: WantedAgent, signal: AbortSignal): Promise<void>;
   /** Removes what an earlier server has left for agents that are not in `kept`. */

@@ -13,8 +13,8 @@ export interface HostEngineOptions {
 }
 
 /**
- * Contexts with `Engine: host`: scripts run as the user of this server, so that whoever may write tasks may do what this
- * server may. Only where an option allows it. Scripts end with the server; nothing is left for a later one.
+ * Contexts with `Engine: host`: scripts run as the user of this server, so that whoever may write tasks may do what
+ * this server may. Only where an option allows it. Scripts end with the server; nothing is left for a later one.
  */
 export const hostContexts = ({ access, environment, clock, log }: HostEngineOptions): ContextEngine => ({
   async run(agent, signal) {

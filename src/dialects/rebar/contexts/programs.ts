@@ -49,8 +49,8 @@ export async function openContainerPlace({ programs, log }: ContainerPlaceOption
 }
 
 /**
- * Reads the variables from its input, so that no token is on a command line. The process is the leader of its own group,
- * whose number is noted.
+ * Reads the variables from its input, so that no token is on a command line. The process is the leader of its own
+ * group, whose number is noted.
  */
 const launch = 'cd "$0" || exit 126; eval "$(cat)"; echo $$ > .process-group; exec "$@" 2>&1 < /dev/null';
 const killing = 'read -r group < "$1/.process-group" && kill -s KILL -- "-$group"';

@@ -66,8 +66,9 @@ async function sectionOf(directory: string, collection: string): Promise<JsonObj
   for (const { name } of entries.filter((entry) => entry.isFile()).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const text = await readFile(join(directory, collection, name), "utf8");
     const object = objectIn(text, collection, name);
-    const key = textAt(object, keyField(collection as Collection));
-    if (key === undefined) throw new CliError(`${collection}/${name} has no ${keyField(collection as Collection)}`);
+    const field = keyField(collection as Collection);
+    const key = textAt(object, field);
+    if (key === undefined) throw new CliError(`${collection}/${name} has no ${field}`);
     // Real content has objects twice: as in the original, the file whose name comes last counts.
     section[key] = object;
   }

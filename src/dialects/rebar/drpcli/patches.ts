@@ -8,7 +8,7 @@ export interface PatchOperation {
 
 export const pointerTo = (key: string): string => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
-/** From one object to another; a test before each replacement and removal finds out whether somebody else was faster. */
+/** From one object to another. A test before each replacement and removal detects a change by another client. */
 export function patchBetween(from: JsonValue, to: JsonValue, at = ""): readonly PatchOperation[] {
   if (!isJsonObject(from) || !isJsonObject(to)) {
     if (jsonEquals(from, to)) return [];

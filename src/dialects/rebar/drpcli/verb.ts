@@ -1,4 +1,4 @@
-import type { Clock, JsonObject, JsonValue } from "#lib/base/index.ts";
+import { type Clock, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { Answer, Path, RebarClient } from "../agent/client.ts";
 import type { Connection } from "../agent/connection.ts";
 import type { Flag, Parsed } from "./arguments.ts";
@@ -78,7 +78,13 @@ export const textFlag = (call: Call, name: string): string | undefined => {
 
 /** The object of `--ref`, else the server's. */
 export async function objectOrReference(call: Call, collection: string, key: string): Promise<JsonObject> {
-  return (call.reference ?? (await call.get([collection, key]))) as JsonObject;
+  return objectIn(call.reference ?? (await call.get([collection, key])));
+}
+
+/** Throws a `CliError` for anything else. */
+export function objectIn(value: JsonValue): JsonObject {
+  if (isJsonObject(value)) return value;
+  throw new CliError("expected an object");
 }
 
 export const forced = (call: Call): Query => (call.isForced ? [["force", "true"]] : []);

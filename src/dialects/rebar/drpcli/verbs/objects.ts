@@ -10,6 +10,7 @@ import {
   exactly,
   forced,
   none,
+  objectIn,
   objectOrReference,
   type Query,
   textFlag,
@@ -223,7 +224,7 @@ async function waitFor(call: Call, collection: string): Promise<void> {
     for (const action of ["update", "save"]) await events.register(`${collection}.${action}.${id}`);
     for (;;) {
       isStale = false;
-      const object = (await call.get([collection, id])) as JsonObject;
+      const object = objectIn(await call.get([collection, id]));
       if (object[field] !== undefined && jsonEquals(object[field], wanted)) return call.write("complete\n");
       const changed = new Promise<"changed">((resolve) => {
         wake = () => resolve("changed");

@@ -1,8 +1,8 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { Flag } from "../arguments.ts";
 import type { CollectionRow } from "../collections.ts";
 import { patchBetween, pointerTo } from "../patches.ts";
-import { type Call, CliError, exactly, forced, type Query, textFlag, type Verb } from "../verb.ts";
+import { type Call, CliError, exactly, forced, objectIn, type Query, textFlag, type Verb } from "../verb.ts";
 import { change } from "./objects.ts";
 import { sealed } from "../sealed.ts";
 
@@ -120,7 +120,7 @@ const replacing = (path: string, old: JsonValue, value: JsonValue): JsonValue =>
 
 function metaVerbs({ name, single }: CollectionRow): readonly Verb[] {
   const path = (call: Call) => ["meta", name, call.args[0] ?? ""];
-  const metaOf = async (call: Call) => (await call.get(path(call))) as JsonObject;
+  const metaOf = async (call: Call) => objectIn(await call.get(path(call)));
   return [
     {
       words: [name, "meta"],
@@ -148,7 +148,7 @@ function metaVerbs({ name, single }: CollectionRow): readonly Verb[] {
       async run(call) {
         const [id = "", , key = "", , source = ""] = call.args;
         const value = textOf(await call.read(source));
-        const there = (call.reference as JsonObject | undefined) ?? (await metaOf(call));
+        const there = call.reference === undefined ? await metaOf(call) : objectIn(call.reference);
         if (there[key] !== undefined) throw new CliError(`Key, ${key}, already present on ${single} ${id}`);
         const body = [
           { op: "test", path: "", value: there },
