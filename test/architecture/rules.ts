@@ -198,6 +198,8 @@ export const homes: Readonly<Record<string, string>> = {
   "jq-wasm": "src/dialects/rebar",
   ajv: "src/dialects/rebar",
   tweetnacl: "src/dialects/rebar/secure",
+  preact: "src/app/ui/page",
+  "@preact/signals": "src/app/ui/page",
 };
 
 /** Globals that decide or wait behind the reader's back, and the places that are their home. */

@@ -126,3 +126,31 @@ export interface StreamLine {
   readonly object?: unknown;
   readonly rv?: string;
 }
+
+/** `object` of the lines of a `runs` subscription: with `BOOKMARK`, how many there are now; otherwise a `RunSummary`. */
+export type RunsBookmark = Pick<RunPage, "counts" | "total">;
+
+/**
+ * `object` of `MODIFIED` of a `run` subscription: everything but the steps that have not changed. `graph` and `order` only if steps
+ * came or went. A server may send a whole `RunDetail` instead.
+ */
+export interface RunChange {
+  readonly summary: RunSummary;
+  readonly view: Omit<RunDetail["view"], "steps">;
+  readonly steps: readonly RunDetail["view"]["steps"][number][];
+  /** Ids of all steps, as in the view. */
+  readonly order?: readonly string[];
+  readonly graph?: RunGraph;
+  readonly description?: string;
+  readonly resourceVersion: string;
+}
+
+/** Body of `POST /slipway/stream` and of `POST /slipway/stream/TOKEN`: all subscriptions that there are from now on, known by their ids. */
+export interface Subscriptions {
+  readonly subscriptions: readonly Subscription[];
+}
+
+// `/slipway/api` stands before a path of the Kubernetes API: `/slipway/api/apis/slipway.dev/v1alpha1/namespaces/default/runactions`.
+// Pages and files need no session: `/slipway/assets/…` are the files of `dist/ui/manifest.json`, and any other GET that accepts HTML answers with
+// `dist/ui/index.html`. A link that logs in is `/slipway/#code=CODE`; the page posts the code to `/slipway/session`. Every request of the page
+// carries the header `X-Slipway-Request`.
