@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { type Clock, codeOf, type Logger, type Random, toError } from "#lib/base/index.ts";
-import type { ControllerParts, ListenChoice } from "#kernel/dialect/index.ts";
+import { type Clock, type Logger, type Random } from "#lib/base/index.ts";
+import type { ControllerParts } from "#kernel/dialect/index.ts";
 import { selfSignedPair } from "#kernel/doors/index.ts";
 import type { ApiClient, EventRecorder } from "#kernel/kit/index.ts";
 import type { ByteLogs } from "#kernel/streams/index.ts";
@@ -178,7 +178,7 @@ async function openListeners(parts: ServerParts, opened: Opened, address: string
       clock,
       log,
     });
-  const api = await withFiles(options.files, open, log);
+  const api = await open(options.files?.address);
   place.now = {
     provisionerUrl: api.http === undefined ? "" : `http://${host}:${api.http.port}`,
     apiUrl: `https://${host}:${api.https.port}`,
@@ -207,26 +207,6 @@ async function contextsOf(parts: ServerParts, { store }: Opened, api: RebarApi, 
     clock,
     log,
   });
-}
-
-/** The usual port of files may be taken: then any other is used. */
-async function withFiles(
-  files: ListenChoice | undefined,
-  open: (files: string | undefined) => Promise<RebarApi>,
-  log: Logger,
-): Promise<RebarApi> {
-  try {
-    return await open(files?.address);
-  } catch (thrown) {
-    const isTaken = codeOf(toError(thrown).cause) === "EADDRINUSE" || codeOf(thrown) === "EADDRINUSE";
-    if (files?.isUsual !== true || !isTaken) throw thrown;
-    const api = await open(files.address.replace(/\d+$/, "0"));
-    log.warn("the usual address of boot files is in use; set --rebar-files to choose another one", {
-      usual: files.address,
-      address: api.http?.address,
-    });
-    return api;
-  }
 }
 
 const hostOf = (address: string): string => address.replace(/:\d+$/, "").replaceAll(/[[\]]/g, "");

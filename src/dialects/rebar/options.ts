@@ -13,7 +13,7 @@ export interface RebarOptions {
   readonly part?: "controller" | "server";
   /** `/api/v3` over HTTPS. No server for clients and agents without it. */
   readonly listen?: ListenChoice;
-  /** Files for machines over HTTP; absent: none. */
+  /** Boot files and what is rendered for machines, over HTTP to everybody who reaches it; absent: none. */
   readonly files?: ListenChoice;
   /** How machines reach this server, in what is rendered for them. Default: the host of the listener. */
   readonly machineHost?: string;
@@ -25,7 +25,6 @@ export interface RebarOptions {
 }
 
 export const usualListen = "127.0.0.1:8092";
-export const usualFiles = "127.0.0.1:8091";
 
 const heading = "Digital Rebar:";
 const option = prefixedOption("rebar", heading);
@@ -37,7 +36,11 @@ export const rebarOptions: readonly OptionSpec[] = [
     "address",
     `HOST:PORT of /api/v3 for drpcli and agents, or off (default: ${usualListen} if it is free)`,
   ),
-  option("files", "address", `HOST:PORT of boot files for machines, or off (default: ${usualFiles} if it is free)`),
+  option(
+    "files",
+    "address",
+    "HOST:PORT of boot files, such as 192.0.2.7:8091, for machines that have no credentials yet (default: off)",
+  ),
   option("machine-host", "host", "name or address by which machines reach this server (default: that of the listener)"),
   option("namespace", "name", "namespace of all its objects (default: rebar)"),
   flag("default-password", "create the first user with the original's well-known password"),
@@ -48,7 +51,8 @@ export const rebarOptions: readonly OptionSpec[] = [
 export function readRebarOptions(sources: OptionSources): Result<RebarOptions, readonly string[]> {
   const reader = new OptionReader("rebar", sources);
   const listen = reader.listen("listen", usualListen);
-  const files = reader.listen("files", usualFiles);
+  // Whoever reaches it reads what is rendered for machines, tokens included: only who asks for it gets it.
+  const files = reader.text("files") === undefined ? undefined : reader.listen("files", "off");
   const [machineHost, namespace] = [reader.text("machine-host"), reader.text("namespace")];
   if (machineHost !== undefined && !/^[A-Za-z0-9.:_-]{1,253}$/.test(machineHost))
     reader.problem("machine-host", `expected a host name or an address, found ${JSON.stringify(machineHost)}`);

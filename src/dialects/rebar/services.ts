@@ -99,7 +99,10 @@ async function tellAbout(
 ): Promise<void> {
   if (await store.passwords.check(firstUserName, password))
     log.info("for drpcli and agents", { paste: clientHint(address, file) });
-  if (files !== undefined) parts.tellPort({ serves: "boot files for machines", address: files });
+  if (files !== undefined) {
+    parts.tellPort({ serves: "boot files for machines", address: files });
+    log.warn("boot files need no credentials: every user who can reach the port reads them", { address: files });
+  }
   const tell = async (): Promise<void> => {
     const isKnown = await store.passwords.check(firstUserName, wellKnownPassword);
     parts.tellCondition(knownPassword(isKnown));
