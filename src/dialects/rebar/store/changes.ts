@@ -3,7 +3,7 @@ import { Refused, refusal } from "../failure.ts";
 import { inUse } from "../model/dependants.ts";
 import { keyOf } from "../model/read.ts";
 import { alreadyExists } from "../model/refusals.ts";
-import { type Collection, keyField, type Machine, type ObjectOf } from "../objects.ts";
+import { type Collection, keyField, type ObjectOf } from "../objects.ts";
 import type { Write } from "../store.ts";
 import { cascade } from "./cascade.ts";
 import { removeJob, updateJob, writeRecordsOf } from "./jobs.ts";
@@ -90,7 +90,7 @@ export async function remove<C extends Collection>(
   if (collection === "jobs") return (await removeJob(parts, key, write)) as ObjectOf[C];
   const removed = await changing(parts, collection, key, async () => {
     const { entry, wire } = await editable(parts, collection, key);
-    const isLocked = collection === "machines" && (wire as Machine).Locked && write.by.kind === "user";
+    const isLocked = "Locked" in wire && wire.Locked && write.by.kind === "user";
     if (isLocked) throw new Refused(refusal(403, "", collection, key, "Locked"));
     refuse(inUse(collection, key, parts.mirror));
     // The machine's records are the only copies of its last jobs.

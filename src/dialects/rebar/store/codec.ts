@@ -1,4 +1,12 @@
-import { type Instant, isJsonObject, type JsonObject, numberAt, SlipwayError, textAt } from "#lib/base/index.ts";
+import {
+  type Instant,
+  isJsonObject,
+  type JsonObject,
+  numberAt,
+  SlipwayError,
+  textAt,
+  textsAt,
+} from "#lib/base/index.ts";
 import { type Condition, conditionOf, withCondition } from "#kernel/kit/index.ts";
 import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import { asJson } from "../model/read.ts";
@@ -70,9 +78,9 @@ export function decode<C extends Collection>(
     Bundle: bundle,
     ...(partials.has(collection) ? { Partial: false } : {}),
   };
-  const object = { ...fields, ...common } as unknown as ObjectOf[C];
-  if (collection !== "machines") return object;
-  return { ...object, WorkflowComplete: isTaskListDone(object as unknown as Machine) };
+  const list = () => ({ Tasks: textsAt(spec, "Tasks"), CurrentTask: numberAt(spec, "CurrentTask") ?? -1 });
+  const more = collection === "machines" ? { WorkflowComplete: isTaskListDone(list()) } : {};
+  return { ...fields, ...common, ...more } as unknown as ObjectOf[C];
 }
 
 export interface Records {
@@ -119,7 +127,7 @@ export function encodeNew(
     kind: type.kind,
     metadata: { name, namespace, ...(labels === undefined ? {} : { labels }) },
     spec,
-    status: statusOf(collection, object, undefined, now),
+    status: statusOf(object, undefined, now),
   };
 }
 
@@ -134,11 +142,11 @@ export function encodeNext(
   return {
     ...old,
     spec: specOf(object, records),
-    status: statusOf(collection, object, old.status, now),
+    status: statusOf(object, old.status, now),
   };
 }
 
-export function statusOf(collection: Collection, object: AnyObject, old: Status | undefined, now: Instant): Status {
+export function statusOf(object: AnyObject, old: Status | undefined, now: Instant): Status {
   const { Available: available, Errors: errors } = object;
   let conditions = old?.conditions ?? [];
   const set = (type: string, holds: boolean): void => {
@@ -146,10 +154,9 @@ export function statusOf(collection: Collection, object: AnyObject, old: Status 
     conditions = withCondition(conditions, { type, status: holds ? "True" : "False", reason: type }, now);
   };
   set("Available", available);
-  if (collection === "machines") {
-    const machine = object as Machine;
-    set("Runnable", machine.Runnable);
-    set("Complete", isTaskListDone(machine));
+  if ("Runnable" in object) {
+    set("Runnable", object.Runnable);
+    set("Complete", isTaskListDone(object));
   }
   return { validated: true, available, errors, conditions, writes: (old?.writes ?? 0) + 1 };
 }
