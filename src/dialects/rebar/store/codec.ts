@@ -132,13 +132,7 @@ export function encodeNew(
 }
 
 /** The next version of a stored object. */
-export function encodeNext(
-  collection: Collection,
-  object: AnyObject,
-  old: Kept,
-  now: Instant,
-  records?: Records,
-): KubeObject {
+export function encodeNext(object: AnyObject, old: Kept, now: Instant, records?: Records): KubeObject {
   return {
     ...old,
     spec: specOf(object, records),
@@ -146,7 +140,7 @@ export function encodeNext(
   };
 }
 
-export function statusOf(object: AnyObject, old: Status | undefined, now: Instant): Status {
+function statusOf(object: AnyObject, old: Status | undefined, now: Instant): Status {
   const { Available: available, Errors: errors } = object;
   let conditions = old?.conditions ?? [];
   const set = (type: string, holds: boolean): void => {

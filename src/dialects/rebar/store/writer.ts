@@ -49,7 +49,7 @@ export class Writer {
     records?: Records,
   ): Promise<Applied<C>> {
     const { client, clock } = this.#parts;
-    const next = encodeNext(collection, object, entry.object, clock.now(), records);
+    const next = encodeNext(object, entry.object, clock.now(), records);
     return await this.#alone(collection, entry.object.metadata.name, async () => {
       const written = await refusing(collection, entry.key, "PUT", () => client.update(kindOf[collection], next));
       return this.#applied(collection, keptOf(written));
