@@ -45,7 +45,7 @@ const prefixed = (machine: Machine, messages: readonly string[]): readonly strin
 export function createMachine(sent: JsonObject, world: World, made: MadeMachine): Result<Machine, ModelError> {
   const read = readObject("machines", sent);
   if (!read.ok) return read;
-  const asked = withDefaults(read.value, sent, world, made);
+  const asked = withDefaults(read.value, world, made);
   const unsound = syntaxErrors("machines", asked, world);
   const entered = asked.Workflow === "" ? enterFirstStage(asked, world) : enterWorkflow(asked, world);
   const Tasks = entered.Tasks ?? [];
@@ -63,9 +63,8 @@ export function createMachine(sent: JsonObject, world: World, made: MadeMachine)
   return invalid(asked, [...prefixed(asked, unsound), ...ofChange, ...prefixed(asked, others)]);
 }
 
-function withDefaults(read: Machine, sent: JsonObject, world: World, made: MadeMachine): Machine {
+function withDefaults(read: Machine, world: World, made: MadeMachine): Machine {
   const { prefs } = world;
-  const isContextSent = Object.keys(sent).some((name) => name.toLowerCase() === "context");
   return {
     ...read,
     Uuid: read.Uuid === "" ? made.uuid : read.Uuid,
@@ -73,7 +72,8 @@ function withDefaults(read: Machine, sent: JsonObject, world: World, made: MadeM
     Workflow: read.Workflow === "" ? (prefs["defaultWorkflow"] ?? "") : read.Workflow,
     Stage: read.Stage === "" ? (prefs["defaultStage"] ?? "none") : read.Stage,
     BootEnv: read.BootEnv === "" ? (prefs["defaultBootEnv"] ?? "local") : read.BootEnv,
-    Context: isContextSent ? read.Context : baseContext(read.Meta),
+    // The original's client always sends one, mostly empty.
+    Context: read.Context === "" ? baseContext(read.Meta) : read.Context,
   };
 }
 
