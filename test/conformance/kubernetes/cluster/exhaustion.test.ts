@@ -19,7 +19,7 @@ import { attackNames, attackOf } from "./suite/attacks.ts";
  * GETs of one measurement, and how long it takes at least: ATTACK_SECONDS. Figures to be told take 3, since some attacks come to little
  * more than one request a second. Then each attack is compared to the idle server just before it, else to what it was at first.
  */
-const samples = rounds(150, 500);
+const samples = rounds(40, 500);
 const seconds = process.env["ATTACK_SECONDS"];
 const measureMs = 1000 * Number(seconds ?? rounds(0.3, 1));
 /**
