@@ -34,7 +34,7 @@ interface Bounds {
 
 function benchmark(environment: Environment, id: string, kind: CueLoadKind, title: string, bounds: Bounds): Benchmark {
   const dist = join(environment.home, "..", "dist");
-  const files = { program: join(dist, "template-thread.cjs"), artifact: join(dist, "template.wasm.br") };
+  const files = { program: join(dist, "template-thread.cjs"), artifact: join(dist, "template.wasm") };
   const start = kind === "first" ? inNewWorker : inWorker;
   return {
     id,

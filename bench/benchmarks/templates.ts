@@ -16,7 +16,7 @@ export const templates = (environment: Environment): readonly Benchmark[] => [
 
 function benchmark(environment: Environment, id: string, title: string, before: number): Benchmark {
   const dist = join(environment.home, "..", "dist");
-  const files = { program: join(dist, "template-thread.cjs"), artifact: join(dist, "template.wasm.br") };
+  const files = { program: join(dist, "template-thread.cjs"), artifact: join(dist, "template.wasm") };
   const ours = { name: "WebAssembly", role: "ours", module: "ours/templates", load: { ...files, before } } as const;
   const isFirst = before === 0;
   return {

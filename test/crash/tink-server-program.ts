@@ -25,7 +25,7 @@ const clock = systemClock;
 const client = kubeconfig === undefined ? await openOwn() : await openCluster(kubeconfig);
 const renderer = new TemplateHost({
   program: join(dist, "template-thread.cjs"),
-  artifact: join(dist, "template.wasm.br"),
+  artifact: join(dist, "template.wasm"),
   clock,
 });
 const manager = new Manager({ client: holding(client, join(directory, "holds")), clock, log, random: Math.random });

@@ -148,7 +148,7 @@ test("the package is built anew, without old files, and works in any directory w
   await symlink(join(root, "node_modules"), join(folder, "node_modules"));
   await symlink(join(folder, "bin/slipway.cjs"), join(home, "slipway"));
   const present = await readdir(join(folder, "dist"));
-  expect(present).toEqual(expect.arrayContaining(["help.cjs", "kit.mjs", "slipway.cjs", "template.wasm.br"]));
+  expect(present).toEqual(expect.arrayContaining(["help.cjs", "kit.mjs", "slipway.cjs", "template.wasm"]));
   expect(present).not.toContain("old.cjs");
 
   const run = async (...args: string[]) => {

@@ -42,7 +42,7 @@ afterAll(async () => {
 const host = {
   openTemplates: () => {
     const built = (file: string) => join(root, "dist", file);
-    const [program, artifact] = [built("template-thread.cjs"), built("template.wasm.br")];
+    const [program, artifact] = [built("template-thread.cjs"), built("template.wasm")];
     return Promise.resolve(new TemplateHost({ program, artifact, clock: systemClock }));
   },
 };

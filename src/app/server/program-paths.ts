@@ -6,5 +6,5 @@ export const yamlReaderPath: string = join(import.meta.dirname, "yaml-reader.cjs
 
 export const templateFiles: ModuleFiles = {
   program: join(import.meta.dirname, "template-thread.cjs"),
-  artifact: join(import.meta.dirname, "template.wasm.br"),
+  artifact: join(import.meta.dirname, "template.wasm"),
 };
