@@ -1,5 +1,6 @@
 import type { ActionName, ObjectRef, RunPhase, RunView } from "#engine/index.ts";
 import type { RunGraph } from "#kernel/dialect/index.ts";
+import type { JsonObject, Problem } from "#lib/base/index.ts";
 
 // What the server sends to the page, all below `/slipway/`. Times are milliseconds since the epoch, of the server's clock.
 
@@ -107,6 +108,43 @@ export interface SystemState {
   readonly ports: readonly { readonly serves: string; readonly address: string; readonly trouble?: string }[];
   readonly conditions: readonly { readonly type: string; readonly isTrue: boolean; readonly message: string }[];
   readonly figures: Readonly<Record<string, number>>;
+}
+
+/** `POST /slipway/lint`: a text as `slipway lint` gets it, or a new run of a stored object as `slipway run KIND/NAME` makes it. */
+export type LintRequest =
+  | { readonly text: string }
+  | { readonly start: ObjectRef; readonly arguments?: Readonly<Record<string, string>> };
+
+/** All problems, with positions in the text. Nothing is stored. */
+export interface LintAnswer {
+  readonly problems: readonly Problem[];
+  readonly documents: readonly LintedDocument[];
+}
+
+export interface LintedDocument {
+  /** What can be created, as it would be sent; absent if the document has errors. */
+  readonly object?: JsonObject;
+  /** Absent for objects of no dialect. */
+  readonly dialect?: string;
+  /** Of a run. */
+  readonly graph?: RunGraph;
+}
+
+/** `GET /slipway/startables`: stored objects that `slipway run KIND/NAME` runs, the 500 first of each kind. */
+export interface StartableObject {
+  readonly ref: ObjectRef;
+  readonly dialect: string;
+  /** What `LintRequest.arguments` may set, as far as the object declares it. */
+  readonly parameters: readonly StartParameter[];
+}
+
+export interface StartParameter {
+  readonly name: string;
+  readonly description?: string;
+  readonly type?: "string" | "number" | "boolean";
+  readonly default?: string;
+  readonly options?: readonly string[];
+  readonly isRequired: boolean;
 }
 
 /** A subscription of the one stream: `POST /slipway/stream` with `{subscriptions}`. */
