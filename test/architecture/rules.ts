@@ -137,7 +137,21 @@ export const rules: readonly Rule[] = [
   {
     folder: "src/app/server",
     mayImport: [...lib, "src/engine", "src/kernel/", "src/dialects"],
-    because: "the server knows everything but the faces",
+    dynamic: ["src/app/ui/server"],
+    because: "the server knows everything but the faces, and loads the web UI with its first request",
+  },
+  {
+    folder: "src/app/runs",
+    mayImport: [
+      ...lib,
+      "src/engine",
+      "src/kernel/model",
+      "src/kernel/kit",
+      "src/kernel/dialect",
+      "src/kernel/command",
+      "src/dialects",
+    ],
+    because: "what all faces read of runs knows none of them",
   },
   {
     folder: "src/app/cli",
@@ -149,10 +163,25 @@ export const rules: readonly Rule[] = [
       "src/kernel/dialect",
       "src/kernel/command",
       "src/dialects",
+      "src/app/runs",
     ],
-    dynamic: ["src/app/server"],
+    dynamic: ["src/app/server", "src/app/ui/server"],
     types: ["src/app/server"],
     because: "the command line starts the server only on demand",
+  },
+  {
+    folder: "src/app/ui/server",
+    mayImport: [
+      ...lib,
+      "src/engine",
+      "src/kernel/model",
+      "src/kernel/kit",
+      "src/kernel/dialect",
+      "src/app/runs",
+      "src/app/ui/wire.ts",
+    ],
+    types: ["src/kernel/apiserver"],
+    because: "the server side of the UI works in front of any Kubernetes API",
   },
   {
     folder: "src/app/ui",
@@ -168,7 +197,8 @@ export const doors: readonly RegExp[] = [
   /^src\/lib\/[^/]+$/,
   /^src\/kernel\/[^/]+$/,
   /^src\/dialects(?:\/[^/]+)?$/,
-  /^src\/app\/[^/]+$/,
+  /^src\/app\/(?!ui$)[^/]+$/,
+  /^src\/app\/ui\/server$/,
 ];
 
 /** Packages that live behind one folder each. */

@@ -3,7 +3,7 @@ import type { Instant, Result } from "#lib/base/index.ts";
 import { writeYaml } from "#lib/yaml/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { objectsOf, type ReadDocuments } from "./documents.ts";
-import { isRunOf } from "./runs.ts";
+import { isRunOf } from "#app/runs/index.ts";
 import type { Trial } from "./simulation.ts";
 
 interface Planned {

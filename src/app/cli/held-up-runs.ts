@@ -2,8 +2,7 @@ import type { Dialect } from "#kernel/dialect/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { ResourceType, Stored } from "#kernel/model/index.ts";
 import { hasEnded } from "./follow-run.ts";
-import { listRunPods } from "./run-pods.ts";
-import { viewOf } from "./runs.ts";
+import { listRunPods, viewOf } from "#app/runs/index.ts";
 
 /** At most so many runs, since each costs a request. */
 const mostRuns = 10;

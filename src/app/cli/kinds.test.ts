@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import type { ResourceType } from "#kernel/model/index.ts";
 import { findKind, namesOf, splitNames } from "./kinds.ts";
-import { childrenOf, findRun, isRunOf } from "./runs.ts";
+import { childrenOf, isRunOf } from "#app/runs/index.ts";
+import { findRun } from "./runs.ts";
 
 const Workflow: ResourceType = {
   group: "slipway.dev",

@@ -5,9 +5,8 @@ import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
 import type { Environment } from "#kernel/command/index.ts";
 import { LinePrefixer } from "./output/line-prefixer.ts";
 import { patiently, reconnectMs } from "./patience.ts";
-import { logName, type StepLog } from "./pod-logs.ts";
+import { logName, type StepLog, stepLogs } from "#app/runs/index.ts";
 import { followStepLog } from "./resumed-log.ts";
-import { stepLogs } from "./step-logs.ts";
 
 /** Prints the output of steps as it arrives, each container once. */
 export interface LogStream {

@@ -3,8 +3,7 @@ import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
 import { isInvalid, isNotFound } from "#kernel/model/index.ts";
 import { type LogPlace, logStart, PlacedReading, tailPlace } from "./log-place.ts";
 import { mostFailures, Patience, reconnectMs } from "./patience.ts";
-import type { StepLog } from "./pod-logs.ts";
-import { openStepLog } from "./step-logs.ts";
+import { openStepLog, type StepLog } from "#app/runs/index.ts";
 
 /**
  * The output of one container to its end, every byte once, however often the connection breaks: the log is read again

@@ -4,7 +4,7 @@ import type { ApiClient } from "#kernel/kit/index.ts";
 import { isForbidden, Node, qualifiedResource } from "#kernel/model/index.ts";
 import { heldUpAmong } from "./held-up-runs.ts";
 import { formatTable } from "#kernel/command/index.node.ts";
-import { viewOf } from "./runs.ts";
+import { viewOf } from "#app/runs/index.ts";
 import { aboutServer, troublesOf } from "./server-state.ts";
 
 interface Port {

@@ -13,11 +13,9 @@ import { paintFor } from "#kernel/command/index.node.ts";
 import { changedLines, holdUpLines } from "./output/run-lines.ts";
 import { renderTree } from "./output/run-tree.ts";
 import { patiently } from "./patience.ts";
-import { podScopeOf, watchRunPods } from "./run-pods.ts";
-import { childrenOf, viewOf } from "./runs.ts";
+import { childrenOf, lastTails, podScopeOf, type StepTail, viewOf, watchRunPods } from "#app/runs/index.ts";
 import { watchTroubles } from "./server-state.ts";
 import { obstacleText } from "./stuck.ts";
-import { lastTails, type StepTail } from "./step-logs.ts";
 
 export interface StartedRun {
   readonly stored: Stored;

@@ -1,7 +1,7 @@
 import { isTerminal } from "#engine/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { splitApiVersion } from "#kernel/model/index.ts";
-import { dialectOf, readIfVisible, viewOf } from "./runs.ts";
+import { dialectOf, readIfVisible, viewOf } from "#app/runs/index.ts";
 import type { StepWhy, Why } from "./why.ts";
 
 /** At most so many children, one request each. */

@@ -57,7 +57,8 @@ import { type ModuleFiles, TemplateHost } from "#kernel/template/index.ts";
 import { addArtifactSweeper } from "./artifact-sweeper.ts";
 import { dialectDirectory, logSourcesOf } from "./log-sources.ts";
 import { type KeptPodStreams, keptPodStreams } from "./pod-streams.ts";
-import { templateFiles } from "./program-paths.ts";
+import { lazyPages } from "./pages.ts";
+import { templateFiles, uiDirectory } from "./program-paths.ts";
 
 /** What every control plane is made of, ephemeral or kept. */
 export interface ControlPlaneOptions {
@@ -215,9 +216,21 @@ function startServer(
     templates,
     options: dialectOptions[name],
   });
+  const told = about === undefined ? {} : { about: () => about(words.ports) };
+  const pages = lazyPages(async () => ({
+    client: (await started).client(),
+    dialects,
+    directory: uiDirectory,
+    clock,
+    log,
+    random: systemRandom,
+    version,
+    ...told,
+  }));
   const started = createApiServer({
     hideLogsFromViewers: options.hideLogsFromViewers === true,
-    ...(about === undefined ? {} : { about: () => about(words.ports) }),
+    ...told,
+    pages,
     store,
     clock,
     log,

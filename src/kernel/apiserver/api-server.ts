@@ -23,6 +23,7 @@ import { type Listener, type ListenOptions, openListener } from "./http/listener
 import { EventLoopLag } from "./http/event-loop-lag.ts";
 import { addAuditMetrics, addServerMetrics, RequestMetrics } from "./http/metrics.ts";
 import type { FrontDoor } from "./http/request-handler.ts";
+import type { Pages } from "./http/pages.ts";
 import { OpenStreams } from "./http/open-streams.ts";
 import { YamlReader } from "./http/yaml-reader.ts";
 import { SlowReaders } from "./http/slow-readers.ts";
@@ -65,6 +66,8 @@ export interface ApiServerOptions {
   readonly definitions?: readonly JsonObject[];
   /** Answers `/slipway/status`. */
   readonly about?: () => JsonObject;
+  /** Answers what is below `/slipway/` besides sessions; 404 by default. */
+  readonly pages?: Pages;
   /** Further conditions of `/readyz`. */
   readonly health?: HealthChecks;
   /** The server's own metrics are added to these. */
@@ -138,15 +141,17 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   const metrics = options.metrics ?? new Metrics();
   const yaml = new YamlReader({ program: options.yamlReaderPath, clock, limits: context.limits });
   const { about } = options;
+  const clientOf = (...identities: readonly [Identity, ...Identity[]]) =>
+    new EmbeddedClient(context, identities, (path, signal, accept) => rawGet(sources, path, signal, accept));
   const front = {
     ...frontOf(sources, authenticator, metrics, lag),
     yaml,
     about,
+    clientOf: (identity: Identity) => clientOf(identity),
+    ...(options.pages === undefined ? {} : { pages: options.pages }),
     ...(audit === undefined ? {} : { audit }),
   };
   if (audit !== undefined) addAuditMetrics(metrics, audit);
-  const clientOf = (...identities: readonly [Identity, ...Identity[]]) =>
-    new EmbeddedClient(context, identities, (path, signal, accept) => rawGet(sources, path, signal, accept));
   return {
     client: (identity = internal) => clientOf(identity),
     clientFor(object) {
@@ -167,6 +172,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     },
     async close() {
       await Promise.all([...listeners].map((listener) => listener.close()));
+      options.pages?.close();
       yaml.close();
       lag.close();
       await collectors.close();
@@ -187,7 +193,7 @@ function frontOf(
   authenticator: Authenticator,
   metrics: Metrics,
   lag: EventLoopLag,
-): Omit<FrontDoor, "hostNames" | "closing" | "yaml" | "about"> {
+): Omit<FrontDoor, "hostNames" | "closing" | "yaml" | "about" | "clientOf"> {
   const { context, version } = sources;
   const { store, limits } = context;
   const inFlight = new InFlight(limits);

@@ -11,6 +11,7 @@ export { preferringStored } from "./crds/preferred-version.ts";
 export { type ApiServer, type ApiServerOptions, createApiServer } from "./api-server.ts";
 export type { HealthChecks } from "./http/health.ts";
 export type { Listener, ListenerTls, ListenOptions } from "./http/listener.ts";
+export type { PageCall, PageCaller, Pages } from "./http/pages.ts";
 export type { CheckReport } from "./store/check.ts";
 export { isDiskFull } from "./store/errors.ts";
 export { exportObjects } from "./store/export.ts";

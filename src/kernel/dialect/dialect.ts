@@ -177,6 +177,10 @@ export interface Runs extends RunDialect<KubeObject> {
   readonly aliases?: readonly string[];
   /** Kinds of runs that are desired states: running a document again updates the object of its name. */
   readonly declared?: readonly GroupKind[];
+  /** Each run is a machine and what it has to do. */
+  readonly areMachines?: boolean;
+  /** What a run was made from, for lists that show runs of one source together. */
+  source?(object: KubeObject): { readonly kind: string; readonly name: string } | undefined;
   /** Several lines for people, without colours. */
   describe(object: KubeObject, options: DescribeOptions): string;
   readonly accepts: RunCommands;

@@ -4,7 +4,7 @@ export * from "./cache/informer.ts";
 export * from "./cache/informer-factory.ts";
 export { freshClient } from "./cache/fresh-client.ts";
 export type { IndexFunction, Indexers } from "./cache/indexed-store.ts";
-export type { Scope } from "./cache/reflector.ts";
+export { Reflector, type ReflectorSink, type Scope } from "./cache/reflector.ts";
 export { ApiChannel } from "./client/api-channel.ts";
 export type * from "./client/api-client.ts";
 export * from "./client/client-config.ts";

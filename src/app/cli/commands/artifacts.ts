@@ -41,7 +41,8 @@ const artifactsOf = (view: RunView): readonly Left[] =>
   view.steps.flatMap(({ id, artifacts }) => artifacts.map((artifact) => ({ step: id, ...artifact })));
 
 async function list(words: readonly string[], invocation: Invocation<ArtifactsOptions>): Promise<number> {
-  const { readRun, viewOf } = await import("../runs.ts");
+  const { viewOf } = await import("#app/runs/index.ts");
+  const { readRun } = await import("../runs.ts");
   const { formatTable } = await import("#kernel/command/index.node.ts");
   const { environment, options } = invocation;
   if (options.output !== undefined && options.output !== "json")
@@ -64,7 +65,8 @@ async function list(words: readonly string[], invocation: Invocation<ArtifactsOp
 
 /** Verifies the digest of the download. */
 async function get(words: readonly string[], invocation: Invocation<ArtifactsOptions>): Promise<number> {
-  const { readRun, viewOf } = await import("../runs.ts");
+  const { viewOf } = await import("#app/runs/index.ts");
+  const { readRun } = await import("../runs.ts");
   const { saveArtifact } = await import("../save-artifact.ts");
   const { environment, options, signal } = invocation;
   return await withSession(invocation, async ({ client, namespace }) => {

@@ -62,7 +62,7 @@ type Teller = { readonly run: Dialect } | { readonly described: Described };
 
 /** Checked before the object is read, so that an unsupported kind is reported whether or not the object exists. */
 async function whoTellsOf(type: ResourceType): Promise<Teller> {
-  const { describedOf, dialectOf } = await import("../runs.ts");
+  const { describedOf, dialectOf } = await import("#app/runs/index.ts");
   const run = await dialectOf(type);
   if (run !== undefined) return { run };
   const described = await describedOf(type);
@@ -79,12 +79,12 @@ interface Picture {
 
 /** Sends one request for each kind of children, and one for the Pods of a run, in parallel. */
 async function pictureOf(client: ApiClient, object: Stored, teller: Teller, now: Instant): Promise<Picture> {
-  const { childrenOf, controlledBy, neighboursOf } = await import("../runs.ts");
+  const { childrenOf, controlledBy, neighboursOf } = await import("#app/runs/index.ts");
   if ("described" in teller) {
     const children = await controlledBy(client, object, teller.described.controls);
     return { text: await teller.described.describe(object, { now, children }), data: object };
   }
-  const { listRunPods } = await import("../run-pods.ts");
+  const { listRunPods } = await import("#app/runs/index.ts");
   const { runs } = teller.run;
   const [made, pods, { found, hidden }] = await Promise.all([
     childrenOf(client, object, teller.run),

@@ -147,7 +147,7 @@ const shown = (row: readonly string[]): readonly string[] => row.map(oneLine);
 
 /** Reports why runs that the table shows as running are held up. */
 async function tellHeldUp(target: TableRequest, { err }: Environment): Promise<void> {
-  const { dialectOf } = await import("../runs.ts");
+  const { dialectOf } = await import("#app/runs/index.ts");
   const dialect = await dialectOf(target.type);
   if (dialect === undefined) return;
   const { heldUpRuns } = await import("../held-up-runs.ts");

@@ -1,7 +1,7 @@
 import type { StepView } from "#engine/index.ts";
 import { command, exitCode, type Invocation, UsageError, withSession } from "#kernel/command/index.ts";
 import type { FollowedRun } from "../follow-run.ts";
-import { logName, type StepLog } from "../pod-logs.ts";
+import { logName, type StepLog } from "#app/runs/index.ts";
 
 /** `action` names one more step; `tail` counts for each container; `attempt` is ignored with `--follow`. */
 interface LogsOptions {
@@ -37,7 +37,8 @@ export const logsCommand = command<LogsOptions>({
   ],
   completes: ["run", "step"],
   async action(invocation) {
-    const { childrenOf, readRun, viewOf } = await import("../runs.ts");
+    const { childrenOf, viewOf } = await import("#app/runs/index.ts");
+    const { readRun } = await import("../runs.ts");
     const { args, rest, options, environment, clock, signal } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {
       const named = await readRun({ client, namespace }, [args[0] ?? "", ...rest]);
@@ -126,12 +127,12 @@ const readOptions = ({ tail, timestamps }: LogsOptions) => ({
 
 /** Prints one container after another, in the order in which they started. */
 async function printAll(
-  client: Parameters<typeof import("../step-logs.ts").stepLogs>[0],
+  client: Parameters<typeof import("#app/runs/index.ts").stepLogs>[0],
   steps: readonly StepView[],
   { prefix, isWanted }: { readonly prefix: boolean; readonly isWanted: (log: StepLog) => boolean },
   { options, environment }: Invocation<LogsOptions>,
 ) {
-  const { readStepLog, stepLogs } = await import("../step-logs.ts");
+  const { readStepLog, stepLogs } = await import("#app/runs/index.ts");
   const { LinePrefixer } = await import("../output/line-prefixer.ts");
   for (const step of steps) {
     for (const log of (await stepLogs(client, step, options.attempt)).filter(isWanted)) {

@@ -16,7 +16,7 @@ export const whyCommand = command<WhyOptions>({
   completes: ["run", "step"],
   async action(invocation) {
     const { readRun, refuseMore, unknownStep } = await import("../runs.ts");
-    const { listRunPods } = await import("../run-pods.ts");
+    const { listRunPods } = await import("#app/runs/index.ts");
     const { lastSuspend } = await import("#kernel/dialect/index.ts");
     const { whyOf } = await import("../why.ts");
     const { withChildren } = await import("../why-children.ts");

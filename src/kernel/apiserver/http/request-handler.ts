@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ApiError, badRequest, unknownResource } from "#kernel/model/index.ts";
-import type { Metrics } from "#kernel/kit/index.ts";
+import type { ApiClient, Metrics } from "#kernel/kit/index.ts";
 import type { Instant, JsonObject, JsonValue, Millis } from "#lib/base/index.ts";
 import { type AuditFacts, auditLine } from "../audit/audit-record.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
@@ -9,7 +9,7 @@ import type { Identity } from "../authz/identity.ts";
 import { guardBrowser } from "../authz/browser-guard.ts";
 import { certificateIdentity, ignoredCertificate } from "../authz/client-certificate.ts";
 import { impersonated } from "../authz/impersonation.ts";
-import { authorize } from "../authz/authorizer.ts";
+import { accessTo, authorize } from "../authz/authorizer.ts";
 import type { Authenticator } from "../authz/tokens.ts";
 import type { Documents } from "./documents.ts";
 import { type Exchange, lazySignal } from "./exchange.ts";
@@ -22,7 +22,8 @@ import { checkTimeout, wantsIndent } from "./query.ts";
 import { jsonReply, refusalOf, type Reply, send, sendStatus } from "./respond.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { isPodStream, parseRoute, type ResourceRoute } from "./route.ts";
-import { isSessionPath, sessionReply } from "./session-endpoints.ts";
+import { isPagePath, mirroredPath, pagePath, type Pages } from "./pages.ts";
+import { isFromPage, isSessionPath, sessionOf, sessionReply } from "./session-endpoints.ts";
 import type { SlowReaders } from "./slow-readers.ts";
 import type { Sessions, Witness } from "../sessions/sessions.ts";
 import type { YamlReader } from "./yaml-reader.ts";
@@ -59,6 +60,9 @@ export interface FrontDoor {
   readonly closing: AbortSignal;
   /** Answers `/slipway/status`. */
   readonly about?: (() => JsonObject) | undefined;
+  readonly pages?: Pages;
+  /** A client with the rights of this identity. */
+  readonly clientOf: (identity: Identity) => ApiClient;
   readonly audit?: AuditLog;
 }
 
@@ -213,11 +217,20 @@ async function route(
     return send(anonymous, open);
   }
   if (isSessionPath(path)) return answerSession(door, anonymous, told);
-  const { identity, proof } = identify(door, request, told);
+  const mirrored = mirroredPath(path);
+  if (mirrored === undefined && isPagePath(path) && path !== statusPath) return answerPage(door, anonymous, told);
+  const { identity, proof } =
+    mirrored === undefined ? identify(door, request, told) : identifySession(door, request, path, told);
   const noteBody =
     door.audit === undefined ? {} : { noteBody: (body: JsonValue | undefined) => void (told.body = body) };
-  const exchange: Exchange = { ...anonymous, identity, ...noteBody, ...(upgrade === undefined ? {} : { upgrade }) };
-  const resource = parseRoute(path);
+  const exchange: Exchange = {
+    ...anonymous,
+    path: mirrored ?? path,
+    identity,
+    ...noteBody,
+    ...(upgrade === undefined ? {} : { upgrade }),
+  };
+  const resource = parseRoute(exchange.path);
   if (resource === undefined) return sendDocument(door, exchange);
   const call = identifyCall(door.resources.context, resource, request.method ?? "", query);
   const { verb } = call;
@@ -291,6 +304,52 @@ async function answerSession(door: FrontDoor, exchange: Exchange, told: Told): P
   });
   if (identity !== undefined) told.identity = identity;
   await send(exchange, reply);
+}
+
+/** The user of a page's session, also recorded for the audit log; refuses requests without one. */
+function identifySession(door: FrontDoor, request: IncomingMessage, path: string, told: Told) {
+  const { identity: caller, proof } = sessionOf(door, request, path);
+  const identity = impersonated(door.resources.context.authorizer, caller, request);
+  told.identity = identity;
+  told.caller = caller;
+  return { identity, proof: () => proof };
+}
+
+/** Pages get their files without credentials, and anything else with a session. */
+async function answerPage(door: FrontDoor, exchange: Exchange, told: Told): Promise<void> {
+  const { request, response, path, query } = exchange;
+  if (door.pages === undefined) throw unknownResource();
+  const end = new AbortController();
+  const signal = lazySignal(response, door.closing, end.signal);
+  const call = { request, response, path: pagePath(path), query, signal };
+  if (!isFromPage(request)) {
+    if (request.method !== "GET" && request.method !== "HEAD")
+      throw new MethodNotAllowed(request.method ?? "", ["GET"]);
+    told.isOpen = true;
+    return await door.pages.answer(call);
+  }
+  const { identity, proof } = identifySession(door, request, path, told);
+  const { authorizer } = door.resources.context;
+  const entrant = { user: identity.user, resource: "pages" };
+  const leave = door.inFlight.enter("reading", entrant);
+  response.once("close", leave);
+  await door.pages.answer({
+    ...call,
+    caller: {
+      identity,
+      client: door.clientOf(identity),
+      mayList: (type, namespace = "") => authorizer.allows(identity, accessTo(type, "list", { namespace, name: "" })),
+      mayGet: (target) => authorizer.allows(identity, { verb: "get", group: "", resource: "", path: target }),
+      openStream: () => {
+        response.once("close", door.inFlight.enter("watch", entrant));
+        leave();
+        response.once(
+          "close",
+          door.streams.guard(proof(), () => end.abort()),
+        );
+      },
+    },
+  });
 }
 
 /** A followed log counts as reading. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { ApiError, badRequest, unknownResource, unsupportedMediaType } from "#kernel/model/index.ts";
 import { formatTime, isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import type { Identity } from "../authz/identity.ts";
@@ -15,7 +16,8 @@ import { jsonReply, type Reply } from "./respond.ts";
 //   GET    /slipway/session   who is logged in
 //   DELETE /slipway/session   logs out
 //
-// The cookie is read here only, and only together with a header that forms and links cannot send.
+// The cookie is read here only, and only together with a header that forms and links cannot send. `sessionOf` admits
+// requests of pages to other paths below /slipway.
 
 const codesPath = "/slipway/codes";
 const sessionPath = "/slipway/session";
@@ -54,9 +56,7 @@ export async function sessionReply(
     return issueCode(server, caller());
   }
   if (path !== sessionPath) throw unknownResource();
-  if (request.headers[headerName] === undefined) {
-    throw new ApiError("Forbidden", `requests to ${sessionPath} carry the header ${headerName}, and this one does not`);
-  }
+  if (!isFromPage(request)) throw headerMissing(sessionPath);
   switch (method) {
     case "POST":
       return login(server, exchange);
@@ -99,10 +99,33 @@ async function login({ sessions, authenticator, limits }: SessionServer, exchang
   };
 }
 
-function whoAmI({ sessions, authenticator }: SessionServer, { request }: Exchange): SessionReply {
+const whoAmI = (server: SessionServer, { request }: Exchange): SessionReply =>
+  answerOf(findSession(server, request).session);
+
+/** The header that only our own pages can send. */
+export const isFromPage = ({ headers }: IncomingMessage): boolean => headers[headerName] !== undefined;
+
+const headerMissing = (path: string): ApiError =>
+  new ApiError("Forbidden", `requests to ${path} carry the header ${headerName}, and this one does not`);
+
+/** The session of a page's request, or 401; 403 without the header. `proof` identifies its user again. */
+export function sessionOf(
+  server: Pick<SessionServer, "sessions" | "authenticator">,
+  request: IncomingMessage,
+  path: string,
+): { readonly identity: Identity; readonly proof: Witness } {
+  if (!isFromPage(request)) throw headerMissing(path);
+  const { session, secret } = findSession(server, request);
+  return { identity: session.identity, proof: () => server.sessions.find(secret)?.identity };
+}
+
+function findSession(
+  { sessions, authenticator }: Pick<SessionServer, "sessions" | "authenticator">,
+  request: IncomingMessage,
+): { readonly session: Session; readonly secret: string } {
   const secret = secretIn(request.headers.cookie);
   const session = secret === undefined ? undefined : sessions.find(secret);
-  if (session !== undefined) return answerOf(session);
+  if (secret !== undefined && session !== undefined) return { session, secret };
   if (secret === undefined) throw new ApiError("Unauthorized", "Unauthorized");
   throw authenticator.refusal(request.socket.remoteAddress ?? "");
 }

@@ -5,7 +5,7 @@ import { type ApiClient, getOrUndefined, type LogOptions } from "#kernel/kit/ind
 import { isInvalid, isNotFound, Pod, splitApiVersion, type Stored } from "#kernel/model/index.ts";
 import { innerLogs } from "./inner-logs.ts";
 import { compareAges, containersOf, logName, ownLog, type StepLog } from "./pod-logs.ts";
-import { dialectOf } from "./runs.ts";
+import { dialectOf } from "./run.ts";
 
 /**
  * The logs of a step: those a run keeps itself, those of an inner run, or those of its Pods, oldest attempt and Pod

@@ -4,7 +4,7 @@ import { FakeClock } from "#lib/base/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { ApiError, ConfigMap, Pod } from "#kernel/model/index.ts";
 import { startLogStream } from "./log-stream.ts";
-import { lastTails, harmless, readStepLog, stepLogs } from "./step-logs.ts";
+import { lastTails, harmless, readStepLog, stepLogs } from "#app/runs/index.ts";
 import { keptOutput } from "#kernel/command/testing/index.ts";
 
 test("a line of a step cannot steer the terminal", () => {

@@ -4,7 +4,7 @@ import type { ApiClient } from "#kernel/kit/index.ts";
 import { Pod, type Stored } from "#kernel/model/index.ts";
 import { compareAges, containersOf, logName, ownLog, type StepLog } from "./pod-logs.ts";
 import { podScopeOf } from "./run-pods.ts";
-import { isRunOf, viewOf } from "./runs.ts";
+import { isRunOf, viewOf } from "./run.ts";
 
 /** Bounds a recursion of runs without end. */
 const deepest = 10;

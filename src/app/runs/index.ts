@@ -1,0 +1,14 @@
+export { type InnerRun, innerLogs } from "./inner-logs.ts";
+export { compareAges, containersOf, logName, ownLog, type StepLog } from "./pod-logs.ts";
+export {
+  childrenOf,
+  controlledBy,
+  describedOf,
+  dialectOf,
+  isRunOf,
+  neighboursOf,
+  readIfVisible,
+  viewOf,
+} from "./run.ts";
+export { listRunPods, podScopeOf, type PodScope, watchRunPods } from "./run-pods.ts";
+export { harmless, lastTails, openStepLog, readStepLog, stepLogs, type StepTail } from "./step-logs.ts";

@@ -1,0 +1,159 @@
+import type { PageCaller } from "#kernel/apiserver/index.ts";
+import { badRequest, expired, type ResourceType } from "#kernel/model/index.ts";
+import { aborted, type Millis } from "#lib/base/index.ts";
+import type { StreamLine, Subscription } from "../wire.ts";
+import { Coalescer } from "./coalescer.ts";
+import { listAgents, readableBy, type UiContext } from "./context.ts";
+import { approvalsOf, fleetOf } from "./lists.ts";
+import { followRun } from "./run-follower.ts";
+import type { IndexedRun } from "./run-index.ts";
+import { pageOf, readFilter } from "./run-query.ts";
+
+export type Line = Omit<StreamLine, "id" | "token">;
+
+export interface Following {
+  readonly context: UiContext;
+  readonly caller: PageCaller;
+  readonly subscription: Subscription;
+  readonly emit: (line: Line) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Follows until the signal aborts or there is nothing more. Rejects with what the caller is told. */
+type Follower = (following: Following) => Promise<void>;
+
+export const updatesMs: Millis = 100;
+/** Counts take a pass over all runs. */
+const countsMs: Millis = 1000;
+
+/** Changed summaries, and now and then the counts. Without a version it begins with the next change. */
+const runs: Follower = async ({ context, caller, subscription, emit, signal }) => {
+  const index = await context.index();
+  const query = new URLSearchParams(subscription.params);
+  // Rights may change while the stream is open.
+  const mayRead = (run: IndexedRun): boolean => readableBy(caller)(run);
+  const filter = readFilter(query, mayRead);
+  const isShown = (run: IndexedRun): boolean => filter.matches(run) && filter.hasPhase(run);
+  const missed = subscription.resourceVersion === undefined ? [] : index.since(subscription.resourceVersion);
+  if (missed === undefined) throw expired("the list is too old to be continued");
+  const shown = new Set(
+    index
+      .list()
+      .filter(isShown)
+      .map(({ key }) => key),
+  );
+  const lines = new Coalescer<Line>(context.clock, updatesMs, (items) => {
+    for (const line of items) emit({ ...line, rv: index.version });
+  });
+  const counts = new Coalescer<true>(context.clock, countsMs, () => {
+    const { counts: byPhase, total } = pageOf(index.list(), filter, new URLSearchParams({ limit: "1" }));
+    emit({ type: "BOOKMARK", object: { counts: byPhase, total }, rv: index.version });
+  });
+  const tell = (run: IndexedRun, isDeleted: boolean, wasShown: boolean): void => {
+    const isNow = !isDeleted && isShown(run);
+    if (isNow) shown.add(run.key);
+    else shown.delete(run.key);
+    if (isNow || wasShown)
+      lines.put(run.key, { type: !isNow ? "DELETED" : wasShown ? "MODIFIED" : "ADDED", object: run.summary }, merged);
+    counts.put("", true);
+  };
+  for (const { run, isDeleted } of missed) tell(run, isDeleted, true);
+  counts.put("", true);
+  const leave = index.subscribe((run, isDeleted) => tell(run, isDeleted, shown.has(run.key)));
+  await aborted(signal);
+  leave();
+  lines.close();
+  counts.close();
+};
+
+/** One that came and changed has come. */
+const merged = (waiting: Line, newer: Line): Line =>
+  waiting.type === "ADDED" && newer.type === "MODIFIED" ? { ...newer, type: "ADDED" } : newer;
+
+/** The whole list, whenever it may have changed: it is short. */
+const wholeList =
+  (make: (following: Following) => Promise<unknown>): Follower =>
+  async (following) => {
+    const { context, emit, signal } = following;
+    const index = await context.index();
+    let last = "";
+    let isBusy = false;
+    const updates = new Coalescer<true>(context.clock, countsMs, () => {
+      if (isBusy) return updates.put("", true);
+      isBusy = true;
+      make(following).then(
+        (object) => {
+          const text = JSON.stringify(object);
+          if (text !== last) emit({ type: "MODIFIED", object, rv: index.version });
+          last = text;
+          isBusy = false;
+        },
+        (thrown: unknown) => {
+          isBusy = false;
+          context.log.debug("list of a stream failed", { error: String(thrown) });
+        },
+      );
+    });
+    updates.put("", true);
+    const leave = index.subscribe(() => updates.put("", true));
+    await aborted(signal);
+    leave();
+    updates.close();
+  };
+
+const approvals = wholeList(async ({ context, caller }) =>
+  approvalsOf((await context.index()).list().filter(readableBy(caller))),
+);
+
+const fleet = wholeList(async ({ context: { index, dialects }, caller }) =>
+  fleetOf(
+    (await index()).list().filter(readableBy(caller)),
+    await listAgents(caller),
+    (name) => dialects.find((one) => one.name === name)?.runs.areMachines === true,
+  ),
+);
+
+/** Objects of any kind, as a watch of the caller. */
+const kind: Follower = async ({ context, caller, subscription, emit, signal }) => {
+  const { params, resourceVersion } = subscription;
+  const type = await kindOf(caller, params);
+  const lines = new Coalescer<Line>(context.clock, updatesMs, (items) => items.forEach(emit));
+  const options = {
+    ...(params["namespace"] === undefined ? {} : { namespace: params["namespace"] }),
+    ...(params["label"] === undefined ? {} : { labelSelector: params["label"] }),
+    ...(params["field"] === undefined ? {} : { fieldSelector: params["field"] }),
+    allowBookmarks: true,
+  };
+  try {
+    let from = resourceVersion;
+    while (!signal.aborted) {
+      const start = from === undefined ? {} : { resourceVersion: from };
+      for await (const event of caller.client.watch(type, { ...options, ...start, signal })) {
+        const { namespace = "", name = "", resourceVersion: rv = "" } = event.object.metadata;
+        from = rv;
+        const object = event.type === "BOOKMARK" ? {} : { object: event.object };
+        lines.put(`${namespace}/${name}`, { type: event.type, ...object, rv }, merged);
+      }
+    }
+  } finally {
+    lines.close();
+  }
+};
+
+async function kindOf({ client }: PageCaller, params: Readonly<Record<string, string>>): Promise<ResourceType> {
+  const { group = "", resource = "", version } = params;
+  const found = (await client.resourceTypes()).find(
+    (type) => type.group === group && type.plural === resource && (version === undefined || type.version === version),
+  );
+  if (found === undefined) throw badRequest(`the server serves no ${resource}${group === "" ? "" : `.${group}`}`);
+  return found;
+}
+
+export const followers: Readonly<Record<Subscription["what"], Follower>> = {
+  runs,
+  run: followRun,
+  kind,
+  log: () => Promise.reject(badRequest("logs cannot be followed yet")),
+  approvals,
+  fleet,
+};

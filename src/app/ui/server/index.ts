@@ -1,0 +1,1 @@
+export { createUi, type UiOptions } from "./ui.ts";

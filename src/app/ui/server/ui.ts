@@ -1,0 +1,122 @@
+import type { PageCall, PageCaller, Pages } from "#kernel/apiserver/index.ts";
+import type { Dialect } from "#kernel/dialect/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { ApiError, unknownResource } from "#kernel/model/index.ts";
+import type { Clock, JsonObject, Logger, Random } from "#lib/base/index.ts";
+import { listAgents, readableBy, type UiContext } from "./context.ts";
+import { approvalsOf, fleetOf, sourcesOf } from "./lists.ts";
+import { protect, sendJson } from "./reply.ts";
+import { detailOf, findRun, surroundingsOf } from "./run-detail.ts";
+import { RunIndex } from "./run-index.ts";
+import { pageOf, readFilter } from "./run-query.ts";
+import { StaticFiles } from "./static-files.ts";
+import { Streams } from "./stream.ts";
+import { systemState } from "./system.ts";
+
+export interface UiOptions {
+  /** Reads all runs for the shared index; answers are cut to the rights of each caller. */
+  readonly client: ApiClient;
+  readonly dialects: readonly Dialect[];
+  /** The built page. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random: Random;
+  readonly version: string;
+  /** As of `/slipway/status`. */
+  readonly about?: () => JsonObject;
+}
+
+/** What answers below `/slipway/`: the page, and its data for callers with a session. */
+export function createUi(options: UiOptions): Pages {
+  const files = new StaticFiles(options.directory);
+  let index: RunIndex | undefined;
+  const context: UiContext = {
+    ...options,
+    index: () => {
+      index ??= new RunIndex(options);
+      return index.ready();
+    },
+  };
+  const streams = new Streams(context);
+  return {
+    async answer(call) {
+      const { caller, request, response, path } = call;
+      if (caller === undefined) return await files.answer(request, response, path);
+      protect(response);
+      await answerData({ context, streams, call, caller });
+    },
+    close: () => index?.close(),
+  };
+}
+
+interface Asked {
+  readonly context: UiContext;
+  readonly streams: Streams;
+  readonly call: PageCall;
+  readonly caller: PageCaller;
+}
+
+type Answer = (asked: Asked, rest: readonly string[]) => Promise<void>;
+
+/** By method and first part of the path. */
+const answers: Readonly<Record<string, Answer>> = {
+  "GET runs": (asked, rest) => (rest.length === 0 ? listRuns(asked) : oneRun(asked, rest)),
+  "GET sources": async ({ context, call, caller }) => {
+    const index = await context.index();
+    const filter = readFilter(call.query, readableBy(caller));
+    sendJson(call.response, { items: sourcesOf(index.list().filter(filter.matches)), now: context.clock.now() });
+  },
+  "GET approvals": async ({ context, call, caller }) => {
+    const runs = (await context.index()).list().filter(readableBy(caller));
+    sendJson(call.response, { items: approvalsOf(runs), now: context.clock.now() });
+  },
+  "GET fleet": async ({ context, call, caller }) => {
+    const runs = (await context.index()).list().filter(readableBy(caller));
+    const agents = await listAgents(caller);
+    sendJson(call.response, { items: fleetOf(runs, agents, hasMachines(context)), now: context.clock.now() });
+  },
+  "GET system": async ({ context, call, caller }) => sendJson(call.response, await systemState(context, caller)),
+  "POST stream": ({ streams, call, caller }, [token]) =>
+    token === undefined ? streams.open(call, caller) : streams.change(call, caller, token),
+};
+
+async function answerData(asked: Asked): Promise<void> {
+  const { request, path } = asked.call;
+  const [, first = "", ...rest] = path.split("/").map(decoded);
+  const method = request.method === "HEAD" ? "GET" : (request.method ?? "");
+  const answer = Object.hasOwn(answers, `${method} ${first}`) ? answers[`${method} ${first}`] : undefined;
+  if (answer === undefined) throw unknownResource();
+  await answer(asked, rest);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new ApiError("BadRequest", "the path is not percent-encoded");
+  }
+}
+
+const hasMachines =
+  ({ dialects }: UiContext) =>
+  (name: string): boolean =>
+    dialects.find((one) => one.name === name)?.runs.areMachines === true;
+
+async function listRuns({ context, call, caller }: Asked): Promise<void> {
+  const index = await context.index();
+  const filter = readFilter(call.query, readableBy(caller));
+  // The version first: what changes meanwhile comes once more.
+  const resourceVersion = index.version;
+  const page = pageOf(index.list(), filter, call.query);
+  sendJson(call.response, { ...page, resourceVersion, now: context.clock.now() });
+}
+
+async function oneRun({ context, call, caller }: Asked, rest: readonly string[]): Promise<void> {
+  const [dialect = "", namespace = "", name = "", ...more] = rest;
+  if (name === "" || more.length > 0) throw unknownResource();
+  const kind = call.query.get("kind") ?? undefined;
+  const found = await findRun(caller.client, context.dialects, { dialect, namespace, name, kind }, call.signal());
+  const surroundings = await surroundingsOf(caller.client, found);
+  sendJson(call.response, detailOf(found, surroundings, context.clock.now()));
+}
