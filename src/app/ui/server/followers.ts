@@ -1,28 +1,18 @@
 import type { PageCaller } from "#kernel/apiserver/index.ts";
 import { badRequest, expired, type ResourceType } from "#kernel/model/index.ts";
 import { aborted, type Millis } from "#lib/base/index.ts";
-import type { StreamLine, Subscription } from "../wire.ts";
+import type { Subscription } from "../wire.ts";
 import { Coalescer } from "./coalescer.ts";
-import { listAgents, readableBy, type UiContext } from "./context.ts";
+import { listAgents, readableBy } from "./context.ts";
+import { type Following, type Line, updatesMs } from "./following.ts";
 import { approvalsOf, fleetOf } from "./lists.ts";
 import { followRun } from "./run-follower.ts";
 import type { IndexedRun } from "./run-index.ts";
 import { pageOf, readFilter } from "./run-query.ts";
 
-export type Line = Omit<StreamLine, "id" | "token">;
-
-export interface Following {
-  readonly context: UiContext;
-  readonly caller: PageCaller;
-  readonly subscription: Subscription;
-  readonly emit: (line: Line) => void;
-  readonly signal: AbortSignal;
-}
-
 /** Follows until the signal aborts or there is nothing more. Rejects with what the caller is told. */
 type Follower = (following: Following) => Promise<void>;
 
-export const updatesMs: Millis = 100;
 /** Counts take a pass over all runs. */
 const countsMs: Millis = 1000;
 

@@ -5,10 +5,9 @@ import { aborted, type Millis, silentLog } from "#lib/base/index.ts";
 import { podScopeOf } from "#app/runs/index.ts";
 import type { RunChange, RunDetail } from "../wire.ts";
 import { Coalescer } from "./coalescer.ts";
-import type { Following } from "./followers.ts";
+import { type Following, updatesMs } from "./following.ts";
 import { detailOf, findRun, type RunName, type RunSurroundings, surroundingsOf } from "./run-detail.ts";
 
-const updatesMs: Millis = 100;
 /** What surrounds a run takes several lists. */
 const surroundingsMs: Millis = 1000;
 

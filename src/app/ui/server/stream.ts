@@ -6,7 +6,8 @@ import { isJsonObject, type JsonObject, type Millis, objectsAt, onAbort, textAt,
 import type { StreamLine, Subscription } from "../wire.ts";
 import type { UiContext } from "./context.ts";
 import { readJson, sendJson } from "./reply.ts";
-import { followers, type Line } from "./followers.ts";
+import { followers } from "./followers.ts";
+import type { Line } from "./following.ts";
 
 const mostSubscriptions = 100;
 const mostStreamsOfUser = 50;
@@ -90,7 +91,7 @@ class Stream {
 
   close(): void {
     this.#cancelBeat();
-    for (const id of [...this.#running.keys()]) this.#end(id);
+    for (const id of this.#running.keys()) this.#end(id);
     this.#response.end();
   }
 
