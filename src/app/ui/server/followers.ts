@@ -1,6 +1,6 @@
 import type { PageCaller } from "#kernel/apiserver/index.ts";
 import { badRequest, expired, type ResourceType } from "#kernel/model/index.ts";
-import { aborted, type Millis } from "#lib/base/index.ts";
+import { aborted, type Millis, toError } from "#lib/base/index.ts";
 import type { Subscription } from "../wire.ts";
 import { Coalescer } from "./coalescer.ts";
 import { listAgents, readableBy } from "./context.ts";
@@ -13,8 +13,8 @@ import { pageOf, readFilter } from "./run-query.ts";
 /** Follows until the signal aborts or there is nothing more. Rejects with what the caller is told. */
 type Follower = (following: Following) => Promise<void>;
 
-/** Counts take a pass over all runs. */
-const countsMs: Millis = 1000;
+/** Counts and lists take a pass over all runs. */
+const listsMs: Millis = 1000;
 
 /** Changed summaries, and now and then the counts. Without a version it begins with the next change. */
 const runs: Follower = async ({ context, caller, subscription, emit, signal }) => {
@@ -35,7 +35,7 @@ const runs: Follower = async ({ context, caller, subscription, emit, signal }) =
   const lines = new Coalescer<Line>(context.clock, updatesMs, (items) => {
     for (const line of items) emit({ ...line, rv: index.version });
   });
-  const counts = new Coalescer<true>(context.clock, countsMs, () => {
+  const counts = new Coalescer<true>(context.clock, listsMs, () => {
     const { counts: byPhase, total } = pageOf(index.list(), filter, new URLSearchParams({ limit: "1" }));
     emit({ type: "BOOKMARK", object: { counts: byPhase, total }, rv: index.version });
   });
@@ -60,30 +60,32 @@ const runs: Follower = async ({ context, caller, subscription, emit, signal }) =
 const merged = (waiting: Line, newer: Line): Line =>
   waiting.type === "ADDED" && newer.type === "MODIFIED" ? { ...newer, type: "ADDED" } : newer;
 
-/** The whole list, whenever it may have changed: it is short. */
-const wholeList =
-  (make: (following: Following) => Promise<unknown>): Follower =>
+/** A short list that is made anew whenever it may have changed: first all items, then what changes. */
+const keyedList =
+  <T>(make: (following: Following) => Promise<readonly T[]>, keyOf: (item: T) => string): Follower =>
   async (following) => {
     const { context, emit, signal } = following;
     const index = await context.index();
-    let last = "";
-    let isBusy = false;
-    const updates = new Coalescer<true>(context.clock, countsMs, () => {
+    let known = new Map<string, { readonly text: string; readonly item: T }>();
+    const look = async (): Promise<void> => {
+      const rv = index.version;
+      const items = (await make(following)).map((item) => [keyOf(item), { text: JSON.stringify(item), item }] as const);
+      const next = new Map(items);
+      for (const [key, { item }] of known) if (!next.has(key)) emit({ type: "DELETED", object: item, rv });
+      for (const [key, { text, item }] of next) {
+        const before = known.get(key);
+        if (before?.text !== text) emit({ type: before === undefined ? "ADDED" : "MODIFIED", object: item, rv });
+      }
+      known = next;
+    };
+    const updates = new Coalescer<true>(context.clock, listsMs, () => {
       if (isBusy) return updates.put("", true);
       isBusy = true;
-      make(following).then(
-        (object) => {
-          const text = JSON.stringify(object);
-          if (text !== last) emit({ type: "MODIFIED", object, rv: index.version });
-          last = text;
-          isBusy = false;
-        },
-        (thrown: unknown) => {
-          isBusy = false;
-          context.log.debug("list of a stream failed", { error: String(thrown) });
-        },
-      );
+      look()
+        .catch((thrown: unknown) => context.log.debug("list of a stream failed", { error: toError(thrown) }))
+        .finally(() => (isBusy = false));
     });
+    let isBusy = false;
     updates.put("", true);
     const leave = index.subscribe(() => updates.put("", true));
     await aborted(signal);
@@ -91,16 +93,19 @@ const wholeList =
     updates.close();
   };
 
-const approvals = wholeList(async ({ context, caller }) =>
-  approvalsOf((await context.index()).list().filter(readableBy(caller))),
+const approvals = keyedList(
+  async ({ context, caller }) => approvalsOf((await context.index()).list().filter(readableBy(caller))),
+  ({ run: { ref }, step }) => JSON.stringify([ref.kind, ref.namespace, ref.name, step]),
 );
 
-const fleet = wholeList(async ({ context: { index, dialects }, caller }) =>
-  fleetOf(
-    (await index()).list().filter(readableBy(caller)),
-    await listAgents(caller),
-    (name) => dialects.find((one) => one.name === name)?.runs.areMachines === true,
-  ),
+const fleet = keyedList(
+  async ({ context: { index, dialects }, caller }) =>
+    fleetOf(
+      (await index()).list().filter(readableBy(caller)),
+      await listAgents(caller),
+      (name) => dialects.find((one) => one.name === name)?.runs.areMachines === true,
+    ),
+  ({ ref, kind: what }) => JSON.stringify([what, ref.namespace, ref.name]),
 );
 
 /** Objects of any kind, as a watch of the caller. */
