@@ -36,13 +36,13 @@ test.each<[JsonObject, readonly string[]]>([
   [
     { action: "cancel", target: { name: "x" } },
     [
-      "spec.target: expected slipway.dev/v1alpha1 Workflow, tinkerbell.org/v1alpha1 Workflow, tinkerbell.org/v1alpha2 Workflow, wharf.slipway.dev/v1alpha1 Build, core.oam.dev/v1beta1 Application or core.oam.dev/v1alpha1 WorkflowRun",
+      "spec.target: expected slipway.dev/v1alpha1 Workflow, tinkerbell.org/v1alpha1 Workflow, tinkerbell.org/v1alpha2 Workflow, rebar.slipway.dev/v1 Machine, wharf.slipway.dev/v1alpha1 Build, core.oam.dev/v1beta1 Application or core.oam.dev/v1alpha1 WorkflowRun",
     ],
   ],
   [
     { action: "cancel", target: { apiVersion: "slipway.dev/v1", kind: "Workflow", name: "x" } },
     [
-      "spec.target: expected slipway.dev/v1alpha1 Workflow, tinkerbell.org/v1alpha1 Workflow, tinkerbell.org/v1alpha2 Workflow, wharf.slipway.dev/v1alpha1 Build, core.oam.dev/v1beta1 Application or core.oam.dev/v1alpha1 WorkflowRun",
+      "spec.target: expected slipway.dev/v1alpha1 Workflow, tinkerbell.org/v1alpha1 Workflow, tinkerbell.org/v1alpha2 Workflow, rebar.slipway.dev/v1 Machine, wharf.slipway.dev/v1alpha1 Build, core.oam.dev/v1beta1 Application or core.oam.dev/v1alpha1 WorkflowRun",
     ],
   ],
   [
@@ -106,7 +106,7 @@ test("a RunAction is read and checked", () => {
   ]);
   expect(asked("{target: {apiVersion: v1, kind: Pod, name: p}, action: skip}")).toEqual([
     "w.yaml:4:7: error: spec.step: skip needs the step to skip",
-    "w.yaml:4:16: error: spec.target: expected slipway.dev/v1alpha1 Workflow, tinkerbell.org/v1alpha1 Workflow, tinkerbell.org/v1alpha2 Workflow, wharf.slipway.dev/v1alpha1 Build, core.oam.dev/v1beta1 Application or core.oam.dev/v1alpha1 WorkflowRun",
+    "w.yaml:4:16: error: spec.target: expected slipway.dev/v1alpha1 Workflow, tinkerbell.org/v1alpha1 Workflow, tinkerbell.org/v1alpha2 Workflow, rebar.slipway.dev/v1 Machine, wharf.slipway.dev/v1alpha1 Build, core.oam.dev/v1beta1 Application or core.oam.dev/v1alpha1 WorkflowRun",
   ]);
 });
 

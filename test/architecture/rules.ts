@@ -232,6 +232,9 @@ export const homes: Readonly<Record<string, string>> = {
   "@preact/signals": "src/app/ui/page",
 };
 
+/** Development dependencies: the page has them inside when it is built. */
+export const bundledIntoThePage: readonly string[] = ["preact", "@preact/signals"];
+
 /** Globals that decide or wait behind the reader's back, and the places that are their home. */
 export const bannedGlobals: readonly { readonly name: string; readonly homes: readonly string[] }[] = [
   { name: "Date.now", homes: ["src/lib/base/clock.ts"] },

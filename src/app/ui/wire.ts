@@ -2,7 +2,8 @@ import type { ActionName, ObjectRef, RunPhase, RunView } from "#engine/index.ts"
 import type { RunGraph } from "#kernel/dialect/index.ts";
 import type { JsonObject, Problem } from "#lib/base/index.ts";
 
-// What the server sends to the page, all below `/slipway/`. Times are milliseconds since the epoch, of the server's clock.
+// What the server sends to the page, all below `/slipway/`. Times are milliseconds since the epoch, of the server's
+// clock.
 
 /** A run in lists, about 300 bytes. */
 export interface RunSummary {
@@ -79,7 +80,9 @@ export interface FleetEntry {
   readonly run?: ObjectRef;
 }
 
-/** `GET /slipway/logs/DIALECT/NAMESPACE/NAME?step=…&attempt=…&from=…&count=…`; a negative `from` counts from the end. */
+/**
+ * `GET /slipway/logs/DIALECT/NAMESPACE/NAME?step=…&attempt=…&from=…&count=…`; a negative `from` counts from the end.
+ */
 export interface LogPage {
   /** Number of the first line, from 0. */
   readonly from: number;
@@ -151,7 +154,9 @@ export interface StartParameter {
 export interface Subscription {
   readonly id: string;
   readonly what: "runs" | "run" | "kind" | "log" | "approvals" | "fleet";
-  /** As the query of the matching GET; for `run` also `dialect`, `namespace`, `name`; for `kind` `group`, `resource`. */
+  /**
+   * As the query of the matching GET; for `run` also `dialect`, `namespace`, `name`; for `kind` `group`, `resource`.
+   */
   readonly params: Readonly<Record<string, string>>;
   readonly resourceVersion?: string;
 }
@@ -165,12 +170,14 @@ export interface StreamLine {
   readonly rv?: string;
 }
 
-/** `object` of the lines of a `runs` subscription: with `BOOKMARK`, how many there are now; otherwise a `RunSummary`. */
+/**
+ * `object` of the lines of a `runs` subscription: with `BOOKMARK`, how many there are now; otherwise a `RunSummary`.
+ */
 export type RunsBookmark = Pick<RunPage, "counts" | "total">;
 
 /**
- * `object` of `MODIFIED` of a `run` subscription: everything but the steps that have not changed. `graph` and `order` only if steps
- * came or went. A server may send a whole `RunDetail` instead.
+ * `object` of `MODIFIED` of a `run` subscription: everything but the steps that have not changed. `graph` and `order`
+ * only if steps came or went. A server may send a whole `RunDetail` instead.
  */
 export interface RunChange {
   readonly summary: RunSummary;
@@ -183,12 +190,16 @@ export interface RunChange {
   readonly resourceVersion: string;
 }
 
-/** Body of `POST /slipway/stream` and of `POST /slipway/stream/TOKEN`: all subscriptions that there are from now on, known by their ids. */
+/**
+ * Body of `POST /slipway/stream` and of `POST /slipway/stream/TOKEN`: all subscriptions that there are from now on,
+ * known by their ids.
+ */
 export interface Subscriptions {
   readonly subscriptions: readonly Subscription[];
 }
 
-// `/slipway/api` stands before a path of the Kubernetes API: `/slipway/api/apis/slipway.dev/v1alpha1/namespaces/default/runactions`.
-// Pages and files need no session: `/slipway/assets/…` are the files of `dist/ui/manifest.json`, and any other GET that accepts HTML answers with
-// `dist/ui/index.html`. A link that logs in is `/slipway/#code=CODE`; the page posts the code to `/slipway/session`. Every request of the page
-// carries the header `X-Slipway-Request`.
+// `/slipway/api` stands before a path of the Kubernetes API:
+// `/slipway/api/apis/slipway.dev/v1alpha1/namespaces/default/runactions`. Pages and files need no session:
+// `/slipway/assets/…` are the files of `dist/ui/manifest.json`, and any other GET that accepts HTML answers with
+// `dist/ui/index.html`. A link that logs in is `/slipway/#code=CODE`; the page posts the code to `/slipway/session`.
+// Every request of the page carries the header `X-Slipway-Request`.

@@ -13,7 +13,7 @@ export interface MachineAgentsOptions
 /** Who is told of agents. */
 export type AgentPresence = Pick<MachineAgents, "heard" | "streamed">;
 
-/** The agents of machines as people see them: `kubectl get agents`. They prove who they are by their machine's token. */
+/** The agents of machines as `kubectl get agents` shows them. They prove who they are by their machine's token. */
 export class MachineAgents {
   readonly #fleet: Fleet;
   /** Open event streams by machine. */

@@ -1,12 +1,15 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { createOrUpdate, getOrUndefined } from "#kernel/kit/index.ts";
+import { type ApiClient, createOrUpdate, getOrUndefined } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, type OwnerReference, Secret } from "#kernel/model/index.ts";
-import { textAt } from "#lib/base/index.ts";
-import type { Parts } from "./parts.ts";
+import { type Clock, textAt } from "#lib/base/index.ts";
 
 // What must not be in a spec: hashes and keys. Secrets go with their owners.
 
-export type SecretParts = Pick<Parts, "client" | "namespace" | "clock">;
+export interface SecretParts {
+  readonly client: ApiClient;
+  readonly namespace: string;
+  readonly clock: Clock;
+}
 
 export async function readSecret(
   { client, namespace }: SecretParts,

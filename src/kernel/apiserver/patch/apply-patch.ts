@@ -43,8 +43,8 @@ export function patcherOf(
 }
 
 /**
- * A patcher that has applied a JSON patch to `object`, pausing between its parts, and applies it again only to another object. What is wrong
- * with the patch is left for then.
+ * A patcher that has applied a JSON patch to `object`, pausing between its parts, and applies it again only to another
+ * object. What is wrong with the patch is left for then.
  */
 export async function patchedAhead(
   patcher: (object: JsonObject) => JsonObject,

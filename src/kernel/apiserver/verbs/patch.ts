@@ -38,7 +38,7 @@ export async function patchObject(
 /** Fewer operations take no time worth counting. */
 const fewOperations = 1000;
 
-/** Others have their turn while a long JSON patch is applied to the newest state, which is seldom another one when it is written. */
+/** Others have their turn while a long JSON patch is applied to the newest state, seldom another when it is written. */
 async function patcherFor(
   { store, turns, limits: { maxPatchOperations } }: ApiContext,
   resource: ServedResource,
