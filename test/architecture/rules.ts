@@ -138,6 +138,7 @@ export const rules: readonly Rule[] = [
     folder: "src/app/server",
     mayImport: [...lib, "src/engine", "src/kernel/", "src/dialects"],
     dynamic: ["src/app/ui/server"],
+    types: ["src/app/ui/server"],
     because: "the server knows everything but the faces, and loads the web UI with its first request",
   },
   {

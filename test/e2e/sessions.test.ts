@@ -64,9 +64,9 @@ test("slipway ui prints a code that opens one session, and neither is ever writt
   }
 });
 
-test("people read where the code is good, scripts the code alone", async () => {
+test("people get one line that is a link, which holds the code where browsers send it to nobody", async () => {
   server = await startServer(server.directory);
   const { out, err } = await cli("ui");
-  expect(out).toMatch(/^[\w-]{43}\n$/);
-  expect(err).toContain(`${server.url}/slipway/session`);
+  expect(out).toMatch(new RegExp(`^${server.url}/slipway/#code=[\\w-]{43}\n$`));
+  expect(err).toContain("it logs in once, until");
 });

@@ -1,6 +1,6 @@
 import type { Described, Dialect } from "#kernel/dialect/index.ts";
 import type { RunView } from "#engine/index.ts";
-import type { Instant } from "#lib/base/index.ts";
+import { type Instant, textAt } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { KubeObject, ResourceType, Stored } from "#kernel/model/index.ts";
 import { command, exitCode, UsageError, withSession } from "#kernel/command/index.ts";
@@ -45,17 +45,30 @@ export const describeCommand = command<DescribeOptions>({
       const who = await whoTellsOf(type);
       const object = await client.get({ type, namespace, name });
       const { text, data } = await pictureOf(client, object, who, clock.now());
+      const link = options.output === undefined && "run" in who ? await linkTo(client, who.run, object) : "";
       if (options.output !== undefined) {
         environment.out.write(await formatData(data, options.output));
         return exitCode.succeeded;
       }
       environment.out.write(text);
+      environment.out.write(link);
       environment.out.write(formatEvents(await eventsOf(client, object), clock.now()));
       await tellTroubles(client, environment);
       return exitCode.succeeded;
     });
   },
 });
+
+/** The page of the run, where the server has a web UI and this caller may read where it is. */
+async function linkTo(client: ApiClient, dialect: Dialect, { metadata }: Stored): Promise<string> {
+  const [{ aboutServer }, { pageAt, pageOfRun }] = await Promise.all([
+    import("../server-state.ts"),
+    import("../ui-link.ts"),
+  ]);
+  const url = textAt(await aboutServer(client), "url");
+  if (url === undefined) return "";
+  return `Web UI:     ${pageAt(url, pageOfRun(dialect.name, metadata.namespace ?? "default", metadata.name))}\n`;
+}
 
 /** What describes an object: the dialect of a run, or a kind's own description. */
 type Teller = { readonly run: Dialect } | { readonly described: Described };

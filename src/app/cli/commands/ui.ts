@@ -1,50 +1,59 @@
-import { isJsonObject, silentLog, SlipwayError } from "#lib/base/index.ts";
-import { command, exitCode } from "#kernel/command/index.ts";
+import { command, exitCode, type Invocation } from "#kernel/command/index.ts";
 
 interface UiOptions {
   readonly output?: "json";
 }
 
-const codesPath = "/slipway/codes";
-const sessionPath = "/slipway/session";
-
 /**
- * Requests a code with which a client that cannot keep a token, such as a browser, logs in as this user. Prints only
- * the code on stdout.
+ * Requests a one-time code with which a browser logs in as this user, and opens the web UI with it, or prints the link.
+ * Stdout has nothing but the link.
  */
 export const uiCommand = command<UiOptions>({
   name: "ui",
-  args: [],
-  summary: "Print a one-time code that a client exchanges for a session cookie",
+  args: ["[run...]"],
+  shown: ["[run]"],
+  summary: "Open the web UI in a browser, or print a link to it",
   group: "Control plane",
-  examples: ["slipway ui", "slipway ui -o json"],
+  examples: ["slipway ui", "slipway ui workflow/diamond", "slipway ui -o json"],
   options: [
-    { flags: "-o, --output <format>", summary: "json: the code, its server and its expiry", choices: ["json"] },
+    {
+      flags: "-o, --output <format>",
+      summary: "json: the link, its code, where to send it and its expiry",
+      choices: ["json"],
+    },
   ],
-  async action({ options, environment, clock, signal }) {
+  completes: ["run"],
+  async action(invocation) {
+    const { options, environment, clock, signal } = invocation;
     const { findConnection } = await import("../connect.ts");
-    const { ApiChannel } = await import("#kernel/kit/index.ts");
-    const connection = await findConnection(options, environment, clock);
-    const channel = new ApiChannel({ connection, clock, log: silentLog, random: () => 0 });
-    try {
-      const answer = await channel.json({ method: "POST", path: codesPath, signal });
-      const { code, until } = isJsonObject(answer) ? answer : {};
-      if (typeof code !== "string" || typeof until !== "string") {
-        throw new SlipwayError("no-code", `${connection.server} returned no code`, {
-          hint: "only a control plane of slipway up has sessions",
-        });
-      }
-      const url = new URL(sessionPath, connection.server).href;
-      if (options.output === "json") environment.out.write(`${JSON.stringify({ code, url, until })}\n`);
-      else {
-        environment.out.write(`${code}\n`);
-        environment.err.write(
-          `slipway: valid once until ${until}: POST {"code": "…"} to ${url} with the header X-Slipway-Request\n`,
-        );
-      }
+    const { openBrowser, requestLink } = await import("../ui-link.ts");
+    const page = await pageOf(invocation);
+    const connection = await findConnection(options, environment, clock, signal);
+    const link = await requestLink(connection, page, { clock, signal });
+    if (options.output === "json") {
+      environment.out.write(`${JSON.stringify(link)}\n`);
       return exitCode.succeeded;
-    } finally {
-      channel.close();
     }
+    const isOpen = environment.out.isTerminal && (await openBrowser(link.link, environment));
+    environment.out.write(`${link.link}\n`);
+    environment.err.write(
+      isOpen
+        ? "slipway: opening the browser; if it shows nothing, open this link\n"
+        : `slipway: open this link in a browser; it logs in once, until ${link.until}\n`,
+    );
+    return exitCode.succeeded;
   },
 });
+
+async function pageOf({ rest, connect }: Invocation<UiOptions>): Promise<string> {
+  if (rest.length === 0) return "/";
+  const { readRun } = await import("../runs.ts");
+  const { pageOfRun } = await import("../ui-link.ts");
+  const session = await connect();
+  try {
+    const { dialect, name } = await readRun(session, rest, { alone: "ui" });
+    return pageOfRun(dialect.name, session.namespace, name);
+  } finally {
+    await session.close();
+  }
+}

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { aborted } from "#lib/base/index.ts";
+import { aborted, type Clock } from "#lib/base/index.ts";
 import { dialects } from "#dialects/index.ts";
 import type { DialectOptions, ServerOptionSources } from "#kernel/dialect/index.ts";
 import {
@@ -10,6 +10,7 @@ import {
   Exit,
   exitCode,
   hostEnvironment,
+  type Invocation,
   UsageError,
 } from "#kernel/command/index.ts";
 import { expectPort, parseListenAddress, parseServerName, parseSize } from "../up-options.ts";
@@ -126,7 +127,7 @@ export const upCommand = command<UpOptions>({
     if (options.detach === true) {
       const { startDetached } = await import("../detached-server.ts");
       const { facts, log } = await startDetached(directory, environment, signal);
-      await greet({ ...facts, isFound, log }, options, environment);
+      await greet({ ...facts, isFound, log }, options, { environment, clock, signal });
       return exitCode.succeeded;
     }
     own.outliveOutputs();
@@ -160,7 +161,7 @@ export const upCommand = command<UpOptions>({
     if (server === undefined) return asAsked();
     const { url, listening, ports } = server;
     const facts = { version, url, listening, ports, directory, kubeconfig, runtime: server.runtime, pid: process.pid };
-    await greet({ ...facts, isFound }, options, environment);
+    await greet({ ...facts, isFound }, options, { environment, clock, signal });
     const failure = await untilStopped(server, signal, () =>
       environment.err.write("slipway: stopping; running steps continue\n"),
     );
@@ -185,13 +186,27 @@ async function readDialectOptions(sources: ServerOptionSources): Promise<Dialect
 }
 
 /** Prints the server on stdout, and next steps on a terminal. */
-async function greet(served: Served, { output }: UpOptions, { out, err }: Environment): Promise<void> {
+async function greet(
+  served: Served,
+  { output }: UpOptions,
+  { environment, clock, signal }: Pick<Invocation<UpOptions>, "environment" | "clock" | "signal">,
+): Promise<void> {
+  const { out, err } = environment;
   const { isFound: _isFound, ...facts } = served;
   if (output === "json") return out.write(`${JSON.stringify(facts)}\n`);
   const { greeting, nextSteps } = await import("../output/greeting.ts");
   const { paintFor } = await import("#kernel/command/index.node.ts");
   out.write(greeting(served, paintFor(out.color)));
-  if (err.isTerminal) err.write(nextSteps(served, paintFor(err.color)));
+  if (!err.isTerminal) return;
+  // The server works without the link, and `slipway ui` says what is wrong.
+  const link = await uiLink(served, environment, clock, signal).catch(() => undefined);
+  err.write(nextSteps(served, paintFor(err.color), link));
+}
+
+async function uiLink({ kubeconfig }: Served, environment: Environment, clock: Clock, signal: AbortSignal) {
+  const [{ findConnection }, { requestLink }] = await Promise.all([import("../connect.ts"), import("../ui-link.ts")]);
+  const connection = await findConnection({ kubeconfig }, environment, clock, signal);
+  return (await requestLink(connection, "/", { clock, signal })).link;
 }
 
 type Server = Awaited<ReturnType<typeof import("#app/server/index.ts").serve>>;

@@ -51,11 +51,14 @@ const reachable = ({ from, urls }: Listening): string =>
     : `from other machines at ${urls.join(", ")}; every request but health and version needs a credential`;
 
 /** What to do next; for terminals only. */
-export function nextSteps({ kubeconfig, isFound, log }: Served, paint: Paint): string {
+export function nextSteps({ kubeconfig, isFound, log }: Served, paint: Paint, link?: string): string {
   const path = quoted(kubeconfig);
   const named = isFound ? "" : ` --kubeconfig ${path}`;
   return [
     "",
+    ...(link === undefined
+      ? []
+      : [`Web UI: ${link}`, paint.dim("        logs in once within five minutes; slipway ui prints another link"), ""]),
     log === undefined ? "In another terminal:" : "Next:",
     `  slipway${named} run FILE             ${paint.dim("run a workflow file and wait for the result")}`,
     `  slipway${named} get workflows        ${paint.dim("list runs")}`,

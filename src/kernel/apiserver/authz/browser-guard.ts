@@ -6,6 +6,9 @@ import { ApiError, type Status } from "#kernel/model/index.ts";
 //   DNS rebinding          evil.example resolves to 127.0.0.1        its name is in `Host`: 421
 //   cross-site requests    fetch, forms, WebSockets of another site  `Origin` or `Sec-Fetch-Site`: 403
 //   preflights             OPTIONS with an Origin                    403 without CORS headers: the browser gives up
+//
+// Only a link to a page of the web UI may be followed from anywhere: it is open to all, runs nothing for the other site and
+// refuses frames.
 
 /** A refusal before authentication; 421 (RFC 9110 15.5.20) has no Kubernetes reason. */
 export interface GuardRefusal {
@@ -15,8 +18,15 @@ export interface GuardRefusal {
 
 export const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
-/** Refuses other hosts and other sites' requests. `names` are lower case, without ports, which may be forwarded. */
-export function guardBrowser(headers: IncomingHttpHeaders, names: readonly string[]): GuardRefusal | undefined {
+/**
+ * Refuses other hosts and other sites' requests. `names` are lower case, without ports, which may be forwarded. With
+ * `isPage`, the request is for a page open to all.
+ */
+export function guardBrowser(
+  headers: IncomingHttpHeaders,
+  names: readonly string[],
+  isPage = false,
+): GuardRefusal | undefined {
   const host = hostName(headers.host ?? "");
   if (host === undefined || !names.includes(host)) {
     return refusal(421, `this server does not answer for the host ${JSON.stringify(headers.host ?? "")}`);
@@ -26,11 +36,15 @@ export function guardBrowser(headers: IncomingHttpHeaders, names: readonly strin
     return refusal(403, `requests from the origin ${JSON.stringify(origin)} are not allowed`);
   }
   const site = headers["sec-fetch-site"];
-  if (site === "cross-site" || site === "same-site") {
+  if ((site === "cross-site" || site === "same-site") && !(isPage && isVisit(headers))) {
     return refusal(403, "requests from other sites are not allowed");
   }
   return undefined;
 }
+
+/** A person follows a link: the answer becomes a document of its own, which its origin alone can read. */
+const isVisit = ({ origin, ...headers }: IncomingHttpHeaders): boolean =>
+  origin === undefined && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
 
 /** The port is part of an origin: another program on this machine is another site. */
 export const isOwnOrigin = ({ origin, host = "" }: IncomingHttpHeaders): boolean => origin === `https://${host}`;

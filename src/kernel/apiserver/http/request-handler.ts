@@ -187,7 +187,7 @@ async function route(
 ): Promise<void> {
   if (door.closing.aborted) throw new ApiError("ServiceUnavailable", "the server is shutting down");
   if (hasTwoHosts(request.rawHeaders)) throw badRequest("the request has more than one Host header");
-  const refused = guardBrowser(request.headers, door.hostNames);
+  const refused = guardBrowser(request.headers, door.hostNames, isPageVisit(request));
   if (refused !== undefined) {
     drainBody(door, request, response);
     return sendStatus(response, refused.status, { isForPeople: isForPeople(request) });
@@ -351,6 +351,10 @@ async function answerPage(door: FrontDoor, exchange: Exchange, told: Told): Prom
     },
   });
 }
+
+/** Answered by a static file or refused: see `answerPage`. */
+const isPageVisit = (request: IncomingMessage): boolean =>
+  request.method === "GET" && isPagePath(pathOf(request)) && !isFromPage(request);
 
 /** A followed log counts as reading. */
 function slotOf(verb: string, subresource: string): Slot {
