@@ -17,6 +17,7 @@ export function describeMachine(object: KubeObject, { now }: DescribeOptions): s
   };
   const head: readonly (readonly [string, string])[] = [
     ["Name", view.name],
+    ...(said("Name") === view.name || said("Name") === "-" ? [] : [["Title", said("Name")] as const]),
     ["Namespace", view.ref.namespace ?? "-"],
     ["Uuid", said("Uuid")],
     ["Address", said("Address")],

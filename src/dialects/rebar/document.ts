@@ -13,6 +13,7 @@ import {
 import { didYouMean } from "#lib/text/index.ts";
 import { readContent } from "./bundles/content.ts";
 import { ContentBundle, defaultNamespace, group, kinds } from "./kinds.ts";
+import { withoutNulls } from "./model/shape.ts";
 import { nameOf } from "./store/names.ts";
 
 /** Reads objects of this group, and content bundles as the original's clients write them. Never throws. */
@@ -84,7 +85,8 @@ function checkedObject(document: JsonObject, report: Report): JsonObject | undef
     return undefined;
   }
   checkName(metadata, report);
-  const placed = { ...document, metadata: { namespace: defaultNamespace, ...metadata } };
+  const spec = isJsonObject(document["spec"]) ? { spec: withoutNulls(document["spec"]) } : {};
+  const placed = { ...document, ...spec, metadata: { namespace: defaultNamespace, ...metadata } };
   if (!checkSchema(schemaOf(kind), placed, report)) return undefined;
   checkUnknown(kind.schema, schemaOf(kind), placed, report);
   return placed;

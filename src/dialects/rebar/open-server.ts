@@ -7,11 +7,12 @@ import type { ApiClient, EventRecorder } from "#kernel/kit/index.ts";
 import type { ByteLogs } from "#kernel/streams/index.ts";
 import { openRebarApi, type RebarApi } from "./api/open-rebar-api.ts";
 import { type OpenContextsOptions, openContexts } from "./contexts/open-contexts.ts";
-import { makeToken, type TokenSubject } from "./api/tokens.ts";
+import { infoOf } from "./api/info.ts";
+import { renderTokens } from "./api/render-tokens.ts";
+import { makeToken } from "./api/tokens.ts";
 import { openJobLogs } from "./job-logs.ts";
 import { defaultNamespace } from "./kinds.ts";
 import { MachineAgents } from "./machine-agents.ts";
-import type { Machine } from "./objects.ts";
 import type { RebarOptions } from "./options.ts";
 import { type Actions, openActions } from "./plugins/actions.ts";
 import type { ActionOutcome } from "./plugins/run-command.ts";
@@ -153,6 +154,7 @@ function placeOf(now: () => RenderPlace | undefined): RenderPlace {
     machineToken: (machine, seconds) => there().machineToken(machine, seconds),
     profileToken: (profile, seconds) => there().profileToken(profile, seconds),
     open: (owner, sealed) => there().open(owner, sealed),
+    info: () => there().info?.() ?? {},
   };
 }
 
@@ -162,6 +164,13 @@ async function openListeners(parts: ServerParts, opened: Opened, address: string
   const { tokenKey } = store;
   const host = options.machineHost ?? hostOf(address);
   const tls = await selfSignedPair(join(directory, "pki"), "rebar", clock.now(), [host]);
+  const facts = {
+    id: `${host}:${address}`,
+    address: host,
+    hostname: hostname(),
+    arch: archName(),
+    os: process.platform,
+  };
   const open = (files: string | undefined): Promise<RebarApi> =>
     openRebarApi({
       store,
@@ -174,7 +183,7 @@ async function openListeners(parts: ServerParts, opened: Opened, address: string
       dataDirectory: directory,
       https: { address, tls },
       http: files === undefined ? undefined : { address: files },
-      facts: { id: `${host}:${address}`, address: host, hostname: hostname(), arch: archName(), os: process.platform },
+      facts,
       clock,
       log,
     });
@@ -182,9 +191,9 @@ async function openListeners(parts: ServerParts, opened: Opened, address: string
   place.now = {
     provisionerUrl: api.http === undefined ? "" : `http://${host}:${api.http.port}`,
     apiUrl: `https://${host}:${api.https.port}`,
-    machineToken: (machine, seconds) => tokenFor(store, tokenKey, clock, machineSubject(machine), seconds),
-    profileToken: (profile, seconds) => tokenFor(store, tokenKey, clock, { kind: "profile", profile }, seconds),
+    ...renderTokens({ tokenKey }, store.world, clock),
     open: (owner, sealed) => secure.open(owner, sealed),
+    info: () => infoOf({ ...facts, apiPort: api.https.port, filePort: api.http?.port ?? 0 }, store.world),
   };
   return { api, certificate: tls.cert };
 }
@@ -201,7 +210,8 @@ async function contextsOf(parts: ServerParts, { store }: Opened, api: RebarApi, 
     namespace: options.namespace ?? defaultNamespace,
     endpoint: `https://${host}:${api.https.port}`,
     certificate,
-    machineToken: (machine, seconds) => tokenFor(store, store.tokenKey, clock, { kind: "machine", machine }, seconds),
+    machineToken: (machine, seconds) =>
+      makeToken(store.tokenKey, store.world, { kind: "machine", machine }, clock.now() + seconds * 1000),
     directory,
     allowsHost: options.allowsHost === true,
     clock,
@@ -213,12 +223,6 @@ const hostOf = (address: string): string => address.replace(/:\d+$/, "").replace
 
 /** Go's names, as clients expect them. */
 const archName = (): string => ({ x64: "amd64", ia32: "386" })[process.arch as string] ?? process.arch;
-
-const machineSubject = (machine: Machine | undefined): TokenSubject =>
-  machine === undefined ? { kind: "create" } : { kind: "machine", machine: machine.Uuid };
-
-const tokenFor = (store: OpenStore, key: Uint8Array, clock: Clock, subject: TokenSubject, seconds: number): string =>
-  makeToken(key, store.world, subject, clock.now() + seconds * 1000);
 
 async function closeParts({ store, logs, stop }: Opened): Promise<void> {
   await store.close();

@@ -70,6 +70,8 @@ async function addServer(
     what: nothingServed.serves,
     serves: "rebar-api",
     tokenFile: key.file,
+    hint: async ({ address, port: { store } }: { readonly address: string; readonly port: ListeningServer }) =>
+      (await store.passwords.check(firstUserName, key.user.password)) ? clientHint(address, key.file) : undefined,
   };
   const recorder = manager.recorder({ controller: "slipway.dev/rebar-server", instance: hostname() });
   const open = (address: string): Promise<ListeningServer> =>

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, numberAt, textAt } from "#lib/base/index.ts";
+import { type Instant, isJsonObject, type JsonObject, numberAt, parseInstant, textAt } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { recordsIn } from "./store/codec.ts";
 import type { Job } from "./objects.ts";
@@ -14,6 +14,8 @@ export interface TaskListState {
   readonly errors: readonly string[];
   readonly context: string;
   readonly stage: string;
+  /** When the list was begun. */
+  readonly begun: Instant | undefined;
 }
 
 export function stateOf({ spec, status }: KubeObject): TaskListState {
@@ -30,6 +32,7 @@ export function stateOf({ spec, status }: KubeObject): TaskListState {
     errors: textsIn(now["errors"]),
     context: textAt(fields, "Context") ?? "",
     stage: textAt(fields, "Stage") ?? "",
+    begun: parseInstant(textAt(now, "begun") ?? ""),
   };
 }
 

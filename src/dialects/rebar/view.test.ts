@@ -97,3 +97,20 @@ test("the description has the task list with the cursor", () => {
   expect(text).toMatch(/^> +a +Running/m);
   expect(text).toMatch(/^Runnable: +yes$/m);
 });
+
+test("a run begins when its task list is begun, ends with its last job, and shows what each entry waits for", () => {
+  const status = { writes: 3, available: true, errors: [], begun: "2026-01-02T03:04:05Z" };
+  const last = job("finished", 4, { EndTime: "2026-01-02T03:04:07Z" });
+  expect(viewMachine(machine({ CurrentTask: 5, currentJobRecord: last }, status))).toMatchObject({
+    startedAt: Date.parse("2026-01-02T03:04:05Z"),
+    finishedAt: Date.parse("2026-01-02T03:04:07Z"),
+  });
+  const running = viewMachine(machine({ CurrentTask: 2, currentJobRecord: job("running", 2) }, status));
+  expect(running.steps.map(({ waitingFor }) => waitingFor)).toEqual([[], [], [], ["a"], ["stage:s2"]]);
+});
+
+test("a machine with a UUID for a name is described with its title", () => {
+  const named = (Name: string) => describeMachine(machine({ Name }), { now: 0 });
+  expect(named("web-2")).toMatch(/^Title: +web-2$/m);
+  expect(named("m")).not.toContain("Title:");
+});

@@ -20,7 +20,6 @@ export function viewMachine(object: KubeObject): RunView {
   const phase = phaseOf(state);
   const ids = entryIds(state.entries);
   const steps = state.entries.map((_entry, at) => viewEntry(state, at, ids, ref));
-  const { job } = state;
   return {
     ref,
     dialect: "rebar",
@@ -29,7 +28,7 @@ export function viewMachine(object: KubeObject): RunView {
     nativePhase: nativePhase(state),
     number: 1,
     createdAt: parseInstant(metadata.creationTimestamp ?? "") ?? 0,
-    ...(job === undefined ? {} : timesOf(job, phase)),
+    ...timesOf(state, phase),
     ...reasonOf(state, phase),
     progress: { done: steps.filter(({ phase }) => phase === "Succeeded").length, total: steps.length },
     steps,
@@ -40,10 +39,13 @@ export function viewMachine(object: KubeObject): RunView {
 
 const instantOf = (time: string): number | undefined => (time === zeroTime ? undefined : parseInstant(time));
 
-/** Jobs before the current one have their own objects: the run's start is not known from the machine alone. */
-function timesOf(job: Job, phase: RunPhase) {
-  const end = phase === "Succeeded" || phase === "Failed" || phase === "Canceled" ? instantOf(job.EndTime) : undefined;
-  return end === undefined ? {} : { finishedAt: end };
+function timesOf({ job, begun }: TaskListState, phase: RunPhase) {
+  const isOver = phase === "Succeeded" || phase === "Failed" || phase === "Canceled";
+  const end = isOver && job !== undefined ? instantOf(job.EndTime) : undefined;
+  return {
+    ...(begun === undefined ? {} : { startedAt: begun }),
+    ...(end === undefined ? {} : { finishedAt: end }),
+  };
 }
 
 const isDone = ({ entries, cursor = -1 }: TaskListState): boolean => cursor >= entries.length;
@@ -114,7 +116,7 @@ function viewEntry(state: TaskListState, at: number, ids: readonly string[], run
     phase,
     ...(own === undefined ? {} : { nativePhase: own.State }),
     dependencies: before === undefined ? [] : [before],
-    waitingFor: [],
+    waitingFor: before === undefined || phase !== "Pending" || entryDone(state, at - 1) ? [] : [before],
     rank: at,
     attempt: own === undefined && phase !== "Succeeded" ? 0 : 1,
     ...(own === undefined ? {} : entryTimes(own)),
@@ -149,6 +151,11 @@ function entryPhase(state: TaskListState, at: number, own: Job | undefined): Ste
   if (!isNext) return "Pending";
   return isRunnable ? "Waiting" : "Suspended";
 }
+
+const entryDone = (state: TaskListState, at: number): boolean => {
+  const own = state.job?.CurrentIndex === at ? state.job : undefined;
+  return entryPhase(state, at, own) === "Succeeded";
+};
 
 function ofJob(job: Job, isRunnable: boolean): StepPhase {
   switch (job.State) {

@@ -21,6 +21,8 @@ export interface DialectPort {
   readonly address: string;
   /** Absolute. */
   readonly tokenFile?: string;
+  /** What a person pastes into a shell to use it. */
+  readonly hint?: string | undefined;
   /** Why it is needed but not open. */
   readonly trouble?: string;
 }

@@ -5,7 +5,7 @@ import type { ControllerParts } from "./controller-parts.ts";
 import { type ListenChoice, openChosen } from "./listening.ts";
 import { noteServer } from "#kernel/doors/index.ts";
 
-export interface NeededPort {
+export interface NeededPort<T = unknown> {
   /** Its name in notes: `provisioner`. */
   readonly serves: string;
   /** In messages. */
@@ -19,6 +19,8 @@ export interface NeededPort {
   readonly tokenFile: string;
   /** The option that admits clients without credentials, if it was given. */
   readonly anonymousFlag?: string | undefined;
+  /** What a person pastes into a shell to use it. */
+  readonly hint?: (opened: OpenedPort<T>) => Promise<string | undefined>;
 }
 
 export interface OpenedPort<T> {
@@ -36,7 +38,7 @@ export interface OpenedPort<T> {
 export async function openWhenNeeded<T extends { readonly port: number }>(
   manager: Manager,
   parts: Pick<ControllerParts, "notes" | "tellPort">,
-  needed: NeededPort,
+  needed: NeededPort<T>,
   open: (address: string) => Promise<T>,
 ): Promise<{ readonly opened: Promise<OpenedPort<T>> }> {
   const { serves, what, flag, listen, tokenFile, anonymousFlag } = needed;
@@ -50,7 +52,8 @@ export async function openWhenNeeded<T extends { readonly port: number }>(
     const port = await openChosen(listen, open, { what, flag, log });
     const address = listen.address.replace(/\d+$/, `${port.port}`);
     removeNote = await noteServer(parts.notes, { serves, url: `http://${address}`, tokenFile });
-    parts.tellPort({ serves: what, address, tokenFile });
+    const hint = await needed.hint?.({ address, port });
+    parts.tellPort({ serves: what, address, tokenFile, ...(hint === undefined ? {} : { hint }) });
     return { address, port };
   };
   const opening = deferred<OpenedPort<T>>();

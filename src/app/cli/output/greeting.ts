@@ -16,7 +16,11 @@ export interface Served {
   readonly directory: string;
   readonly kubeconfig: string;
   /** Ports of other servers. */
-  readonly ports: readonly { readonly serves: string; readonly address: string }[];
+  readonly ports: readonly {
+    readonly serves: string;
+    readonly address: string;
+    readonly hint?: string | undefined;
+  }[];
   /** Continues the words `steps run`. */
   readonly runtime: string;
   readonly pid: number;
@@ -37,7 +41,10 @@ export const greeting = (
     `  kubeconfig  ${kubeconfig}`,
     `  steps run   ${runtime}`,
     ...listening.filter(({ urls }) => !urls.includes(url)).map((door) => `  reachable   ${reachable(door)}`),
-    ...ports.map(({ serves, address }) => `  reachable   for ${serves} at ${address}`),
+    ...ports.flatMap(({ serves, address, hint }) => [
+      `  reachable   for ${serves} at ${address}`,
+      ...(hint === undefined ? [] : [`              ${hint}`]),
+    ]),
     ...(log === undefined
       ? []
       : [`  log         ${log}`, `  stop with   slipway down${isFound ? "" : ` --data-dir ${quoted(directory)}`}`]),

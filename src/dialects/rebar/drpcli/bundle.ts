@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue, messageOf, textAt } from
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { readYaml, writeYaml } from "#lib/yaml/index.ts";
 import { type Collection, keyField } from "../objects.ts";
+import { withoutNulls } from "../model/shape.ts";
 import { collections } from "./collections.ts";
 import { CliError } from "./verb.ts";
 
@@ -70,7 +71,7 @@ async function sectionOf(directory: string, collection: string): Promise<JsonObj
     const key = textAt(object, field);
     if (key === undefined) throw new CliError(`${collection}/${name} has no ${field}`);
     // Real content has objects twice: as in the original, the file whose name comes last counts.
-    section[key] = object;
+    section[key] = withoutNulls(object);
   }
   return section;
 }

@@ -210,6 +210,19 @@ test("12 a folder becomes a bundle and a bundle becomes the same folder", async 
   expect(await bundleOf(again, {})).toEqual(content);
 });
 
+test("12 null members are left out of a bundle, and labels become strings", async () => {
+  const { directory } = await session();
+  await mkdir(join(directory, "tasks"));
+  const task = "Name: a\nRequiredParams:\nMeta: {clipboard: true, order: 2}\nTemplates: [{Name: b, Meta: {x: true}}]\n";
+  await writeFile(join(directory, "tasks", "a.yaml"), task);
+  const { bundleOf } = await import("./bundle.ts");
+  expect((await bundleOf(directory, {}))["sections"]).toEqual({
+    tasks: {
+      a: { Name: "a", Meta: { clipboard: "true", order: "2" }, Templates: [{ Name: "b", Meta: { x: "true" } }] },
+    },
+  });
+});
+
 test("12 objects that cannot be read are named", async () => {
   const { run, directory } = await session();
   await mkdir(join(directory, "tasks"));

@@ -30,6 +30,18 @@ export const integer = scalar("an integer", isInteger, 0);
 /** A value of `Meta`. Booleans and numbers become strings, because real content has `clipboard: true`. */
 export const label: Reader = (value, at, problems) =>
   typeof value === "boolean" || typeof value === "number" ? String(value) : text(value, at, problems);
+/** A written object without what is null, its labels as strings: the forms that the original's clients accept. */
+export function withoutNulls(written: JsonObject): JsonObject {
+  const members = Object.entries(written).flatMap(([name, value]): readonly (readonly [string, JsonValue])[] => {
+    if (value === null || value === undefined) return [];
+    if (name === "Meta") return [[name, isJsonObject(value) ? mapOf(label)(value, name, []) : value]];
+    return [[name, name === "Templates" && Array.isArray(value) ? value.map(itemWithoutNulls) : value]];
+  });
+  return Object.fromEntries(members);
+}
+
+const itemWithoutNulls = (item: JsonValue): JsonValue => (isJsonObject(item) ? withoutNulls(item) : item);
+
 /** Any JSON value; null if absent. */
 export const anything: Reader = (value) => value ?? null;
 /** Lower case, because UUIDs are compared as strings. */

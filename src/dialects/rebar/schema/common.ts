@@ -53,6 +53,7 @@ export const status = s.optional(
     writes: s.optional(
       s.integer({ description: "Counts the server's own writes; a change without it is a direct edit." }),
     ),
+    begun: text("When a machine's task list was begun."),
     before: s.optional(s.anyObject({ description: "The spec before a direct edit whose effects are still to come." })),
   }),
 );

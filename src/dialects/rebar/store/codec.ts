@@ -28,6 +28,8 @@ export interface Status {
   readonly writes?: number;
   /** Of a direct edit. */
   readonly before?: JsonObject;
+  /** Of a machine: when its task list was begun, which is at -1 before. */
+  readonly begun?: string;
 }
 
 /** A stored object of one of the collections. */
@@ -136,13 +138,22 @@ export function encodeNext(object: AnyObject, old: Kept, now: Instant, records?:
   return {
     ...old,
     spec: specOf(object, records),
-    status: statusOf(object, old.status, now),
+    status: statusOf(object, old, now),
   };
 }
 
-function statusOf(object: AnyObject, old: Status | undefined, now: Instant): Status {
+/** When the present pass of a task list left its start. */
+function begunAt({ CurrentTask }: Machine, old: Kept | undefined, now: Instant): string | undefined {
+  if (CurrentTask < 0 || old === undefined) return undefined;
+  const { spec, status } = old;
+  return spec["CurrentTask"] === -1 ? new Date(now).toISOString() : status?.begun;
+}
+
+function statusOf(object: AnyObject, old: Kept | undefined, now: Instant): Status {
   const { Available: available, Errors: errors } = object;
-  let conditions = old?.conditions ?? [];
+  const { status } = old ?? {};
+  let begun: string | undefined;
+  let conditions = status?.conditions ?? [];
   const set = (type: string, holds: boolean): void => {
     if (conditionOf(conditions, type)?.status === (holds ? "True" : "False")) return;
     conditions = withCondition(conditions, { type, status: holds ? "True" : "False", reason: type }, now);
@@ -151,8 +162,10 @@ function statusOf(object: AnyObject, old: Status | undefined, now: Instant): Sta
   if ("Runnable" in object) {
     set("Runnable", object.Runnable);
     set("Complete", isTaskListDone(object));
+    begun = begunAt(object, old, now);
   }
-  return { validated: true, available, errors, conditions, writes: (old?.writes ?? 0) + 1 };
+  const writes = (status?.writes ?? 0) + 1;
+  return { validated: true, available, errors, conditions, writes, ...(begun === undefined ? {} : { begun }) };
 }
 
 /** Of a bundle's object; undefined for writable ones. */
