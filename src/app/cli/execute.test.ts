@@ -212,7 +212,7 @@ describe("the commands themselves", () => {
       expect(name).toMatch(/^[a-z-]{2,12}(?: [a-z-]{2,12}){0,2}$/);
       expect(summary, name).toMatch(/^[A-Z].*[^.]$/);
       for (const option of options) {
-        expect(option.flags, name).toMatch(/^(?:-\w, )?--[a-z][a-z0-9-]+(?: <[a-z=:[\]]+>| \[[a-z]+\])?$/);
+        expect(option.flags, name).toMatch(/^(?:-\w, )?--[a-z][a-z0-9-]+(?: <[a-z0-9=:[\]]+>| \[[a-z]+\])?$/);
         // A word behind a value that may be left out could be anything.
         expect(option.flags.includes(" [") && option.choices === undefined, option.flags).toBe(false);
         expect(option.summary, option.flags).not.toMatch(/\.$/);
