@@ -6,13 +6,14 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
 import { build } from "esbuild";
+import { bundlePage } from "./build-page.mjs";
 import { lazyModules } from "./lazy-modules.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = `${root}dist`;
 const stampFile = `${dist}/.built`;
 
-const builders = ["build", "lazy-modules"].map((name) => `${root}scripts/${name}.mjs`);
+const builders = ["build", "build-page", "lazy-modules"].map((name) => `${root}scripts/${name}.mjs`);
 
 const cli = "src/app/cli/main.ts";
 
@@ -120,7 +121,7 @@ const withoutImportsOnUse = {
 async function newestSource() {
   const listed = await readdir(`${root}src`, { recursive: true, withFileTypes: true });
   const paths = listed
-    .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))
+    .filter((entry) => entry.isFile() && !/\.test\.tsx?$/.test(entry.name))
     .map((entry) => `${entry.parentPath}/${entry.name}`);
   const times = await Promise.all(
     [...paths, `${root}package.json`, `${root}go/built/template.json`, ...builders].map(
@@ -137,7 +138,8 @@ export async function bundle({ force = false, onBuild = () => undefined } = {}) 
   onBuild();
   const { version } = JSON.parse(await readFile(`${root}package.json`, "utf8"));
   await mkdir(dist, { recursive: true });
-  const results = await Promise.all([
+  const [page, ...results] = await Promise.all([
+    bundlePage(),
     build({
       ...programOptions(version),
       entryPoints: programs,
@@ -168,9 +170,11 @@ export async function bundle({ force = false, onBuild = () => undefined } = {}) 
     Object.entries(templateFiles).map(async ([name, content]) => replace(`${dist}/${name}`, await content())),
   );
   await replace(`${dist}/${velaCue}`, JSON.stringify(await velaSources()));
+  const pageFiles = page.map(({ name, contents }) => ({ path: `${dist}/ui/${name}`, contents }));
+  await Promise.all(pageFiles.map(({ path, contents }) => replace(path, contents)));
   await writeFile(stampFile, stamp);
   await removeStale([
-    ...files.map(({ path }) => path),
+    ...[...files, ...pageFiles].map(({ path }) => path),
     ...[...Object.keys(templateFiles), velaCue].map((name) => `${dist}/${name}`),
   ]);
   return true;

@@ -1,0 +1,176 @@
+import { useComputed, useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
+import { approvals } from "../data/approvals.ts";
+import { announcement, copy, offer, type PaletteEntry } from "../data/page.ts";
+import { goBack, href, matchPath, navigate, path } from "../data/router.ts";
+import { type Route, routes } from "../views/routes.ts";
+import type { ViewProps } from "../views/view-props.ts";
+import { ConnectionBar } from "./connection-bar.tsx";
+import { Help } from "./help.tsx";
+import { useKeys } from "./hooks.ts";
+import { Palette } from "./palette.tsx";
+import { Preferences } from "./preferences.tsx";
+import { Empty, Failure } from "./states.tsx";
+
+type Opened = "palette" | "help" | "preferences" | undefined;
+
+export function Frame() {
+  const opened = useSignal<Opened>(undefined);
+  const open = (what: Opened) => () => {
+    opened.value = what;
+  };
+  const close = open(undefined);
+  const extra: readonly PaletteEntry[] = [
+    { label: "Preferences: theme, rows, time zone", run: open("preferences") },
+    { label: "Keyboard shortcuts", hint: "?", run: open("help") },
+    { label: "Copy the command that shows this page", hint: ".", run: copyCommand },
+  ];
+  useFrameKeys(open);
+  return (
+    <div class="frame">
+      <a class="skip-link" href="#main">
+        Skip to content
+      </a>
+      <header class="frame-header">
+        <a class="brand" href={href("/runs")}>
+          Slipway
+        </a>
+        <button type="button" class="search-button" onClick={open("palette")}>
+          <span>Go to a run or page</span>
+          <kbd>Ctrl K</kbd>
+        </button>
+        <button type="button" class="quiet" onClick={open("help")} aria-label="Keyboard shortcuts">
+          ?
+        </button>
+        <button type="button" class="quiet" onClick={open("preferences")}>
+          Preferences
+        </button>
+      </header>
+      <Navigation />
+      <ConnectionBar />
+      <main id="main" tabIndex={-1}>
+        <Page />
+      </main>
+      <div class="only-heard" aria-live="polite">
+        {announcement.value}
+      </div>
+      {opened.value === "palette" && <Palette extra={extra} onClose={close} />}
+      {opened.value === "help" && <Help onClose={close} />}
+      {opened.value === "preferences" && <Preferences onClose={close} />}
+    </div>
+  );
+}
+
+function copyCommand(): void {
+  const { command } = offer.peek();
+  if (command !== undefined) void copy(command, "command");
+}
+
+function copyReference(): void {
+  void copy(offer.peek().reference ?? location.href, "reference");
+}
+
+function useFrameKeys(open: (what: Opened) => () => void): void {
+  useKeys([
+    { keys: "Ctrl+k", label: "Go to any page or run, run any action", run: open("palette") },
+    { keys: "?", label: "Show these shortcuts", run: open("help") },
+    { keys: "Escape", label: "Back", run: goBack },
+    { keys: "y", label: "Copy the reference", run: copyReference },
+    { keys: ".", label: "Copy the command that shows this page", run: copyCommand },
+    ...routes.flatMap(({ nav }) =>
+      nav === undefined ? [] : [{ keys: nav.keys, label: `Go to ${nav.label}`, run: () => navigate(nav.path) }],
+    ),
+  ]);
+}
+
+function Navigation() {
+  return (
+    <nav class="frame-nav" aria-label="Pages">
+      <ul>
+        {routes.map(({ nav }) => {
+          if (nav === undefined) return null;
+          const isHere = path.value === nav.path || path.value.startsWith(`${nav.path}/`);
+          return (
+            <li key={nav.path}>
+              <a href={href(nav.path)} aria-current={isHere ? "page" : undefined}>
+                {nav.label}
+                {nav.path === "/approvals" && approvals.value.size > 0 && (
+                  <span class="count">
+                    {approvals.value.size}
+                    <span class="only-heard"> waiting</span>
+                  </span>
+                )}
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}
+
+interface Loaded {
+  readonly route: Route;
+  readonly View: ComponentType<ViewProps>;
+}
+
+/** The page of the path. The one before stays until the next one's code has come, so that nothing flickers. */
+function Page() {
+  const found = useComputed(() => {
+    for (const route of routes) {
+      const params = matchPath(route.pattern, path.value);
+      if (params !== undefined) return { route, params };
+    }
+    return undefined;
+  });
+  const loaded = useSignal<Loaded | undefined>(undefined);
+  const failure = useSignal<unknown>(undefined);
+  const isFirst = useRef(true);
+  const route = found.value?.route;
+  useEffect(() => {
+    let isCurrent = true;
+    route?.load().then(
+      ({ View }) => {
+        if (isCurrent) loaded.value = { route, View };
+      },
+      (thrown: unknown) => {
+        failure.value = thrown;
+      },
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [route]);
+  // Where a page begins, keyboards and screen readers begin; not when the first page opens.
+  useEffect(() => {
+    if (!isFirst.current) document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+    if (loaded.value !== undefined) isFirst.current = false;
+  }, [loaded.value, path.value]);
+  if (found.value === undefined)
+    return (
+      <>
+        <h1 tabIndex={-1}>Not found</h1>
+        <Empty title="There is no such page">
+          <p>
+            <a href={href("/runs")}>All runs</a>
+          </p>
+        </Empty>
+      </>
+    );
+  if (failure.value !== undefined) return <Failure thrown={failure.value} onRetry={() => location.reload()} />;
+  if (loaded.value === undefined) return null;
+  const { View } = loaded.value;
+  const { params } = loaded.value.route === route ? found.value : { params: undefined };
+  return params === undefined ? null : (
+    <Bounded key={path.value}>
+      <View params={params} />
+    </Bounded>
+  );
+}
+
+/** A mistake in one view leaves the frame usable. */
+function Bounded({ children }: { readonly children: preact.ComponentChildren }) {
+  const [thrown, reset] = useErrorBoundary();
+  return thrown === undefined ? <>{children}</> : <Failure thrown={thrown} onRetry={reset} />;
+}

@@ -1,0 +1,59 @@
+import type { RefObject } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { bindKeys, type KeyBinding } from "../data/keys.ts";
+import { offer, pageEntries, type PageOffer, type PaletteEntry } from "../data/page.ts";
+
+/** Keys that work while the component is shown. `run` is always the one of the last drawing. */
+export function useKeys(own: readonly KeyBinding[]): void {
+  const latest = useRef(own);
+  latest.current = own;
+  const names = own.map(({ keys }) => keys).join("|");
+  useEffect(
+    () =>
+      bindKeys(
+        latest.current.map(({ keys, label }, index) => ({ keys, label, run: () => latest.current[index]?.run() })),
+      ),
+    [names],
+  );
+}
+
+/** Title, command and reference of the page. */
+export function useOffer({ title, command, reference }: PageOffer): void {
+  useEffect(() => {
+    offer.value = {
+      title,
+      ...(command === undefined ? {} : { command }),
+      ...(reference === undefined ? {} : { reference }),
+    };
+    document.title = title === "" ? "Slipway" : `${title} · Slipway`;
+  }, [title, command, reference]);
+}
+
+export function usePaletteEntries(entries: readonly PaletteEntry[]): void {
+  const names = entries.map(({ label }) => label).join("|");
+  useEffect(() => {
+    pageEntries.value = entries;
+    return () => {
+      pageEntries.value = [];
+    };
+  }, [names]);
+}
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The size of an element, followed. */
+export function useSize<T extends Element>(): readonly [RefObject<T | null>, Size] {
+  const element = useRef<T>(null);
+  const [size, setSize] = useState<Size>({ width: 0, height: 0 });
+  useEffect(() => {
+    const { current } = element;
+    if (current === null) return;
+    const observer = new ResizeObserver(() => setSize({ width: current.clientWidth, height: current.clientHeight }));
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, []);
+  return [element, size];
+}

@@ -1,0 +1,184 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { StepPhase } from "#engine/index.ts";
+import { emptyLayout, type Layout } from "../graph/layout.ts";
+import { countsOf, drawnGraph, type DrawnGraph } from "../graph/model.ts";
+import { findPlaces } from "../graph/place.ts";
+import { type Camera, Drawing } from "../graph/drawing.tsx";
+import { neighbourOf } from "../graph/walk.ts";
+import { useKeys, useSize } from "../parts/hooks.ts";
+import { Empty, Loading } from "../parts/states.tsx";
+import type { LensProps } from "./lens.ts";
+import { fitted, movedBy, scaleLimits, zoomedAt } from "../graph/camera.ts";
+
+/** The whole plan, from left to right. */
+export function GraphLens({ model, selected, select }: LensProps) {
+  const opened = useSignal<ReadonlySet<string>>(new Set());
+  const layout = useSignal<Layout>(emptyLayout);
+  const camera = useSignal<Camera>({ x: 0, y: 0, scale: 1 });
+  const isText = useSignal(false);
+  const isFitted = useRef(false);
+  const [frame, size] = useSize<HTMLDivElement>();
+  const order = model.order.value;
+  const edges = model.graph.value.edges;
+  const graph = useMemo(() => drawnGraph(model.steps(), opened.value), [order, edges, opened.value]);
+  useEffect(() => {
+    findPlaces(graph, layout.peek(), (found) => {
+      layout.value = found;
+    });
+  }, [graph]);
+  const phases = phasesOf(model, graph);
+  useEffect(() => {
+    if (isFitted.current || size.width === 0 || layout.value.places.size === 0) return;
+    isFitted.current = true;
+    camera.value = fitted(layout.value, size);
+  }, [layout.value, size]);
+  const boxOf = useMemo(
+    () =>
+      new Map(
+        graph.nodes.flatMap(({ id, members }) => [[id, id] as const, ...members.map((one) => [one, id] as const)]),
+      ),
+    [graph],
+  );
+  const current = selected === undefined ? undefined : boxOf.get(selected);
+  useEffect(() => {
+    const place = current === undefined ? undefined : layout.value.places.get(current);
+    if (place !== undefined && isFitted.current) camera.value = movedBy(camera.peek(), place, size);
+  }, [current]);
+  const zoomBy = (factor: number) => (): void => {
+    camera.value = zoomedAt(camera.peek(), { x: size.width / 2, y: size.height / 2 }, factor);
+  };
+  const fit = (): void => {
+    camera.value = fitted(layout.peek(), size);
+  };
+  const choose = (box: string): void => {
+    const node = graph.nodes.find(({ id }) => id === box);
+    if (node === undefined || node.members.length === 0) return select(box);
+    opened.value = new Set([...opened.peek(), box]);
+    select(node.members[0]);
+  };
+  useKeys([
+    { keys: "+", label: "Zoom in", run: zoomBy(1.25) },
+    { keys: "-", label: "Zoom out", run: zoomBy(0.8) },
+    { keys: "0", label: "Show the whole graph", run: fit },
+  ]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter" && current !== undefined) choose(current);
+    else {
+      const next = neighbourOf(graph, layout.peek(), current, event.key);
+      if (next === undefined) return;
+      const node = graph.nodes.find(({ id }) => id === next);
+      select(node?.members[0] ?? next);
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  if (graph.nodes.length === 0)
+    return (
+      <Empty title="No steps yet">
+        <p>The graph appears as soon as the run is planned.</p>
+      </Empty>
+    );
+  return (
+    <div class="graph">
+      <div class="lens-tools">
+        <button type="button" onClick={zoomBy(1.25)} disabled={camera.value.scale >= scaleLimits.most}>
+          Zoom in
+        </button>
+        <button type="button" onClick={zoomBy(0.8)} disabled={camera.value.scale <= scaleLimits.least}>
+          Zoom out
+        </button>
+        <button type="button" onClick={fit}>
+          Whole graph
+        </button>
+        {opened.value.size > 0 && (
+          <button
+            type="button"
+            onClick={() => {
+              opened.value = new Set();
+            }}
+          >
+            Fold again
+          </button>
+        )}
+        <button
+          type="button"
+          aria-pressed={isText.value}
+          onClick={() => {
+            isText.value = !isText.value;
+          }}
+        >
+          As a list
+        </button>
+      </div>
+      {isText.value ? (
+        <GraphText graph={graph} phases={phases} onChoose={choose} />
+      ) : (
+        <div
+          ref={frame}
+          class="graph-frame"
+          role="application"
+          aria-label="Graph of the steps. Arrow keys follow the edges, Enter opens a folded box."
+          aria-activedescendant={
+            current === undefined ? undefined : `node-${graph.nodes.findIndex(({ id }) => id === current)}`
+          }
+          tabIndex={0}
+          onKeyDown={onKeyDown}
+        >
+          {layout.value.places.size === 0 ? (
+            <Loading what="the graph" />
+          ) : (
+            <Drawing
+              graph={graph}
+              layout={layout.value}
+              phases={phases}
+              size={size}
+              camera={camera}
+              selected={current}
+              onChoose={choose}
+            />
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** The phases of what each box stands for. */
+function phasesOf(model: LensProps["model"], graph: DrawnGraph): ReadonlyMap<string, readonly StepPhase[]> {
+  const phaseOf = new Map(model.steps().map(({ id, phase }) => [id, phase]));
+  return new Map(
+    graph.nodes.map(({ id, members }) => [
+      id,
+      (members.length === 0 ? [id] : members).map((one) => phaseOf.get(one) ?? "Pending"),
+    ]),
+  );
+}
+
+interface GraphTextProps {
+  readonly graph: DrawnGraph;
+  readonly phases: ReadonlyMap<string, readonly StepPhase[]>;
+  readonly onChoose: (id: string) => void;
+}
+
+/** The same for readers of text: each box with what it follows. */
+function GraphText({ graph, phases, onChoose }: GraphTextProps) {
+  const labels = new Map(graph.nodes.map(({ id, label }) => [id, label]));
+  return (
+    <ol class="graph-text" tabIndex={0} aria-label="Steps and what they follow">
+      {graph.nodes.map(({ id, label }) => {
+        const before = graph.edges.filter(({ to }) => to === id).map(({ from }) => labels.get(from) ?? from);
+        return (
+          <li key={id}>
+            <button type="button" class="link" onClick={() => onChoose(id)}>
+              {label}
+            </button>{" "}
+            {countsOf(phases.get(id) ?? [])}
+            {before.length > 0 && <span class="muted"> after {before.join(", ")}</span>}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}

@@ -1,0 +1,26 @@
+import type { ComponentType } from "preact";
+import type { ViewProps } from "./view-props.ts";
+
+export interface Route {
+  readonly pattern: string;
+  /** Link in the frame. `keys` go there. */
+  readonly nav?: { readonly label: string; readonly keys: string; readonly path: string };
+  readonly load: () => Promise<{ readonly View: ComponentType<ViewProps> }>;
+}
+
+const sources = () => import("./sources.tsx");
+const elsewhere = () => import("./elsewhere.tsx");
+
+/** All pages, the first that matches wins. A view is a module of its own that exports `View`. */
+export const routes: readonly Route[] = [
+  { pattern: "/runs", nav: { label: "Runs", keys: "g r", path: "/runs" }, load: () => import("./runs.tsx") },
+  { pattern: "/runs/:dialect/:namespace/:name", load: () => import("./run.tsx") },
+  { pattern: "/sources", nav: { label: "Sources", keys: "g o", path: "/sources" }, load: sources },
+  { pattern: "/fleet/*", nav: { label: "Fleet", keys: "g f", path: "/fleet" }, load: elsewhere },
+  { pattern: "/approvals", nav: { label: "Approvals", keys: "g a", path: "/approvals" }, load: elsewhere },
+  { pattern: "/new", nav: { label: "Start", keys: "g n", path: "/new" }, load: elsewhere },
+  { pattern: "/resources/*", nav: { label: "Resources", keys: "g s", path: "/resources" }, load: elsewhere },
+  { pattern: "/schedules", nav: { label: "Schedules", keys: "g c", path: "/schedules" }, load: elsewhere },
+  { pattern: "/events", nav: { label: "Events", keys: "g e", path: "/events" }, load: elsewhere },
+  { pattern: "/system", nav: { label: "System", keys: "g y", path: "/system" }, load: elsewhere },
+];

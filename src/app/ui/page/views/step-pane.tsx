@@ -1,0 +1,261 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { ObjectRef, StepView } from "#engine/index.ts";
+import { eventsOf, type ObjectEvent, objectYaml } from "../data/objects.ts";
+import { textOfRef } from "../data/refs.ts";
+import { place, setQuery } from "../data/router.ts";
+import type { RunHead, RunModel } from "../data/run.ts";
+import { Actions } from "../parts/actions.tsx";
+import { Phase } from "../parts/phase.tsx";
+import { Failure, Loading } from "../parts/states.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import { Span, Time } from "../parts/time.tsx";
+import { lazy } from "./lazy.tsx";
+import { Message, RunLink } from "./run-header.tsx";
+import type { LensProps } from "./lens.ts";
+import { noteOf } from "./steps-lens.tsx";
+
+const LogView = lazy(async () => (await import("./log.tsx")).LogView);
+
+const tabs = [
+  { id: "overview", label: "Overview" },
+  { id: "log", label: "Log" },
+  { id: "data", label: "Inputs and outputs" },
+  { id: "events", label: "Events" },
+  { id: "yaml", label: "YAML" },
+] as const;
+
+/** Everything about the selected step, or about the run if none is selected. */
+export function StepPane({ model, selected, select }: LensProps) {
+  const head = model.head.value;
+  const step = selected === undefined ? undefined : model.step(selected)?.value;
+  const tab = tabs.find(({ id }) => id === place.value.query.get("tab")) ?? tabs[0];
+  if (head === undefined) return null;
+  return (
+    <section class="step-pane" aria-label={step === undefined ? "The run" : `Step ${step.name}`}>
+      <div class="pane-title">
+        <h2 class="wrap">{step?.name ?? "The run"}</h2>
+        {step !== undefined && (
+          <>
+            <Phase phase={step.phase} native={step.nativePhase} />
+            <button type="button" class="quiet" onClick={() => select(undefined)}>
+              Show the run
+            </button>
+          </>
+        )}
+      </div>
+      <Tabs
+        label="About the step"
+        tabs={tabs}
+        current={tab.id}
+        onChoose={(id) => setQuery({ tab: id === "overview" ? "" : id })}
+        panel="step-panel"
+      />
+      <div id="step-panel" class="pane-body" role="tabpanel" aria-label={tab.label} tabIndex={0}>
+        <Content tab={tab.id} model={model} head={head} step={step} />
+      </div>
+    </section>
+  );
+}
+
+interface ContentProps {
+  readonly tab: (typeof tabs)[number]["id"];
+  readonly model: RunModel;
+  readonly head: RunHead;
+  readonly step: StepView | undefined;
+}
+
+function Content({ tab, model, head, step }: ContentProps) {
+  const object = step?.child ?? head.view.ref;
+  switch (tab) {
+    case "overview":
+      return step === undefined ? <RunOverview head={head} /> : <StepOverview model={model} head={head} step={step} />;
+    case "log":
+      return <LogView run={model.key} step={step?.id} attempt={step?.attempt} isOver={isOver(step, head)} />;
+    case "data":
+      return <StepData model={model} step={step} />;
+    case "events":
+      return <Events key={textOfRef(object)} object={object} />;
+    case "yaml":
+      return <Yaml key={textOfRef(object)} object={object} />;
+  }
+}
+
+const isOver = (step: StepView | undefined, head: RunHead): boolean =>
+  (step === undefined ? head.view.finishedAt : step.finishedAt) !== undefined;
+
+function RunOverview({ head: { view, description } }: { readonly head: RunHead }) {
+  return (
+    <>
+      {view.children.length > 0 && (
+        <details>
+          <summary>
+            {view.children.length} {view.children.length === 1 ? "object" : "objects"} of this run
+          </summary>
+          <ul class="plain">
+            {view.children.slice(0, 100).map((child) => (
+              <li key={textOfRef(child)}>
+                <RunLink to={child} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      <pre class="text">{description}</pre>
+    </>
+  );
+}
+
+interface StepProps {
+  readonly model: RunModel;
+  readonly head: RunHead;
+  readonly step: StepView;
+}
+
+function StepOverview({ model, head, step }: StepProps) {
+  const traits = model.graph.value.nodes.find(({ id }) => id === step.id);
+  const note = noteOf(step);
+  const facts: readonly (readonly [string, preact.ComponentChildren])[] = [
+    ["Attempt", step.attempts === undefined ? step.attempt : `${step.attempt} of at most ${step.attempts}`],
+    ...(step.notBefore === undefined ? [] : [["Next try", <Time at={step.notBefore} />] as const]),
+    ["Started", <Time at={step.startedAt} />],
+    ["Duration", <Span from={step.startedAt} to={step.finishedAt} />],
+    ...(step.dependencies.length === 0 ? [] : [["After", step.dependencies.join(", ")] as const]),
+    ...(traits?.condition === undefined ? [] : [["Only if", <code>{traits.condition}</code>] as const]),
+    ...(traits?.forEach === undefined ? [] : [["For each", traits.forEach] as const]),
+    ...(traits?.repeat === undefined ? [] : [["Repeats", traits.repeat] as const]),
+    ...(traits?.locks === undefined ? [] : [["Locks", traits.locks] as const]),
+    ...(traits?.cache === undefined ? [] : [["Cache", traits.cache] as const]),
+    ...(step.child === undefined ? [] : [["Object", textOfRef(step.child)] as const]),
+  ];
+  return (
+    <>
+      <Message reason={step.reason} message={step.message} />
+      {step.holdUp !== undefined && <Message reason={step.holdUp.reason} message={step.holdUp.message} />}
+      {step.message === undefined && step.holdUp === undefined && note !== "" && <p class="muted">{note}</p>}
+      <Actions key={step.id} target={head.view.ref} step={step.id} actions={step.actions} />
+      <dl class="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {(step.items?.failures ?? []).length > 0 && (
+        <>
+          <h3>Items that failed first</h3>
+          <ul class="plain">
+            {step.items?.failures?.map(({ index, reason, message }) => (
+              <li key={index}>
+                <span class="number">{index}</span>: <strong>{reason}</strong> {message}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
+
+function StepData({ model, step }: { readonly model: RunModel; readonly step: StepView | undefined }) {
+  if (step === undefined) return <p class="muted">Select a step to see what it takes and leaves.</p>;
+  const traits = model.graph.value.nodes.find(({ id }) => id === step.id);
+  const isEmpty = step.outputs === undefined && step.artifacts.length === 0 && traits?.takes === undefined;
+  return (
+    <>
+      {isEmpty && <p class="muted">{step.name} has no inputs from other steps, and has left no outputs or files.</p>}
+      {traits?.takes !== undefined && (
+        <>
+          <h3>Takes</h3>
+          <p>{traits.takes}</p>
+        </>
+      )}
+      {step.outputs !== undefined && (
+        <>
+          <h3>Outputs</h3>
+          <pre class="text">{JSON.stringify(step.outputs, null, 2)}</pre>
+        </>
+      )}
+      {step.artifacts.length > 0 && (
+        <>
+          <h3>Files</h3>
+          <ul class="plain">
+            {step.artifacts.map(({ name, sizeBytes, archive }) => (
+              <li key={name}>
+                <code>{name}</code>{" "}
+                <span class="muted">
+                  {sizeBytes === undefined ? "" : `${sizeBytes.toLocaleString("en")} bytes`} {archive ?? ""}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
+
+type Answer<T> =
+  | { readonly is: "loading" }
+  | { readonly is: "ready"; readonly value: T }
+  | { readonly is: "failed"; readonly thrown: unknown };
+
+/** One answer of the server for a component, asked again with `again`. */
+function useAnswer<T>(ask: (signal: AbortSignal) => Promise<T>): readonly [Answer<T>, () => void] {
+  const answer = useSignal<Answer<T>>({ is: "loading" });
+  const round = useSignal(0);
+  useEffect(() => {
+    const abort = new AbortController();
+    ask(abort.signal).then(
+      (value) => {
+        answer.value = { is: "ready", value };
+      },
+      (thrown: unknown) => {
+        if (!abort.signal.aborted) answer.value = { is: "failed", thrown };
+      },
+    );
+    return () => abort.abort();
+  }, [round.value]);
+  return [answer.value, () => (round.value += 1)];
+}
+
+function Events({ object }: { readonly object: ObjectRef }) {
+  const [answer, again] = useAnswer<readonly ObjectEvent[]>((signal) => eventsOf(object, signal));
+  if (answer.is === "loading") return <Loading what="events" />;
+  if (answer.is === "failed") return <Failure thrown={answer.thrown} onRetry={again} />;
+  if (answer.value.length === 0)
+    return <p class="muted">No events about {textOfRef(object)}. The server keeps them for an hour.</p>;
+  return (
+    <table class="table events">
+      <thead>
+        <tr>
+          <th scope="col">When</th>
+          <th scope="col">Reason</th>
+          <th scope="col">Message</th>
+        </tr>
+      </thead>
+      <tbody>
+        {answer.value.map((event, index) => (
+          <tr key={index}>
+            <td>
+              <Time at={Number.isNaN(event.at) ? undefined : event.at} />
+            </td>
+            <td>
+              {event.type === "Warning" && <span class="tag">Warning</span>} {event.reason}
+              {event.count > 1 && <span class="muted number"> ×{event.count}</span>}
+            </td>
+            <td class="wrap">{event.message}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Yaml({ object }: { readonly object: ObjectRef }) {
+  const [answer, again] = useAnswer((signal) => objectYaml(object, signal));
+  if (answer.is === "loading") return <Loading what={textOfRef(object)} />;
+  if (answer.is === "failed") return <Failure thrown={answer.thrown} onRetry={again} />;
+  return <pre class="text">{answer.value}</pre>;
+}
