@@ -337,7 +337,7 @@ function onceThere(find: () => PodSessions | undefined): PodSessions {
 /** gRPC is loaded when a dialect opens a port. */
 const controllerParts = (
   { audit, clock, directory, version, environment, notes = [], dialectOptions = {} }: Counted,
-  { templates, words, streams }: Parts,
+  { runtime, templates, words, streams }: Parts,
   dialect: Dialect,
 ): ControllerParts => ({
   version,
@@ -353,6 +353,7 @@ const controllerParts = (
     return port;
   },
   ...(streams === undefined ? {} : { podStreams: streams.open }),
+  runsPodsOnHost: runtime.containers === undefined,
   audit: (entry) => audit?.append(JSON.stringify({ time: formatInstant(clock.now()), ...entry })),
   tellPort(port) {
     const at = words.ports.findIndex(({ serves }) => serves === port.serves);

@@ -3,7 +3,7 @@ import type { Write } from "./store.ts";
 
 /** What is kept in Secrets. */
 export interface Accounts {
-  /** Signs tokens; at least 32 bytes. Another key revokes all tokens. */
+  /** Signs tokens; at least 32 bytes. It changes, which revokes all tokens: read it anew for each use. */
   readonly tokenKey: Uint8Array;
   readonly passwords: {
     /** Takes as long for users that do not exist. */

@@ -122,6 +122,7 @@ async function openParts(parts: ServerParts) {
     store,
     secure,
     allowExec: options.allowsHost === true,
+    clock,
   });
   late.actions = actions;
   return { store, logs, renderer, secure, actions, place, stop };
@@ -161,7 +162,6 @@ function placeOf(now: () => RenderPlace | undefined): RenderPlace {
 async function openListeners(parts: ServerParts, opened: Opened, address: string, agents: MachineAgents | undefined) {
   const { directory, options, clock, log } = parts;
   const { store, logs, renderer, secure, actions, place } = opened;
-  const { tokenKey } = store;
   const host = options.machineHost ?? hostOf(address);
   const tls = await selfSignedPair(join(directory, "pki"), "rebar", clock.now(), [host]);
   const facts = {
@@ -176,7 +176,8 @@ async function openListeners(parts: ServerParts, opened: Opened, address: string
       store,
       renderer,
       logs,
-      accounts: { tokenKey, passwords: store.passwords },
+      // Whole: its key changes with the preference `baseTokenSecret`.
+      accounts: store,
       secure,
       actions,
       ...(agents === undefined ? {} : { agents }),
@@ -191,7 +192,7 @@ async function openListeners(parts: ServerParts, opened: Opened, address: string
   place.now = {
     provisionerUrl: api.http === undefined ? "" : `http://${host}:${api.http.port}`,
     apiUrl: `https://${host}:${api.https.port}`,
-    ...renderTokens({ tokenKey }, store.world, clock),
+    ...renderTokens(store, store.world, clock),
     open: (owner, sealed) => secure.open(owner, sealed),
     info: () => infoOf({ ...facts, apiPort: api.https.port, filePort: api.http?.port ?? 0 }, store.world),
   };

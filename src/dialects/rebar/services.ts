@@ -30,7 +30,7 @@ export async function addControllers(manager: Manager, parts: ControllerParts<Re
     random,
     contexts: {
       environment: parts.environment ?? {},
-      ...(parts.podStreams === undefined ? {} : { podStreams: parts.podStreams }),
+      ...podsFor(parts),
     },
   };
   const opened = deferred<RebarServer>();
@@ -40,6 +40,14 @@ export async function addControllers(manager: Manager, parts: ControllerParts<Re
   if (options.listen === undefined) addStore(manager, given, opened);
   else await addServer(manager, parts, { ...given, options }, opened);
 }
+
+/** Pods that are processes of this user would be the host engine without its option. */
+export const podsFor = ({
+  podStreams,
+  runsPodsOnHost = false,
+  options,
+}: Pick<ControllerParts<RebarOptions>, "podStreams" | "runsPodsOnHost" | "options">) =>
+  podStreams === undefined || (runsPodsOnHost && options?.allowsHost !== true) ? {} : { podStreams };
 
 /** Without listeners: what kubectl and the command line write gets its effects. */
 function addStore(manager: Manager, parts: ServerParts, opened: ReturnType<typeof deferred<RebarServer>>): void {

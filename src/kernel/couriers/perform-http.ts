@@ -6,13 +6,15 @@ import { EgressRules } from "./egress.ts";
 
 export type HttpRequest = Extract<OutsideRequest, { kind: "http" }>;
 
-const mostRedirects = 10;
+const usualRedirects = 10;
 export const longestBody = 4 * 1024 * 1024;
 
 export interface HttpSurroundings {
   readonly denied: readonly string[];
   readonly clock: Clock;
   readonly signal?: AbortSignal;
+  /** Default: 10. */
+  readonly mostRedirects?: number;
 }
 
 /**
@@ -28,7 +30,7 @@ export async function performHttp(request: HttpRequest, around: HttpSurroundings
   const progress = { isSent: false };
   const release = onAbort(around.signal, () => limit.abort(around.signal?.reason));
   try {
-    return await follow(request, rules, limit.signal, progress);
+    return await follow(request, rules, limit.signal, progress, around.mostRedirects);
   } catch (thrown) {
     const message = limit.signal.aborted ? messageOf(limit.signal.reason) : messageOf(thrown);
     return { ok: false, message: `${request.method} ${hostOf(request.url)}: ${message}`, ...doneIf(progress) };
@@ -51,19 +53,20 @@ async function follow(
   rules: EgressRules,
   signal: AbortSignal,
   progress: Sending,
+  mostRedirects = usualRedirects,
 ): Promise<EffectAnswer> {
-  const reached = await reach(first, rules, signal, progress);
+  const reached = await reach(first, rules, signal, progress, mostRedirects);
   if (reached !== undefined) return answerOf(reached.request, reached.response);
-  return { ok: false, message: `${first.method} ${hostOf(first.url)}: ${tooManyRedirects}`, isDone: true };
+  return { ok: false, message: `${first.method} ${hostOf(first.url)}: ${tooMany(mostRedirects)}`, isDone: true };
 }
 
-const tooManyRedirects = `stopped after ${mostRedirects} redirects`;
+const tooMany = (redirects: number): string => `stopped after ${redirects} redirects`;
 
 /** The body of a GET request after its redirects; the answer may have any status. */
 export async function openHttp(url: string, rules: EgressRules, signal: AbortSignal): Promise<IncomingMessage> {
   const request: HttpRequest = { kind: "http", method: "GET", url, headers: {}, timeoutMs: 0 };
   const reached = await reach(request, rules, signal, { isSent: false });
-  if (reached === undefined) throw new Error(tooManyRedirects);
+  if (reached === undefined) throw new Error(tooMany(usualRedirects));
   return reached.response;
 }
 
@@ -78,6 +81,7 @@ async function reach(
   rules: EgressRules,
   signal: AbortSignal,
   progress: Sending,
+  mostRedirects = usualRedirects,
 ): Promise<Reached | undefined> {
   let request = first;
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {

@@ -53,6 +53,8 @@ export interface ControllerParts<Options = unknown> {
   readonly openPort: (address: string) => Promise<RpcPort>;
   /** Programs and ports in Pods; absent if the API has no address. */
   readonly podStreams?: () => PodStreams;
+  /** Pods are processes of this server's user: what creates them for others lets them act as that user. */
+  readonly runsPodsOnHost?: boolean;
   /** Adds an entry with a time to the audit log: who started what. */
   readonly audit: (entry: JsonObject) => void;
   /** Reports what is served where, or why not; replaces an earlier report of the same service. */

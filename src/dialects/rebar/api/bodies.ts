@@ -13,11 +13,33 @@ export async function readJson(call: Call, most = mostBytes): Promise<JsonValue>
   const type = request.headers["content-type"] ?? "";
   if (!isType(type, "application/json")) throw badRequest(method, model, key, `Invalid content type: ${type}`);
   const text = await boundedText(request, most);
+  if (isTooDeep(text)) throw badRequest(method, model, key, `expected JSON of at most ${mostDeep} levels`);
   try {
     return JSON.parse(text) as JsonValue;
   } catch (thrown) {
     throw badRequest(method, model, key, messageOf(thrown));
   }
+}
+
+/** What handles values calls itself for each level. */
+const mostDeep = 500;
+
+const [quote, escape, open, close] = [0x22, 0x5c, 0x5b, 0x5d];
+/** Braces are brackets with this bit. */
+const brace = 0x20;
+
+/** In one pass, whatever the text is: strangers' texts are not parsed before. */
+function isTooDeep(text: string): boolean {
+  if (text.length < 2 * mostDeep) return false;
+  let [depth, isText] = [0, false];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) isText = !isText;
+    else if (isText) at += code === escape ? 1 : 0;
+    else if ((code & ~brace) === open && ++depth > mostDeep) return true;
+    else if ((code & ~brace) === close) depth--;
+  }
+  return false;
 }
 
 export async function readObjectBody(call: Call, most?: number): Promise<JsonObject> {

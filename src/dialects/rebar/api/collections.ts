@@ -3,7 +3,7 @@ import { refusal, Refused } from "../failure.ts";
 import { type AnyObject, type Collection, type Job, keyField } from "../objects.ts";
 import type { World } from "../world.ts";
 import { findObject, slimmed } from "../model/filter.ts";
-import { keyOf } from "../model/read.ts";
+import { keyOf, readObject } from "../model/read.ts";
 import { memberOf, readJson, readObjectBody } from "./bodies.ts";
 import {
   type Answer,
@@ -18,6 +18,7 @@ import {
   notFound,
   writeOf,
 } from "./call.ts";
+import { demandGrants } from "./grants.ts";
 import type { ApiParts } from "./parts.ts";
 import { changedPointers, patched, pointersOfPatch } from "./patching.ts";
 import { listObjects } from "./listing.ts";
@@ -26,11 +27,13 @@ import { onWire } from "./wire.ts";
 
 /** The objects of a collection. Sub-resources are routes of their own. */
 
-/** A key of a URL, which may be `Index:value` of a unique index. */
-export function resolveKey(world: World, collection: Collection, text: string): string {
+/** A key of a URL, which may be `Index:value` of a unique index: of an object that the caller may get, as refusals
+ * name the key. */
+export function resolveKey(call: Call, world: World, collection: Collection, text: string): string {
   if (!text.includes(":")) return text;
   const object = findObject(world, collection, text);
-  return object === undefined ? text : keyOf(collection, object);
+  const key = object === undefined ? text : keyOf(collection, object);
+  return mayTouch(call, world, collection, "get", key) ? key : text;
 }
 
 /** Claims on a job may name its machine. */
@@ -98,6 +101,7 @@ async function createObject({ store }: ApiParts, collection: Collection, call: C
   const sent = await readObjectBody(call);
   const key = memberOf(sent, keyField(collection));
   demand(call, collection, "create", typeof key === "string" ? key : "");
+  demandGrants(call, store.world, collection, sent);
   return created(onWire(collection, await store.create(collection, sent, writeOf(call))));
 }
 
@@ -113,8 +117,14 @@ async function replaceObject({ store }: ApiParts, collection: Collection, key: s
     collection,
     key,
     (object) => {
-      if (!mayAll)
-        demandPointers(call, store.world, collection, key, changedPointers(onWire(collection, object), sent));
+      if (!mayAll) {
+        // Members that are not sent get their defaults, which is a change, too.
+        const read = readObject(collection, sent, object);
+        if (!read.ok) throw new Refused(read.error);
+        const pointers = changedPointers(onWire(collection, object), onWire(collection, read.value));
+        demandPointers(call, store.world, collection, key, pointers);
+      }
+      demandGrants(call, store.world, collection, sent, object);
       return sent;
     },
     write,
@@ -133,7 +143,11 @@ async function patchObject({ store }: ApiParts, collection: Collection, key: str
     .update(
       collection,
       key,
-      (object) => shapedAs(collection, key, patched(onWire(collection, object), patch, names)),
+      (object) => {
+        const sent = shapedAs(collection, key, patched(onWire(collection, object), patch, names));
+        demandGrants(call, store.world, collection, sent, object);
+        return sent;
+      },
       writeOf(call, key),
     )
     .catch((thrown: unknown) => {

@@ -13,11 +13,12 @@ import {
   notFound,
   writeOf,
 } from "./call.ts";
+import { demandGrantsOfContent } from "./grants.ts";
 import { countsOf } from "./listing.ts";
 import type { ApiParts } from "./parts.ts";
 
 /** `/contents`: bundles, which change as a whole. */
-export async function answerContents({ store: { bundles } }: ApiParts, call: Call): Promise<Answer> {
+export async function answerContents({ store: { bundles, world } }: ApiParts, call: Call): Promise<Answer> {
   const { method, path, query } = call;
   const name = path.slice(1).join("/");
   const replacesWritable = isSet(query, "replaceWritable");
@@ -28,7 +29,9 @@ export async function answerContents({ store: { bundles } }: ApiParts, call: Cal
     }
     if (method !== "POST") throw noRoute(call);
     demand(call, "contents", "create", "*");
-    return created(await bundles.create(await readObjectBody(call, mostContentBytes), writeOf(call), replacesWritable));
+    const content = await readObjectBody(call, mostContentBytes);
+    demandGrantsOfContent(call, world, content);
+    return created(await bundles.create(content, writeOf(call), replacesWritable));
   }
   if (isRead(method)) {
     const content = call.caller.may("contents", "get", name) ? bundles.get(name) : undefined;
@@ -38,6 +41,7 @@ export async function answerContents({ store: { bundles } }: ApiParts, call: Cal
   if (method === "PUT") {
     demand(call, "contents", "update", name);
     const content = await readObjectBody(call, mostContentBytes);
+    demandGrantsOfContent(call, world, content);
     return found(await bundles.replace(name, content, writeOf(call), replacesWritable));
   }
   if (method !== "DELETE") throw noRoute(call);

@@ -12,7 +12,7 @@ export async function answerMeta({ store }: ApiParts, call: Call): Promise<Answe
   const [, collection = "", ...rest] = call.path;
   if (!isCollection(collection) || rest.length === 0) throw noRoute(call);
   const { world } = store;
-  const key = resolveKey(world, collection, rest.join("/"));
+  const key = resolveKey(call, world, collection, rest.join("/"));
   if (isRead(call.method)) return found(objectFor(call, world, collection, key).Meta);
   if (call.method !== "PATCH") throw noRoute(call);
   const patch = await readJson(call);

@@ -50,9 +50,9 @@ const computed: ReadonlySet<string> = new Set([
   "WorkflowComplete",
 ]);
 
-/** The pointers at which a whole new object differs from the old one; members that are not sent do not count. */
+/** The pointers at which a whole new object differs from the old one. */
 export function changedPointers(old: JsonObject, sent: JsonObject): readonly string[] {
-  return Object.keys(sent).flatMap((name) => {
+  return [...new Set([...Object.keys(old), ...Object.keys(sent)])].flatMap((name) => {
     const pointer = formatPointer([name]);
     if (computed.has(name) || jsonEquals(old[name], sent[name])) return [];
     const [before, after] = [old[name], sent[name]];

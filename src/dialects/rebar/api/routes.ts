@@ -59,7 +59,7 @@ function collectionRoute(parts: ApiParts, collection: Collection): Route {
     }
     // Only names of params have slashes.
     if (collection === "params") return paramRoute(parts, call);
-    const key = resolveKey(world, collection, path[1] ?? "");
+    const key = resolveKey(call, world, collection, path[1] ?? "");
     if (path.length === 2) return answerObject(parts, collection, key, call);
     const sub = subs.get(path[2] ?? "");
     if (sub === undefined) throw noRoute(call);
@@ -71,7 +71,7 @@ function collectionRoute(parts: ApiParts, collection: Collection): Route {
 function paramRoute(parts: ApiParts, call: Call): Answered | Promise<Answered> {
   const { world } = parts.store;
   const rest = call.path.slice(1);
-  const whole = resolveKey(world, "params", rest.join("/"));
+  const whole = resolveKey(call, world, "params", rest.join("/"));
   const isActions = rest.length > 1 && rest.at(-1) === "actions" && world.get("params", whole) === undefined;
   if (isActions) return answerActions(parts, "params", rest.slice(0, -1).join("/"), "", call);
   return answerObject(parts, "params", whole, call);

@@ -38,11 +38,14 @@ export async function answerPrefs({ store }: ApiParts, call: Call): Promise<Answ
   return created(await store.setPrefs(Object.fromEntries(values), writeOf(call)));
 }
 
+/** As for objects: every listener gets it. */
+const mostEventBytes = 2 ** 20;
+
 /** `POST /events`: the principal is the caller, whatever was sent. */
 export async function postEvent({ store }: ApiParts, call: Call): Promise<Answer> {
   if (call.method !== "POST") throw noRoute(call);
   demand(call, "events", "post", "*");
-  const sent = await readObjectBody(call);
+  const sent = await readObjectBody(call, mostEventBytes);
   const [Type, Action, Key = ""] = ["Type", "Action", "Key"].map((name) => textAt(sent, name));
   if (Type === undefined || Action === undefined)
     throw badRequest("POST", "events", "", "expected an event with Type and Action");

@@ -2,6 +2,8 @@ import { textAt } from "#lib/base/index.ts";
 import { refusal, Refused } from "../failure.ts";
 import { readObjectBody } from "./bodies.ts";
 import { type Answer, type Call, demand, found, isRead, listOfWords, noRoute, notFound, writeOf } from "./call.ts";
+import type { World } from "../world.ts";
+import { demandClaims, grantsOf } from "./grants.ts";
 import { infoOf } from "./info.ts";
 import type { ApiParts } from "./parts.ts";
 import { makeToken, readTtl, type TokenSubject } from "./tokens.ts";
@@ -12,12 +14,20 @@ const defaultSeconds = 3600;
 export function userToken(parts: ApiParts, name: string, call: Call): Answer {
   if (!isRead(call.method)) throw noRoute(call);
   demand(call, "users", "token", name);
-  if (parts.store.world.get("users", name) === undefined) throw notFound(call.method, "users", name);
+  demandRightsOf(call, parts.store.world, name);
   const roles = rolesFor(call, name);
   const text = call.query.get("ttl") ?? String(defaultSeconds);
   // Of users only seconds are accepted.
   const seconds = /^\d+$/.test(text) ? readTtl(text) : undefined;
   return tokenAnswer(parts, call, { kind: "user", name, ...(roles === undefined ? {} : { roles }) }, seconds);
+}
+
+/** Whoever becomes another user needs that user's rights; 404 if there is none. */
+function demandRightsOf(call: Call, world: World, name: string): void {
+  const user = world.get("users", name);
+  if (user === undefined) throw notFound(call.method, "users", name);
+  const { subject } = call.caller;
+  if (subject.kind !== "user" || subject.name !== name) demandClaims(call, grantsOf(world, user));
 }
 
 /** A token has at most the roles of the token that asks for it. */
@@ -55,7 +65,7 @@ export async function userPassword({ store, accounts }: ApiParts, name: string, 
   const password = textAt(await readObjectBody(call), "Password");
   if (password === undefined)
     throw new Refused(refusal(400, "PUT", "users", name, "expected a Password that is not empty"));
-  if (store.world.get("users", name) === undefined) throw notFound("PUT", "users", name);
+  demandRightsOf(call, store.world, name);
   await accounts.passwords.set(name, password, writeOf(call));
   return found(store.world.get("users", name));
 }

@@ -42,6 +42,7 @@ test("8 an image's agent runs in a Pod that gets its variables from a Secret, an
     spec: {
       containers: [{ image: "runner:1", envFrom: [{ secretRef: { name: "rebar-0123" } }] }],
       restartPolicy: "Never",
+      automountServiceAccountToken: false,
     },
   });
   expect(JSON.stringify(pod)).not.toContain('secret"');

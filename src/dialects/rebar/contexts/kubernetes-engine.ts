@@ -86,7 +86,13 @@ export class KubernetesContexts implements ContextEngine {
   #podOf(agent: WantedAgent): KubeObject {
     const own = agent.isExternal ? { envFrom: [{ secretRef: { name: agent.key } }] } : { command: idle };
     const containers = [{ name: container, image: agent.image, ...own }];
-    const spec = { containers, restartPolicy: "Never", terminationGracePeriodSeconds: 15 };
+    const spec = {
+      containers,
+      restartPolicy: "Never",
+      terminationGracePeriodSeconds: 15,
+      // Images and scripts come from whoever may write contexts and tasks, not from users of this API.
+      automountServiceAccountToken: false,
+    };
     return { apiVersion: "v1", kind: "Pod", metadata: this.#metaOf(agent), spec };
   }
 

@@ -1,11 +1,11 @@
-import { isJsonObject, type JsonObject, type JsonValue, messageOf } from "#lib/base/index.ts";
+import { type Clock, isJsonObject, type JsonObject, type JsonValue, messageOf } from "#lib/base/index.ts";
 import type { SecureParams } from "../accounts.ts";
 import type { Machine, Plugin } from "../objects.ts";
 import { findParam } from "../params/lookup.ts";
 import type { RebarStore } from "../store.ts";
 import { type Principal, principalText, type World } from "../world.ts";
 import { asJson } from "../model/read.ts";
-import { type ActionOutcome, type CommandRun, runExec, runHttp } from "./run-command.ts";
+import { type ActionOutcome, type CommandRun, ownNetworks, runExec, runHttp } from "./run-command.ts";
 
 /** Something a plugin can do with a machine, as clients see it. */
 export interface AvailableAction {
@@ -34,7 +34,8 @@ export interface Actions {
 
 export interface ActionParts {
   readonly store: Pick<RebarStore, "world" | "publish">;
-  /** The provider `exec` runs programs on the server's host. */
+  readonly clock: Clock;
+  /** The provider `exec` runs programs on the server's host, and `http` reaches it. */
   readonly allowExec: boolean;
   /** Opens sealed values that an action needs. */
   readonly secure: Pick<SecureParams, "open">;
@@ -120,9 +121,11 @@ async function runAction(
   }
   const sent = { machine: withoutSecret(machine), params };
   const described = ready.commands[command] ?? null;
+  const { clock, allowExec } = parts;
+  const denied = allowExec ? [] : ownNetworks;
   const outcome = await (ready.provider === "exec"
     ? (parts.run ?? runExec)(described, sent, signal)
-    : runHttp(described, ready.plugin.Params, command, sent, signal));
+    : runHttp({ described, params: ready.plugin.Params, command, sent }, { denied, clock, signal }));
   parts.store.publish({
     Type: "machines",
     Action: command,

@@ -1,5 +1,14 @@
 import { spawn } from "node:child_process";
-import { isJsonObject, type JsonObject, type JsonValue, messageOf, textAt } from "#lib/base/index.ts";
+import {
+  type Clock,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  messageOf,
+  type Millis,
+  numberAt,
+  textAt,
+} from "#lib/base/index.ts";
 
 /** `unknown`: no plugin offers it; `failed`: it ran, or could not. */
 export type ActionOutcome =
@@ -46,31 +55,47 @@ export async function runExec(described: JsonValue, sent: JsonObject, signal: Ab
   });
 }
 
-/** POSTs to the plugin's `http/url`. */
+/**
+ * This host and metadata services of clouds. Whoever may write plugins reaches them in the server's place, and reads
+ * what they answer, only where plugins may run programs here anyway.
+ */
+export const ownNetworks: readonly string[] = [
+  "0.0.0.0/8",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "::/127",
+  "fe80::/10",
+  "fd00:ec2::254/128",
+];
+
+const longestAction: Millis = 600_000;
+
+export interface HttpAction {
+  readonly described: JsonValue;
+  /** Of the plugin. */
+  readonly params: JsonObject;
+  readonly command: string;
+  readonly sent: JsonObject;
+}
+
+/** POSTs to the plugin's `http/url`, for ten minutes at most. */
 export async function runHttp(
-  described: JsonValue,
-  params: JsonObject,
-  command: string,
-  sent: JsonObject,
-  signal: AbortSignal,
+  { described, params, command, sent }: HttpAction,
+  around: { readonly denied: readonly string[]; readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<ActionOutcome> {
   const url = textAt(described, "url") ?? textAt(params, "http/url");
   if (url === undefined || !URL.canParse(url)) return failed("http/url: expected a URL");
-  try {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ command, ...sent }),
-      // Redirects would carry the machine elsewhere.
-      redirect: "error",
-      signal,
-    });
-    const output = new Bounded();
-    for await (const chunk of response.body ?? []) output.add(Buffer.from(chunk));
-    return response.ok ? resultOf(output.text) : failed(`${url} answered ${response.status}`, output.text);
-  } catch (thrown) {
-    return failed(`${url}: ${messageOf(thrown)}`);
-  }
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ command, ...sent });
+  const request = { kind: "http", method: "POST", url, headers, body, timeoutMs: longestAction } as const;
+  const { performHttp } = await import("#kernel/couriers/index.ts");
+  // Redirects would carry the machine elsewhere.
+  const answer = await performHttp(request, { ...around, mostRedirects: 0 });
+  if (!answer.ok) return failed(answer.message);
+  const [status, text] = [numberAt(answer.value, "statusCode") ?? 0, textAt(answer.value, "body") ?? ""];
+  return status >= 200 && status < 300
+    ? resultOf(text)
+    : failed(`${url} answered ${status}`, text.slice(0, mostOutput));
 }
 
 /** Keeps the beginning. */

@@ -91,11 +91,12 @@ export class ApiFixture {
       store,
       renderer: plainRenderer,
       logs,
-      accounts: { tokenKey: store.tokenKey, passwords: store.passwords },
+      accounts: store,
       secure,
       actions: openActions({
         store,
         allowExec: true,
+        clock: systemClock,
         secure,
       }),
       dataDirectory: root,
