@@ -90,7 +90,7 @@ test("the check of maps sees rows and items", () => {
   ]);
 });
 
-test.each(["kubernetes", "tinkerbell", "vela", "wharf", "workflow"])(
+test.each(["kubernetes", "rebar", "tinkerbell", "vela", "wharf", "workflow"])(
   "the acceptance list of %s names only tests that are there",
   (part) => {
     const list = `test/conformance/${part}/README.md`;
@@ -127,6 +127,7 @@ const lists = {
   tinkerbell: { lines: 40, others: 75 },
   vela: { lines: 26, others: 30 },
   wharf: { lines: 46, others: 37 },
+  rebar: { lines: 37, others: 30 },
 } as const;
 
 /** Numbers of the lines that a page says no test shows yet. */

@@ -59,6 +59,7 @@ said["actions"] = call("GET", f"/jobs/{job['Uuid']}/actions?os=linux").json()
 said["logs"] = [log(job["Uuid"], "first\n")]
 done = state(job["Uuid"], "running", "finished", [{"op": "replace", "path": "/ExitState", "value": "complete"}])
 said["finished"] = [done.status_code, done.json()["State"], done.json()["ExitState"]]
+said["text"] = call("PUT", f"/jobs/{job['Uuid']}/log", "x", "text/plain").status_code
 said["logs"].append(log(job["Uuid"], "after the end\n"))
 said["log"] = call("GET", f"/jobs/{job['Uuid']}/log").text.replace(job["Uuid"], "JOB")
 last = call("POST", "/jobs", {"Machine": machine})

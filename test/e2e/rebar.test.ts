@@ -91,7 +91,7 @@ test("15.1 the client that scripts use reads info and preferences with the first
   expect(await server.must("prefs", "list")).toMatchObject({ defaultStage: "none", defaultBootEnv: "local" });
 });
 
-test("15.25 the calls of the original agent, by Python: token, stream, job, log, end", async () => {
+test("15.25 the calls of the original agent, by Python: token, stream, job, log, end; 14.24 a log that is sent as text is 415", async () => {
   const uuid = await machineWith("python", ["echo hi"]);
   const client = join(root, "test/e2e/rebar-client.py");
   const run = await exec("/usr/bin/python3", [client, server.env["RS_ENDPOINT"] ?? "", uuid], { env: server.env });
@@ -105,6 +105,7 @@ test("15.25 the calls of the original agent, by Python: token, stream, job, log,
     task: "python-0",
     running: 200,
     actions: [{ Name: "s", Path: "", Content: "#!/usr/bin/env bash\necho hi\n", Meta: {} }],
+    text: 415,
     logs: [204, 204],
     finished: [200, "finished", "complete"],
     log: "Log for Job: JOB\nfirst\nafter the end\n",
