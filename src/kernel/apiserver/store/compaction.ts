@@ -16,7 +16,7 @@ export const defaultRetention: RetentionLimits = {
   looks: 10,
   minEvents: 2_000,
   maxEvents: 200_000,
-  maxBytes: 16 * 2 ** 20,
+  maxBytes: 8 * 2 ** 20,
 };
 
 // Keeps each transaction short.

@@ -43,7 +43,7 @@ export interface DurableStore extends Store {
 const manyRows = 2000;
 
 /** Room for some 20,000 parsed objects of 1 KB. */
-const defaultCacheBytes = 64 * 2 ** 20;
+const defaultCacheBytes = 16 * 2 ** 20;
 
 /** Opens or creates a store. The caller holds the lock. Rejects with `store-corrupt` or `store-format`. */
 export async function openStore(directory: string, options: StoreOptions = {}): Promise<DurableStore> {
