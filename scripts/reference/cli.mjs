@@ -41,6 +41,7 @@ const variables = [
     "AGENT_ID, AGENT_GRPC_SERVER, AGENT_GRPC_TLS, AGENT_GRPC_INSECURE_TLS, WORKER_ID, ID, TINKERBELL_GRPC_AUTHORITY, TINKERBELL_TLS, TINKERBELL_INSECURE_TLS, DOCKER_REGISTRY, REGISTRY_USERNAME, REGISTRY_PASSWORD",
     "the variables of released Tinkerbell agents; `slipway agent` reads them after its own",
   ],
+  ["DISPLAY, WAYLAND_DISPLAY", "whether `slipway ui` may open a browser on Linux; without both it prints a link"],
   ["NO_COLOR", "no colours, whatever its value; `--color` wins"],
   ["FORCE_COLOR", "colours also if the output is not a terminal; `0` disables colours"],
   ["TERM", "`dumb`: no live view and no colours"],

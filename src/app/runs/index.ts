@@ -1,5 +1,5 @@
-export { type InnerRun, innerLogs } from "./inner-logs.ts";
-export { compareAges, containersOf, logName, ownLog, type StepLog } from "./pod-logs.ts";
+export type { InnerRun } from "./inner-logs.ts";
+export { logName, type StepLog } from "./pod-logs.ts";
 export {
   childrenOf,
   controlledBy,

@@ -113,7 +113,7 @@ export interface SystemState {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** `POST /slipway/lint`: a text as for `slipway lint`, or a new run of a stored object as by `slipway run KIND/NAME`. */
+/** `POST /slipway/lint`: a text as for `slipway lint`, or another run of an object as by `slipway run KIND/NAME`. */
 export type LintRequest =
   | { readonly text: string }
   | { readonly start: ObjectRef; readonly arguments?: Readonly<Record<string, string>> };

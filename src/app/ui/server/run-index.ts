@@ -31,8 +31,8 @@ export interface RunIndexOptions {
 const mostDeletions = 2000;
 
 /**
- * Summaries of all runs, without their objects, kept up to date by one watch for each kind. Changes are numbered, so that
- * a reader who was away gets what has changed since.
+ * Summaries of all runs, without their objects, kept up to date by one watch for each kind. Changes are numbered, so
+ * that a reader who was away gets what has changed since.
  */
 export class RunIndex {
   readonly #runs = new Map<string, IndexedRun>();

@@ -7,8 +7,8 @@ import { ApiError, type Status } from "#kernel/model/index.ts";
 //   cross-site requests    fetch, forms, WebSockets of another site  `Origin` or `Sec-Fetch-Site`: 403
 //   preflights             OPTIONS with an Origin                    403 without CORS headers: the browser gives up
 //
-// Only a link to a page of the web UI may be followed from anywhere: it is open to all, runs nothing for the other site and
-// refuses frames.
+// Only a link to a page of the web UI may be followed from anywhere: it is open to all, runs nothing for the other site
+// and refuses frames.
 
 /** A refusal before authentication; 421 (RFC 9110 15.5.20) has no Kubernetes reason. */
 export interface GuardRefusal {
