@@ -9,18 +9,30 @@ export interface Route {
 }
 
 const sources = () => import("./sources.tsx");
-const elsewhere = () => import("./elsewhere.tsx");
 
 /** All pages, the first that matches wins. A view is a module of its own that exports `View`. */
 export const routes: readonly Route[] = [
   { pattern: "/runs", nav: { label: "Runs", keys: "g r", path: "/runs" }, load: () => import("./runs.tsx") },
   { pattern: "/runs/:dialect/:namespace/:name", load: () => import("./run.tsx") },
+  { pattern: "/logs/:dialect/:namespace/:name", load: () => import("./log.tsx") },
   { pattern: "/sources", nav: { label: "Sources", keys: "g o", path: "/sources" }, load: sources },
-  { pattern: "/fleet/*", nav: { label: "Fleet", keys: "g f", path: "/fleet" }, load: elsewhere },
-  { pattern: "/approvals", nav: { label: "Approvals", keys: "g a", path: "/approvals" }, load: elsewhere },
-  { pattern: "/new", nav: { label: "Start", keys: "g n", path: "/new" }, load: elsewhere },
-  { pattern: "/resources/*", nav: { label: "Resources", keys: "g s", path: "/resources" }, load: elsewhere },
-  { pattern: "/schedules", nav: { label: "Schedules", keys: "g c", path: "/schedules" }, load: elsewhere },
-  { pattern: "/events", nav: { label: "Events", keys: "g e", path: "/events" }, load: elsewhere },
-  { pattern: "/system", nav: { label: "System", keys: "g y", path: "/system" }, load: elsewhere },
+  { pattern: "/fleet/*", nav: { label: "Fleet", keys: "g f", path: "/fleet" }, load: () => import("./fleet.tsx") },
+  {
+    pattern: "/approvals",
+    nav: { label: "Approvals", keys: "g a", path: "/approvals" },
+    load: () => import("./approvals.tsx"),
+  },
+  { pattern: "/new", nav: { label: "Start", keys: "g n", path: "/new" }, load: () => import("./new.tsx") },
+  {
+    pattern: "/resources/*",
+    nav: { label: "Resources", keys: "g s", path: "/resources" },
+    load: () => import("./resources.tsx"),
+  },
+  {
+    pattern: "/schedules",
+    nav: { label: "Schedules", keys: "g c", path: "/schedules" },
+    load: () => import("./schedules.tsx"),
+  },
+  { pattern: "/events", nav: { label: "Events", keys: "g e", path: "/events" }, load: () => import("./events.tsx") },
+  { pattern: "/system", nav: { label: "System", keys: "g y", path: "/system" }, load: () => import("./system.tsx") },
 ];

@@ -1,11 +1,10 @@
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { ObjectRef, StepView } from "#engine/index.ts";
 import { eventsOf, type ObjectEvent, objectYaml } from "../data/objects.ts";
 import { textOfRef } from "../data/refs.ts";
 import { place, setQuery } from "../data/router.ts";
 import type { RunHead, RunModel } from "../data/run.ts";
 import { Actions } from "../parts/actions.tsx";
+import { useAnswer } from "../parts/answer.ts";
 import { Phase } from "../parts/phase.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Tabs } from "../parts/tabs.tsx";
@@ -71,7 +70,15 @@ function Content({ tab, model, head, step }: ContentProps) {
     case "overview":
       return step === undefined ? <RunOverview head={head} /> : <StepOverview model={model} head={head} step={step} />;
     case "log":
-      return <LogView run={model.key} step={step?.id} attempt={step?.attempt} isOver={isOver(step, head)} />;
+      return (
+        <LogView
+          run={model.key}
+          step={step?.id}
+          attempt={step?.attempt}
+          isOver={isOver(step, head)}
+          isFailed={step?.phase === "Failed"}
+        />
+      );
     case "data":
       return <StepData model={model} step={step} />;
     case "events":
@@ -194,30 +201,6 @@ function StepData({ model, step }: { readonly model: RunModel; readonly step: St
       )}
     </>
   );
-}
-
-type Answer<T> =
-  | { readonly is: "loading" }
-  | { readonly is: "ready"; readonly value: T }
-  | { readonly is: "failed"; readonly thrown: unknown };
-
-/** One answer of the server for a component, asked again with `again`. */
-function useAnswer<T>(ask: (signal: AbortSignal) => Promise<T>): readonly [Answer<T>, () => void] {
-  const answer = useSignal<Answer<T>>({ is: "loading" });
-  const round = useSignal(0);
-  useEffect(() => {
-    const abort = new AbortController();
-    ask(abort.signal).then(
-      (value) => {
-        answer.value = { is: "ready", value };
-      },
-      (thrown: unknown) => {
-        if (!abort.signal.aborted) answer.value = { is: "failed", thrown };
-      },
-    );
-    return () => abort.abort();
-  }, [round.value]);
-  return [answer.value, () => (round.value += 1)];
 }
 
 function Events({ object }: { readonly object: ObjectRef }) {

@@ -20,6 +20,7 @@ export const chunkLines = 1000;
 const mostChunks = 250;
 const mostChunkBytes = 48 * 1024 * 1024;
 const mostRequests = 3;
+const mostMarks = 10_000;
 
 interface Chunk {
   readonly lines: readonly StoredLine[];
@@ -39,6 +40,8 @@ export class LogStore {
   readonly #isOver = signal(false);
   readonly #version = signal(0);
   readonly #load = signal<LogLoad>({ is: "loading" });
+  /** Of lines that were ever here, the 10,000 first. */
+  readonly #marks = new Map<number, Mark>();
   #bytes = 0;
   #wanted: Span = { first: 0, end: 0 };
 
@@ -85,8 +88,7 @@ export class LogStore {
   async wantAll(): Promise<boolean> {
     if (this.#total.peek() > mostChunks * chunkLines) return false;
     for (let key = 0; key * chunkLines < this.#total.peek(); key++) {
-      if (this.#isWhole(key)) continue;
-      if (this.#abort.signal.aborted || !(await this.#read(key * chunkLines, chunkLines))) return false;
+      while (!this.#isWhole(key)) if (this.#abort.signal.aborted || !(await this.#readRest(key))) return false;
     }
     return this.hasAll();
   }
@@ -94,6 +96,11 @@ export class LogStore {
   hasAll(): boolean {
     for (let key = 0; key * chunkLines < this.#total.peek(); key++) if (!this.#isWhole(key)) return false;
     return true;
+  }
+
+  /** In the order of lines. */
+  marks(): readonly { readonly line: number; readonly mark: Mark }[] {
+    return [...this.#marks].map(([line, mark]) => ({ line, mark })).sort((a, b) => a.line - b.line);
   }
 
   /** Every line that is here, in order. */
@@ -129,6 +136,9 @@ export class LogStore {
     this.#chunks.delete(key);
     this.#chunks.set(key, { lines: [...before, ...fresh], bytes: (known?.bytes ?? 0) + bytes });
     this.#bytes += bytes;
+    for (const [index, { mark }] of fresh.entries())
+      if (mark !== undefined && this.#marks.size < mostMarks)
+        this.#marks.set(key * chunkLines + before.length + index, mark);
   }
 
   #forget(): void {
@@ -155,18 +165,26 @@ export class LogStore {
       if (this.#asked.size >= mostRequests) return;
       if (this.#isWhole(key) || this.#asked.has(key)) continue;
       this.#asked.add(key);
-      void this.#read(key * chunkLines, chunkLines).then((isRead) => {
+      void this.#readRest(key).then((isRead) => {
         this.#asked.delete(key);
         if (isRead) this.#askForWanted();
       });
     }
   }
 
+  /** A page may end early, at its limit of bytes. False if nothing came. */
+  async #readRest(key: number): Promise<boolean> {
+    const before = this.#chunks.get(key)?.lines.length ?? 0;
+    const isRead = await this.#read(key * chunkLines + before, chunkLines - before);
+    return isRead && (this.#chunks.get(key)?.lines.length ?? 0) > before;
+  }
+
   async #read(from: number, count: number): Promise<boolean> {
     try {
       const page = await this.#fetch(from, count, this.#abort.signal);
       // A tail begins within a chunk, which is kept from its start on.
-      const start = Math.floor(page.from / chunkLines) * chunkLines;
+      const key = Math.floor(page.from / chunkLines);
+      const start = key * chunkLines + (this.#chunks.get(key)?.lines.length ?? 0);
       const head = page.from > start ? await this.#fetch(start, page.from - start, this.#abort.signal) : undefined;
       if (this.#abort.signal.aborted) return false;
       if (head !== undefined) this.take({ ...head, isOver: page.isOver });

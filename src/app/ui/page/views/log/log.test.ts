@@ -65,6 +65,14 @@ describe("the store of lines", () => {
     expect(store.hasAll()).toBe(true);
   });
 
+  test("a page that the server ends early is continued", async () => {
+    const { fetch } = serverOf(2500);
+    const store = new LogStore((from, count) => fetch(from, Math.min(count < 0 ? 0 : count, 300)));
+    await store.open();
+    expect(await store.wantAll()).toBe(true);
+    expect([0, 1299, 2499].map((line) => store.line(line)?.text)).toEqual(["line 0", "line 1299", "line 2499"]);
+  });
+
   test("a log that cannot be read says why", async () => {
     const store = new LogStore(() => Promise.reject(new Error("no such log")));
     await store.open();

@@ -1,0 +1,153 @@
+import { signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { FleetEntry, StreamLine } from "#app/ui/wire.ts";
+import { requestJson } from "../data/api.ts";
+import { inFrame } from "../data/frame.ts";
+import { runPath } from "../data/refs.ts";
+import { href } from "../data/router.ts";
+import { noteSignedOut, stream } from "../data/server.ts";
+import { useOffer } from "../parts/hooks.ts";
+import { Empty, Failure, Loading } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import type { Load } from "../data/runs.ts";
+
+const keyText = ({ kind, ref }: FleetEntry): string => [kind, ref.kind, ref.namespace, ref.name].join(" ");
+
+const byName = (entries: readonly FleetEntry[]): ReadonlyMap<string, FleetEntry> =>
+  new Map(entries.map((entry) => [keyText(entry), entry]));
+
+/** Kept for the next visit, and read again then. */
+const fleet = signal<ReadonlyMap<string, FleetEntry>>(new Map());
+
+function take({ type, object }: StreamLine): void {
+  if (type !== "ADDED" && type !== "MODIFIED" && type !== "DELETED") return;
+  const entry = object as FleetEntry;
+  const next = new Map(fleet.peek());
+  if (type === "DELETED") next.delete(keyText(entry));
+  else next.set(keyText(entry), entry);
+  fleet.value = next;
+}
+
+function useFleet(): readonly [Load, () => void] {
+  const load = useSignal<Load>({ is: "loading" });
+  const open = (): void => {
+    requestJson<{ readonly items: readonly FleetEntry[] }>("GET", "/fleet").then(
+      ({ items }) => {
+        fleet.value = byName(items);
+        load.value = { is: "ready" };
+      },
+      (thrown: unknown) => {
+        noteSignedOut(thrown);
+        load.value = { is: "failed", thrown };
+      },
+    );
+  };
+  useEffect(() => {
+    open();
+    const handle = stream.subscribe({ what: "fleet", params: {} }, (line) =>
+      line.type === "GONE" ? open() : inFrame(() => take(line)),
+    );
+    return () => handle.close();
+  }, []);
+  return [load.value, open];
+}
+
+/** Agents and machines, live. A machine's run is its task list. */
+export function View() {
+  useOffer({ title: "Fleet", command: "slipway status" });
+  const text = useSignal("");
+  const [load, open] = useFleet();
+  const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = [...fleet.value.values()].filter(({ name, state, task = "", dialect }) =>
+    words.every((word) => `${name} ${state} ${task} ${dialect}`.toLowerCase().includes(word)),
+  );
+  return (
+    <div class="page-column is-scrolled">
+      <h1 tabIndex={-1}>Fleet</h1>
+      {load.is === "loading" && fleet.value.size === 0 && <Loading what="the fleet" />}
+      {load.is === "failed" && <Failure thrown={load.thrown} onRetry={open} />}
+      {load.is === "ready" && fleet.value.size === 0 && (
+        <Empty
+          title="No machines and no agents"
+          commands={["slipway agent --help", "kubectl get agents.slipway.dev", "slipway get machines -A"]}
+        >
+          <p>
+            An agent appears here when it first connects, a machine when it is created. These commands start and list
+            them:
+          </p>
+        </Empty>
+      )}
+      {fleet.value.size > 0 && (
+        <>
+          <div class="filter" role="search">
+            <input
+              type="search"
+              aria-label="Filter the fleet"
+              placeholder="Name, state or task"
+              onInput={(event) => {
+                text.value = event.currentTarget.value;
+              }}
+            />
+            <span class="muted" role="status">
+              {shown.length} of {fleet.value.size}
+            </span>
+          </div>
+          <Entries title="Machines" entries={shown.filter(({ kind }) => kind === "machine")} />
+          <Entries title="Agents" entries={shown.filter(({ kind }) => kind === "agent")} />
+        </>
+      )}
+    </div>
+  );
+}
+
+const mostShown = 500;
+
+function Entries({ title, entries }: { readonly title: string; readonly entries: readonly FleetEntry[] }) {
+  if (entries.length === 0) return null;
+  return (
+    <section aria-label={title}>
+      <h2>
+        {title} <span class="muted number">{entries.length}</span>
+      </h2>
+      <div class="table-scroll" tabIndex={0} role="region" aria-label={`List of ${title.toLowerCase()}`}>
+        <table class="table is-auto">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">State</th>
+              <th scope="col">Task</th>
+              <th scope="col" class="from-middle">
+                Last seen
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {entries.slice(0, mostShown).map((entry) => (
+              <tr key={keyText(entry)}>
+                <td class="cell">
+                  <FleetName entry={entry} />
+                </td>
+                <td class="cell">{entry.state}</td>
+                <td class="cell">{entry.task ?? <span class="muted">-</span>}</td>
+                <td class="from-middle">
+                  <Time at={entry.lastSeen} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {entries.length > mostShown && <p class="muted">The first {mostShown} are shown. Filter to see others.</p>}
+    </section>
+  );
+}
+
+function FleetName({ entry: { name, dialect, run } }: { readonly entry: FleetEntry }) {
+  if (run === undefined) return <span class="mono">{name}</span>;
+  return (
+    <a class="mono" href={href(runPath({ dialect, namespace: run.namespace ?? "", name: run.name }))}>
+      {name}
+      <span class="only-heard">: task list</span>
+    </a>
+  );
+}
