@@ -25,7 +25,7 @@ import type {
   CueUpgrade,
 } from "./cue.ts";
 import { Memo } from "./memo.ts";
-import type { TemplateFailure, TemplateHost } from "./template-host.ts";
+import { sourceOf, type TemplateFailure, type TemplateHost } from "./template-host.ts";
 
 /** Longest evaluation. */
 const defaultBudgetMs = 2000;
@@ -138,11 +138,13 @@ class CueHost implements Cue {
     const known = this.#memo.get(question);
     // Each operation's answer has the type that its Go function returns.
     if (known !== undefined) return known as Result<T, TemplateFailure>;
-    const first = await this.#askModule(question, signal);
+    const source = sourceOf(request);
+    const first = await this.#askModule(question, source, signal);
     const last =
       first.ok && first.value.answer.unknownPackages === true
         ? await this.#askModule(
             JSON.stringify({ operation, packages: hash, sources, ...request }),
+            source,
             signal,
             firstBudgets,
           )
@@ -158,10 +160,11 @@ class CueHost implements Cue {
 
   async #askModule(
     question: string,
+    source: string | undefined,
     signal?: AbortSignal,
     budgets = 1,
   ): Promise<Result<{ readonly answer: ModuleAnswer; readonly chars: number }, TemplateFailure>> {
-    const asked = await this.#options.templates.ask(question, signal, this.#budgetMs * budgets);
+    const asked = await this.#options.templates.ask(question, signal, this.#budgetMs * budgets, source);
     if (!asked.ok) return asked;
     const read = parseJson(asked.value, { maxDepth });
     if (read.ok) return ok({ answer: read.value as ModuleAnswer, chars: asked.value.length });

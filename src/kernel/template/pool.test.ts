@@ -308,3 +308,32 @@ test("a thread that gets little of the processor may take longer, up to ten budg
   await clock.advance(1_000);
   expect(await starved).toEqual({ ok: false, error: { kind: "time" } });
 });
+
+test("17.22 a source that has run out of its budget takes one thread at most, whoever else waits", async () => {
+  const pool = poolOf({ maxThreads: 2 });
+  const first = pool.ask("hostile 0", undefined, undefined, "hostile");
+  thread(0).start();
+  await clock.advance(1_000);
+  expect(await first).toEqual({ ok: false, error: { kind: "time" } });
+
+  const ask = (question: string, source: string) => void pool.ask(question, undefined, undefined, source);
+  for (const at of [1, 2, 3, 4]) ask(`hostile ${at}`, "hostile");
+  thread(1).start();
+  await settled();
+  // The second thread is not even started for it.
+  expect(threads.map(({ question, hasEnded }) => (hasEnded ? "ended" : question))).toEqual(["ended", "hostile 1"]);
+
+  for (const at of [1, 2, 3]) ask(`honest ${at}`, "honest");
+  thread(2).start();
+  await settled();
+  for (const at of [1, 2, 3]) {
+    expect(threads.slice(1).map(({ question }) => question)).toEqual(["hostile 1", `honest ${at}`]);
+    thread(2).answer();
+    await settled();
+  }
+  expect(threads.slice(1).map(({ question }) => question)).toEqual(["hostile 1", undefined]);
+  thread(1).answer();
+  await settled();
+  const asked = threads.slice(1).flatMap(({ question }) => question ?? []);
+  expect(asked).toEqual(["hostile 2"]);
+});

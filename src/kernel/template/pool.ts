@@ -54,6 +54,7 @@ export type ThreadEnd = "time" | "memory" | "crashed" | "used";
 
 interface Task {
   readonly question: string;
+  readonly source: string | undefined;
   readonly budgetMs: Millis;
   readonly answer: Deferred<Result<string, PoolFailure>>;
 }
@@ -66,7 +67,13 @@ interface Slot {
   cancelTimer: Cancel;
 }
 
-/** A few threads, started on demand, one question at a time each. A question over its budget ends its thread only. */
+/** Sources that are remembered because a question of theirs ran out of its budget. */
+const maxCostly = 100;
+
+/**
+ * A few threads, started on demand, one question at a time each. A question over its budget ends its thread only; from
+ * then on all questions of such sources share one thread, so that the others remain for everybody else.
+ */
 export class TemplatePool {
   readonly #start: () => TemplateThread;
   readonly #clock: Clock;
@@ -74,6 +81,7 @@ export class TemplatePool {
   readonly #waiting: Task[] = [];
   readonly #slots = new Set<Slot>();
   readonly #ending = new Set<Promise<void>>();
+  readonly #costly = new Set<string>();
   readonly #ends: Record<ThreadEnd, number> = { time: 0, memory: 0, crashed: 0, used: 0 };
   #isClosed = false;
   #unanswered = 0;
@@ -85,12 +93,20 @@ export class TemplatePool {
     this.#limits = { ...defaultLimits, ...limits };
   }
 
-  /** Rejects if threads cannot start, or with the signal's reason, dropping the question or its later answer. */
-  async ask(question: string, signal?: AbortSignal, budgetMs?: Millis): Promise<Result<string, PoolFailure>> {
+  /**
+   * Rejects if threads cannot start, or with the signal's reason, dropping the question or its later answer. All
+   * questions about one template have the same `source`.
+   */
+  async ask(
+    question: string,
+    signal?: AbortSignal,
+    budgetMs?: Millis,
+    source?: string,
+  ): Promise<Result<string, PoolFailure>> {
     signal?.throwIfAborted();
     if (this.#isClosed) return err({ kind: "closed" });
     if (this.#waiting.length >= this.#limits.maxWaiting) return err({ kind: "busy" });
-    const task: Task = { question, budgetMs: budgetMs ?? this.#limits.budgetMs, answer: deferred() };
+    const task: Task = { question, source, budgetMs: budgetMs ?? this.#limits.budgetMs, answer: deferred() };
     const forget = onAbort(signal, () => {
       const at = this.#waiting.indexOf(task);
       if (at >= 0) this.#waiting.splice(at, 1);
@@ -129,12 +145,33 @@ export class TemplatePool {
   #advance(): void {
     for (const slot of this.#slots) {
       if (slot.state !== "idle") continue;
-      const task = this.#waiting.shift();
+      const at = this.#nextAt();
+      const [task] = at < 0 ? [] : this.#waiting.splice(at, 1);
       if (task === undefined) return;
       void this.#serve(slot, task);
     }
     const isStarting = [...this.#slots].some(({ state }) => state === "starting");
-    if (this.#waiting.length > 0 && !isStarting && this.#slots.size < this.#limits.maxThreads) this.#startSlot();
+    if (this.#nextAt() >= 0 && !isStarting && this.#slots.size < this.#limits.maxThreads) this.#startSlot();
+  }
+
+  /** The first question that may be asked now. */
+  #nextAt(): number {
+    const isTaken = [...this.#slots].some(({ state }) => typeof state === "object" && this.#isCostly(state));
+    return this.#waiting.findIndex((task) => !isTaken || !this.#isCostly(task));
+  }
+
+  #isCostly({ source }: Task): boolean {
+    return source !== undefined && this.#costly.has(source);
+  }
+
+  #remember({ source }: Task): void {
+    if (source === undefined) return;
+    this.#costly.delete(source);
+    this.#costly.add(source);
+    for (const oldest of this.#costly) {
+      if (this.#costly.size <= maxCostly) return;
+      this.#costly.delete(oldest);
+    }
   }
 
   #startSlot(): void {
@@ -208,7 +245,10 @@ export class TemplatePool {
     if (!this.#slots.delete(slot)) return;
     slot.cancelTimer();
     if (failure !== undefined && failure.kind in this.#ends) this.#ends[failure.kind as ThreadEnd]++;
-    if (typeof slot.state === "object" && failure !== undefined) slot.state.answer.resolve(err(failure));
+    if (typeof slot.state === "object" && failure !== undefined) {
+      if (failure.kind === "time" || failure.kind === "memory") this.#remember(slot.state);
+      slot.state.answer.resolve(err(failure));
+    }
     const ending = slot.thread.end().finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
   }

@@ -123,13 +123,17 @@ export class TemplateHost {
     return this.#ask("helm", request, signal);
   }
 
-  /** Any question to the Go module. The answer is JSON, whose numbers may exceed a double's precision. */
+  /**
+   * Any question to the Go module. The answer is JSON, whose numbers may exceed a double's precision. `source` is the
+   * template: after it has once run out of its budget, its questions take one thread at most.
+   */
   async ask(
     question: string,
     signal?: AbortSignal,
     budgetMs: Millis = this.#budgetMs,
+    source?: string,
   ): Promise<Result<string, TemplateFailure>> {
-    const asked = await this.#pool.ask(question, signal, budgetMs);
+    const asked = await this.#pool.ask(question, signal, budgetMs, source);
     if (asked.ok) return asked;
     return err({ kind: asked.error.kind, message: sentence(asked.error, budgetMs), problems: [] });
   }
@@ -149,7 +153,7 @@ export class TemplateHost {
   }
 
   async #ask<T>(operation: string, request: object, signal?: AbortSignal): Promise<Result<T, TemplateFailure>> {
-    const asked = await this.ask(JSON.stringify({ operation, ...request }), signal);
+    const asked = await this.ask(JSON.stringify({ operation, ...request }), signal, this.#budgetMs, sourceOf(request));
     if (!asked.ok) return asked;
     const { value, failure, misuse } = JSON.parse(asked.value) as Answer;
     if (misuse !== undefined) throw new Error(`the template module does not understand: ${misuse}`);
@@ -157,6 +161,14 @@ export class TemplateHost {
     // Each operation's answer has the type that its Go function returns.
     return ok(value as T);
   }
+}
+
+const sourceMembers = ["text", "healthPolicy", "customStatus", "details", "expression"] as const;
+
+/** What all requests about one template have in common. */
+export function sourceOf(request: object): string | undefined {
+  const members = new Map<string, unknown>(Object.entries(request));
+  return sourceMembers.map((name) => members.get(name)).find((value) => typeof value === "string");
 }
 
 function sentence(failure: PoolFailure, budgetMs: Millis): string {
