@@ -1,7 +1,8 @@
 import { hostname } from "node:os";
-import { aborted, deferred, messageOf } from "#lib/base/index.ts";
+import { aborted, deferred, messageOf, retry } from "#lib/base/index.ts";
 import { type ControllerParts, openWhenNeeded } from "#kernel/dialect/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
+import { isForbidden } from "#kernel/model/index.ts";
 import { addController } from "./controller.ts";
 import { firstKey } from "./first-key.ts";
 import { ContentBundle, kindOf } from "./kinds.ts";
@@ -54,13 +55,31 @@ function addStore(manager: Manager, parts: ServerParts, opened: ReturnType<typeo
   manager.add({
     name: "rebar-store",
     async run({ stop }) {
-      const server = await openStoreOnly(parts);
+      const server = await onceAllowed(parts, stop);
       opened.resolve(server);
       await aborted(stop);
       await server.close();
     },
   });
 }
+
+const waits = { first: 1_000, longest: 60_000 };
+
+/** On a cluster a missing right must not end the controllers of everything else: it is told, and awaited. */
+const onceAllowed = (parts: ServerParts, signal: AbortSignal): Promise<RebarServer> =>
+  retry(
+    {
+      ...waits,
+      clock: parts.clock,
+      signal,
+      isRetryable(thrown) {
+        if (!isForbidden(thrown)) return false;
+        parts.log.warn("machines are not served", { error: messageOf(thrown) });
+        return true;
+      },
+    },
+    () => openStoreOnly(parts),
+  );
 
 async function addServer(
   manager: Manager,
