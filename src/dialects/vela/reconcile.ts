@@ -149,7 +149,7 @@ async function preRenderStage(pass: Pass): Promise<Wake | undefined> {
   if (await operationStage(pass, app.workflow)) return { after: 0 };
   const writers = await writersOfTypes({ ...pass, definitions }, app);
   const acting = await actingClient(pass.actors, store.application, writers, pass.signal);
-  if (!acting.ok) return await refuse(pass, acting.error);
+  if (!acting.ok) return await refuseActing(pass, acting.error);
   const tools = toolsOf(pass, { app, definitions, revisionHash: "", acting: acting.value });
   const result = await runStage(pass, tools, { stage: "pre-render", isWoken: pass.isWoken });
   if (!result.isDone) return result.requeueAfter === undefined ? {} : { after: result.requeueAfter };
@@ -175,7 +175,7 @@ async function deliver(pass: Pass, prepared: Prepared): Promise<Wake> {
   const status = actingFor(store.status, [...noted, ...prepared.writers]);
   const { application } = store;
   const acting = await actingClient(pass.actors, application, status.actsFor ?? [], pass.signal);
-  if (!acting.ok) return await refuse(pass, acting.error);
+  if (!acting.ok) return await refuseActing(pass, acting.error);
   const parts = { app, definitions, revisionHash: choice.hash, acting: acting.value };
   let tools = toolsOf(pass, parts);
   if (await operationStage(pass, app.workflow, decideRollout(pass))) return { after: 0 };
@@ -188,7 +188,7 @@ async function deliver(pass: Pass, prepared: Prepared): Promise<Wake> {
   const account = workflowAccount(app);
   if (!isOver && account !== undefined) {
     const limited = limitedClient(pass.actors, application, status.actsFor ?? [], account);
-    if (!limited.ok) return await refuse(pass, limited.error);
+    if (!limited.ok) return await refuseActing(pass, limited.error);
     tools = toolsOf(pass, { ...parts, acting: limited.value });
   }
   if (!isOver && isAudited(app)) recordEdits(pass);
@@ -215,6 +215,12 @@ async function followTracked(pass: Pass, { delivery }: Tools): Promise<void> {
     pass.store.application,
     trackers.flatMap(({ objects }) => objects),
   );
+}
+
+/** A right may be granted without a change of the application. */
+async function refuseActing(pass: Pass, problem: string): Promise<Wake> {
+  const after = resyncOf(pass.store.application, pass.settings);
+  return sooner(await refuse(pass, problem), { after });
 }
 
 async function refuseRendering(pass: Pass, stage: "Render" | "Policy", problem: string): Promise<Wake> {

@@ -41,7 +41,7 @@ export class ClusterConnections {
         const right = { verb: "create", group: "cluster.core.oam.dev", resource: "clustergateways" } as const;
         if (!(await isAllowed(local, { ...right, subresource: "proxy", name: cluster }, signal)))
           return err(
-            `the writers of the application may not use cluster ${cluster}: they need the right to create clustergateways/proxy in group cluster.core.oam.dev`,
+            `the application may not use cluster ${cluster}: its writers, or the controllers on a Kubernetes cluster, need the right to create clustergateways/proxy in group cluster.core.oam.dev`,
           );
         return this.#open(secret);
       },
