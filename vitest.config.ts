@@ -54,7 +54,7 @@ const ofControllers = isOwn
   ? []
   : [
       "test/conformance/tinkerbell/{proposal,stream,documents,bad-input,older-protocols}.test.ts",
-      "test/e2e/{cluster-controllers,tinkerbell,tink-kubectl,tinkerbell-kubectl,wharf-apart}.test.ts",
+      "test/e2e/{cluster-controllers,vela-on-cluster,tinkerbell,tink-kubectl,tinkerbell-kubectl,wharf-apart}.test.ts",
       "test/crash/tink-acceptance.test.ts",
     ];
 
