@@ -60,6 +60,10 @@ const modules: Readonly<Record<string, () => Promise<Module>>> = {
   "ours/replay-server": () => import("./ours/replay-server.ts"),
   "floors/replay-server": () => import("./floors/replay-server.ts"),
   "load/log-replay": () => import("./load/log-replay.ts"),
+  "floors/puts": () => import("./floors/puts.ts"),
+  "floors/sockets": () => import("./floors/sockets.ts"),
+  "load/rebar-jobs": () => import("./load/rebar-jobs.ts"),
+  "load/rebar-listeners": () => import("./load/rebar-listeners.ts"),
   "load/http-gets": () => import("./load/http-gets.ts"),
   "load/http-list": () => import("./load/http-list.ts"),
 };

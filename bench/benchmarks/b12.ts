@@ -74,11 +74,13 @@ export function b12(environment: Environment): Benchmark {
 
 export interface Program {
   readonly pid: number;
+  /** What it has said until it was ready. */
+  readonly said: string;
   readonly stop: () => Promise<void>;
 }
 
-/** Resolves when it has said where it serves. */
-export function startProgram(args: readonly string[]): Promise<Program> {
+/** Resolves when it has said where it serves, or what it is waited for. */
+export function startProgram(args: readonly string[], awaited = /http/): Promise<Program> {
   const child = spawn(process.execPath, [...args], { stdio: ["ignore", "pipe", "ignore"] });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const program = {
@@ -92,7 +94,7 @@ export function startProgram(args: readonly string[]): Promise<Program> {
     let said = "";
     child.stdout.on("data", (part: Buffer) => {
       said += part.toString("utf8");
-      if (said.includes("http")) resolve(program);
+      if (awaited.test(said)) resolve({ ...program, said });
     });
     void exited.then(() => reject(new Error(`${args.join(" ")} ended before it served`)));
   });

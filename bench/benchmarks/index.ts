@@ -23,6 +23,7 @@ import { fanOut } from "./fan-out.ts";
 import { lists } from "./lists.ts";
 import { p10 } from "./p10.ts";
 import { p11 } from "./p11.ts";
+import { rebar } from "./rebar.ts";
 import { stored } from "./stored.ts";
 import { templates } from "./templates.ts";
 import { v1 } from "./v1.ts";
@@ -56,6 +57,7 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   p11(environment),
   ...stored(environment),
   fanOut(environment),
+  ...rebar(environment),
   ...templates(environment),
   v1(environment),
 ];

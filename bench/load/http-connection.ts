@@ -53,6 +53,7 @@ export class HttpConnection {
   async send(request: Buffer | string): Promise<HttpAnswer> {
     this.#socket.write(request);
     const { status, head } = await this.#readHead();
+    if (status === 204) return { status, body: Buffer.alloc(0) };
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
     if (length !== undefined) return { status, body: await this.#take(Number(length)) };
     const parts: Buffer[] = [];

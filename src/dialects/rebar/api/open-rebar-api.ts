@@ -68,7 +68,7 @@ export async function openRebarApi(options: RebarApiOptions): Promise<RebarApi> 
       body: JSON.stringify({ Model: "", Key: "", Type: "AUTH", Messages: [message], Code: status }),
     }),
     // An agent keeps two connections, one of them its event stream.
-    most: { connections: 4096, upgrades: 2048 },
+    most: { connections: 25_000, upgrades: 12_000 },
     clock,
     log,
   });
