@@ -140,6 +140,7 @@ async function startServer(
   const flags = profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`];
   const up = [ownCommand(environment), "up", "--data-dir", dir, "--port", "0", "--rebar-listen", "127.0.0.1:0"];
   const program = await startProgram([...flags, ...up], reachable);
+  environment.onClose(program.stop);
   const [, port] = reachable.exec(program.said) ?? [];
   const ca = readFileSync(join(dir, "rebar", "pki", "rebar.crt"), "utf8");
   const key = readFileSync(join(dir, "rebar", "rs-key"), "utf8").trim();

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { refusal, Refused } from "../failure.ts";
-import { type AnyObject, type Collection, type Job, keyField } from "../objects.ts";
+import { type AnyObject, type Collection, keyField } from "../objects.ts";
 import type { World } from "../world.ts";
 import { findObject, slimmed } from "../model/filter.ts";
 import { keyOf, readObject } from "../model/read.ts";
@@ -179,16 +179,9 @@ function demandPointers(
     demandOn(call, world, collection, `update:${pointer}`, key);
 }
 
-async function removeObject(
-  { store, logs }: ApiParts,
-  collection: Collection,
-  key: string,
-  call: Call,
-): Promise<Answer> {
+async function removeObject({ store }: ApiParts, collection: Collection, key: string, call: Call): Promise<Answer> {
   demandOn(call, store.world, collection, "delete", key);
-  const removed = await store.remove(collection, key, writeOf(call));
-  if (collection === "jobs") await logs.remove((removed as Job).Uuid);
-  return found(onWire(collection, removed));
+  return found(onWire(collection, await store.remove(collection, key, writeOf(call))));
 }
 
 const textOf = (value: JsonValue): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -46,16 +46,13 @@ function withElevation({ store: { world }, accounts, clock }: ApiParts, job: Job
 const elevatedMs = 365 * 86_400_000;
 
 /** `DELETE /jobs`: removes finished and failed jobs that are not current. */
-export async function purgeJobs({ store, logs }: ApiParts, call: Call): Promise<Answer> {
+export async function purgeJobs({ store }: ApiParts, call: Call): Promise<Answer> {
   const over = store.world
     .all("jobs")
     .filter(({ State, Current }) => !Current && (State === "finished" || State === "failed"));
   const removable = over.filter((job) => call.caller.may("jobs", "delete", job.Uuid));
   if (removable.length < over.length) throw denied("jobs", "delete", "*");
-  for (const { Uuid } of removable) {
-    await store.remove("jobs", Uuid, writeOf(call));
-    await logs.remove(Uuid);
-  }
+  for (const { Uuid } of removable) await store.remove("jobs", Uuid, writeOf(call));
   return found(removable);
 }
 

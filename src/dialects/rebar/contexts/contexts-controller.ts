@@ -1,5 +1,5 @@
-import { backoffDelay, type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
-import type { RebarStore } from "../store.ts";
+import { backoffDelay, type Clock, isJsonObject, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import type { RebarEvent, RebarStore } from "../store.ts";
 import type { ContextEngine } from "./engine.ts";
 import { type WantedAgent, wantedAgents } from "./wanted.ts";
 
@@ -54,8 +54,8 @@ class Controller implements ContextsController {
         log.warn("agents of an earlier server could not be removed", { engine: name, error: messageOf(thrown) });
       });
     }
-    this.#cancel = store.listen(({ Type }) => {
-      if (Type === "machines" || Type === "contexts") this.#look();
+    this.#cancel = store.listen((event) => {
+      if (event.Type === "contexts" || (event.Type === "machines" && matters(event))) this.#look();
     });
     this.#look();
   }
@@ -69,7 +69,7 @@ class Controller implements ContextsController {
     for (const engine of this.#options.engines.values()) await engine.close();
   }
 
-  /** Compares what runs with what should. Cheap: it is called for every event of a machine. */
+  /** Compares what runs with what should. */
   #look(): void {
     if (this.#isClosed) return;
     const wanted = wantedAgents(this.#options.store.world);
@@ -139,6 +139,12 @@ class Controller implements ContextsController {
       look();
     });
   }
+}
+
+/** Every step of a job changes its machine, and few change its agent. */
+function matters({ Object: now, Original: before }: RebarEvent): boolean {
+  if (!isJsonObject(now) || !isJsonObject(before)) return true;
+  return ["Context", "Name", "Runnable"].some((field) => now[field] !== before[field]);
 }
 
 /** Reason of an abort that is not about the machine: agents of images continue. */

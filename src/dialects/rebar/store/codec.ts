@@ -35,7 +35,7 @@ export interface Status {
 /** A stored object of one of the collections. */
 export type Kept = Stored<KubeObject & { readonly spec: JsonObject; readonly status?: Status }>;
 
-const computed = [
+const computed: ReadonlySet<string> = new Set([
   "Validated",
   "Available",
   "Errors",
@@ -44,7 +44,7 @@ const computed = [
   "Bundle",
   "Partial",
   "WorkflowComplete",
-] as const;
+]);
 const partials = new Set<Collection>(["machines", "stages", "profiles", "plugins"]);
 
 export const keyIn = (collection: Collection, spec: JsonObject): string => {
@@ -92,17 +92,32 @@ export interface Records {
 
 export function recordsIn(spec: JsonObject): Records {
   const { currentJobRecord, previousJobRecord } = spec;
-  const job = (record: unknown): Job | undefined =>
-    isJsonObject(record) ? decode("jobs", record, { available: true }, writable) : undefined;
-  return { current: job(currentJobRecord), previous: job(previousJobRecord) };
+  return { current: jobIn(currentJobRecord), previous: jobIn(previousJobRecord) };
 }
+
+/** Versions of a machine share the records that did not change: each is read once, and stored as it was. */
+const jobOfRecord = new WeakMap<JsonObject, Job>();
+const recordOfJob = new WeakMap<Job, JsonObject>();
+
+function jobIn(record: unknown): Job | undefined {
+  if (!isJsonObject(record)) return undefined;
+  const known = jobOfRecord.get(record);
+  if (known !== undefined) return known;
+  const job = decode("jobs", record, { available: true }, writable);
+  jobOfRecord.set(record, job);
+  recordOfJob.set(job, record);
+  return job;
+}
+
+const recordOf = (job: Job): JsonObject => recordOfJob.get(job) ?? specOf(job);
 
 /** The fields that are stored. */
 export function specOf(object: AnyObject, records?: Records): JsonObject {
-  const spec: Record<string, JsonObject[string]> = { ...asJson(object) };
-  for (const name of computed) delete spec[name];
-  if (records?.current !== undefined) spec["currentJobRecord"] = specOf(records.current);
-  if (records?.previous !== undefined) spec["previousJobRecord"] = specOf(records.previous);
+  // Not by deletion: objects with deleted members are slow ever after.
+  const spec: Record<string, JsonObject[string]> = {};
+  for (const [name, value] of Object.entries(asJson(object))) if (!computed.has(name)) spec[name] = value;
+  if (records?.current !== undefined) spec["currentJobRecord"] = recordOf(records.current);
+  if (records?.previous !== undefined) spec["previousJobRecord"] = recordOf(records.previous);
   return spec;
 }
 

@@ -19,7 +19,8 @@ export class Projections {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #inTurn = keyedSerializer<string>();
-  readonly #dueMachines = new Set<string>();
+  /** Machines, with the job that was the current one when the machine was noted. */
+  readonly #due = new Map<string, string | undefined>();
   readonly #running = new Set<Promise<void>>();
   #cancel: Cancel | undefined;
 
@@ -73,23 +74,36 @@ export class Projections {
 
   /** The current job of a machine has changed: its object follows, for readers of the Kubernetes API. */
   changed(machine: string): void {
-    this.#dueMachines.add(machine);
+    if (!this.#due.has(machine)) this.#due.set(machine, this.#currentOf(machine)?.Uuid);
     this.#cancel ??= this.#clock.after(delay, () => this.#flush());
   }
 
   /** Writes what is due and waits for it. */
   async close(): Promise<void> {
-    this.#flush();
+    this.#cancel?.();
+    this.#cancel = undefined;
+    for (const machine of this.#due.keys()) this.#writeCurrent(machine);
+    this.#due.clear();
     await Promise.all(this.#running);
   }
 
+  /** A job that is newer than its machine's note will most likely end before the next time. */
   #flush(): void {
-    this.#cancel?.();
     this.#cancel = undefined;
-    for (const machine of this.#dueMachines) {
-      const current = this.#mirror.table("machines").entry(machine)?.records.current;
-      if (current !== undefined) this.writeSoon(current);
+    const due = [...this.#due];
+    this.#due.clear();
+    for (const [machine, uuid] of due) {
+      if (this.#currentOf(machine)?.Uuid === uuid) this.#writeCurrent(machine);
+      else this.changed(machine);
     }
-    this.#dueMachines.clear();
+  }
+
+  #writeCurrent(machine: string): void {
+    const current = this.#currentOf(machine);
+    if (current !== undefined) this.writeSoon(current);
+  }
+
+  #currentOf(machine: string): Job | undefined {
+    return this.#mirror.table("machines").entry(machine)?.records.current;
   }
 }
