@@ -16,6 +16,7 @@ import type { Call } from "./call.ts";
 import { Callers, unknownCaller } from "./callers.ts";
 import { apiHandler, prefix, targetOf } from "./handler.ts";
 import type { ServerFacts } from "./info.ts";
+import { KeptOpen } from "./kept-open.ts";
 import { decodeParams, type Owned } from "./params.ts";
 import type { ApiParts } from "./parts.ts";
 import { staticHandler } from "./static-server.ts";
@@ -117,6 +118,7 @@ function partsOf(options: RebarApiOptions, facts: () => ServerFacts): ApiParts {
     files: new BlobStore(join(dataDirectory, "files")),
     isos: new BlobStore(join(dataDirectory, "isos")),
     callers: new Callers({ world: store.world, accounts, clock }),
+    keptOpen: new KeptOpen(),
     facts,
     clock,
     log,
@@ -139,13 +141,17 @@ async function decoded(
 
 /** `GET /ws`: takes the connection over, or refuses with a status and nothing else. */
 async function openStream(parts: ApiParts, streams: EventStreams, upgrade: Upgrade): Promise<void> {
-  const { callers, agents, clock, log } = parts;
+  const { callers, keptOpen, agents, clock, log } = parts;
   const { request, socket } = upgrade;
   const { path, query } = targetOf(request.url ?? "");
   try {
     if (path !== `${prefix}/ws`) return refuse(socket, "404 Not Found");
     const caller = await callers.identify(request, query);
     if (caller === unknownCaller) return refuse(socket, "401 Unauthorized", "WWW-Authenticate: dr-provision\r\n");
+    const release = keptOpen.take(caller.principal);
+    socket.once("close", release);
+    // It may have closed already.
+    if (socket.destroyed) return release();
     const { acceptText } = await import("#kernel/websocket/index.ts");
     const opened = await acceptText(upgrade, clock);
     streams.add(opened, caller);

@@ -10,6 +10,7 @@ import type { Call } from "./call.ts";
 import type { Callers } from "./callers.ts";
 import type { ServerFacts } from "./info.ts";
 import type { BlobStore } from "./blob-store.ts";
+import type { KeptOpen } from "./kept-open.ts";
 
 /** What routes are made of. */
 export interface ApiParts {
@@ -22,6 +23,7 @@ export interface ApiParts {
   readonly files: BlobStore;
   readonly isos: BlobStore;
   readonly callers: Callers;
+  readonly keptOpen: KeptOpen;
   /** Told of the agents of machines that ask. */
   readonly agents?: AgentPresence | undefined;
   readonly facts: () => ServerFacts;

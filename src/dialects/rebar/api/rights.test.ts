@@ -97,3 +97,19 @@ test("JSON of many levels is refused, brackets in texts do not count", async () 
   const event = { Type: "x", Action: "y", Object: "z".repeat(2 ** 20) };
   expect((await api.ask("POST", "/events", { body: event, auth })).code).toBe(413);
 });
+
+test("a machine keeps at most 32 streams and waits open, so that others find room", async () => {
+  const { uuid, auth } = await api.machine({ Name: "greedy.example" });
+  const other = await api.machine({ Name: "other.example" });
+  const streams = await Promise.all(Array.from({ length: 32 }, () => api.events({ authorization: auth })));
+  await expect(api.events({ authorization: auth })).rejects.toThrow("429");
+  const tag = (await api.ask("GET", `/machines/${uuid}`, { auth })).headers.etag ?? "";
+  const headers = { "if-none-match": tag, prefer: "wait=600" };
+  expect((await api.ask("GET", `/machines/${uuid}`, { auth, headers })).code).toBe(429);
+  const [first, ...rest] = [await api.events({ authorization: other.auth }), ...streams];
+  for (const stream of rest) stream.close();
+  await Promise.all(rest.map(({ closed }) => closed));
+  // The server's end may come a moment later.
+  await expect.poll(() => api.events({ authorization: auth }).then((again) => again.close(), String)).toBeUndefined();
+  first.close();
+});

@@ -25,8 +25,8 @@ const longestWait: Millis = 600_000;
  * if it is gone then.
  */
 export async function awaitChange(
-  { store, clock }: Pick<ApiParts, "store" | "clock">,
-  { request, response }: Call,
+  { store, keptOpen, clock }: Pick<ApiParts, "store" | "keptOpen" | "clock">,
+  { caller, request, response }: Call,
   collection: Collection,
   key: string,
   known: AnyObject,
@@ -34,6 +34,7 @@ export async function awaitChange(
   const waitMs = waitOf(request.headers["prefer"]);
   const now = () => store.world.get(collection, key);
   if (waitMs === 0 || now() !== known) return now();
+  const release = keptOpen.take(caller.principal);
   const over = deferred<void>();
   const gone = new AbortController();
   response.once("close", () => gone.abort());
@@ -46,6 +47,7 @@ export async function awaitChange(
   ];
   await over.promise;
   for (const stop of leave) stop();
+  release();
   return now();
 }
 
