@@ -1,5 +1,6 @@
 import { closeSync, fdatasyncSync, fsyncSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { sized } from "./sizes.ts";
 import { median } from "./statistics.ts";
 
 /** How long a fixed piece of work took, in milliseconds: what the machine can give at this moment. */
@@ -10,8 +11,8 @@ export interface Probe {
   readonly flush: number;
 }
 
-const loopTurns = 40_000_000;
-const flushes = 20;
+const loopTurns = sized(40_000_000);
+const flushes = sized(20);
 const block = Buffer.alloc(4096, "x");
 
 /** Measures the machine itself, before and after every window. */
